@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs before every npm script on whatever Node the machine has: brings node_modules (and with it
+# the Node the project runs on) in line with the lock file. Silent when there is nothing to do.
+set -eu
+cd "$(dirname "$0")/../.."
+stamp=node_modules/.package-lock.json
+if [ ! -e "$stamp" ] || [ package-lock.json -nt "$stamp" ]; then
+  echo "installing npm packages (about 300 MB the first time, a minute or less)" >&2
+  npm ci --no-fund --no-audit --loglevel=error >&2
+  touch "$stamp"
+fi
+major=$(PATH="$PWD/node_modules/.bin:$PATH" node -p 'process.versions.node.split(".")[0]')
+if [ "$major" -lt 24 ]; then
+  echo "node $major is too old and no packaged Node exists for this platform: install Node 24 or later" >&2
+  exit 1
+fi
