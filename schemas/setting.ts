@@ -1,0 +1,67 @@
+import type { Caller, SiteMode } from './event.ts';
+
+export interface Account {
+  account_id: string;
+  name: string;
+  /** Events per UTC month, before the grace margin. */
+  monthly_allowance: number;
+}
+
+/** Kinds of block rules of DESIGN section 5; `ip` takes an address or a CIDR range. */
+export const BLOCK_RULE_KINDS = ['ip', 'user_agent', 'country', 'event', 'property', 'distinct_id'] as const;
+export interface BlockRule {
+  kind: (typeof BLOCK_RULE_KINDS)[number];
+  value: string;
+  /** Name of the property compared, for kind `property`. */
+  property: string | null;
+}
+
+export interface Site {
+  site_id: string;
+  account_id: string;
+  name: string;
+  mode: SiteMode;
+  business_category: string;
+  /** ISO 3166-1 alpha-2; reads phone numbers written without a country code. */
+  default_country: string | null;
+  /** Event names that may stitch identities; null means the standard list. */
+  identify_events: string[] | null;
+  clarity_project_id: string | null;
+  gtm_container_id: string | null;
+  domains: string[];
+  block_rules: BlockRule[];
+  /** Each a JSON object in the shape of SPEC 2.5. */
+  event_definitions: string[];
+}
+
+export interface ApiKey {
+  key_hash: string;
+  shown_prefix: string;
+  site_id: string;
+  caller: Caller;
+  label: string;
+  /** Origins a browser may call from; empty means every origin. */
+  allowed_origins: string[];
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+export interface Destination {
+  site_id: string;
+  name: string;
+  enabled: boolean;
+  settings: Record<string, string>;
+  /** Sealed values; see infra/secrets. */
+  secrets: Record<string, string>;
+}
+
+/** One fact of site.config; exactly one of the bodies is set. */
+export interface Setting {
+  changed_at: number;
+  changed_by: string;
+  account: Account | null;
+  site: Site | null;
+  key: ApiKey | null;
+  destination: Destination | null;
+}
