@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { KEY_BYTES, type KeyRing, parseKeyRing } from './key_ring.ts';
+
+const FILE_NAME = 'secrets.keys';
+
+/**
+ * The key ring of a local installation, kept in `secrets.keys` in a folder that is not versioned, and made on first
+ * use, readable by its owner only. Processes that start together end up with the same key.
+ *
+ * @throws KeyRingError when the file holds something else; a key is never replaced, as what it sealed would be lost.
+ */
+export async function loadOrCreateLocalKeyRing(directory: string): Promise<KeyRing> {
+  const path = join(directory, FILE_NAME);
+  const existing = await readIfPresent(path);
+  if (existing !== null) return parseKeyRing(existing);
+  await mkdir(directory, { recursive: true });
+  await createOnce(path, `local:${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  return parseKeyRing(await readFile(path, 'utf8'));
+}
+
+async function readIfPresent(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+/** Linking a finished file is atomic: nobody reads half a key, and the first of several processes wins. */
+async function createOnce(path: string, content: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeDurably(draft, content);
+    await link(draft, path);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function writeDurably(path: string, content: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,144 @@
+import { createCipheriv, createDecipheriv, createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { FINGERPRINT_BYTES, type KeyRing, type SealingKey } from './key_ring.ts';
+
+/** Where a secret belongs. A sealed value opens only in the place it was sealed for. */
+export interface SecretPlace {
+  siteId: string;
+  destination: string;
+  field: string;
+}
+
+/**
+ * `secret_key_unknown`: the ring has no key of that id. `secret_key_wrong`: it has one of that id, but it is another key.
+ * `secret_misplaced`: sealed for another site, destination or field. `secret_tampered`: changed after sealing.
+ */
+export type OpenErrorCode =
+  | 'secret_malformed'
+  | 'secret_key_unknown'
+  | 'secret_key_wrong'
+  | 'secret_misplaced'
+  | 'secret_tampered';
+
+export type OpenResult = { ok: true; value: string } | { ok: false; code: OpenErrorCode };
+
+const NONCE_BYTES = 12;
+const PLACE_BYTES = 8;
+const CHECK_BYTES = 8;
+const TAG_BYTES = 16;
+const HEADER_BYTES = FINGERPRINT_BYTES + PLACE_BYTES + CHECK_BYTES;
+const BASE64URL_PATTERN = /^[A-Za-z0-9_-]+$/;
+
+interface Sealed {
+  key: SealingKey;
+  nonce: Buffer;
+  header: Buffer;
+  ciphertext: Buffer;
+  tag: Buffer;
+}
+
+/**
+ * Seals a secret with the ring's first key: `KEYID.NONCE.CIPHERTEXT`, the last two in base64url. The third part is a
+ * header, the AES-256-GCM ciphertext and its tag. Key id, site, destination, field and header are associated data.
+ * The header (fingerprint of the key, digest of the place, a check over both) only serves to name what went wrong.
+ *
+ * @param randomBytes A source of unpredictable bytes: a nonce must never repeat under one key.
+ */
+export function sealSecret(
+  ring: KeyRing,
+  place: SecretPlace,
+  value: string,
+  randomBytes: (bytes: number) => Uint8Array,
+): string {
+  const key = ring.first;
+  const nonce = Buffer.from(randomBytes(NONCE_BYTES));
+  const header = headerOf(key, nonce, place);
+  const cipher = createCipheriv('aes-256-gcm', key.encryptionKey, nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(associatedData(key, place, header));
+  const body = Buffer.concat([header, cipher.update(value, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return `${key.keyId}.${nonce.toString('base64url')}.${body.toString('base64url')}`;
+}
+
+/** Opens a sealed secret where it belongs; each way to fail has its own code and reveals nothing of the value. */
+export function openSecret(ring: KeyRing, place: SecretPlace, sealedText: string): OpenResult {
+  const parsed = parseSealed(ring, sealedText);
+  if ('code' in parsed) return { ok: false, code: parsed.code };
+  const value = decrypt(parsed, place);
+  return value === null ? { ok: false, code: diagnose(parsed, place) } : { ok: true, value };
+}
+
+/** The id of the key a value was sealed with, for finding what a rotation still has to seal again; null if malformed. */
+export function sealingKeyId(sealedText: string): string | null {
+  const parts = sealedText.split('.');
+  return parts.length === 3 && parts[0] ? parts[0] : null;
+}
+
+function parseSealed(ring: KeyRing, text: string): Sealed | { code: OpenErrorCode } {
+  const [keyId = '', nonceText = '', bodyText = '', ...rest] = text.split('.');
+  const nonce = decodeBase64url(nonceText);
+  const body = decodeBase64url(bodyText);
+  const wellFormed = keyId !== '' && rest.length === 0 && nonce?.length === NONCE_BYTES;
+  if (!wellFormed || body === null || body.length < HEADER_BYTES + TAG_BYTES) return { code: 'secret_malformed' };
+  const key = ring.byId.get(keyId);
+  if (key === undefined) return { code: 'secret_key_unknown' };
+  return {
+    key,
+    nonce,
+    header: body.subarray(0, HEADER_BYTES),
+    ciphertext: body.subarray(HEADER_BYTES, -TAG_BYTES),
+    tag: body.subarray(-TAG_BYTES),
+  };
+}
+
+/** Buffer skips what it cannot read, and several texts decode to the same bytes; only the canonical one is taken. */
+function decodeBase64url(text: string): Buffer | null {
+  if (!BASE64URL_PATTERN.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : null;
+}
+
+function decrypt(sealed: Sealed, place: SecretPlace): string | null {
+  const { key, nonce, header, ciphertext, tag } = sealed;
+  const decipher = createDecipheriv('aes-256-gcm', key.encryptionKey, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(associatedData(key, place, header));
+  decipher.setAuthTag(tag);
+  const plain = decipher.update(ciphertext);
+  try {
+    return Buffer.concat([plain, decipher.final()]).toString('utf8');
+  } catch {
+    // The only error final() has here is that the tag does not match.
+    return null;
+  }
+}
+
+/** Names the reason of a failed opening. A sound check proves that the key is right and the header is as sealed. */
+function diagnose({ key, nonce, header }: Sealed, place: SecretPlace): OpenErrorCode {
+  const placeDigest = header.subarray(FINGERPRINT_BYTES, FINGERPRINT_BYTES + PLACE_BYTES);
+  const check = header.subarray(FINGERPRINT_BYTES + PLACE_BYTES);
+  if (timingSafeEqual(check, checkOf(key, nonce, placeDigest))) {
+    return placeDigest.equals(digestOf(place)) ? 'secret_tampered' : 'secret_misplaced';
+  }
+  const sameKey = timingSafeEqual(header.subarray(0, FINGERPRINT_BYTES), key.fingerprint);
+  return sameKey ? 'secret_tampered' : 'secret_key_wrong';
+}
+
+function headerOf(key: SealingKey, nonce: Buffer, place: SecretPlace): Buffer {
+  const placeDigest = digestOf(place);
+  return Buffer.concat([key.fingerprint, placeDigest, checkOf(key, nonce, placeDigest)]);
+}
+
+function digestOf(place: SecretPlace): Buffer {
+  return hash('sha256', placeText(place), 'buffer').subarray(0, PLACE_BYTES);
+}
+
+function checkOf(key: SealingKey, nonce: Buffer, placeDigest: Buffer): Buffer {
+  return createHmac('sha256', key.checkKey).update(nonce).update(placeDigest).digest().subarray(0, CHECK_BYTES);
+}
+
+function associatedData(key: SealingKey, place: SecretPlace, header: Buffer): Buffer {
+  return Buffer.concat([header, Buffer.from(`${JSON.stringify(key.keyId)}${placeText(place)}`)]);
+}
+
+/** JSON, so that no two places have the same text. */
+function placeText({ siteId, destination, field }: SecretPlace): string {
+  return JSON.stringify([siteId, destination, field]);
+}

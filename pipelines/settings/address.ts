@@ -1,0 +1,45 @@
+import type { Setting } from '#schemas/setting.ts';
+
+/** Where a fact of site.config lives: the parsed form of its record key. */
+export type SettingAddress =
+  | { kind: 'account'; accountId: string }
+  | { kind: 'site'; siteId: string }
+  | { kind: 'key'; keyHash: string }
+  | { kind: 'destination'; siteId: string; name: string };
+
+/** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
+export const ID_PATTERN = /^[a-z0-9_-]{1,64}$/;
+const HASH_PATTERN = /^[0-9a-f]{64}$/;
+
+export const accountKey = (accountId: string): string => `account/${accountId}`;
+export const siteKey = (siteId: string): string => `site/${siteId}`;
+export const apiKeyKey = (keyHash: string): string => `key/${keyHash}`;
+export const destinationKey = (siteId: string, name: string): string => `destination/${siteId}/${name}`;
+
+/** Reads a record key of site.config; null when it names no fact. */
+export function parseSettingKey(recordKey: string): SettingAddress | null {
+  const [kind, id = '', name, ...rest] = recordKey.split('/');
+  if (rest.length > 0) return null;
+  if (kind === 'destination') return destinationAddress(id, name ?? '');
+  if (name !== undefined) return null;
+  if (kind === 'key') return HASH_PATTERN.test(id) ? { kind, keyHash: id } : null;
+  if (!ID_PATTERN.test(id)) return null;
+  if (kind === 'account') return { kind, accountId: id };
+  if (kind === 'site') return { kind, siteId: id };
+  return null;
+}
+
+function destinationAddress(siteId: string, name: string): SettingAddress | null {
+  return ID_PATTERN.test(siteId) && ID_PATTERN.test(name) ? { kind: 'destination', siteId, name } : null;
+}
+
+/** The record key a setting belongs under; null unless exactly one of its bodies is set. */
+export function keyOfSetting(setting: Setting): string | null {
+  const keys: string[] = [];
+  if (setting.account !== null) keys.push(accountKey(setting.account.account_id));
+  if (setting.site !== null) keys.push(siteKey(setting.site.site_id));
+  if (setting.key !== null) keys.push(apiKeyKey(setting.key.key_hash));
+  if (setting.destination !== null) keys.push(destinationKey(setting.destination.site_id, setting.destination.name));
+  const [only = null] = keys;
+  return keys.length === 1 ? only : null;
+}

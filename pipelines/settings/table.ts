@@ -1,0 +1,172 @@
+import type { Account, ApiKey, Destination, Setting, Site } from '#schemas/setting.ts';
+import { keyOfSetting, parseSettingKey, type SettingAddress } from './address.ts';
+import { type Claims, createClaims } from './claims.ts';
+
+/** Why a record was left out of the table; the record changes nothing. */
+export type ApplyResult =
+  | { ok: true }
+  | { ok: false; code: 'setting_key_malformed' | 'setting_body_malformed' | 'setting_key_mismatch'; recordKey: string };
+
+/**
+ * The settings as of the last applied record. What it hands out is shared and must not be changed. Look-ups are one or
+ * two map reads and allocate nothing; the lists are sorted copies and not for hot paths.
+ */
+export interface SettingsTable {
+  /** Grows by one with every record that changed the table: caches of derived values compare it. */
+  readonly version: number;
+  /** Takes one record of site.config; a null setting (a tombstone) removes the fact. */
+  apply(recordKey: string, setting: Setting | null): ApplyResult;
+  keyByHash(keyHash: string): ApiKey | undefined;
+  site(siteId: string): Site | undefined;
+  account(accountId: string): Account | undefined;
+  accountOfSite(siteId: string): Account | undefined;
+  /** A live view by site id: it may be kept and follows later changes. */
+  destinationsNamed(name: string): ReadonlyMap<string, Destination>;
+  destination(siteId: string, name: string): Destination | undefined;
+  /** The site that claimed the domain: exact match, lower-case punycode. */
+  siteByDomain(domain: string): Site | undefined;
+  /** The site whose ga4 destination has this measurement id. */
+  siteByMeasurementId(measurementId: string): Site | undefined;
+  accounts(): Account[];
+  sites(): Site[];
+  keys(): ApiKey[];
+  destinations(): Destination[];
+}
+
+interface State {
+  version: number;
+  accounts: Map<string, Account>;
+  sites: Map<string, Site>;
+  keys: Map<string, ApiKey>;
+  destinations: Map<string, Map<string, Destination>>;
+  domains: Claims;
+  measurementIds: Claims;
+}
+
+/** An empty table; feed it site.config from the beginning, in order. */
+export function createSettingsTable(): SettingsTable {
+  const state: State = {
+    version: 0,
+    accounts: new Map(),
+    sites: new Map(),
+    keys: new Map(),
+    destinations: new Map(),
+    domains: createClaims(),
+    measurementIds: createClaims(),
+  };
+  return {
+    get version() {
+      return state.version;
+    },
+    apply: (recordKey, setting) => apply(state, recordKey, setting),
+    ...lookups(state),
+    ...lists(state),
+  };
+}
+
+type Lookups = Pick<
+  SettingsTable,
+  | 'keyByHash'
+  | 'site'
+  | 'account'
+  | 'accountOfSite'
+  | 'destinationsNamed'
+  | 'destination'
+  | 'siteByDomain'
+  | 'siteByMeasurementId'
+>;
+
+function lookups(state: State): Lookups {
+  return {
+    keyByHash: (keyHash) => state.keys.get(keyHash),
+    site: (siteId) => state.sites.get(siteId),
+    account: (accountId) => state.accounts.get(accountId),
+    accountOfSite(siteId) {
+      const site = state.sites.get(siteId);
+      return site && state.accounts.get(site.account_id);
+    },
+    destinationsNamed: (name) => destinationsNamed(state, name),
+    destination: (siteId, name) => state.destinations.get(name)?.get(siteId),
+    siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
+    siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
+  };
+}
+
+function lists(state: State): Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations'> {
+  return {
+    accounts: () => sortedBy([...state.accounts.values()], (account) => account.account_id),
+    sites: () => sortedBy([...state.sites.values()], (site) => site.site_id),
+    keys: () => sortedBy([...state.keys.values()], (key) => `${key.site_id}/${key.shown_prefix}/${key.key_hash}`),
+    destinations: () =>
+      sortedBy(
+        [...state.destinations.values()].flatMap((bySite) => [...bySite.values()]),
+        (destination) => `${destination.site_id}/${destination.name}`,
+      ),
+  };
+}
+
+function sortedBy<T>(items: T[], text: (item: T) => string): T[] {
+  return items.sort((a, b) => (text(a) < text(b) ? -1 : 1));
+}
+
+function ownedSite(state: State, siteId: string | undefined): Site | undefined {
+  return siteId === undefined ? undefined : state.sites.get(siteId);
+}
+
+function apply(state: State, recordKey: string, setting: Setting | null): ApplyResult {
+  const address = parseSettingKey(recordKey);
+  if (address === null) return { ok: false, code: 'setting_key_malformed', recordKey };
+  if (setting !== null) {
+    const expectedKey = keyOfSetting(setting);
+    if (expectedKey === null) return { ok: false, code: 'setting_body_malformed', recordKey };
+    if (expectedKey !== recordKey) return { ok: false, code: 'setting_key_mismatch', recordKey };
+  }
+  if (store(state, address, setting)) state.version += 1;
+  return { ok: true };
+}
+
+/** Returns whether anything changed: the tombstone of an unknown fact changes nothing. */
+function store(state: State, address: SettingAddress, setting: Setting | null): boolean {
+  switch (address.kind) {
+    case 'account':
+      return replace(state.accounts, address.accountId, setting?.account ?? null);
+    case 'site':
+      return storeSite(state, address.siteId, setting?.site ?? null);
+    case 'key':
+      return replace(state.keys, address.keyHash, setting?.key ?? null);
+    case 'destination':
+      return storeDestination(state, address.siteId, address.name, setting?.destination ?? null);
+  }
+}
+
+function replace<T>(facts: Map<string, T>, id: string, fact: T | null): boolean {
+  if (fact === null) return facts.delete(id);
+  facts.set(id, fact);
+  return true;
+}
+
+function storeSite(state: State, siteId: string, site: Site | null): boolean {
+  state.domains.replace(siteId, state.sites.get(siteId)?.domains ?? [], site?.domains ?? []);
+  return replace(state.sites, siteId, site);
+}
+
+function storeDestination(state: State, siteId: string, name: string, destination: Destination | null): boolean {
+  const bySite = destinationsNamed(state, name);
+  if (name === 'ga4') {
+    state.measurementIds.replace(siteId, measurementIds(bySite.get(siteId)), measurementIds(destination ?? undefined));
+  }
+  return replace(bySite, siteId, destination);
+}
+
+function measurementIds(destination: Destination | undefined): string[] {
+  const measurementId = destination?.settings['measurement_id'];
+  return measurementId === undefined ? [] : [measurementId];
+}
+
+function destinationsNamed(state: State, name: string): Map<string, Destination> {
+  const known = state.destinations.get(name);
+  if (known !== undefined) return known;
+  const created = new Map<string, Destination>();
+  state.destinations.set(name, created);
+  return created;
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { createSettingsTable } from '#pipelines/settings/table.ts';
+import { filledTable, put } from './filled_table.ts';
+import { account, apiKey, destination, setting, site } from './samples.ts';
+
+const ga4 = (siteId: string, measurementId: string) =>
+  destination({ site_id: siteId, name: 'ga4', settings: { measurement_id: measurementId } });
+
+describe('the settings table', () => {
+  it('finds every kind of fact by its id', () => {
+    const table = filledTable(
+      { account: account() },
+      { site: site() },
+      { key: apiKey() },
+      { destination: destination() },
+    );
+    expect(table.account('acme')).toEqual(account());
+    expect(table.site('shop')).toEqual(site());
+    expect(table.keyByHash('a'.repeat(64))).toEqual(apiKey());
+    expect(table.destination('shop', 'meta')).toEqual(destination());
+    expect(table.accountOfSite('shop')).toEqual(account());
+  });
+
+  it('answers undefined for what it does not hold, prototype names included', () => {
+    const table = filledTable({ site: site() });
+    expect(table.account('acme')).toBeUndefined();
+    expect(table.accountOfSite('shop')).toBeUndefined();
+    expect(table.accountOfSite('other')).toBeUndefined();
+    expect(table.site('constructor')).toBeUndefined();
+    expect(table.destination('shop', 'meta')).toBeUndefined();
+    expect(table.siteByDomain('shop.example')).toBeUndefined();
+    expect(table.siteByMeasurementId('G-1')).toBeUndefined();
+  });
+
+  it('follows a site to another account', () => {
+    const table = filledTable({ account: account() }, { account: account({ account_id: 'other' }) }, { site: site() });
+    put(table, { site: site({ account_id: 'other' }) });
+    expect(table.accountOfSite('shop')?.account_id).toBe('other');
+  });
+
+  it('forgets a fact at its tombstone', () => {
+    const table = filledTable(
+      { account: account() },
+      { site: site({ domains: ['shop.example'] }) },
+      { key: apiKey() },
+      { destination: ga4('shop', 'G-1') },
+    );
+    for (const recordKey of ['account/acme', `key/${'a'.repeat(64)}`, 'destination/shop/ga4', 'site/shop']) {
+      expect(table.apply(recordKey, null)).toEqual({ ok: true });
+    }
+    expect(table.account('acme')).toBeUndefined();
+    expect(table.keyByHash('a'.repeat(64))).toBeUndefined();
+    expect(table.destination('shop', 'ga4')).toBeUndefined();
+    expect(table.siteByDomain('shop.example')).toBeUndefined();
+    expect(table.siteByMeasurementId('G-1')).toBeUndefined();
+    expect([table.accounts(), table.sites(), table.keys(), table.destinations()]).toEqual([[], [], [], []]);
+  });
+
+  it('counts changes, and only changes', () => {
+    const table = createSettingsTable();
+    expect(table.version).toBe(0);
+    put(table, { account: account() });
+    expect(table.version).toBe(1);
+    table.apply('account/unknown', null);
+    table.apply('account/other', setting({ account: account() }));
+    expect(table.version).toBe(1);
+    table.apply('account/acme', null);
+    expect(table.version).toBe(2);
+  });
+
+  it('gives a view of a destination that follows later changes', () => {
+    const table = createSettingsTable();
+    const meta = table.destinationsNamed('meta');
+    expect(meta.size).toBe(0);
+    put(table, { destination: destination() });
+    put(table, { destination: destination({ site_id: 'travel', enabled: false }) });
+    expect([...meta.keys()]).toEqual(['shop', 'travel']);
+    expect(table.destinationsNamed('tiktok').size).toBe(0);
+    table.apply('destination/shop/meta', null);
+    expect([...meta.keys()]).toEqual(['travel']);
+  });
+
+  it('lists in the order of ids', () => {
+    const table = filledTable(
+      { account: account({ account_id: 'b' }) },
+      { account: account({ account_id: 'a' }) },
+      { site: site({ site_id: 'y' }) },
+      { site: site({ site_id: 'x' }) },
+      { destination: destination({ name: 'webhook' }) },
+      { destination: destination({ name: 'meta' }) },
+      { key: apiKey({ site_id: 'y' }) },
+      { key: apiKey({ site_id: 'x', key_hash: 'b'.repeat(64) }) },
+    );
+    expect(table.accounts().map((item) => item.account_id)).toEqual(['a', 'b']);
+    expect(table.sites().map((item) => item.site_id)).toEqual(['x', 'y']);
+    expect(table.destinations().map((item) => item.name)).toEqual(['meta', 'webhook']);
+    expect(table.keys().map((item) => item.site_id)).toEqual(['x', 'y']);
+  });
+});
+
+describe('a record that cannot be', () => {
+  it.each([
+    ['nonsense', setting({ account: account() }), 'setting_key_malformed'],
+    ['nonsense', null, 'setting_key_malformed'],
+    ['account/acme', setting({}), 'setting_body_malformed'],
+    ['account/acme', setting({ account: account(), site: site() }), 'setting_body_malformed'],
+    ['account/other', setting({ account: account() }), 'setting_key_mismatch'],
+    ['account/acme', setting({ site: site({ site_id: 'acme' }) }), 'setting_key_mismatch'],
+    ['destination/shop/tiktok', setting({ destination: destination() }), 'setting_key_mismatch'],
+    ['destination/other/meta', setting({ destination: destination() }), 'setting_key_mismatch'],
+    [`key/${'b'.repeat(64)}`, setting({ key: apiKey() }), 'setting_key_mismatch'],
+  ])('%s is an error value and changes nothing', (recordKey, record, code) => {
+    const table = createSettingsTable();
+    expect(table.apply(recordKey, record)).toEqual({ ok: false, code, recordKey });
+    expect(table.version).toBe(0);
+    expect([table.accounts(), table.sites(), table.keys(), table.destinations()]).toEqual([[], [], [], []]);
+  });
+});
+
+describe('public names', () => {
+  it('lead to the site that claims them, and follow it', () => {
+    const table = filledTable({ site: site({ domains: ['shop.example', 'www.shop.example'] }) });
+    expect(table.siteByDomain('www.shop.example')?.site_id).toBe('shop');
+    put(table, { site: site({ domains: ['shop.example'] }) });
+    expect(table.siteByDomain('www.shop.example')).toBeUndefined();
+    expect(table.siteByDomain('shop.example')?.site_id).toBe('shop');
+  });
+
+  it.each([
+    ['a', 'b'],
+    ['b', 'a'],
+  ])('claimed twice belong to the smallest site id, whatever came first', (...order) => {
+    const table = filledTable(...order.map((id) => ({ site: site({ site_id: id, domains: ['shop.example'] }) })));
+    expect(table.siteByDomain('shop.example')?.site_id).toBe('a');
+    table.apply('site/a', null);
+    expect(table.siteByDomain('shop.example')?.site_id).toBe('b');
+  });
+
+  it('lead from a measurement id to its site', () => {
+    const table = filledTable({ site: site() }, { destination: ga4('shop', 'G-1') });
+    expect(table.siteByMeasurementId('G-1')?.site_id).toBe('shop');
+    put(table, { destination: ga4('shop', 'G-2') });
+    expect(table.siteByMeasurementId('G-1')).toBeUndefined();
+    expect(table.siteByMeasurementId('G-2')?.site_id).toBe('shop');
+  });
+
+  it('do not lead to a site that is gone', () => {
+    expect(filledTable({ destination: ga4('gone', 'G-1') }).siteByMeasurementId('G-1')).toBeUndefined();
+  });
+});
