@@ -1,0 +1,119 @@
+import type { TObject } from 'typebox';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import type { ConversionName } from './names.ts';
+
+/** What is sent. `body` is already serialised, so that its size is known and a re-send is the same bytes. */
+export interface HttpRequest {
+  method: 'POST';
+  url: string;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  body: string;
+  /** Whether the URL comes from code or from the process's configuration; a URL from a site's settings is not trusted. */
+  trusted: boolean;
+}
+
+/** Why a call brought no answer. `address_refused`: the guard against internal addresses would not connect. */
+export const NO_ANSWER_REASONS = ['timeout', 'connect', 'dns', 'tls', 'reset', 'address_refused'] as const;
+export type NoAnswerReason = (typeof NO_ANSWER_REASONS)[number];
+
+export type Answer =
+  | { kind: 'answered'; status: number; headers: Record<string, string>; body: string }
+  | { kind: 'no_answer'; reason: NoAnswerReason };
+
+/**
+ * What an answer means for one event. `reason` is a stable code; `detail` says more for a person and holds nothing
+ * that the platform echoed from the event.
+ */
+export type EventVerdict =
+  | { kind: 'delivered' }
+  | { kind: 'retry'; reason: string; detail: string }
+  | { kind: 'throttle'; reason: string; detail: string; retryAfterMs: number | null }
+  | { kind: 'dead'; reason: string; detail: string }
+  | { kind: 'credentials_broken'; reason: string; detail: string };
+
+/**
+ * What an answer means for the batch that was sent. `split`: the platform refused the whole batch because of some event
+ * in it. `per_event`: the platform judged each event, in the order sent.
+ */
+export type Verdict =
+  | EventVerdict
+  | { kind: 'split'; reason: string; detail: string }
+  | { kind: 'per_event'; verdicts: EventVerdict[] };
+
+/** Limits of one request and of one site's traffic to a platform. */
+export interface Limits {
+  batchEventsMax: number;
+  /** Of the whole request body. */
+  batchBytesMax: number;
+  /** Requests in flight per site. */
+  concurrencyMax: number;
+  timeoutMs: number;
+}
+
+/** What `map` may use beside the event itself. */
+export interface MapContext<Settings> {
+  settings: Settings;
+  site: Site;
+  name: ConversionName;
+  /** The event's own identifiers, completed by what is known of the person. */
+  identifiers: Identifiers;
+  /** `event.properties`, parsed. */
+  properties: Record<string, unknown>;
+}
+
+/**
+ * `form` is the platform's JSON form of the event. `group` separates events that may not share a request (another
+ * pixel, another event source); '' where there is one kind.
+ */
+export type MapResult = { kind: 'mapped'; form: object; group: string } | { kind: 'skip'; reason: string };
+
+/** An event ready to be sent: `json` is its form, serialised once. */
+export interface Piece {
+  entry: EventEntry;
+  json: string;
+  bytes: number;
+  group: string;
+}
+
+export interface RequestContext<Settings> {
+  settings: Settings;
+  /** Overrides the platform's address for the whole process; null in production. */
+  baseUrl: string | null;
+  group: string;
+  nowMs: number;
+}
+
+/**
+ * One destination. Everything else (topics, consumer group, batching, lanes, breaker, settings form, contract tests)
+ * follows from this value. All functions are pure.
+ */
+export interface Adapter<Settings = unknown> {
+  /** Lower-case letters, digits and underscores; part of topic names. */
+  readonly name: string;
+  readonly title: string;
+  /** String fields with title and description; those that hold a secret are made with `secretField`. */
+  readonly schema: TObject;
+  /** What becomes of events taken while the site was in offline mode, which carry no identifiers. */
+  readonly anonymousEvents: 'send' | 'skip';
+  limits(settings: Settings): Limits;
+  /** How old an event may be when it is sent; null where age does not matter. */
+  ageMaxMs(event: Event): number | null;
+  map(entry: EventEntry, context: MapContext<Settings>): MapResult;
+  /** Bytes of the request body beside the forms and one separator for each. */
+  overheadBytes(settings: Settings): number;
+  request(pieces: readonly Piece[], context: RequestContext<Settings>): HttpRequest;
+  classify(answer: Answer): Verdict;
+}
+
+/** What became of one event in one attempt. `tookMs` is the time of the call; 0 when none was made. */
+export interface EntryOutcome {
+  outcome: 'delivered' | 'skipped' | 'diverted' | 'dead' | 'paused';
+  /** Stable code; '' when delivered. */
+  reason: string;
+  detail: string;
+  tookMs: number;
+  /** For `diverted` and `paused`: the wait that the platform, or the breaker, asks for; null when none was given. */
+  retryAfterMs: number | null;
+}

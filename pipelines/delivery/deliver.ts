@@ -1,0 +1,130 @@
+import type { EventEntry } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import { batchEventsMax, cutBatches } from './batches.ts';
+import type { BreakerPort } from './breakers.ts';
+import type { Adapter, Answer, EntryOutcome, HttpRequest, Piece } from './contract.ts';
+import { prepare } from './eligibility.ts';
+import { dead, paused, pausedByBreaker, settle, skipped } from './outcomes.ts';
+import { readSettings } from './settings.ts';
+import { healthOf } from './verdicts.ts';
+
+/** Calls that one batch may cost while the events the platform refuses in it are being found. */
+const SPLIT_CALLS_MAX = 128;
+
+/** Events of one site for one destination. */
+export interface DeliveryJob {
+  adapter: Adapter;
+  site: Site;
+  settings: Record<string, string>;
+  /** Opened secrets. */
+  secrets: Record<string, string>;
+  /** Overrides the platform's address for the whole process; null in production. */
+  baseUrl: string | null;
+  entries: readonly EventEntry[];
+  /** The attempt being made, from 1. */
+  attempt: number;
+  nowMs: number;
+}
+
+export interface DeliveryPorts {
+  /** Makes the call; never rejects, as no answer is an Answer too. */
+  send(request: HttpRequest, timeoutMs: number): Promise<Answer>;
+  nowMs(): number;
+  /** The breaker of this destination and site. */
+  breaker: BreakerPort;
+}
+
+interface IndexedPiece extends Piece {
+  index: number;
+}
+
+/** What the calls of one job share. */
+interface Run {
+  job: DeliveryJob;
+  ports: DeliveryPorts;
+  settings: unknown;
+  timeoutMs: number;
+  outcomes: EntryOutcome[];
+}
+
+/**
+ * Takes the events of one site to one destination, once: decides which are eligible, maps them, sends them in batches and
+ * reads the answers. A batch that is refused because of an event in it is halved until that event stands alone, so that
+ * it fails by itself; with one such event among n this takes about 2 log2(n) calls.
+ *
+ * @returns an outcome for each entry, in the order of the entries. `paused` is no attempt: nothing was judged, because
+ * the breaker is open, the settings are not valid or the platform no longer takes the credentials.
+ */
+export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<EntryOutcome[]> {
+  const read = readSettings(job.adapter, job.settings, job.secrets);
+  if (read.kind === 'invalid') return job.entries.map(() => paused('settings_invalid', read.fields.join(', '), null));
+  const limits = job.adapter.limits(read.settings);
+  const run: Run = { job, ports, settings: read.settings, timeoutMs: limits.timeoutMs, outcomes: [] };
+  const pieces = job.entries.flatMap((entry, index) => preparePiece(run, entry, index));
+  const bytesMax = limits.batchBytesMax - job.adapter.overheadBytes(read.settings);
+  await sendAll(run, cutBatches(pieces, batchEventsMax(limits, job.attempt), bytesMax), limits.concurrencyMax);
+  return run.outcomes;
+}
+
+/** An event that cannot be read or mapped is dead by itself; the error's message may hold its data and is left out. */
+function preparePiece(run: Run, entry: EventEntry, index: number): IndexedPiece[] {
+  const { adapter, site, nowMs } = run.job;
+  try {
+    const mapped = prepare(adapter, site, run.settings, entry, nowMs);
+    if (mapped.kind === 'skip') {
+      run.outcomes[index] = skipped(mapped.reason);
+      return [];
+    }
+    const json = JSON.stringify(mapped.form);
+    return [{ entry, index, json, bytes: Buffer.byteLength(json), group: mapped.group }];
+  } catch (error) {
+    run.outcomes[index] = dead('map_failed', error instanceof Error ? error.name : typeof error);
+    return [];
+  }
+}
+
+/** When the breaker lets one call through to test the platform, that call goes first and alone. */
+async function sendAll(run: Run, batches: IndexedPiece[][], concurrencyMax: number): Promise<void> {
+  const queue = [...batches];
+  const first = queue.shift();
+  if (first === undefined) return;
+  const permit = run.ports.breaker.ask();
+  if (permit.kind === 'wait') return settleAll(run, batches.flat(), pausedByBreaker(permit));
+  if (permit.kind === 'probe') await exchange(run, first, { callsLeft: SPLIT_CALLS_MAX });
+  else queue.unshift(first);
+  const worker = async (): Promise<void> => {
+    for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+      await sendPermitted(run, batch, { callsLeft: SPLIT_CALLS_MAX });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrencyMax, queue.length) }, worker));
+}
+
+async function sendPermitted(run: Run, batch: IndexedPiece[], budget: { callsLeft: number }): Promise<void> {
+  const permit = run.ports.breaker.ask();
+  if (permit.kind === 'wait') settleAll(run, batch, pausedByBreaker(permit));
+  else await exchange(run, batch, budget);
+}
+
+async function exchange(run: Run, batch: IndexedPiece[], budget: { callsLeft: number }): Promise<void> {
+  const { job, ports, settings, timeoutMs } = run;
+  const group = batch[0]?.group ?? '';
+  const startedMs = ports.nowMs();
+  const request = job.adapter.request(batch, { settings, baseUrl: job.baseUrl, group, nowMs: startedMs });
+  const verdict = job.adapter.classify(await ports.send(request, timeoutMs));
+  const tookMs = ports.nowMs() - startedMs;
+  budget.callsLeft -= 1;
+  ports.breaker.report(healthOf(verdict));
+  if (verdict.kind !== 'split' || batch.length === 1 || budget.callsLeft <= 0) {
+    const outcomes = settle(verdict, batch.length, tookMs);
+    for (const [place, piece] of batch.entries()) settleAll(run, [piece], outcomes[place]);
+    return;
+  }
+  const middle = Math.ceil(batch.length / 2);
+  await sendPermitted(run, batch.slice(0, middle), budget);
+  await sendPermitted(run, batch.slice(middle), budget);
+}
+
+function settleAll(run: Run, batch: readonly IndexedPiece[], outcome: EntryOutcome | undefined): void {
+  for (const piece of batch) if (outcome !== undefined) run.outcomes[piece.index] = outcome;
+}

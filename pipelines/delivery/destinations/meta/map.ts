@@ -1,0 +1,111 @@
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { type CanonicalName, platformName } from '#pipelines/delivery/names.ts';
+import { firstFlag, firstNumber, type Properties, pageUrl } from '#pipelines/delivery/properties.ts';
+import type { Event, EventEntry } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import { customData } from './custom_data.ts';
+import type { MetaSettings } from './settings.ts';
+import { isTooBroad, userData } from './user_data.ts';
+
+/** Meta's standard events; what is missing here goes as a custom event under the name it was given. */
+const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
+  page_view: 'PageView',
+  view_item: 'ViewContent',
+  view_item_list: 'ViewContent',
+  search: 'Search',
+  add_to_cart: 'AddToCart',
+  add_to_wishlist: 'AddToWishlist',
+  begin_checkout: 'InitiateCheckout',
+  add_payment_info: 'AddPaymentInfo',
+  purchase: 'Purchase',
+  generate_lead: 'Lead',
+  sign_up: 'CompleteRegistration',
+  subscribe: 'Subscribe',
+  start_trial: 'StartTrial',
+  contact: 'Contact',
+  schedule: 'Schedule',
+  find_location: 'FindLocation',
+  customize_product: 'CustomizeProduct',
+  donate: 'Donate',
+  submit_application: 'SubmitApplication',
+};
+
+const DATA_PROCESSING: Record<MetaSettings['data_processing'], object> = {
+  unset: {},
+  none: { data_processing_options: [] },
+  ldu_geolocate: {
+    data_processing_options: ['LDU'],
+    data_processing_options_country: 0,
+    data_processing_options_state: 0,
+  },
+  ldu_california: {
+    data_processing_options: ['LDU'],
+    data_processing_options_country: 1,
+    data_processing_options_state: 1000,
+  },
+};
+
+/** The event's own declaration of limited data use, as the browser pixel takes it, else the site's. */
+function dataProcessing(settings: MetaSettings, properties: Properties): object {
+  const options = properties['data_processing_options'];
+  if (!Array.isArray(options)) return DATA_PROCESSING[settings.data_processing];
+  if (!options.includes('LDU')) return DATA_PROCESSING.none;
+  return {
+    data_processing_options: ['LDU'],
+    data_processing_options_country: firstNumber(properties, ['data_processing_options_country']) ?? 0,
+    data_processing_options_state: firstNumber(properties, ['data_processing_options_state']) ?? 0,
+  };
+}
+
+function sourceUrl(settings: MetaSettings, site: Site, properties: Properties): string | null {
+  const domain = site.domains[0];
+  return pageUrl(properties) ?? settings.event_source_url ?? (domain === undefined ? null : `https://${domain}/`);
+}
+
+/** Meta refuses a time in its future; an event cannot have happened after it reached us, whatever the sender's clock. */
+const eventTimeS = (event: Event): number => Math.floor(Math.min(event.timestamp, event.received_at) / 1000);
+
+const isMissing = (custom: Record<string, unknown>, key: string): boolean => custom[key] === undefined;
+
+/**
+ * An event in the form of the Conversions API, or why Meta would refuse it: `insufficient_user_data`,
+ * `missing_client_user_agent` and `missing_event_source_url` (website events need both), `missing_value` and
+ * `missing_currency` (purchases need both). One refused event would fail all others of its request.
+ */
+export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): MapResult {
+  const { event } = entry;
+  const { settings, site, properties, identifiers } = context;
+  const name = platformName(context.name, STANDARD_EVENTS);
+  const user = userData(event, site, identifiers, properties);
+  const custom = customData(event, properties);
+  const url = sourceUrl(settings, site, properties);
+  const reason = refusal(event, name, user, custom, url);
+  if (reason !== null) return { kind: 'skip', reason };
+  const form = {
+    event_name: name,
+    event_time: eventTimeS(event),
+    event_id: event.event_id,
+    action_source: event.action_source,
+    ...(url !== null && event.action_source === 'website' ? { event_source_url: url } : {}),
+    user_data: user,
+    ...(Object.keys(custom).length > 0 ? { custom_data: custom } : {}),
+    ...(firstFlag(properties, ['opt_out']) === true ? { opt_out: true } : {}),
+    ...dataProcessing(settings, properties),
+  };
+  return { kind: 'mapped', form, group: settings.pixel_id };
+}
+
+function refusal(
+  event: Event,
+  name: string,
+  user: ReturnType<typeof userData>,
+  custom: Record<string, unknown>,
+  url: string | null,
+): string | null {
+  if (isTooBroad(user)) return 'insufficient_user_data';
+  if (event.action_source === 'website' && event.client_user_agent === null) return 'missing_client_user_agent';
+  if (event.action_source === 'website' && url === null) return 'missing_event_source_url';
+  if (name === 'Purchase' && isMissing(custom, 'value')) return 'missing_value';
+  if (name === 'Purchase' && isMissing(custom, 'currency')) return 'missing_currency';
+  return null;
+}

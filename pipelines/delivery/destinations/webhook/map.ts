@@ -1,0 +1,55 @@
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { WebhookSettings } from './settings.ts';
+import { messageId } from './sign.ts';
+
+const present = (record: object): object =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+
+const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
+
+/** SHA-256 of the normalised values: the receiver may match by them, and cannot read them. */
+function hashedIdentifiers(identifiers: Identifiers): object {
+  const { email, phone, first_name, last_name, external_id } = identifiers;
+  return present({
+    email_sha256: email,
+    phone_sha256: phone,
+    first_name_sha256: first_name,
+    last_name_sha256: last_name,
+    external_id_sha256: external_id,
+  });
+}
+
+const place = ({ city, state, zip, country }: Event): object => present({ city, state, zip, country });
+
+/** An event as the webhook's body: the Standard Webhooks form of type, timestamp and data. */
+export function mapEvent(entry: EventEntry, context: MapContext<WebhookSettings>): MapResult {
+  const { event, person } = entry;
+  const data = present({
+    event_id: event.event_id,
+    event: event.event,
+    conversion_event: context.name.canonical,
+    site_id: event.site_id,
+    distinct_id: event.distinct_id,
+    person_id: event.mode === 'offline' ? null : (person?.person_id ?? null),
+    timestamp: isoTime(event.timestamp),
+    received_at: isoTime(event.received_at),
+    action_source: event.action_source,
+    mode: event.mode,
+    value: event.value,
+    currency: event.currency,
+    order_id: event.order_id,
+    client_user_agent: event.client_user_agent,
+    client_ip_address: context.settings.include_client_ip === 'yes' ? event.client_ip : null,
+    identifiers: hashedIdentifiers(context.identifiers),
+    place: place(event),
+    properties: context.properties,
+  });
+  const form = {
+    type: 'event',
+    id: messageId(event.site_id, [event.event_id]),
+    timestamp: isoTime(event.timestamp),
+    data,
+  };
+  return { kind: 'mapped', form, group: '' };
+}

@@ -1,0 +1,48 @@
+import type { Event, EventEntry } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import type { Adapter, MapResult } from './contract.ts';
+import { type EventRule, eventRule } from './definitions.ts';
+import { matchingIdentifiers } from './identifiers.ts';
+import { conversionName } from './names.ts';
+
+/** Room for clocks that differ and for the time a batch spends on its way: one event too old refuses a whole batch. */
+const AGE_MARGIN_MS = 60_000;
+
+/** When the platform stops taking the event, milliseconds since 1970 UTC; null where age does not matter. */
+export function deliveryDeadlineMs<Settings>(adapter: Adapter<Settings>, event: Event): number | null {
+  const ageMaxMs = adapter.ageMaxMs(event);
+  return ageMaxMs === null ? null : event.timestamp + ageMaxMs - AGE_MARGIN_MS;
+}
+
+function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: EventRule, nowMs: number): string | null {
+  if (rule.switchedOff.has(adapter.name)) return 'not_in_destinations';
+  if (event.mode === 'offline' && adapter.anonymousEvents === 'skip') return 'anonymous_site';
+  const deadlineMs = deliveryDeadlineMs(adapter, event);
+  return deadlineMs !== null && nowMs >= deadlineMs ? 'too_old' : null;
+}
+
+/**
+ * Decides whether an event goes to a destination, and in which form. Reasons to skip: `not_in_destinations`,
+ * `anonymous_site`, `too_old`, and those of the destination's own `map`.
+ *
+ * @throws SyntaxError when `event.properties` is not JSON.
+ */
+export function prepare<Settings>(
+  adapter: Adapter<Settings>,
+  site: Site,
+  settings: Settings,
+  entry: EventEntry,
+  nowMs: number,
+): MapResult {
+  const { event } = entry;
+  const rule = eventRule(site, event.event);
+  const reason = skipReason(adapter, event, rule, nowMs);
+  if (reason !== null) return { kind: 'skip', reason };
+  return adapter.map(entry, {
+    settings,
+    site,
+    name: conversionName(rule.conversionEvent ?? event.event),
+    identifiers: matchingIdentifiers(entry),
+    properties: JSON.parse(event.properties) as Record<string, unknown>,
+  });
+}

@@ -1,0 +1,41 @@
+import type { EventEntry, Identifiers } from '#schemas/event.ts';
+
+const NONE: Identifiers = {
+  email: null,
+  email_google: null,
+  email_stripped: null,
+  phone: null,
+  phone_digits: null,
+  first_name: null,
+  first_name_google: null,
+  last_name: null,
+  last_name_google: null,
+  external_id: null,
+};
+
+/** A base and its variants are taken from one source together: a variant that is null equals its own base. */
+function pick<Keys extends keyof Identifiers>(
+  base: keyof Identifiers,
+  keys: readonly Keys[],
+  own: Identifiers,
+  known: Identifiers,
+): Pick<Identifiers, Keys> {
+  const source = own[base] === null ? known : own;
+  return Object.fromEntries(keys.map((key) => [key, source[key]])) as Pick<Identifiers, Keys>;
+}
+
+/**
+ * The identifiers to match an event by: its own, completed by those known of the person. Nothing is added to an event
+ * taken in offline mode, which stays anonymous.
+ */
+export function matchingIdentifiers(entry: EventEntry): Identifiers {
+  const own = entry.event.identifiers ?? NONE;
+  const known = entry.event.mode === 'offline' ? NONE : (entry.person?.identifiers ?? NONE);
+  return {
+    ...pick('email', ['email', 'email_google', 'email_stripped'], own, known),
+    ...pick('phone', ['phone', 'phone_digits'], own, known),
+    ...pick('first_name', ['first_name', 'first_name_google'], own, known),
+    ...pick('last_name', ['last_name', 'last_name_google'], own, known),
+    ...pick('external_id', ['external_id'], own, known),
+  };
+}

@@ -1,0 +1,61 @@
+/** Retry lanes in order, with the wait before an attempt in milliseconds. The names are part of topic names. */
+export const LANES = [
+  { name: '5s', delayMs: 5_000 },
+  { name: '1m', delayMs: 60_000 },
+  { name: '10m', delayMs: 600_000 },
+  { name: '1h', delayMs: 3_600_000 },
+  { name: '6h', delayMs: 21_600_000 },
+] as const;
+export type Lane = (typeof LANES)[number]['name'];
+
+/** How long after its first attempt an event is still retried. */
+export const RETRY_AGE_MAX_MS = 72 * 3_600_000;
+/** Share of the delay that is spread at random, so that what failed together does not come back together. */
+const JITTER = 0.2;
+
+export interface LaneQuestion {
+  /** Attempts made so far, from 1. */
+  attempt: number;
+  firstAttemptedAtMs: number;
+  nowMs: number;
+  /** Wait that the platform asked for; null when it did not. */
+  retryAfterMs: number | null;
+  /** When the platform stops taking the event; null where its age does not matter. */
+  deadlineMs: number | null;
+  /** From 0 to 1. */
+  random: number;
+}
+
+export type LaneChoice = { kind: 'lane'; lane: Lane; dueAtMs: number } | { kind: 'dead'; reason: string };
+
+/** The lane of an attempt is the shortest that the platform's wish allows; the last lane takes what waits longer. */
+function delayOf(question: LaneQuestion): { lane: Lane; delayMs: number } {
+  const byAttempt = LANES[Math.min(Math.max(question.attempt, 1), LANES.length) - 1] ?? LANES[0];
+  const wishMs = question.retryAfterMs ?? 0;
+  const delayMs = Math.round(Math.max(byAttempt.delayMs, wishMs) * (1 + JITTER * question.random));
+  if (wishMs <= byAttempt.delayMs) return { lane: byAttempt.name, delayMs };
+  const byWish = LANES.findLast((lane) => lane.delayMs <= wishMs) ?? byAttempt;
+  return { lane: byWish.name, delayMs };
+}
+
+/**
+ * Where an event goes after an attempt that may be repeated. Delays are never shorter than the lane's or than the
+ * platform's Retry-After, and up to a fifth longer by jitter. Dead reasons: `too_old` when the platform's age window
+ * would be closed by then, `retries_exhausted` when 72 hours have passed since the first attempt.
+ */
+export function nextLane(question: LaneQuestion): LaneChoice {
+  const { lane, delayMs } = delayOf(question);
+  const dueAtMs = question.nowMs + delayMs;
+  if (question.deadlineMs !== null && dueAtMs >= question.deadlineMs) return { kind: 'dead', reason: 'too_old' };
+  if (dueAtMs - question.firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
+  return { kind: 'lane', lane, dueAtMs };
+}
+
+export const retryTopic = (destination: string, lane: Lane): string => `delivery.${destination}.retry.${lane}`;
+export const replayTopic = (destination: string): string => `delivery.${destination}.replay`;
+
+/** Every topic a destination needs beside the ones all share. */
+export const topicsOf = (destination: string): string[] => [
+  ...LANES.map(({ name }) => retryTopic(destination, name)),
+  replayTopic(destination),
+];

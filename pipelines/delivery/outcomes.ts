@@ -1,0 +1,64 @@
+import type { Permit } from './breaker.ts';
+import type { EntryOutcome, EventVerdict, Verdict } from './contract.ts';
+
+export const skipped = (reason: string): EntryOutcome => ({
+  outcome: 'skipped',
+  reason,
+  detail: '',
+  tookMs: 0,
+  retryAfterMs: null,
+});
+
+export const dead = (reason: string, detail: string): EntryOutcome => ({ ...skipped(reason), outcome: 'dead', detail });
+
+export const paused = (reason: string, detail: string, retryAfterMs: number | null): EntryOutcome => ({
+  outcome: 'paused',
+  reason,
+  detail,
+  tookMs: 0,
+  retryAfterMs,
+});
+
+/** Reasons: `breaker_open` and `throttled` heal by themselves; any other is what the platform said of the credentials. */
+export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): EntryOutcome {
+  switch (permit.cause) {
+    case 'failing':
+      return paused('breaker_open', permit.reason, permit.waitMs);
+    case 'throttled':
+      return paused('throttled', permit.reason, permit.waitMs);
+    case 'credentials_broken':
+      return paused(permit.reason, '', permit.waitMs);
+  }
+}
+
+function outcomeOf(verdict: EventVerdict, tookMs: number): EntryOutcome {
+  switch (verdict.kind) {
+    case 'delivered':
+      return { outcome: 'delivered', reason: '', detail: '', tookMs, retryAfterMs: null };
+    case 'retry':
+      return { outcome: 'diverted', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
+    case 'throttle': {
+      const { reason, detail, retryAfterMs } = verdict;
+      return { outcome: 'diverted', reason, detail, tookMs, retryAfterMs };
+    }
+    case 'dead':
+      return { outcome: 'dead', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
+    case 'credentials_broken':
+      return { outcome: 'paused', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
+  }
+}
+
+/**
+ * Outcomes of a batch that will not be split further. One event refused by itself is dead; several, where the calls for
+ * finding the refused one are used up, go on in the next attempt as `split_unfinished`.
+ */
+export function settle(verdict: Verdict, count: number, tookMs: number): EntryOutcome[] {
+  const each = (one: EventVerdict): EntryOutcome[] => Array<EntryOutcome>(count).fill(outcomeOf(one, tookMs));
+  if (verdict.kind === 'per_event') {
+    if (verdict.verdicts.length === count) return verdict.verdicts.map((one) => outcomeOf(one, tookMs));
+    return each({ kind: 'retry', reason: 'answer_mismatch', detail: `${verdict.verdicts.length} for ${count}` });
+  }
+  if (verdict.kind !== 'split') return each(verdict);
+  const { reason, detail } = verdict;
+  return each(count === 1 ? { kind: 'dead', reason, detail } : { kind: 'retry', reason: 'split_unfinished', detail });
+}

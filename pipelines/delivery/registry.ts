@@ -1,0 +1,13 @@
+import type { Adapter } from './contract.ts';
+import { meta } from './destinations/meta/adapter.ts';
+import { webhook } from './destinations/webhook/adapter.ts';
+
+/** Every destination there is; topics, groups, settings forms and contract tests follow from this list. */
+export const DESTINATIONS: readonly Adapter[] = [meta, webhook];
+
+export const DESTINATION_NAMES: readonly string[] = DESTINATIONS.map((destination) => destination.name);
+
+/** The destination of that name, or null. */
+export function destinationOf(name: string): Adapter | null {
+  return DESTINATIONS.find((destination) => destination.name === name) ?? null;
+}

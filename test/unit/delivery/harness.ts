@@ -1,0 +1,64 @@
+import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
+import { type Breakers, createBreakers } from '#pipelines/delivery/breakers.ts';
+import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
+import type { DeliveryJob, DeliveryPorts } from '#pipelines/delivery/deliver.ts';
+import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
+import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
+import { manyEntries, NOW_MS, siteOf } from './entries.ts';
+
+export const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+export const answered = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => ({
+  kind: 'answered',
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+export const metaJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => ({
+  adapter: meta,
+  site: siteOf(),
+  settings: { pixel_id: '1234567890' },
+  secrets: { access_token: 'token-1' },
+  baseUrl: null,
+  entries: manyEntries(1),
+  attempt: 1,
+  nowMs: NOW_MS,
+  ...changes,
+});
+
+export const webhookJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => ({
+  ...metaJob(),
+  adapter: webhook,
+  settings: { url: 'https://hooks.example/in' },
+  secrets: { secret: WEBHOOK_SECRET },
+  ...changes,
+});
+
+export interface Recorded extends DeliveryPorts {
+  requests: HttpRequest[];
+  breakers: Breakers;
+}
+
+/** Ports whose platform is a function from a request to an answer; each call takes 10 ms of the clock. */
+export function portsOf(platform: (request: HttpRequest, call: number) => Answer | Promise<Answer>): Recorded {
+  let clockMs = NOW_MS;
+  const nowMs = (): number => clockMs;
+  const requests: HttpRequest[] = [];
+  const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
+  return {
+    requests,
+    breakers,
+    nowMs,
+    breaker: breakers.of('any', 'site_1'),
+    send: async (request) => {
+      clockMs += 10;
+      requests.push(request);
+      return platform(request, requests.length);
+    },
+  };
+}
+
+/** The event ids in a request to Meta. */
+export const metaIds = (request: HttpRequest): string[] =>
+  (JSON.parse(request.body) as { data: { event_id: string }[] }).data.map((event) => event.event_id);
