@@ -1,0 +1,82 @@
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { ID_PATTERN } from './address.ts';
+import { isEventName } from './text_rules.ts';
+
+/** What makes the browser tag fire an event. */
+export const TRIGGERS = ['pageview', 'click', 'submit', 'change', 'visible', 'scroll', 'timer', 'custom'] as const;
+
+const PROPERTIES_CHARACTERS_MAX = 8192;
+const shortText = Type.String({ maxLength: 1000 });
+
+/** The shape of SPEC 2.5; what has a default may be left out when a definition is written. */
+export const eventDefinitionSchema = Type.Object(
+  {
+    id: Type.String({ pattern: ID_PATTERN.source }),
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    trigger: Type.Enum([...TRIGGERS]),
+    selector: shortText,
+    url_pattern: shortText,
+    text_contains: shortText,
+    properties: Type.Record(Type.String(), Type.Unknown()),
+    conversion_event: Type.String({ maxLength: 200 }),
+    destinations: Type.Record(Type.String({ pattern: ID_PATTERN.source }), Type.Boolean()),
+    value_selector: shortText,
+    field_selectors: Type.Record(Type.String({ minLength: 1, maxLength: 200 }), shortText),
+    enabled: Type.Boolean(),
+  },
+  { additionalProperties: false },
+);
+export type EventDefinition = Static<typeof eventDefinitionSchema>;
+
+export type DefinitionResult = { ok: true; definition: EventDefinition } | { ok: false; message: string };
+
+const DEFAULTS = {
+  selector: '',
+  url_pattern: '',
+  text_contains: '',
+  properties: {},
+  conversion_event: '',
+  destinations: {},
+  value_selector: '',
+  field_selectors: {},
+  enabled: true,
+};
+const validator = Compile(eventDefinitionSchema);
+
+/** Reads a definition from JSON values, adding what was left out. The message names the field at fault. */
+export function readEventDefinition(input: unknown): DefinitionResult {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return refuse('is not an object');
+  const definition = { ...DEFAULTS, ...input };
+  if (!validator.Check(definition)) return refuse(firstError(definition));
+  if (!isEventName(definition.name)) return refuse('name has spaces around it or control characters');
+  if (definition.conversion_event !== '' && !isEventName(definition.conversion_event)) {
+    return refuse('conversion_event has spaces around it or control characters');
+  }
+  if (JSON.stringify(definition.properties).length > PROPERTIES_CHARACTERS_MAX) {
+    return refuse(`properties are longer than ${PROPERTIES_CHARACTERS_MAX} characters of JSON`);
+  }
+  return { ok: true, definition };
+}
+
+/** Reads a definition as a site stores it. */
+export function parseEventDefinition(text: string): DefinitionResult {
+  try {
+    return readEventDefinition(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) return refuse('is not JSON');
+    throw error;
+  }
+}
+
+function firstError(definition: unknown): string {
+  const [error] = validator.Errors(definition);
+  if (error === undefined) return 'is malformed';
+  if (error.keyword === 'required') return `lacks ${error.params.requiredProperties.join(', ')}`;
+  if (error.keyword === 'additionalProperties') return `has unknown ${error.params.additionalProperties.join(', ')}`;
+  return `${error.instancePath.slice(1).replaceAll('/', '.')} ${error.message}`;
+}
+
+function refuse(message: string): DefinitionResult {
+  return { ok: false, message };
+}

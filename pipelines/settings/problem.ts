@@ -1,0 +1,55 @@
+/** Why a setting may not be written. `code` is stable; `message` is for people. */
+export interface Problem {
+  code: ProblemCode;
+  /** The field of the setting it is about. */
+  field: string;
+  message: string;
+}
+
+export type ProblemCode =
+  | 'id_malformed'
+  | 'name_malformed'
+  | 'allowance_malformed'
+  | 'account_unknown'
+  | 'site_unknown'
+  | 'mode_unknown'
+  | 'category_unknown'
+  | 'country_unknown'
+  | 'event_name_malformed'
+  | 'clarity_id_malformed'
+  | 'gtm_id_malformed'
+  | 'domain_malformed'
+  | 'domain_claimed'
+  | 'block_rule_malformed'
+  | 'event_definition_malformed'
+  | 'hash_malformed'
+  | 'caller_unknown'
+  | 'origin_malformed'
+  | 'origins_not_for_servers'
+  | 'expiry_malformed'
+  | 'destination_setting_malformed'
+  | 'destination_setting_unknown'
+  | 'destination_setting_secret'
+  | 'destination_secret_unknown'
+  | 'measurement_id_claimed'
+  | 'secret_not_sealed'
+  | 'too_many'
+  | 'repeated'
+  | 'too_large';
+
+export function problem(code: ProblemCode, field: string, message: string): Problem {
+  return { code, field, message };
+}
+
+/** A problem unless the condition holds; rules read as a list of these. */
+export function unless(holds: boolean, code: ProblemCode, field: string, message: string): Problem[] {
+  return holds ? [] : [problem(code, field, message)];
+}
+
+/** A list has at most `max` items and none of them twice. */
+export function listProblems(items: readonly string[], max: number, field: string): Problem[] {
+  return [
+    ...unless(items.length <= max, 'too_many', field, `at most ${max} are taken`),
+    ...unless(new Set(items).size === items.length, 'repeated', field, 'one of them is there twice'),
+  ];
+}

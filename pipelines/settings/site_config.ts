@@ -1,0 +1,101 @@
+import { hash } from 'node:crypto';
+import type { SiteMode } from '#schemas/event.ts';
+import type { Destination, Site } from '#schemas/setting.ts';
+import { type EventDefinition, parseEventDefinition } from './event_definitions.ts';
+import { type RoutePixel, readRoutePixels } from './route_pixels.ts';
+import type { SettingsTable } from './table.ts';
+
+/** The public configuration of a site, as SPEC 2.4 has it. */
+export interface SiteConfig {
+  mode: SiteMode;
+  business_category: string;
+  clarity: { project_id: string } | null;
+  facebook: { pixel_id: string; route_pixels: RoutePixel[] } | null;
+  tiktok: { pixel_code: string } | null;
+  ga4: { measurement_id: string } | null;
+  gtm: { container_id: string } | null;
+  custom_loader: boolean;
+  events: EventDefinition[];
+}
+
+/** The body of GET /v1/config, serialised, and its ETag with the quotes it is sent in. */
+export interface ConfigAnswer {
+  body: string;
+  etag: string;
+}
+
+/**
+ * Answers GET /v1/config for a site id; undefined for an unknown site. An answer is made once per state of the table.
+ */
+export function createConfigAnswers(table: SettingsTable): (siteId: string) => ConfigAnswer | undefined {
+  const answers = new Map<string, ConfigAnswer>();
+  let version = table.version;
+  return (siteId) => {
+    if (version !== table.version) answers.clear();
+    version = table.version;
+    const known = answers.get(siteId);
+    if (known !== undefined) return known;
+    const config = siteConfig(table, siteId);
+    if (config === undefined) return undefined;
+    const answer = configAnswer(config);
+    answers.set(siteId, answer);
+    return answer;
+  };
+}
+
+/** Serialises a configuration. Equal configurations have equal ETags, in every process. */
+export function configAnswer(config: SiteConfig): ConfigAnswer {
+  const body = JSON.stringify(config);
+  return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"` };
+}
+
+/**
+ * The public configuration of a site; undefined for an unknown site. Every field is picked by name, so that a secret
+ * cannot slip through. Of destinations that are switched off nothing is shown. A stored event definition that cannot be
+ * read is left out: definitions are checked when they are written, and the rest of the tag must go on.
+ */
+export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | undefined {
+  const site = table.site(siteId);
+  if (site === undefined) return undefined;
+  return {
+    mode: site.mode,
+    business_category: site.business_category,
+    clarity: site.clarity_project_id === null ? null : { project_id: site.clarity_project_id },
+    facebook: facebook(enabled(table, siteId, 'meta')),
+    tiktok: tiktok(enabled(table, siteId, 'tiktok')),
+    ga4: ga4(enabled(table, siteId, 'ga4')),
+    gtm: site.gtm_container_id === null ? null : { container_id: site.gtm_container_id },
+    custom_loader: site.domains.some((domain) => table.siteByDomain(domain) === site),
+    events: definitions(site),
+  };
+}
+
+function enabled(table: SettingsTable, siteId: string, name: string): Destination | undefined {
+  const destination = table.destination(siteId, name);
+  return destination?.enabled ? destination : undefined;
+}
+
+function facebook(meta: Destination | undefined): SiteConfig['facebook'] {
+  const pixelId = meta?.settings['pixel_id'];
+  if (!pixelId) return null;
+  return { pixel_id: pixelId, route_pixels: readRoutePixels(meta.settings['route_pixels'] ?? '') ?? [] };
+}
+
+function tiktok(destination: Destination | undefined): SiteConfig['tiktok'] {
+  const pixelCode = destination?.settings['pixel_code'];
+  return pixelCode ? { pixel_code: pixelCode } : null;
+}
+
+/** GA4 does not deduplicate, so it is reached from the browser or from here, never both; from here unless told. */
+function ga4(destination: Destination | undefined): SiteConfig['ga4'] {
+  const measurementId = destination?.settings['measurement_id'];
+  if (!measurementId || destination.settings['route'] !== 'browser') return null;
+  return { measurement_id: measurementId };
+}
+
+function definitions(site: Site): EventDefinition[] {
+  return site.event_definitions.flatMap((text) => {
+    const result = parseEventDefinition(text);
+    return result.ok ? [result.definition] : [];
+  });
+}

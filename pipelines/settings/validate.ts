@@ -1,0 +1,107 @@
+import type { Account, ApiKey, Destination } from '#schemas/setting.ts';
+import { ID_PATTERN } from './address.ts';
+import { listProblems, type Problem, problem, unless } from './problem.ts';
+import type { SettingsTable } from './table.ts';
+import { isPlainText } from './text_rules.ts';
+import { canonicalOrigin } from './web_names.ts';
+
+const ALLOWANCE_MAX = 1_000_000_000_000;
+const ORIGINS_MAX = 100;
+const SETTING_CHARACTERS_MAX = 10_000;
+const HASH_PATTERN = /^[0-9a-f]{64}$/;
+const SEALED_PATTERN = /^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]+$/;
+
+/** Checks an account before it is written; no problem: it may be. */
+export function accountProblems(account: Account): Problem[] {
+  const allowance = account.monthly_allowance;
+  const allowanceFits = Number.isSafeInteger(allowance) && allowance >= 0 && allowance <= ALLOWANCE_MAX;
+  return [
+    ...idProblems(account.account_id, 'account_id'),
+    ...nameProblems(account.name),
+    ...unless(allowanceFits, 'allowance_malformed', 'monthly_allowance', `is a whole number up to ${ALLOWANCE_MAX}`),
+  ];
+}
+
+/** Checks a key before it is written. A key that has already expired may be written again, as when it is revoked. */
+export function keyProblems(key: ApiKey, table: SettingsTable): Problem[] {
+  return [
+    ...unless(HASH_PATTERN.test(key.key_hash), 'hash_malformed', 'key_hash', 'is a SHA-256 in lower-case hex'),
+    ...siteProblem(key.site_id, table),
+    ...unless(['browser', 'server'].includes(key.caller), 'caller_unknown', 'caller', 'is browser or server'),
+    ...unless(isPlainText(key.label, 0, 100), 'name_malformed', 'label', 'has up to 100 characters, none of control'),
+    ...originProblems(key),
+    ...unless(expiryFits(key), 'expiry_malformed', 'expires_at', 'is a time after the key is created'),
+  ];
+}
+
+/** Checks a destination before it is written; what its settings mean is for the destination's own schema to say. */
+export function destinationProblems(destination: Destination, table: SettingsTable): Problem[] {
+  return [
+    ...siteProblem(destination.site_id, table),
+    ...idProblems(destination.name, 'name'),
+    ...Object.entries(destination.settings).flatMap(([name, value]) => settingProblems(name, value)),
+    ...Object.entries(destination.secrets).flatMap(([name, value]) => sealedProblems(name, value)),
+    ...measurementIdProblems(destination, table),
+  ];
+}
+
+/** Lower-case letters, digits, `-` and `_`, 1 to 64 of them. */
+export function idProblems(id: string, field: string): Problem[] {
+  return unless(ID_PATTERN.test(id), 'id_malformed', field, 'has 1 to 64 lower-case letters, digits, - or _');
+}
+
+export function nameProblems(name: string): Problem[] {
+  return unless(isPlainText(name, 1, 100), 'name_malformed', 'name', 'has 1 to 100 characters, none of control');
+}
+
+function siteProblem(siteId: string, table: SettingsTable): Problem[] {
+  return unless(table.site(siteId) !== undefined, 'site_unknown', 'site_id', `there is no site ${siteId}`);
+}
+
+function originProblems(key: ApiKey): Problem[] {
+  const field = 'allowed_origins';
+  const malformed = key.allowed_origins.filter((origin) => canonicalOrigin(origin) !== origin);
+  return [
+    ...listProblems(key.allowed_origins, ORIGINS_MAX, field),
+    ...malformed.map((origin) => problem('origin_malformed', field, `${origin} is not like https://shop.example`)),
+    ...unless(
+      key.caller !== 'server' || key.allowed_origins.length === 0,
+      'origins_not_for_servers',
+      field,
+      'a server key is refused from every origin',
+    ),
+  ];
+}
+
+function expiryFits(key: ApiKey): boolean {
+  if (key.expires_at === null) return true;
+  return Number.isSafeInteger(key.expires_at) && key.expires_at > key.created_at;
+}
+
+function settingProblems(name: string, value: string): Problem[] {
+  return [
+    ...idProblems(name, 'settings'),
+    ...unless(
+      value.length <= SETTING_CHARACTERS_MAX,
+      'too_large',
+      name,
+      `has up to ${SETTING_CHARACTERS_MAX} characters`,
+    ),
+  ];
+}
+
+function sealedProblems(name: string, value: string): Problem[] {
+  return [
+    ...idProblems(name, 'secrets'),
+    ...unless(SEALED_PATTERN.test(value), 'secret_not_sealed', name, 'is stored sealed only'),
+  ];
+}
+
+/** A measurement id names the site that a GA4 hit belongs to, so no two sites may have the same. */
+function measurementIdProblems(destination: Destination, table: SettingsTable): Problem[] {
+  const measurementId = destination.settings['measurement_id'];
+  if (destination.name !== 'ga4' || measurementId === undefined) return [];
+  const owner = table.siteByMeasurementId(measurementId)?.site_id ?? destination.site_id;
+  const message = `${measurementId} belongs to another site`;
+  return unless(owner === destination.site_id, 'measurement_id_claimed', 'measurement_id', message);
+}

@@ -1,0 +1,130 @@
+import { isSupportedCountry } from 'libphonenumber-js/max';
+import type { Site } from '#schemas/setting.ts';
+import { blockRuleProblems, blockRuleText } from './block_rules.ts';
+import { parseEventDefinition } from './event_definitions.ts';
+import { listProblems, type Problem, problem, unless } from './problem.ts';
+import type { SettingsTable } from './table.ts';
+import { isEventName } from './text_rules.ts';
+import { idProblems, nameProblems } from './validate.ts';
+import { canonicalDomain } from './web_names.ts';
+
+/** The categories of SPEC 2.4: informational, capture behaves the same for each. */
+export const BUSINESS_CATEGORIES = [
+  'ecommerce_retail',
+  'entertainment_media',
+  'education',
+  'real_estate',
+  'technology',
+  'financial_services',
+  'automotive',
+  'travel',
+  'other',
+] as const;
+
+const DOMAINS_MAX = 100;
+const BLOCK_RULES_MAX = 500;
+const IDENTIFY_EVENTS_MAX = 200;
+const DEFINITIONS_MAX = 200;
+/** Keeps a site's record well below what a Kafka broker takes by default. */
+const DEFINITIONS_CHARACTERS_MAX = 256 * 1024;
+const GTM_PATTERN = /^GTM-[A-Z0-9]{4,10}$/;
+const CLARITY_PATTERN = /^[a-z0-9]{4,20}$/;
+
+/** Checks a site before it is written; no problem: it may be. */
+export function siteProblems(site: Site, table: SettingsTable): Problem[] {
+  return [
+    ...idProblems(site.site_id, 'site_id'),
+    ...nameProblems(site.name),
+    ...accountProblem(site, table),
+    ...vocabularyProblems(site),
+    ...tagIdProblems(site),
+    ...identifyEventProblems(site.identify_events ?? []),
+    ...domainProblems(site, table),
+    ...blockProblems(site),
+    ...definitionProblems(site.event_definitions),
+  ];
+}
+
+function accountProblem(site: Site, table: SettingsTable): Problem[] {
+  const known = table.account(site.account_id) !== undefined;
+  return unless(known, 'account_unknown', 'account_id', `there is no account ${site.account_id}`);
+}
+
+function vocabularyProblems(site: Site): Problem[] {
+  const categories: readonly string[] = BUSINESS_CATEGORIES;
+  const country = site.default_country;
+  return [
+    ...unless(['online', 'offline'].includes(site.mode), 'mode_unknown', 'mode', 'is online or offline'),
+    ...unless(
+      categories.includes(site.business_category),
+      'category_unknown',
+      'business_category',
+      `is one of ${categories.join(', ')}`,
+    ),
+    ...unless(
+      country === null || isSupportedCountry(country),
+      'country_unknown',
+      'default_country',
+      'is an ISO 3166-1 alpha-2 code in capitals, of a country with telephone numbers',
+    ),
+  ];
+}
+
+function tagIdProblems(site: Site): Problem[] {
+  const { clarity_project_id: clarity, gtm_container_id: gtm } = site;
+  return [
+    ...unless(
+      clarity === null || CLARITY_PATTERN.test(clarity),
+      'clarity_id_malformed',
+      'clarity_project_id',
+      'has 4 to 20 lower-case letters or digits',
+    ),
+    ...unless(gtm === null || GTM_PATTERN.test(gtm), 'gtm_id_malformed', 'gtm_container_id', 'is like GTM-ABC1234'),
+  ];
+}
+
+function identifyEventProblems(names: readonly string[]): Problem[] {
+  const malformed = names.filter((name) => !isEventName(name));
+  return [
+    ...listProblems(names, IDENTIFY_EVENTS_MAX, 'identify_events'),
+    ...malformed.map(() => problem('event_name_malformed', 'identify_events', 'names have 1 to 200 characters')),
+  ];
+}
+
+function domainProblems(site: Site, table: SettingsTable): Problem[] {
+  return [...listProblems(site.domains, DOMAINS_MAX, 'domains'), ...site.domains.flatMap(claimProblems)];
+
+  function claimProblems(domain: string): Problem[] {
+    if (canonicalDomain(domain) !== domain) {
+      return [problem('domain_malformed', 'domains', `${domain} is not a domain in lower-case punycode`)];
+    }
+    const owner = table.siteByDomain(domain)?.site_id ?? site.site_id;
+    return unless(owner === site.site_id, 'domain_claimed', 'domains', `${domain} is claimed by another site`);
+  }
+}
+
+function blockProblems(site: Site): Problem[] {
+  return [
+    ...listProblems(site.block_rules.map(blockRuleText), BLOCK_RULES_MAX, 'block_rules'),
+    ...site.block_rules.flatMap((rule, index) => blockRuleProblems(rule, `block_rules[${index}]`)),
+  ];
+}
+
+function definitionProblems(definitions: readonly string[]): Problem[] {
+  const characters = definitions.reduce((total, text) => total + text.length, 0);
+  const read = definitions.map(parseEventDefinition);
+  const ids = read.flatMap((result) => (result.ok ? [result.definition.id] : []));
+  const malformed = read.flatMap((result, index) =>
+    result.ok ? [] : [problem('event_definition_malformed', `event_definitions[${index}]`, result.message)],
+  );
+  return [
+    ...listProblems(ids, DEFINITIONS_MAX, 'event_definitions'),
+    ...unless(
+      characters <= DEFINITIONS_CHARACTERS_MAX,
+      'too_large',
+      'event_definitions',
+      `have up to ${DEFINITIONS_CHARACTERS_MAX} characters together`,
+    ),
+    ...malformed,
+  ];
+}

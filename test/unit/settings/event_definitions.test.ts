@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseEventDefinition, readEventDefinition, TRIGGERS } from '#pipelines/settings/event_definitions.ts';
+
+const complete = {
+  id: 'buy',
+  name: 'purchase',
+  trigger: 'click',
+  selector: '#buy',
+  url_pattern: '/cart*',
+  text_contains: 'Buy',
+  properties: { plan: { name: 'x', tiers: [1, 2] } },
+  conversion_event: 'Purchase',
+  destinations: { meta: false, tiktok: true },
+  value_selector: '.total',
+  field_selectors: { email: '#email' },
+  enabled: false,
+};
+const least = { id: 'buy', name: 'purchase', trigger: 'click' };
+
+describe('an event definition', () => {
+  it('is read as it was given', () => {
+    expect(readEventDefinition(complete)).toEqual({ ok: true, definition: complete });
+    expect(parseEventDefinition(JSON.stringify(complete))).toEqual({ ok: true, definition: complete });
+  });
+
+  it('is completed: what may be left out is empty, and it is active', () => {
+    expect(readEventDefinition(least)).toEqual({
+      ok: true,
+      definition: {
+        ...least,
+        selector: '',
+        url_pattern: '',
+        text_contains: '',
+        properties: {},
+        conversion_event: '',
+        destinations: {},
+        value_selector: '',
+        field_selectors: {},
+        enabled: true,
+      },
+    });
+  });
+
+  it.each(TRIGGERS)('may be fired by %s', (trigger) => {
+    expect(readEventDefinition({ ...least, trigger }).ok).toBe(true);
+  });
+
+  it.each([
+    [null, 'is not an object'],
+    [[], 'is not an object'],
+    ['text', 'is not an object'],
+    [{ name: 'purchase', trigger: 'click' }, /id/],
+    [{ id: 'buy', trigger: 'click' }, /name/],
+    [{ id: 'buy', name: 'purchase' }, /trigger/],
+    [{ ...least, id: 'Buy' }, /^id /],
+    [{ ...least, id: 7 }, /^id /],
+    [{ ...least, name: '' }, /^name /],
+    [{ ...least, name: ' purchase' }, /^name /],
+    [{ ...least, name: 'a'.repeat(201) }, /^name /],
+    [{ ...least, trigger: 'hover' }, /^trigger /],
+    [{ ...least, selector: null }, /^selector /],
+    [{ ...least, selector: 'a'.repeat(1001) }, /^selector /],
+    [{ ...least, properties: [] }, /^properties /],
+    [{ ...least, properties: { a: 'x'.repeat(9000) } }, /^properties /],
+    [{ ...least, conversion_event: 'a\nb' }, /^conversion_event /],
+    [{ ...least, destinations: { meta: 'no' } }, /^destinations.meta /],
+    [{ ...least, field_selectors: { email: 1 } }, /^field_selectors.email /],
+    [{ ...least, enabled: 'yes' }, /^enabled /],
+    [{ ...least, secret: 'x' }, /secret/],
+  ])('%#: names what is wrong', (input, message) => {
+    const result = readEventDefinition(input);
+    expect(result.ok).toBe(false);
+    if (!result.ok) expect(result.message).toMatch(message);
+  });
+
+  it('is refused when it is not JSON', () => {
+    expect(parseEventDefinition('{')).toEqual({ ok: false, message: 'is not JSON' });
+  });
+
+  it('never throws, whatever JSON is stored', () => {
+    fc.assert(fc.property(fc.json(), (text) => typeof parseEventDefinition(text).ok === 'boolean'));
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { createConfigAnswers, siteConfig } from '#pipelines/settings/site_config.ts';
+import { filledTable, put } from './filled_table.ts';
+import { account, destination, site } from './samples.ts';
+
+const DEFINITION = {
+  id: 'buy',
+  name: 'purchase',
+  trigger: 'click',
+  selector: '',
+  url_pattern: '',
+  text_contains: '',
+  properties: {},
+  conversion_event: '',
+  destinations: { meta: false },
+  value_selector: '',
+  field_selectors: {},
+  enabled: false,
+};
+const ROUTES = [{ pixel_id: '67890', url_pattern: '/fr/*' }];
+const SECRET = 'k1.AAAAAAAAAAAAAAAA.SEALED';
+
+function fullTable() {
+  const secrets = { access_token: SECRET, api_secret: SECRET };
+  return filledTable(
+    { account: account() },
+    {
+      site: site({
+        mode: 'offline',
+        business_category: 'travel',
+        clarity_project_id: 'clar1ty',
+        gtm_container_id: 'GTM-ABC1234',
+        domains: ['t.shop.example'],
+        event_definitions: [JSON.stringify(DEFINITION)],
+      }),
+    },
+    {
+      destination: destination({
+        settings: { pixel_id: '12345', route_pixels: JSON.stringify(ROUTES), test_event_code: 'TEST1' },
+        secrets,
+      }),
+    },
+    { destination: destination({ name: 'tiktok', settings: { pixel_code: 'C0DE' }, secrets }) },
+    {
+      destination: destination({
+        name: 'ga4',
+        settings: { measurement_id: 'G-ABC123', route: 'browser' },
+        secrets,
+      }),
+    },
+  );
+}
+
+describe('the public configuration', () => {
+  it('has every field of the contract and nothing else', () => {
+    expect(siteConfig(fullTable(), 'shop')).toEqual({
+      mode: 'offline',
+      business_category: 'travel',
+      clarity: { project_id: 'clar1ty' },
+      facebook: { pixel_id: '12345', route_pixels: ROUTES },
+      tiktok: { pixel_code: 'C0DE' },
+      ga4: { measurement_id: 'G-ABC123' },
+      gtm: { container_id: 'GTM-ABC1234' },
+      custom_loader: true,
+      events: [DEFINITION],
+    });
+  });
+
+  it('of a bare site is empty, not absent', () => {
+    expect(siteConfig(filledTable({ site: site() }), 'shop')).toEqual({
+      mode: 'online',
+      business_category: 'other',
+      clarity: null,
+      facebook: null,
+      tiktok: null,
+      ga4: null,
+      gtm: null,
+      custom_loader: false,
+      events: [],
+    });
+  });
+
+  it('of an unknown site does not exist', () => {
+    expect(siteConfig(fullTable(), 'other')).toBeUndefined();
+    expect(createConfigAnswers(fullTable())('other')).toBeUndefined();
+  });
+
+  it('holds no secret, sealed or not, nor another setting', () => {
+    const body = createConfigAnswers(fullTable())('shop')?.body ?? '';
+    for (const hidden of [SECRET, 'access_token', 'api_secret', 'TEST1', 'acme']) expect(body).not.toContain(hidden);
+  });
+
+  it.each([
+    ['switched off', { enabled: false, settings: { measurement_id: 'G-1', route: 'browser' } }, null],
+    ['routed server-side', { settings: { measurement_id: 'G-1', route: 'server' } }, null],
+    ['with no route chosen', { settings: { measurement_id: 'G-1' } }, null],
+    ['without an id', { settings: { route: 'browser' } }, null],
+    ['routed in the browser', { settings: { measurement_id: 'G-1', route: 'browser' } }, { measurement_id: 'G-1' }],
+  ])('shows ga4 %s as it is', (_name, changes, expected) => {
+    const table = filledTable({ site: site() }, { destination: destination({ name: 'ga4', ...changes }) });
+    expect(siteConfig(table, 'shop')?.ga4).toEqual(expected);
+  });
+
+  it.each([
+    [{ enabled: false, settings: { pixel_id: '12345' } }, null],
+    [{ settings: {} }, null],
+    [{ settings: { pixel_id: '12345' } }, { pixel_id: '12345', route_pixels: [] }],
+    [{ settings: { pixel_id: '12345', route_pixels: '{' } }, { pixel_id: '12345', route_pixels: [] }],
+    [{ settings: { pixel_id: '12345', route_pixels: '[{"pixel_id":"x"}]' } }, { pixel_id: '12345', route_pixels: [] }],
+  ])('shows the pixel of meta %o', (changes, expected) => {
+    const table = filledTable({ site: site() }, { destination: destination(changes) });
+    expect(siteConfig(table, 'shop')?.facebook).toEqual(expected);
+  });
+
+  it('has no custom loader on a domain that another site owns', () => {
+    const domains = ['t.shop.example'];
+    const table = filledTable({ site: site({ site_id: 'a', domains }) }, { site: site({ site_id: 'b', domains }) });
+    expect([siteConfig(table, 'a')?.custom_loader, siteConfig(table, 'b')?.custom_loader]).toEqual([true, false]);
+  });
+
+  it('leaves out a stored definition that cannot be read, and only that', () => {
+    const table = filledTable({ site: site({ event_definitions: ['{', JSON.stringify(DEFINITION), '{}'] }) });
+    expect(siteConfig(table, 'shop')?.events).toEqual([DEFINITION]);
+  });
+});
+
+describe('the answer', () => {
+  it('has an ETag of its content, the same in every process', () => {
+    const first = createConfigAnswers(fullTable())('shop');
+    const second = createConfigAnswers(fullTable())('shop');
+    expect(first?.etag).toMatch(/^"[A-Za-z0-9_-]{27}"$/);
+    expect(second).toEqual(first);
+  });
+
+  it('is made once, until a setting changes', () => {
+    const table = fullTable();
+    const answer = createConfigAnswers(table);
+    const before = answer('shop');
+    expect(answer('shop')).toBe(before);
+    put(table, { site: site({ mode: 'online' }) });
+    expect(answer('shop')?.body).toContain('"mode":"online"');
+    expect(answer('shop')?.etag).not.toBe(before?.etag);
+    table.apply('site/shop', null);
+    expect(answer('shop')).toBeUndefined();
+  });
+
+  it('keeps its ETag when something else changes', () => {
+    const table = fullTable();
+    const answer = createConfigAnswers(table);
+    const before = answer('shop');
+    put(table, { account: account({ monthly_allowance: 5 }) });
+    expect(answer('shop')).toEqual(before);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { BUSINESS_CATEGORIES, siteProblems } from '#pipelines/settings/validate_site.ts';
+import type { BlockRule, Site } from '#schemas/setting.ts';
+import { filledTable } from './filled_table.ts';
+import { problemsOf } from './problems_of.ts';
+import { account, site } from './samples.ts';
+
+const table = filledTable(
+  { account: account() },
+  { site: site({ site_id: 'travel', domains: ['taken.example'] }) },
+  { site: site({ domains: ['mine.example'] }) },
+);
+const definition = (changes: object): string =>
+  JSON.stringify({ id: 'buy', name: 'purchase', trigger: 'click', ...changes });
+const numbered = (count: number, text: (index: number) => string): string[] =>
+  Array.from({ length: count }, (_, index) => text(index));
+
+describe('a site', () => {
+  const cases: [Partial<Site>, string[]][] = [
+    [{}, []],
+    [{ mode: 'offline', default_country: 'BE', clarity_project_id: 'abc123def4', gtm_container_id: 'GTM-ABC1234' }, []],
+    [{ identify_events: [] }, []],
+    [{ identify_events: ['sign_up', '$identify'] }, []],
+    [{ domains: ['mine.example', 'free.example', 'xn--bcher-kva.example'] }, []],
+    [{ event_definitions: [definition({})] }, []],
+    [{ site_id: 'Shop' }, ['id_malformed site_id']],
+    [{ name: '' }, ['name_malformed name']],
+    [{ account_id: 'gone' }, ['account_unknown account_id']],
+    [{ mode: 'paused' as 'online' }, ['mode_unknown mode']],
+    [{ business_category: 'shoes' }, ['category_unknown business_category']],
+    [{ default_country: 'be' }, ['country_unknown default_country']],
+    [{ default_country: 'UK' }, ['country_unknown default_country']],
+    [{ default_country: 'BEL' }, ['country_unknown default_country']],
+    [{ default_country: '' }, ['country_unknown default_country']],
+    [{ clarity_project_id: 'a"b' }, ['clarity_id_malformed clarity_project_id']],
+    [{ gtm_container_id: 'GTM-abc' }, ['gtm_id_malformed gtm_container_id']],
+    [{ gtm_container_id: 'G-ABC1234' }, ['gtm_id_malformed gtm_container_id']],
+    [{ identify_events: [''] }, ['event_name_malformed identify_events']],
+    [{ identify_events: ['a', 'a'] }, ['repeated identify_events']],
+    [{ identify_events: numbered(201, (index) => `e${index}`) }, ['too_many identify_events']],
+    [{ domains: ['Shop.example'] }, ['domain_malformed domains']],
+    [{ domains: ['localhost'] }, ['domain_malformed domains']],
+    [{ domains: ['taken.example'] }, ['domain_claimed domains']],
+    [{ domains: ['a.example', 'a.example'] }, ['repeated domains']],
+    [{ domains: numbered(101, (index) => `s${index}.example`) }, ['too_many domains']],
+    [{ event_definitions: ['{'] }, ['event_definition_malformed event_definitions[0]']],
+    [{ event_definitions: [definition({}), definition({})] }, ['repeated event_definitions']],
+    [{ event_definitions: numbered(201, (index) => definition({ id: `d${index}` })) }, ['too_many event_definitions']],
+    [
+      {
+        event_definitions: numbered(40, (index) =>
+          definition({ id: `d${index}`, properties: { a: 'x'.repeat(8000) } }),
+        ),
+      },
+      ['too_large event_definitions'],
+    ],
+  ];
+  it.each(cases)('%#: is checked', (changes, problems) => {
+    expect(problemsOf(siteProblems(site(changes), table))).toEqual(problems);
+  });
+
+  it.each(BUSINESS_CATEGORIES)('may be of category %s', (category) => {
+    expect(siteProblems(site({ business_category: category }), table)).toEqual([]);
+  });
+});
+
+describe('a block rule', () => {
+  const rule = (kind: string, value: string, property: string | null = null): BlockRule => ({
+    kind: kind as BlockRule['kind'],
+    value,
+    property,
+  });
+
+  it.each([
+    rule('ip', '203.0.113.9'),
+    rule('ip', '203.0.113.0/24'),
+    rule('ip', '0.0.0.0/0'),
+    rule('ip', '2001:db8::/128'),
+    rule('user_agent', 'BadBot'),
+    rule('country', 'RU'),
+    rule('country', 'T1'),
+    rule('event', '$autocapture'),
+    rule('property', 'free', 'plan'),
+    rule('property', '', 'plan'),
+    rule('distinct_id', 'test-user'),
+  ])('%o may be written', (good) => {
+    expect(siteProblems(site({ block_rules: [good] }), table)).toEqual([]);
+  });
+
+  it.each([
+    rule('colour', 'red'),
+    rule('toString', 'red'),
+    rule('ip', ''),
+    rule('ip', 'shop.example'),
+    rule('ip', '203.0.113.0/33'),
+    rule('ip', '203.0.113.0/'),
+    rule('ip', '203.0.113.0/ 8'),
+    rule('ip', '203.0.113.0/08'),
+    rule('ip', '203.0.113.0/24/24'),
+    rule('ip', '2001:db8::/129'),
+    rule('ip', '300.0.0.1'),
+    rule('user_agent', ''),
+    rule('user_agent', 'a'.repeat(501)),
+    rule('country', 'ru'),
+    rule('country', 'RUS'),
+    rule('event', ''),
+    rule('event', ' purchase'),
+    rule('event', 'purchase', 'plan'),
+    rule('property', 'free'),
+    rule('property', 'free', ''),
+    rule('distinct_id', ''),
+  ])('%o is malformed', (bad) => {
+    const problems = siteProblems(site({ block_rules: [bad] }), table);
+    expect(problemsOf(problems)).toEqual(['block_rule_malformed block_rules[0]']);
+  });
+
+  it('is not written twice, nor more than 500 times', () => {
+    const twice = [rule('property', 'a', 'b'), rule('property', 'a', 'b')];
+    expect(problemsOf(siteProblems(site({ block_rules: twice }), table))).toEqual(['repeated block_rules']);
+    const many = numbered(501, (index) => `e${index}`).map((name) => rule('event', name));
+    expect(problemsOf(siteProblems(site({ block_rules: many }), table))).toEqual(['too_many block_rules']);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { canonicalDomain, canonicalOrigin } from '#pipelines/settings/web_names.ts';
+
+describe('an origin', () => {
+  it.each([
+    ['https://shop.example', 'https://shop.example'],
+    ['https://shop.example/', 'https://shop.example'],
+    ['HTTPS://Shop.Example', 'https://shop.example'],
+    ['https://shop.example:443', 'https://shop.example'],
+    ['https://shop.example:8443', 'https://shop.example:8443'],
+    ['http://localhost:3000', 'http://localhost:3000'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['http://[::1]:80', 'http://[::1]'],
+  ])('%s is written %s', (text, origin) => {
+    expect(canonicalOrigin(text)).toBe(origin);
+  });
+
+  it.each([
+    '',
+    'shop.example',
+    '*',
+    'null',
+    'https://',
+    'https://shop.example/path',
+    'https://shop.example?',
+    'https://shop.example?a=1',
+    'https://shop.example#',
+    'https://user@shop.example',
+    'https://shop.example https://other.example',
+    ' https://shop.example',
+    'ftp://shop.example',
+    'chrome-extension://abc',
+    'javascript:alert(1)',
+    'https://shop.example:99999',
+  ])('%j is none', (text) => {
+    expect(canonicalOrigin(text)).toBeNull();
+  });
+});
+
+describe('a domain', () => {
+  it.each([
+    ['shop.example', 'shop.example'],
+    ['Track.Shop.Example', 'track.shop.example'],
+    ['bücher.example', 'xn--bcher-kva.example'],
+    ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
+    [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
+  ])('%s is written %s', (text, domain) => {
+    expect(canonicalDomain(text)).toBe(domain);
+  });
+
+  it.each([
+    '',
+    'localhost',
+    'shop.example.',
+    '.shop.example',
+    'shop..example',
+    'shop.example:443',
+    'https://shop.example',
+    'shop.example/path',
+    'sh op.example',
+    'shop_1.example',
+    '-shop.example',
+    'shop-.example',
+    '*.shop.example',
+    '10.0.0.1',
+    '0x7f.1',
+    '[::1]',
+    'a@shop.example',
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(124)}example`,
+  ])('%j is none', (text) => {
+    expect(canonicalDomain(text)).toBeNull();
+  });
+});
