@@ -1,12 +1,5 @@
 /** Action sources of SPEC 2.3; `website` is the default for browser events. */
-export const ACTION_SOURCES = [
-  'website',
-  'physical_store',
-  'phone_call',
-  'chat',
-  'email',
-  'system_generated',
-] as const;
+export const ACTION_SOURCES = ['website', 'physical_store', 'phone_call', 'chat', 'email', 'system_generated'] as const;
 export type ActionSource = (typeof ACTION_SOURCES)[number];
 export type SiteMode = 'online' | 'offline';
 export type Caller = 'browser' | 'server';

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
+import type { KafkaConfig } from '#infra/config/service_config.ts';
+import type { Logger } from '#infra/log/logger.ts';
+
+/** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
+const FIRST_RETRY_MS = 5;
+const RETRY_MS_MAX = 1_000;
+
+/** Retries of one request. About 20 s in all; then the caller sees the error. */
+const RETRIES = 25;
+
+/** A client of the configured cluster. Nothing is connected yet. */
+export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
+  silenceNegativeTimeoutWarning();
+  return new Kafka({
+    clientId,
+    brokers: config.brokers,
+    connectionTimeout: 3_000,
+    requestTimeout: 30_000,
+    retry: { initialRetryTime: FIRST_RETRY_MS, factor: 0.2, multiplier: 2, maxRetryTime: RETRY_MS_MAX, retries },
+    logLevel: logLevel.WARN,
+    logCreator: () => (entry) => forward(logger, entry),
+    ...(config.tls ? { ssl: config.tlsCaFile === null ? true : { ca: [readFileSync(config.tlsCaFile, 'utf8')] } } : {}),
+    ...(config.sasl === null ? {} : { sasl: config.sasl as SASLOptions }),
+  });
+}
+
+function forward(logger: Logger, entry: LogEntry): void {
+  const { message, ...fields } = entry.log;
+  const facts = { client: entry.namespace, error: fields['error'], groupId: fields['groupId'] };
+  if (entry.level === logLevel.ERROR) logger.warn(facts, message);
+  else if (entry.level === logLevel.WARN) logger.info(facts, message);
+  else logger.debug(facts, message);
+}
+
+let silenced = false;
+
+/**
+ * kafkajs sets a timer with a negative delay once per connection queue, for which Node warns once a process.
+ * That one warning is dropped; all others are printed as ever.
+ */
+function silenceNegativeTimeoutWarning(): void {
+  if (silenced) return;
+  silenced = true;
+  const emit = process.emitWarning.bind(process) as (...args: unknown[]) => void;
+  process.emitWarning = (...args: unknown[]) => {
+    const name = typeof args[1] === 'string' ? args[1] : (args[1] as { type?: string } | undefined)?.type;
+    if (name !== 'TimeoutNegativeWarning') emit(...args);
+  };
+}

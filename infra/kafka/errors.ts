@@ -1,0 +1,22 @@
+/** What recovery an error of the client calls for. */
+export type Recovery = 'rejoin' | 'again' | 'stop';
+
+/** A group membership error: the client rejoins by itself when it is thrown on. */
+const REJOIN_TYPES = new Set(['REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'NOT_COORDINATOR_FOR_GROUP']);
+
+/**
+ * Reads an error from anywhere in a stage. Client errors and errors that say `recovery: 'again'` are tried again from
+ * the committed offset; anything else is unknown and stops the process.
+ */
+export function recoveryOf(error: unknown): Recovery {
+  if (!(error instanceof Error)) return 'stop';
+  const facts = error as Error & { type?: unknown; recovery?: unknown };
+  if (typeof facts.type === 'string' && REJOIN_TYPES.has(facts.type)) return 'rejoin';
+  if (facts.recovery === 'again') return 'again';
+  return error.name.startsWith('KafkaJS') ? 'again' : 'stop';
+}
+
+/** A retry budget was used up: the process stops and its supervisor starts it anew. */
+export class StageFailedError extends Error {
+  readonly code = 'stage_failed';
+}

@@ -1,0 +1,162 @@
+import type { Admin, Kafka, Producer } from 'kafkajs';
+import type { Logger } from '#infra/log/logger.ts';
+import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
+
+/** A record to be written by a hop, to a partition that we chose. */
+export interface OutRecord extends TopicPartition {
+  key?: string;
+  value: Buffer;
+}
+
+export interface HopResult {
+  outputs: OutRecord[];
+  /** Called once the transaction has committed: the place to count. */
+  committed(): void;
+  /** Where records are left for later; absent: all were taken. */
+  leave?: Leave;
+}
+
+export interface HopOptions {
+  kafka: Kafka;
+  admin: Admin;
+  groupId: string;
+  topics: readonly string[];
+  sessionTimeoutMs: number;
+  concurrency: number;
+  bytesPerPartitionMax?: number;
+  transform(batch: InBatch): Promise<HopResult>;
+  logger: Logger;
+  onFatal(error: unknown): void;
+}
+
+const TRANSACTION_TIMEOUT_MS = 60_000;
+
+/**
+ * Consume, transform, produce, in one Kafka transaction with the offsets.
+ *
+ * kafkajs commits transactional offsets without the group's generation, so ownership is fenced by hand: one
+ * transactional id per group, topic and partition; on taking a partition, with no batch of it in flight, an empty
+ * transaction is begun and aborted, which fences the previous owner and ends what it had open; only then the committed
+ * offset is read. After any error inside a transaction the producer is closed and made anew, because the client may
+ * hand a failed batch's sequence number to the next one.
+ */
+export async function runHop(options: HopOptions): Promise<Consumption> {
+  const producers = new Map<string, Producer>();
+
+  async function acquire(at: TopicPartition): Promise<number | null> {
+    await close(at);
+    const producer = options.kafka.producer({
+      transactionalId: transactionalId(options.groupId, at),
+      maxInFlightRequests: 1,
+      transactionTimeout: TRANSACTION_TIMEOUT_MS,
+      allowAutoTopicCreation: false,
+    });
+    await producer.connect();
+    producers.set(nameOf(at), producer);
+    const fence = await producer.transaction();
+    await fence.abort();
+    return committedOffset(options.admin, options.groupId, at);
+  }
+
+  async function close(at: TopicPartition): Promise<void> {
+    const producer = producers.get(nameOf(at));
+    if (producer === undefined) return;
+    producers.delete(nameOf(at));
+    await producer.disconnect();
+  }
+
+  async function process(batch: InBatch): Promise<Leave | undefined> {
+    const last = batch.records.at(-1);
+    if (last === undefined) return undefined;
+    const result = await options.transform(batch);
+    const next = result.leave?.offset ?? last.offset + 1;
+    if (!batch.owned()) throw new PartitionLostError('partition lost before its transaction');
+    try {
+      await commit(batch, result.outputs, next);
+    } catch (error) {
+      await close(batch);
+      throw error;
+    }
+    result.committed();
+    return result.leave;
+  }
+
+  async function commit(batch: InBatch, outputs: readonly OutRecord[], next: number): Promise<void> {
+    const producer = producers.get(nameOf(batch));
+    if (producer === undefined) throw new PartitionLostError('no producer for the partition');
+    const transaction = await producer.transaction();
+    try {
+      for (const [topic, partition, messages] of perPartition(outputs)) {
+        await transaction.send({ topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) });
+      }
+      await transaction.sendOffsets({
+        consumerGroupId: options.groupId,
+        topics: [{ topic: batch.topic, partitions: [{ partition: batch.partition, offset: String(next) }] }],
+      });
+      await transaction.commit();
+    } catch (error) {
+      if (transaction.isActive()) {
+        // The next owner's fence ends the transaction if this abort does not arrive.
+        await transaction
+          .abort()
+          .catch((failure: unknown) => options.logger.info({ err: failure }, 'abort not confirmed'));
+      }
+      throw error;
+    }
+  }
+
+  const consumption = await consume({ ...options, handlers: { acquire, process } });
+  return {
+    ...consumption,
+    async stop() {
+      await consumption.stop();
+      await Promise.all([...producers.values()].map((producer) => producer.disconnect()));
+    },
+  };
+}
+
+/** The partition went to another member; nothing was committed. */
+export class PartitionLostError extends Error {
+  readonly code = 'partition_lost';
+  readonly recovery = 'again';
+}
+
+function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}.${partition}`;
+}
+
+export function transactionalId(groupId: string, at: TopicPartition): string {
+  return `${groupId}.${nameOf(at)}`;
+}
+
+/** The group's committed offset; null where none was ever committed. */
+export async function committedOffset(admin: Admin, groupId: string, at: TopicPartition): Promise<number | null> {
+  const found = await committed(admin, groupId, at);
+  return found === null ? null : found.offset;
+}
+
+/** The group's committed offset with its metadata; null where none was ever committed. */
+export async function committed(
+  admin: Admin,
+  groupId: string,
+  at: TopicPartition,
+): Promise<{ offset: number; metadata: string } | null> {
+  const [topic] = await admin.fetchOffsets({ groupId, topics: [at.topic] });
+  const entry = topic?.partitions.find(({ partition }) => partition === at.partition);
+  if (entry === undefined || Number(entry.offset) < 0) return null;
+  return { offset: Number(entry.offset), metadata: entry.metadata ?? '' };
+}
+
+type Message = { key: string | null; value: Buffer };
+
+/** Groups records by topic and partition: a send of kafkajs must never span partitions. */
+function perPartition(outputs: readonly OutRecord[]): [topic: string, partition: number, messages: Message[]][] {
+  const groups = new Map<string, [string, number, Message[]]>();
+  for (const { topic, partition, key, value } of outputs) {
+    const name = `${topic}/${partition}`;
+    const group = groups.get(name) ?? [topic, partition, []];
+    group[2].push({ key: key ?? null, value });
+    groups.set(name, group);
+  }
+  return [...groups.values()];
+}

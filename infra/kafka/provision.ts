@@ -1,0 +1,75 @@
+import { ConfigResourceTypes, type Kafka } from 'kafkajs';
+import type { TopicDeclaration } from './topics.ts';
+
+/** A difference between a declared topic and the one that exists. Never altered by us: an operator decides. */
+export interface TopicMismatch {
+  topic: string;
+  setting: string;
+  declared: string;
+  found: string;
+}
+
+/** Creates the declared topics that are missing and reports what differs in those that exist. Idempotent. */
+export async function provisionTopics(
+  kafka: Kafka,
+  declarations: readonly TopicDeclaration[],
+  replicationFactor: number,
+): Promise<{ created: string[]; mismatches: TopicMismatch[] }> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const existing = new Set(await admin.listTopics());
+    const missing = declarations.filter(({ name }) => !existing.has(name));
+    if (missing.length > 0)
+      await admin.createTopics({ topics: missing.map((d) => creation(d, replicationFactor)), waitForLeaders: true });
+    const present = declarations.filter(({ name }) => existing.has(name));
+    const mismatches = present.length === 0 ? [] : await findMismatches(admin, present);
+    return { created: missing.map(({ name }) => name), mismatches };
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+function creation(declaration: TopicDeclaration, replicationFactor: number) {
+  return {
+    topic: declaration.name,
+    numPartitions: declaration.partitions,
+    replicationFactor,
+    configEntries: Object.entries(declaration.config).map(([name, value]) => ({ name, value })),
+  };
+}
+
+async function findMismatches(
+  admin: ReturnType<Kafka['admin']>,
+  present: readonly TopicDeclaration[],
+): Promise<TopicMismatch[]> {
+  const [metadata, configs] = await Promise.all([
+    admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) }),
+    admin.describeConfigs({
+      includeSynonyms: false,
+      resources: present.map(({ name, config }) => ({
+        type: ConfigResourceTypes.TOPIC,
+        name,
+        configNames: Object.keys(config),
+      })),
+    }),
+  ]);
+  const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions.length]));
+  const settings = new Map(configs.resources.map((resource) => [resource.resourceName, resource.configEntries]));
+  return present.flatMap((declaration) => [
+    ...compare(
+      declaration.name,
+      'partitions',
+      String(declaration.partitions),
+      String(partitions.get(declaration.name)),
+    ),
+    ...Object.entries(declaration.config).flatMap(([name, declared]) => {
+      const found = settings.get(declaration.name)?.find((entry) => entry.configName === name)?.configValue;
+      return compare(declaration.name, name, declared, found ?? 'unset');
+    }),
+  ]);
+}
+
+function compare(topic: string, setting: string, declared: string, found: string): TopicMismatch[] {
+  return declared === found ? [] : [{ topic, setting, declared, found }];
+}

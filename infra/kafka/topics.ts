@@ -1,0 +1,74 @@
+import { topicsOf } from '#pipelines/delivery/lanes.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import type { SchemaName } from '#schemas/avro.ts';
+
+export interface TopicDeclaration {
+  name: string;
+  partitions: number;
+  /** Compared with what exists and reported when different; the rest of the broker's settings are the operator's. */
+  config: Record<string, string>;
+  schema: SchemaName;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Stages that write dead letters. */
+export const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const;
+export type Stage = (typeof STAGES)[number];
+
+export const TOPICS = {
+  raw: 'events.raw',
+  unique: 'events.unique',
+  identified: 'events.identified',
+  outcomes: 'delivery.outcomes',
+  links: 'identity.links',
+  usage: 'quota.usage',
+  settings: 'site.config',
+} as const;
+
+/** Topic of a stage's dead letters. */
+export function deadTopic(stage: Stage): string {
+  return `dead.${stage}`;
+}
+
+const RECORD_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Partitions of the topics that carry little: lanes, dead letters, changelogs. */
+const SMALL_PARTITIONS = 2;
+
+/** Every topic of the service. `eventPartitions` is the unit of parallelism and must be the same for the events topics. */
+export function declareTopics(eventPartitions: number): TopicDeclaration[] {
+  const event = (name: string, days: number): TopicDeclaration => ({
+    name,
+    partitions: eventPartitions,
+    config: kept(days),
+    schema: 'event_batch',
+  });
+  return [
+    event(TOPICS.raw, 9),
+    event(TOPICS.unique, 9),
+    event(TOPICS.identified, 9),
+    { name: TOPICS.outcomes, partitions: eventPartitions, config: kept(9), schema: 'delivery' },
+    { name: TOPICS.links, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'identity_link' },
+    { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
+    { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
+    ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), 30, 'dead_letter')),
+    ...DESTINATIONS.flatMap(({ name }) => topicsOf(name).map((topic) => small(topic, 9, 'delivery_job'))),
+  ];
+}
+
+function small(name: string, days: number, schema: SchemaName): TopicDeclaration {
+  return { name, partitions: SMALL_PARTITIONS, config: kept(days), schema };
+}
+
+function kept(days: number): Record<string, string> {
+  return {
+    'cleanup.policy': 'delete',
+    'retention.ms': String(days * DAY_MS),
+    'max.message.bytes': String(RECORD_BYTES_MAX),
+  };
+}
+
+function compacted(): Record<string, string> {
+  return { 'cleanup.policy': 'compact', 'max.message.bytes': String(RECORD_BYTES_MAX) };
+}

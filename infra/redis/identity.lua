@@ -1,0 +1,120 @@
+-- KEYS[1]: prefix of the site's keys (its hash tag inside).
+-- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate},
+-- then the cap on persons that may be one.
+-- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
+-- i:LEADER -> hash of identifiers, x:LEADER -> coordinate of the last change, v -> version.
+local prefix = KEYS[1]
+local questions = cjson.decode(ARGV[1])
+local cap = tonumber(ARGV[2])
+local answers = {}
+
+local function leader_of(person)
+  return redis.call('GET', prefix .. 'p:' .. person) or person
+end
+
+local function members_of(leader)
+  local flat = redis.call('HGETALL', prefix .. 'm:' .. leader)
+  local members = {}
+  for at = 1, #flat, 2 do members[flat[at]] = tonumber(flat[at + 1]) end
+  return members
+end
+
+-- Oldest first seen, then smallest id: depends on the set alone, not on the order it grew in.
+local function choose(members)
+  local best, best_seen = nil, nil
+  for person, seen in pairs(members) do
+    if best == nil or seen < best_seen or (seen == best_seen and person < best) then best, best_seen = person, seen end
+  end
+  return best
+end
+
+local function size(members)
+  local count = 0
+  for _ in pairs(members) do count = count + 1 end
+  return count
+end
+
+local function store(members, old_leaders)
+  local leader = choose(members)
+  local known = {}
+  for _, old in ipairs(old_leaders) do
+    local flat = redis.call('HGETALL', prefix .. 'i:' .. old)
+    for at = 1, #flat, 2 do
+      if known[flat[at]] == nil or flat[at + 1] < known[flat[at]] then known[flat[at]] = flat[at + 1] end
+    end
+    redis.call('DEL', prefix .. 'm:' .. old, prefix .. 'i:' .. old, prefix .. 'x:' .. old)
+  end
+  for person, seen in pairs(members) do
+    redis.call('HSET', prefix .. 'm:' .. leader, person, string.format('%.0f', seen))
+    redis.call('SET', prefix .. 'p:' .. person, leader)
+  end
+  for field, value in pairs(known) do redis.call('HSET', prefix .. 'i:' .. leader, field, value) end
+  return leader
+end
+
+local function version()
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  local last = tonumber(redis.call('GET', prefix .. 'v') or '0')
+  if now <= last then now = last + 1 end
+  redis.call('SET', prefix .. 'v', string.format('%.0f', now))
+  return string.format('%.0f', now)
+end
+
+local function link(question)
+  local leader = leader_of(question.b)
+  local members = members_of(leader)
+  local changed = false
+  if members[question.b] == nil or question.t < members[question.b] then
+    members[question.b] = question.t
+    changed = true
+  end
+  local old_leaders = { leader }
+  local capped = 0
+  for _, node in ipairs(question.n) do
+    local holder = redis.call('GET', prefix .. 'n:' .. node)
+    if not holder then
+      redis.call('SET', prefix .. 'n:' .. node, question.b)
+    else
+      local other = leader_of(holder)
+      local known = false
+      for _, old in ipairs(old_leaders) do known = known or old == other end
+      if not known then
+        local joined = members_of(other)
+        if size(members) + size(joined) > cap then
+          capped = capped + 1
+        else
+          for person, seen in pairs(joined) do members[person] = seen end
+          old_leaders[#old_leaders + 1] = other
+          changed = true
+        end
+      end
+    end
+  end
+  if changed then
+    leader = store(members, old_leaders)
+    redis.call('SET', prefix .. 'x:' .. leader, question.c)
+  end
+  if question.i ~= cjson.null and question.i ~= nil then
+    for field, value in pairs(question.i) do redis.call('HSET', prefix .. 'i:' .. leader, field, value) end
+  end
+  local flat = {}
+  if redis.call('GET', prefix .. 'x:' .. leader) == question.c then
+    for person, seen in pairs(members_of(leader)) do
+      flat[#flat + 1] = person
+      flat[#flat + 1] = string.format('%.0f', seen)
+    end
+  end
+  return leader, flat, capped
+end
+
+for index, question in ipairs(questions) do
+  local leader, flat, capped = nil, {}, 0
+  if #question.n > 0 then
+    leader, flat, capped = link(question)
+  else
+    leader = leader_of(question.b)
+  end
+  answers[index] = { leader, redis.call('HGETALL', prefix .. 'i:' .. leader), flat, #flat > 0 and version() or '0', capped }
+end
+return answers

@@ -1,0 +1,93 @@
+import type { Redis } from 'ioredis';
+import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import type { Identifiers } from '#schemas/event.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+import { createScript } from './script.ts';
+
+/** Persons that may become one; a shared address (a till's, a family's) stops joining people there. */
+export const PERSONS_PER_PERSON_MAX = 100;
+
+type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number];
+
+/** Who belongs together, in Redis: an index that the edges on identity.links can make again. */
+export function createIdentityStore(redis: Redis, personsMax = PERSONS_PER_PERSON_MAX): IdentityStore {
+  const script = createScript(redis, 'identity.lua');
+  return {
+    async resolve(siteId, questions) {
+      const asked = JSON.stringify(questions.map(toScript));
+      const answers = (await script.run([`i:{${siteId}}:`], [asked, personsMax])) as ScriptAnswer[];
+      return answers.map((answer, index) => toAnswer(siteId, questions[index] as IdentityQuestion, answer));
+    },
+  };
+}
+
+function toScript(question: IdentityQuestion): object {
+  return {
+    b: question.basePersonId,
+    n: question.nodes,
+    i: question.identifiers === null ? null : withoutNulls(question.identifiers),
+    t: question.receivedAtMs,
+    c: question.coordinate,
+  };
+}
+
+function withoutNulls(identifiers: Identifiers): Record<string, string> {
+  return Object.fromEntries(Object.entries(identifiers).filter(([, value]) => value !== null)) as Record<
+    string,
+    string
+  >;
+}
+
+function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnswer): IdentityAnswer {
+  const [personId, identifiers, members, version, capped] = answer;
+  return {
+    personId,
+    identifiers: identifiers.length === 0 ? null : toIdentifiers(identifiers),
+    links: [...edges(siteId, question), ...belongings(siteId, personId, members, Number(version))],
+    capped,
+  };
+}
+
+function edges(siteId: string, question: IdentityQuestion): IdentityLink[] {
+  return question.nodes.map((node) => ({
+    site_id: siteId,
+    kind: 'edge',
+    person_id: question.basePersonId,
+    target: node,
+    first_seen: question.receivedAtMs,
+    version: 0,
+  }));
+}
+
+function belongings(siteId: string, personId: string, members: readonly string[], version: number): IdentityLink[] {
+  const links: IdentityLink[] = [];
+  for (let at = 0; at < members.length; at += 2) {
+    links.push({
+      site_id: siteId,
+      kind: 'person',
+      person_id: members[at] as string,
+      target: personId,
+      first_seen: Number(members[at + 1]),
+      version,
+    });
+  }
+  return links;
+}
+
+function toIdentifiers(flat: readonly string[]): Identifiers {
+  const known = new Map<string, string>();
+  for (let at = 0; at < flat.length; at += 2) known.set(flat[at] as string, flat[at + 1] as string);
+  const of = (name: keyof Identifiers): string | null => known.get(name) ?? null;
+  return {
+    email: of('email'),
+    email_google: of('email_google'),
+    email_stripped: of('email_stripped'),
+    phone: of('phone'),
+    phone_digits: of('phone_digits'),
+    first_name: of('first_name'),
+    first_name_google: of('first_name_google'),
+    last_name: of('last_name'),
+    last_name_google: of('last_name_google'),
+    external_id: of('external_id'),
+  };
+}

@@ -1,0 +1,87 @@
+import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
+import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/avro.ts';
+
+/** The registry cannot be reached or refuses. Try again later, or stop. */
+export class RegistryError extends Error {
+  readonly code: 'registry_unavailable' | 'schema_incompatible' | 'schema_unregistered';
+  readonly recovery: 'again' | 'stop';
+
+  constructor(code: RegistryError['code'], message: string, cause: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.recovery = code === 'registry_unavailable' ? 'again' : 'stop';
+  }
+}
+
+/** Value subject of a topic (TopicNameStrategy). */
+export function subjectOf(topic: string): string {
+  return `${topic}-value`;
+}
+
+export interface Registry {
+  /** Registers our schema under the topic's subject with BACKWARD_TRANSITIVE compatibility. Idempotent. */
+  register(topic: string, schema: SchemaName): Promise<number>;
+  /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
+  idOf(topic: string, schema: SchemaName): Promise<number>;
+  /** The writer's type of an id, or null where the registry knows no such id. Asked once an id. */
+  typeOf(id: number): Promise<AvroType | null>;
+}
+
+/** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
+export function createRegistry(url: string): Registry {
+  const client = new SchemaRegistry({ host: url, retry: { retries: 5, initialRetryTimeInSecs: 0.1 } });
+  const types = new Map<number, AvroType | null>();
+
+  return {
+    async register(topic, schema) {
+      const { id } = await guarded(`cannot register the schema of ${topic}`, () =>
+        client.register(
+          { type: SchemaType.AVRO, schema: schemaText(schema) },
+          { subject: subjectOf(topic), compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE },
+        ),
+      );
+      return id;
+    },
+    async idOf(topic, schema) {
+      return guarded(`no registered schema for ${topic}: has provisioning run?`, () =>
+        client.getRegistryIdBySchema(subjectOf(topic), { type: SchemaType.AVRO, schema: schemaText(schema) }),
+      );
+    },
+    async typeOf(id) {
+      const known = types.get(id);
+      if (known !== undefined) return known;
+      const found = await fetchType(client, id);
+      types.set(id, found);
+      return found;
+    },
+  };
+}
+
+async function fetchType(client: SchemaRegistry, id: number): Promise<AvroType | null> {
+  try {
+    const schema = await client.getSchema(id);
+    return foreignType(JSON.stringify((schema as unknown as AvroType).schema({ exportAttrs: true })));
+  } catch (error) {
+    if (statusOf(error) === 404) return null;
+    throw new RegistryError('registry_unavailable', `cannot fetch schema ${id}`, error);
+  }
+}
+
+async function guarded<T>(message: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw new RegistryError(codeOf(error), message, error);
+  }
+}
+
+function codeOf(error: unknown): RegistryError['code'] {
+  const status = statusOf(error);
+  if (status === 409) return 'schema_incompatible';
+  return status === 404 ? 'schema_unregistered' : 'registry_unavailable';
+}
+
+function statusOf(error: unknown): number | null {
+  const status = (error as { status?: unknown } | null)?.status;
+  return typeof status === 'number' ? status : null;
+}

@@ -1,0 +1,73 @@
+import { createHmac, hash } from 'node:crypto';
+import type { Coordinate, Identifiers } from '#schemas/event.ts';
+import type { IdentityPart } from '#schemas/event_batch.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+
+/** The person a distinct id stands for before anything is linked: a digest, so that no state is needed for it. */
+export function basePersonId(siteId: string, distinctId: string): string {
+  return `p_${hash('sha256', `${siteId}\n${distinctId}`, 'hex').slice(0, 32)}`;
+}
+
+/** One event's question to the identity store. */
+export interface IdentityQuestion {
+  siteId: string;
+  basePersonId: string;
+  /** Keyed identifiers that link; empty where the event may not stitch. */
+  nodes: string[];
+  /** What the event says of the person, to be kept for destinations' matching. */
+  identifiers: Identifiers | null;
+  receivedAtMs: number;
+  coordinate: string;
+}
+
+export interface IdentityAnswer {
+  personId: string;
+  /** What is known of the person; null where nothing is. */
+  identifiers: Identifiers | null;
+  /** Facts for identity.links: given again when the same event asks again. */
+  links: IdentityLink[];
+  /** Identifiers that were not followed because a person would have grown past the cap. */
+  capped: number;
+}
+
+/** Holds who belongs together. Union is commutative and idempotent, so order and repetition do not matter. */
+export interface IdentityStore {
+  /** Questions of one site in the order of their events; answers in the same order. */
+  resolve(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]>;
+}
+
+/** Identifiers that join people. Names do not. */
+const JOINING = ['email', 'phone', 'external_id'] as const;
+
+/** Bare hashes of phones can be enumerated; joined on an HMAC they are worth nothing outside. */
+function nodeOf(secret: Buffer, siteId: string, kind: string, hashed: string): string {
+  return createHmac('sha256', secret).update(`${siteId}\n${kind}\n${hashed}`).digest('base64url').slice(0, 32);
+}
+
+/** Keyed identifiers of an event that may stitch; offline-mode events are never linked. */
+export function nodesOf(secret: Buffer, siteId: string, part: IdentityPart): string[] {
+  const { identifiers } = part;
+  if (!part.identify || part.mode === 'offline' || identifiers === null) return [];
+  return JOINING.flatMap((kind) => {
+    const hashed = identifiers[kind];
+    return hashed === null ? [] : [nodeOf(secret, siteId, kind, hashed)];
+  });
+}
+
+/** The question of one event. */
+export function questionOf(
+  secret: Buffer,
+  event: { siteId: string; distinctId: string; receivedAtMs: number; coordinate: Coordinate },
+  part: IdentityPart,
+): IdentityQuestion {
+  const { partition, offset, index } = event.coordinate;
+  const nodes = nodesOf(secret, event.siteId, part);
+  return {
+    siteId: event.siteId,
+    basePersonId: basePersonId(event.siteId, event.distinctId),
+    nodes,
+    identifiers: nodes.length === 0 ? null : part.identifiers,
+    receivedAtMs: event.receivedAtMs,
+    coordinate: `${partition}:${offset}:${index}`,
+  };
+}

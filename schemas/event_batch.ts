@@ -1,0 +1,235 @@
+import avsc from 'avsc';
+import { type AvroType, schemaType } from './avro.ts';
+import type { Coordinate, Event, EventEntry, Identifiers, Person } from './event.ts';
+import { type Cursor, longBytes, MalformedError, readLong, readString, writeLong } from './varint.ts';
+import { WIRE_HEADER_BYTES } from './wire.ts';
+
+/**
+ * EventBatch in Avro, written so that each event is an array block of its own with the block's size
+ * (Avro specification: "a negative block count is followed by the block's size in bytes"). A stage reads the
+ * head of each event, and passes its bytes on without decoding or encoding the rest.
+ */
+export const eventBatchType = schemaType('event_batch');
+const entryType = itemsType(fieldType(eventBatchType, 'events'));
+const eventType = fieldType(entryType, 'event');
+const personType = fieldType(entryType, 'person');
+
+/** Events one record may hold: above it a record is refused as malformed. */
+export const BATCH_EVENTS_MAX = 100_000;
+
+/** One event of a batch: its head decoded, the rest as the bytes that were read. */
+export interface EntryView {
+  readonly coordinate: Coordinate | null;
+  /** The person union as encoded, its branch byte included. */
+  readonly personBytes: Buffer;
+  readonly eventBytes: Buffer;
+  readonly siteId: string;
+  readonly eventId: string;
+  readonly distinctId: string;
+  readonly receivedAtMs: number;
+}
+
+const SCRATCH_BYTES = 64 * 1024;
+let scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+const NO_PERSON = Buffer.from([0]);
+
+/** Encodes one event's Avro bytes. Throws where a value does not fit the schema. */
+export function encodeEvent(event: Event): Buffer {
+  return encodeWith(eventType, event);
+}
+
+/** Encodes the person union (branch byte and record). */
+export function encodePerson(person: Person): Buffer {
+  return encodeWith(personType, person);
+}
+
+export function noPerson(): Buffer {
+  return NO_PERSON;
+}
+
+function encodeWith(type: AvroType, value: unknown): Buffer {
+  const end = encodeToScratch(type, value);
+  return Buffer.from(scratch.subarray(0, end));
+}
+
+function encodeToScratch(type: AvroType, value: unknown): number {
+  let end = type.encode(value, scratch, 0);
+  while (end < 0) {
+    scratch = Buffer.allocUnsafeSlow(scratch.length - end * 2);
+    end = type.encode(value, scratch, 0);
+  }
+  return end;
+}
+
+/** Decodes a whole event. */
+export function decodeEvent(bytes: Buffer): Event {
+  return eventType.fromBuffer(bytes) as Event;
+}
+
+export function decodePerson(bytes: Buffer): Person | null {
+  return personType.fromBuffer(bytes) as Person | null;
+}
+
+/** Decodes an entry as the destinations and the warehouse want it. */
+export function decodeEntry(view: EntryView): EventEntry {
+  return { coordinate: view.coordinate, person: decodePerson(view.personBytes), event: decodeEvent(view.eventBytes) };
+}
+
+/** What identity needs of an event; the other fields are skipped, not decoded. */
+export interface IdentityPart {
+  mode: 'online' | 'offline';
+  identify: boolean;
+  identifiers: Identifiers | null;
+}
+
+const identityPart = projection(eventType, ['mode', 'identify', 'identifiers']);
+
+/** Decodes only mode, identify and identifiers. */
+export function decodeIdentityPart(bytes: Buffer): IdentityPart {
+  return identityPart.type.fromBuffer(bytes, identityPart.resolver) as IdentityPart;
+}
+
+function projection(
+  type: AvroType,
+  names: readonly string[],
+): { type: AvroType; resolver: ReturnType<AvroType['createResolver']> } {
+  const schema = type.schema({ exportAttrs: true }) as avsc.schema.RecordType;
+  const reader = avsc.Type.forSchema({ ...schema, fields: schema.fields.filter(({ name }) => names.includes(name)) });
+  return { type: reader, resolver: reader.createResolver(type) };
+}
+
+/**
+ * Reads a batch's body (behind the wire header) into views over the same memory.
+ * Throws MalformedError where the bytes are not an EventBatch.
+ */
+export function readBatch(body: Buffer): EntryView[] {
+  const cursor: Cursor = { buffer: body, at: 0 };
+  const views: EntryView[] = [];
+  for (;;) {
+    const count = readLong(cursor);
+    if (count === 0) break;
+    const blockEnd = count < 0 ? readBlockEnd(cursor) : null;
+    if (views.length + Math.abs(count) > BATCH_EVENTS_MAX) throw new MalformedError('too many events');
+    for (let item = Math.abs(count); item > 0; item--) views.push(readEntry(cursor, count === -1 ? blockEnd : null));
+    if (blockEnd !== null && cursor.at !== blockEnd) throw new MalformedError('block of another size');
+  }
+  if (cursor.at !== body.length) throw new MalformedError('bytes behind the batch');
+  return views;
+}
+
+function readBlockEnd(cursor: Cursor): number {
+  const size = readLong(cursor);
+  const end = cursor.at + size;
+  if (size < 0 || end > cursor.buffer.length) throw new MalformedError('block past the end');
+  return end;
+}
+
+function readEntry(cursor: Cursor, knownEnd: number | null): EntryView {
+  const coordinate = readCoordinate(cursor);
+  const personBytes = readPersonBytes(cursor);
+  const start = cursor.at;
+  const siteId = readString(cursor);
+  const eventId = readString(cursor);
+  const distinctId = readString(cursor);
+  const receivedAtMs = readLong(cursor);
+  if (knownEnd !== null && cursor.at > knownEnd) throw new MalformedError('head past the block');
+  cursor.at = knownEnd ?? endOf(eventType, cursor.buffer, start);
+  const eventBytes = cursor.buffer.subarray(start, cursor.at);
+  return { coordinate, personBytes, eventBytes, siteId, eventId, distinctId, receivedAtMs };
+}
+
+function readCoordinate(cursor: Cursor): Coordinate | null {
+  const branch = readLong(cursor);
+  if (branch === 0) return null;
+  if (branch !== 1) throw new MalformedError('unknown coordinate branch');
+  return { partition: readLong(cursor), offset: readLong(cursor), index: readLong(cursor) };
+}
+
+function readPersonBytes(cursor: Cursor): Buffer {
+  if (cursor.buffer[cursor.at] === 0) {
+    cursor.at += 1;
+    return NO_PERSON;
+  }
+  const start = cursor.at;
+  cursor.at = endOf(personType, cursor.buffer, start);
+  return cursor.buffer.subarray(start, cursor.at);
+}
+
+/** Position behind a value whose length is not written before it. */
+function endOf(type: AvroType, buffer: Buffer, at: number): number {
+  const { offset } = type.decode(buffer, at);
+  if (offset < 0) throw new MalformedError('value past the end');
+  return offset;
+}
+
+/** Collects entries of one batch; the bytes of an event are copied once, at the end of the buffer. */
+export interface BatchWriter {
+  readonly count: number;
+  readonly byteLength: number;
+  /** Adds an event that was encoded before, with what the stage attaches. */
+  add(coordinate: Coordinate | null, personBytes: Buffer, eventBytes: Buffer): void;
+  /** The record value: wire header and body. The writer must not be used after it. */
+  finish(): Buffer;
+}
+
+/** A writer for a batch under a registered schema id. */
+export function createBatchWriter(schemaId: number, initialBytes = 4096): BatchWriter {
+  let buffer = Buffer.allocUnsafe(Math.max(initialBytes, WIRE_HEADER_BYTES + 1));
+  buffer[0] = 0;
+  buffer.writeInt32BE(schemaId, 1);
+  let at = WIRE_HEADER_BYTES;
+  let count = 0;
+
+  function reserve(bytes: number): void {
+    if (at + bytes + 1 <= buffer.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(buffer.length * 2, at + bytes + 1));
+    buffer.copy(grown, 0, 0, at);
+    buffer = grown;
+  }
+
+  return {
+    get count() {
+      return count;
+    },
+    get byteLength() {
+      return at + 1;
+    },
+    add(coordinate, personBytes, eventBytes) {
+      const size = coordinateBytes(coordinate) + personBytes.length + eventBytes.length;
+      reserve(size + 12);
+      at = writeLong(buffer, at, -1);
+      at = writeLong(buffer, at, size);
+      at = writeCoordinate(buffer, at, coordinate);
+      at += personBytes.copy(buffer, at);
+      at += eventBytes.copy(buffer, at);
+      count++;
+    },
+    finish() {
+      buffer[at++] = 0;
+      return buffer.subarray(0, at);
+    },
+  };
+}
+
+function coordinateBytes(coordinate: Coordinate | null): number {
+  if (coordinate === null) return 1;
+  return 1 + longBytes(coordinate.partition) + longBytes(coordinate.offset) + longBytes(coordinate.index);
+}
+
+function writeCoordinate(buffer: Buffer, at: number, coordinate: Coordinate | null): number {
+  if (coordinate === null) return writeLong(buffer, at, 0);
+  let end = writeLong(buffer, at, 1);
+  end = writeLong(buffer, end, coordinate.partition);
+  end = writeLong(buffer, end, coordinate.offset);
+  return writeLong(buffer, end, coordinate.index);
+}
+
+function fieldType(record: AvroType, name: string): AvroType {
+  const field = (record as avsc.types.RecordType).fields.find((candidate) => candidate.name === name);
+  if (field === undefined) throw new Error(`no field ${name} in the schema`);
+  return field.type;
+}
+
+function itemsType(array: AvroType): AvroType {
+  return (array as avsc.types.ArrayType).itemsType;
+}

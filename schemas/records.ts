@@ -1,0 +1,51 @@
+/** The smaller records on the wire, each as the .avsc file of its name defines it. Times are milliseconds since 1970 UTC. */
+
+export interface QuotaUsage {
+  account_id: string;
+  /** UTC month of arrival, YYYY-MM. */
+  month: string;
+  /** Partition of events.unique. */
+  partition: number;
+  used: number;
+  settled_offset: number;
+  settled_at: number;
+}
+
+export interface DeliveryOutcome {
+  site_id: string;
+  destination: string;
+  event_id: string;
+  event: string;
+  coordinate_partition: number;
+  coordinate_offset: number;
+  coordinate_index: number;
+  outcome: 'delivered' | 'skipped' | 'diverted' | 'dead';
+  reason: string;
+  attempt: number;
+  received_at: number;
+  attempted_at: number;
+  took_ms: number;
+}
+
+export interface DeliveryJobRecord {
+  site_id: string;
+  attempt: number;
+  due_at: number;
+  first_attempted_at: number;
+  reason: string;
+  /** An EventBatch in the Confluent wire format. */
+  batch: Buffer;
+}
+
+export interface DeadLetter {
+  stage: string;
+  reason: string;
+  detail: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  index: number;
+  died_at: number;
+  bytes_total: number;
+  bytes: Buffer;
+}

@@ -1,0 +1,76 @@
+/** Avro's variable-length zig-zag integers (Avro specification, binary encoding), for safe integers. */
+
+/** A position in a buffer that reading moves on. */
+export interface Cursor {
+  readonly buffer: Buffer;
+  at: number;
+}
+
+/** Thrown where bytes do not hold what the schema says; carries no content. */
+export class MalformedError extends Error {
+  readonly code = 'avro_malformed';
+}
+
+const LONG_BYTES_MAX = 10;
+
+/** Reads one int or long. Throws MalformedError past the end or outside the safe integers. */
+export function readLong(cursor: Cursor): number {
+  let result = 0;
+  let factor = 1;
+  for (let read = 0; read < LONG_BYTES_MAX; read++) {
+    const byte = cursor.buffer[cursor.at++];
+    if (byte === undefined) throw new MalformedError('number past the end');
+    result += (byte & 0x7f) * factor;
+    if (byte < 0x80) return unzigzag(result);
+    factor *= 128;
+  }
+  throw new MalformedError('number too long');
+}
+
+function unzigzag(encoded: number): number {
+  if (!Number.isSafeInteger(encoded)) throw new MalformedError('number too large');
+  return encoded % 2 === 0 ? encoded / 2 : -(encoded + 1) / 2;
+}
+
+/** Writes one int or long at a position and returns the position behind it. */
+export function writeLong(buffer: Buffer, at: number, value: number): number {
+  let rest = value >= 0 ? value * 2 : -value * 2 - 1;
+  let position = at;
+  while (rest >= 128) {
+    buffer[position++] = (rest % 128) | 0x80;
+    rest = Math.floor(rest / 128);
+  }
+  buffer[position++] = rest;
+  return position;
+}
+
+/** How many bytes writeLong takes for a value of at least 0. */
+export function longBytes(value: number): number {
+  let rest = value * 2;
+  let bytes = 1;
+  while (rest >= 128) {
+    rest = Math.floor(rest / 128);
+    bytes++;
+  }
+  return bytes;
+}
+
+/** Reads one length-prefixed run of bytes (string or bytes), not copied. */
+export function readBytes(cursor: Cursor): Buffer {
+  const length = readLong(cursor);
+  const start = cursor.at;
+  const end = start + length;
+  if (length < 0 || end > cursor.buffer.length) throw new MalformedError('bytes past the end');
+  cursor.at = end;
+  return cursor.buffer.subarray(start, end);
+}
+
+/** Reads one string. */
+export function readString(cursor: Cursor): string {
+  const length = readLong(cursor);
+  const start = cursor.at;
+  const end = start + length;
+  if (length < 0 || end > cursor.buffer.length) throw new MalformedError('string past the end');
+  cursor.at = end;
+  return cursor.buffer.toString('utf8', start, end);
+}

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Event, EventEntry } from '#schemas/event.ts';
+import {
+  createBatchWriter,
+  decodeEntry,
+  decodeIdentityPart,
+  encodeEvent,
+  encodePerson,
+  eventBatchType,
+  noPerson,
+  readBatch,
+} from '#schemas/event_batch.ts';
+import { readWire } from '#schemas/wire.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+
+const NO_IDENTIFIERS = {
+  email_google: null,
+  email_stripped: null,
+  phone: null,
+  phone_digits: null,
+  first_name: null,
+  first_name_google: null,
+  last_name: null,
+  last_name_google: null,
+  external_id: null,
+};
+const person = { person_id: 'p1', identifiers: { ...NO_IDENTIFIERS, email: 'ab'.repeat(32) } };
+
+function written(entries: EventEntry[]): Buffer {
+  const writer = createBatchWriter(7, 16);
+  for (const entry of entries) {
+    writer.add(entry.coordinate, entry.person ? encodePerson(entry.person) : noPerson(), encodeEvent(entry.event));
+  }
+  return writer.finish();
+}
+
+function bodyOf(value: Buffer): Buffer {
+  const wire = readWire(value);
+  if (!wire.ok) throw new Error(wire.code);
+  expect(wire.schemaId).toBe(7);
+  return wire.body;
+}
+
+const entries: EventEntry[] = [
+  { coordinate: null, person: null, event: sampleEvent({ event_id: 'one' }) },
+  { coordinate: { partition: 3, offset: 2 ** 40 + 5, index: 49 }, person, event: sampleEvent({ event_id: 'zwei ü' }) },
+];
+
+describe('EventBatch', () => {
+  it('is read back as it was written, through views', () => {
+    const views = readBatch(bodyOf(written(entries)));
+    expect(views.map(decodeEntry)).toEqual(entries);
+    expect(views.map((view) => view.eventId)).toEqual(['one', 'zwei ü']);
+  });
+
+  it('is an ordinary Avro array to any reader', () => {
+    const decoded = eventBatchType.fromBuffer(bodyOf(written(entries))) as { events: EventEntry[] };
+    expect(JSON.parse(JSON.stringify(decoded.events))).toEqual(entries);
+  });
+
+  it('is read when another writer wrote one plain block', () => {
+    const views = readBatch(eventBatchType.toBuffer({ events: entries }));
+    expect(views.map(decodeEntry)).toEqual(entries);
+  });
+
+  it('passes the bytes of an event on unchanged', () => {
+    const [, second] = readBatch(bodyOf(written(entries)));
+    expect(second && Buffer.compare(second.eventBytes, encodeEvent((entries[1] as EventEntry).event))).toBe(0);
+  });
+
+  it('gives identity its part without the rest', () => {
+    const event: Event = sampleEvent({ identify: true, identifiers: person.identifiers });
+    expect({ ...decodeIdentityPart(encodeEvent(event)) }).toEqual({
+      mode: 'online',
+      identify: true,
+      identifiers: person.identifiers,
+    });
+  });
+
+  it('refuses every truncation and never loops or misreads', () => {
+    const body = bodyOf(written(entries));
+    for (let length = 0; length < body.length; length++) {
+      expect(() => readBatch(body.subarray(0, length)).map(decodeEntry)).toThrow();
+    }
+  });
+
+  it('meets random bytes with an error or a batch, never with a crash', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        try {
+          readBatch(Buffer.from(bytes));
+        } catch (error) {
+          expect(error).toBeInstanceOf(Error);
+        }
+      }),
+    );
+  });
+});
