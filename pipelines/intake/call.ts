@@ -1,0 +1,56 @@
+import { anonymousId } from '#pipelines/privacy/anonymous_id.ts';
+import { cleanUserAgent } from '#pipelines/privacy/found.ts';
+import { normaliseIp } from '#pipelines/privacy/network.ts';
+import { isBot } from './bots.ts';
+import { type SiteRules, siteRules } from './site_rules.ts';
+import type { DropReason, IntakeContext } from './take_batch.ts';
+
+/** A device that events come from. */
+export interface Device {
+  ip: string | null;
+  userAgent: string | null;
+}
+
+/** One request, with what its events share. */
+export interface Call {
+  context: IntakeContext;
+  rules: SiteRules;
+  /** The peer, as its events may store it. */
+  peer: Device;
+  /** Why none of its events counts, or null. */
+  dropAll: DropReason | null;
+  /** The peer's anonymous id, once an event has asked for it. */
+  peerAnonymousId: string | null;
+  /** How many events of the request had the same digest. */
+  occurrences: Map<string, number>;
+}
+
+export function openCall(context: IntakeContext): Call {
+  const userAgent = context.userAgent === null ? null : cleanUserAgent(context.userAgent);
+  return {
+    context,
+    rules: siteRules(context.site),
+    peer: { ip: context.clientIp === null ? null : normaliseIp(context.clientIp), userAgent },
+    dropAll: dropAll(context),
+    peerAnonymousId: null,
+    occurrences: new Map(),
+  };
+}
+
+/** A browser key is judged by the caller's headers; of a server key's events each may name another device. */
+function dropAll(context: IntakeContext): DropReason | null {
+  if (context.prefetch) return 'prefetch';
+  if (context.caller === 'server') return null;
+  return isBot({ isBrowser: context.browserSigns, userAgent: context.userAgent }) ? 'bot' : null;
+}
+
+/** The anonymous id of a device; the peer's own is made once per request. */
+export function deviceAnonymousId(call: Call, device: Device): string {
+  if (device !== call.peer) return idOf(call, device);
+  call.peerAnonymousId ??= idOf(call, device);
+  return call.peerAnonymousId;
+}
+
+function idOf({ context }: Call, { ip, userAgent }: Device): string {
+  return anonymousId(context.anonymousSalt, context.site.site_id, ip, userAgent);
+}

@@ -1,0 +1,58 @@
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import { hashedSecretly } from './hashed_secretly.ts';
+import { readShortText } from './short_text.ts';
+
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const CURRENCY = /^[A-Za-z]{3}$/;
+const NUMBER_CHARACTERS_MAX = 40;
+
+/** The business fields that have columns of their own, and the properties they were taken from. */
+export interface Columns {
+  value: number | null;
+  currency: string | null;
+  order_id: string | null;
+  lifted: ReadonlySet<string>;
+}
+
+const NOTHING_LIFTED: ReadonlySet<string> = new Set();
+
+/**
+ * Reads value, currency and order_id. What cannot be read leaves its column null and stays among the properties, so
+ * that nothing a sender measured is lost to a typing mistake.
+ */
+export function readColumns(properties: Readonly<Record<string, unknown>>, secret: Buffer): Columns {
+  const value = readValue(own(properties, 'value'));
+  const currency = readCurrency(own(properties, 'currency'));
+  const order_id = readOrderId(own(properties, 'order_id'), secret);
+  const hasActionSource = Object.hasOwn(properties, '$action_source');
+  if (value === null && currency === null && order_id === null && !hasActionSource) {
+    return { value, currency, order_id, lifted: NOTHING_LIFTED };
+  }
+  const lifted = new Set(['$action_source']);
+  if (value !== null) lifted.add('value');
+  if (currency !== null) lifted.add('currency');
+  if (order_id !== null) lifted.add('order_id');
+  return { value, currency, order_id, lifted };
+}
+
+function own(properties: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(properties, key) ? properties[key] : undefined;
+}
+
+function readValue(sent: unknown): number | null {
+  if (typeof sent === 'number') return Number.isFinite(sent) ? sent : null;
+  if (typeof sent !== 'string' || sent.length > NUMBER_CHARACTERS_MAX) return null;
+  const text = sent.trim();
+  const number = DECIMAL.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : null;
+}
+
+function readCurrency(sent: unknown): string | null {
+  const text = typeof sent === 'string' ? sent.trim() : '';
+  return CURRENCY.test(text) ? text.toUpperCase() : null;
+}
+
+function readOrderId(sent: unknown, secret: Buffer): string | null {
+  const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
+  return id !== null && holdsPersonalText(id) ? hashedSecretly(id, secret) : id;
+}

@@ -1,0 +1,35 @@
+import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
+import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import { hashedSecretly } from './hashed_secretly.ts';
+
+const PHONE_MARK = /^(?:tel:|\+|\(\+)/i;
+
+export interface CleanDistinctId {
+  distinctId: string;
+  /** What the sent id was, where it was an identifier itself. */
+  identifier: { kind: 'email' | 'phone'; raw: string } | null;
+}
+
+/**
+ * The distinct_id as it may be stored. One that is an e-mail address or an international phone number becomes `h_` and
+ * the keyed hash of its normalised form, so that every spelling of it stays one visitor; one that merely holds such is
+ * hashed as it stands.
+ */
+export function cleanDistinctId(sent: string, secret: Buffer): CleanDistinctId {
+  if (!holdsPersonalText(sent)) return { distinctId: sent, identifier: null };
+  const plain = decoded(sent);
+  const email = normaliseEmail(plain);
+  if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
+  const phone = PHONE_MARK.test(plain) ? normalisePhone(plain, null) : null;
+  if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
+  return { distinctId: hashedSecretly(sent, secret), identifier: null };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

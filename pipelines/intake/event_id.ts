@@ -1,0 +1,43 @@
+import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+import { networkOf } from '#pipelines/privacy/network.ts';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import type { Call, Device } from './call.ts';
+import { canonicalJson } from './canonical_json.ts';
+import { hashedSecretly } from './hashed_secretly.ts';
+import type { SentEvent } from './sent_event.ts';
+import { readShortText } from './short_text.ts';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null. */
+export function readUuid(sent: unknown, secret: Buffer): string | null {
+  const uuid = readShortText(sent);
+  if (uuid === null) return null;
+  if (uuid.length === 36 && UUID.test(uuid)) return uuid.toLowerCase();
+  return holdsPersonalText(uuid) ? hashedSecretly(uuid, secret) : uuid;
+}
+
+/** The event's event_id: what it came with, else a digest if it says when it happened, else a new one. */
+export function eventIdOf(sent: SentEvent, device: Device, call: Call): string {
+  if (sent.uuid !== null) return sent.uuid;
+  const { sentTimestamp } = sent;
+  if (sentTimestamp === null) return call.context.randomEventId();
+  const sender = sent.distinctId ?? `${device.ip === null ? '' : networkOf(device.ip)} ${device.userAgent ?? ''}`;
+  const facts = [call.context.site.site_id, sender, sent.name, sentTimestamp, sent.properties];
+  const first = digestId(canonicalJson(facts), call.context.identitySecret);
+  const occurrence = call.occurrences.get(first) ?? 0;
+  call.occurrences.set(first, occurrence + 1);
+  return occurrence === 0 ? first : digestId(canonicalJson([first, occurrence]), call.context.identitySecret);
+}
+
+/**
+ * A digest in the form of a UUID of version 8 (RFC 9562). Keyed, because from a bare one an e-mail address or phone
+ * number among the properties could be guessed.
+ */
+function digestId(text: string, secret: Buffer): string {
+  const bytes = keyedHash(secret, text).subarray(0, 16);
+  bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80;
+  bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,33 @@
+import { squash } from '#pipelines/privacy/key_meaning.ts';
+
+/**
+ * Names of events that may stitch identities unless the site lists its own: those of PostHog, Segment, Mixpanel,
+ * Amplitude, GA4 and Meta by which a visitor says who they are.
+ */
+export const IDENTIFY_EVENTS: readonly string[] = [
+  '$identify',
+  'identify',
+  '$set',
+  'alias',
+  '$create_alias',
+  '$merge_dangerously',
+  'sign_up',
+  'signed_up',
+  'signup',
+  'login',
+  'lead',
+  'generate_lead',
+  'complete_registration',
+  'subscribe',
+  'purchase',
+  'order_completed',
+];
+
+/** The names as they are compared: case and separators do not count. */
+export function identifyNames(listed: readonly string[] | null): ReadonlySet<string> {
+  return new Set((listed ?? IDENTIFY_EVENTS).map(squash));
+}
+
+export function isIdentifyName(names: ReadonlySet<string>, event: string): boolean {
+  return names.has(squash(event));
+}

@@ -1,0 +1,59 @@
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import type { ActionSource } from '#schemas/event.ts';
+import { readActionSource } from './action_source.ts';
+import { readUuid } from './event_id.ts';
+import { readEventName } from './event_name.ts';
+import type { RejectionCode } from './rejections.ts';
+import { readShortText } from './short_text.ts';
+import type { IntakeContext } from './take_batch.ts';
+import { readTimestamp } from './timestamp.ts';
+
+/** One event as it was sent: its fields are checked, its personal data is still in it. */
+export interface SentEvent {
+  name: string;
+  /** Lower-cased if it is a UUID, a keyed hash if it held personal text. */
+  uuid: string | null;
+  distinctId: string | null;
+  timestamp: number;
+  originalTimestamp: string | null;
+  /** The timestamp as it was written. */
+  sentTimestamp: string | null;
+  actionSource: ActionSource;
+  properties: JsonObject;
+}
+export type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
+
+/** Checks the fields of an event (SPEC 2.1); unknown fields are ignored. */
+export function readSentEvent(sent: unknown, context: IntakeContext): SentEventOutcome {
+  if (!isObject(sent)) return refuse('event_not_object');
+  const name = readEventName(sent['event']);
+  if (!name.ok) return name;
+  const uuid = isAbsent(sent['uuid']) ? null : readUuid(sent['uuid'], context.identitySecret);
+  if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
+  const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
+  if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');
+  const time = readTimestamp(sent['timestamp'], context.receivedAtMs);
+  if (!time.ok) return time;
+  const properties = isAbsent(sent['properties']) ? {} : sent['properties'];
+  if (!isObject(properties)) return refuse('properties_not_object');
+  const actionSource = readActionSource(properties);
+  if (actionSource === null) return refuse('action_source_unknown');
+  const { timestamp, original: originalTimestamp } = time;
+  const sentTimestamp = typeof sent['timestamp'] === 'string' ? sent['timestamp'] : null;
+  return {
+    ok: true,
+    event: { name: name.name, uuid, distinctId, timestamp, originalTimestamp, sentTimestamp, actionSource, properties },
+  };
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function refuse(code: RejectionCode): SentEventOutcome {
+  return { ok: false, code };
+}

@@ -1,0 +1,20 @@
+import type { Site } from '#schemas/setting.ts';
+import { type BlockTest, compileBlockRules } from './block_rules.ts';
+import { identifyNames } from './identify_events.ts';
+
+/** What of a site's settings is compiled once instead of at every event. */
+export interface SiteRules {
+  blocks: readonly BlockTest[];
+  identifyNames: ReadonlySet<string>;
+}
+
+const compiled = new WeakMap<Site, SiteRules>();
+
+/** The site's rules; a changed setting comes as a new Site and is compiled anew. */
+export function siteRules(site: Site): SiteRules {
+  const known = compiled.get(site);
+  if (known !== undefined) return known;
+  const rules = { blocks: compileBlockRules(site.block_rules), identifyNames: identifyNames(site.identify_events) };
+  compiled.set(site, rules);
+  return rules;
+}

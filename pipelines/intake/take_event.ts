@@ -1,0 +1,130 @@
+import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import type { Found } from '#pipelines/privacy/found.ts';
+import type { Event } from '#schemas/event.ts';
+import { isBot } from './bots.ts';
+import type { Call, Device } from './call.ts';
+import { type Columns, readColumns } from './columns.ts';
+import { eventIdOf } from './event_id.ts';
+import { cleanEventName } from './event_name.ts';
+import { isIdentifyName } from './identify_events.ts';
+import { REJECTIONS, type RejectionCode } from './rejections.ts';
+import { readSentEvent, type SentEvent } from './sent_event.ts';
+import type { DropReason } from './take_batch.ts';
+import { type Visitor, visitorOf } from './visitor.ts';
+
+export type EventOutcome =
+  | { kind: 'taken'; event: Event }
+  | { kind: 'rejected'; code: RejectionCode; message: string }
+  | { kind: 'dropped'; reason: DropReason };
+
+/** Takes one event of a request: checks it, cleans its properties, and fills in what was left to defaults. */
+export function takeEvent(sent: unknown, call: Call): EventOutcome {
+  if (call.dropAll !== null) return { kind: 'dropped', reason: call.dropAll };
+  const read = readSentEvent(sent, call.context);
+  if (!read.ok) return reject(read.code);
+  const columns = readColumns(read.event.properties, call.context.identitySecret);
+  const cleaned = cleanProperties(read.event.properties, {
+    anonymous: call.context.site.mode === 'offline',
+    defaultCountry: call.context.site.default_country,
+    lifted: columns.lifted,
+  });
+  if (!cleaned.ok) return reject(cleaned.problem);
+  return judgeEvent({ ...cleaned, sent: read.event, columns }, call);
+}
+
+interface ReadEvent {
+  sent: SentEvent;
+  columns: Columns;
+  properties: JsonObject;
+  found: Found;
+}
+
+function judgeEvent(read: ReadEvent, call: Call): EventOutcome {
+  const device = deviceOf(call, read.found);
+  if (isRobots(read, call)) return { kind: 'dropped', reason: 'bot' };
+  const visitor = visitorOf(read.sent, read.found, device, call);
+  if (isBlocked(read, device, visitor, call)) return { kind: 'dropped', reason: 'blocked' };
+  const event = call.context.site.mode === 'offline' ? anonymousEvent : identifiedEvent;
+  return { kind: 'taken', event: event(read, device, visitor, call) };
+}
+
+/** Only a server may say whose device it reports for; of a browser the peer is the device. */
+function deviceOf({ context, peer }: Call, { client_ip, client_user_agent }: Found): Device {
+  if (context.caller === 'browser' || (client_ip === null && client_user_agent === null)) return peer;
+  return { ip: client_ip ?? peer.ip, userAgent: client_user_agent ?? peer.userAgent };
+}
+
+function isRobots({ sent, found }: ReadEvent, { context }: Call): boolean {
+  if (hasWebdriver(sent.properties)) return true;
+  if (context.caller === 'browser') return false;
+  return isBot({ isBrowser: false, userAgent: found.client_user_agent ?? context.userAgent });
+}
+
+/** `navigator.webdriver` is true in a browser that a program drives. */
+function hasWebdriver(properties: JsonObject): boolean {
+  if (isTrue(properties, 'webdriver') || isTrue(properties, '$webdriver')) return true;
+  if (isTrue(properties, 'navigator.webdriver')) return true;
+  const navigator = Object.hasOwn(properties, 'navigator') ? properties['navigator'] : null;
+  return typeof navigator === 'object' && navigator !== null && isTrue(navigator as JsonObject, 'webdriver');
+}
+
+function isTrue(object: JsonObject, key: string): boolean {
+  return object[key] === true && Object.hasOwn(object, key);
+}
+
+function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context, rules }: Call): boolean {
+  if (rules.blocks.length === 0) return false;
+  const facts = {
+    clientIp: device.ip,
+    userAgent: device.userAgent,
+    country: (context.caller === 'browser' ? context.country : null) ?? read.found.country,
+    event: read.sent.name,
+    distinctIds: [read.sent.distinctId, visitor.distinctId],
+    properties: read.sent.properties,
+  };
+  return rules.blocks.some((blocks) => blocks(facts));
+}
+
+function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call: Call): Event {
+  const { sent, columns, found } = read;
+  const { context, rules } = call;
+  return {
+    site_id: context.site.site_id,
+    event_id: eventIdOf(sent, device, call),
+    distinct_id: visitor.distinctId,
+    received_at: context.receivedAtMs,
+    event: cleanEventName(sent.name, context.identitySecret),
+    timestamp: sent.timestamp,
+    original_timestamp: sent.originalTimestamp,
+    mode: context.site.mode,
+    action_source: sent.actionSource,
+    caller: context.caller,
+    identify: sent.actionSource !== 'website' || isIdentifyName(rules.identifyNames, sent.name),
+    identifiers: visitor.identifiers,
+    city: found.city,
+    state: found.state,
+    zip: found.zip,
+    country: found.country ?? (context.caller === 'browser' ? context.country : null),
+    client_ip: device.ip,
+    client_user_agent: device.userAgent,
+    value: columns.value,
+    currency: columns.currency,
+    order_id: columns.order_id,
+    properties: JSON.stringify(read.properties),
+  };
+}
+
+/** Of an offline-mode site's event nothing is kept that says who it was, and it stitches nothing. */
+function anonymousEvent(read: ReadEvent, device: Device, visitor: Visitor, call: Call): Event {
+  const event = identifiedEvent(read, device, visitor, call);
+  event.identify = false;
+  event.city = null;
+  event.zip = null;
+  event.client_ip = null;
+  event.client_user_agent = null;
+  return event;
+}
+
+function reject(code: RejectionCode): EventOutcome {
+  return { kind: 'rejected', code, message: REJECTIONS[code] };
+}

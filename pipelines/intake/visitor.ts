@@ -1,0 +1,44 @@
+import { customerAnonymousId } from '#pipelines/privacy/anonymous_id.ts';
+import type { Found } from '#pipelines/privacy/found.ts';
+import { noIdentifiers, putIdentifier } from '#pipelines/privacy/identifiers.ts';
+import type { Identifiers } from '#schemas/event.ts';
+import { type Call, type Device, deviceAnonymousId } from './call.ts';
+import { cleanDistinctId } from './distinct_id.ts';
+import type { SentEvent } from './sent_event.ts';
+
+export interface Visitor {
+  distinctId: string;
+  identifiers: Identifiers | null;
+}
+
+/**
+ * Who the event is about. An offline-mode site knows only the day's anonymous id. A sent id that is an e-mail address
+ * or phone number is replaced, and fills the identifier where the properties had none.
+ */
+export function visitorOf(sent: SentEvent, found: Found, device: Device, call: Call): Visitor {
+  const { site, identitySecret } = call.context;
+  if (site.mode === 'offline') return { distinctId: deviceAnonymousId(call, device), identifiers: null };
+  if (sent.distinctId === null)
+    return { distinctId: defaultId(sent, found, device, call), identifiers: found.identifiers };
+  const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret);
+  if (identifier === null) return { distinctId, identifiers: found.identifiers };
+  const identifiers = found.identifiers ?? noIdentifiers();
+  if (identifiers[identifier.kind] === null) {
+    putIdentifier(identifiers, identifier.kind, identifier.raw, site.default_country);
+  }
+  return { distinctId, identifiers };
+}
+
+/**
+ * The anonymous id of the device; but a server's event that names its customer and not the customer's device gets one
+ * of the customer. Else all customers of a shop's till, reported from one address, would be one visitor and be
+ * stitched into one person.
+ */
+function defaultId(sent: SentEvent, found: Found, device: Device, call: Call): string {
+  const isDeviceCustomers =
+    call.context.caller === 'browser' || (sent.actionSource === 'website' && device !== call.peer);
+  const { email, phone, external_id } = found.identifiers ?? noIdentifiers();
+  const customer = isDeviceCustomers ? null : (email ?? phone ?? external_id);
+  if (customer === null) return deviceAnonymousId(call, device);
+  return customerAnonymousId(call.context.identitySecret, call.context.site.site_id, customer);
+}

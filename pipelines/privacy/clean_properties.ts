@@ -1,0 +1,165 @@
+import { type Found, feed, foundNothing } from './found.ts';
+import { type Feed, type KeyMeaning, keyMeaning, type Opens } from './key_meaning.ts';
+import { looksLikePhone } from './phone_like.ts';
+import { redactText } from './redact_text.ts';
+
+export const DEPTH_MAX = 16;
+export const VALUES_MAX = 5000;
+export const KEY_CHARACTERS_MAX = 200;
+
+export type PropertiesProblem = 'properties_too_deep' | 'properties_too_many' | 'property_name_too_long';
+export type PropertiesOutcome =
+  | { ok: true; properties: JsonObject; found: Found }
+  | { ok: false; problem: PropertiesProblem };
+export type JsonObject = Record<string, unknown>;
+
+/** How properties are cleaned. */
+export interface Cleaning {
+  /** Remove also what identifies a visitor, and collect nothing. */
+  anonymous: boolean;
+  /** Country by which national phone numbers are read. */
+  defaultCountry: string | null;
+  /** Top-level keys that went into columns of their own. */
+  lifted: ReadonlySet<string>;
+}
+
+interface Walk extends Cleaning {
+  found: Found;
+  valuesLeft: number;
+  problem: PropertiesProblem | null;
+}
+
+/**
+ * The properties without anything that says raw who the person is, at every depth, and what they said about the
+ * event's own person. Identifiers are recognised by key and by value; the input is left as it was, and parts without
+ * any are shared with it.
+ */
+export function cleanProperties(properties: JsonObject, cleaning: Cleaning): PropertiesOutcome {
+  const walk: Walk = { ...cleaning, found: foundNothing(), valuesLeft: VALUES_MAX, problem: null };
+  const clean = cleanObject(properties, 'top', 1, walk);
+  return walk.problem === null
+    ? { ok: true, properties: clean, found: walk.found }
+    : { ok: false, problem: walk.problem };
+}
+
+type Role = Opens | 'top';
+
+const REMOVED = Symbol('removed');
+
+function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk): JsonObject {
+  let copy: JsonObject | null = null;
+  const keys = Object.keys(object);
+  for (let at = 0; at < keys.length; at += 1) {
+    const key = keys[at] ?? '';
+    const value = object[key];
+    const meaning = keyMeaning(key);
+    const kept = cleanMember(key, meaning, value, role, depth, walk);
+    if (walk.problem !== null) return object;
+    const name = meaning.suspicious ? redactText(key) : key;
+    if (copy === null && (kept !== value || name !== key)) copy = copyFirst(object, keys, at);
+    if (copy !== null && kept !== REMOVED) copy[name === key ? key : freeName(copy, name)] = kept;
+  }
+  return copy ?? object;
+}
+
+function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Role, depth: number, walk: Walk): unknown {
+  if (key.length > KEY_CHARACTERS_MAX) walk.problem = 'property_name_too_long';
+  if (key === '__proto__') return REMOVED;
+  if (role === 'top' && walk.lifted.has(key)) return REMOVED;
+  if (meaning.removal !== 'never' && isRemoved(meaning, value, role, walk)) return REMOVED;
+  const kept = cleanValue(value, childRole(meaning, role), depth, walk);
+  return kept !== value && isEmptyObject(kept) ? REMOVED : kept;
+}
+
+/** `inner` is the role of the value if it is an object, or of its members if it is a list. */
+function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unknown {
+  walk.valuesLeft -= 1;
+  if (walk.valuesLeft < 0) walk.problem = 'properties_too_many';
+  if (typeof value === 'string') return redactText(value, walk.anonymous);
+  if (typeof value === 'object' && value !== null) return cleanNested(value, inner, depth + 1, walk);
+  return typeof value === 'bigint' || typeof value === 'symbol' ? null : value;
+}
+
+function cleanNested(value: object, role: Role, depth: number, walk: Walk): unknown {
+  if (depth > DEPTH_MAX) walk.problem = 'properties_too_deep';
+  if (walk.problem !== null) return value;
+  return Array.isArray(value)
+    ? cleanArray(value, role, depth, walk)
+    : cleanObject(value as JsonObject, role, depth, walk);
+}
+
+function cleanArray(values: readonly unknown[], role: Role, depth: number, walk: Walk): readonly unknown[] {
+  let copy: unknown[] | null = null;
+  for (let at = 0; at < values.length && walk.problem === null; at += 1) {
+    const kept = cleanValue(values[at], role, depth, walk);
+    if (copy === null && kept !== values[at]) copy = values.slice(0, at);
+    if (copy !== null) copy.push(kept);
+  }
+  return copy ?? values;
+}
+
+function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk): boolean {
+  if (value === null || typeof value === 'boolean') return false;
+  const kind = feedOf(meaning, role, walk.anonymous);
+  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top', walk.defaultCountry);
+  switch (meaning.removal) {
+    case 'never':
+      return false;
+    case 'always':
+      return meaning.opens === 'plain' || typeof value !== 'object';
+    case 'if_phone':
+      return Array.isArray(value) ? value.some(looksLikePhone) : looksLikePhone(value);
+    case 'in_person':
+      return role === 'person' || role === 'feeding';
+    case 'if_anonymous':
+      return walk.anonymous;
+    case 'as_place':
+      return isFed || (walk.anonymous && role !== 'plain' && (meaning.feeds === 'city' || meaning.feeds === 'zip'));
+  }
+}
+
+/** In offline mode only what the anonymous id and coarse analysis need is collected, and nothing of it is an identifier. */
+const ANONYMOUS_FEEDS: ReadonlySet<Feed> = new Set(['client_ip', 'client_user_agent', 'state', 'country']);
+const DEVICE_FEEDS: ReadonlySet<Feed> = new Set(['client_ip', 'client_user_agent']);
+
+function feedOf(meaning: KeyMeaning, role: Role, anonymous: boolean): Feed | null {
+  const { feeds } = meaning;
+  if (feeds === null || role === 'plain' || role === 'person') return null;
+  if (meaning.feedsInPersonOnly && role !== 'feeding') return null;
+  if (role === 'context' && !DEVICE_FEEDS.has(feeds)) return null;
+  return anonymous && !ANONYMOUS_FEEDS.has(feeds) ? null : feeds;
+}
+
+function childRole(meaning: KeyMeaning, role: Role): Role {
+  switch (meaning.opens) {
+    case 'plain':
+      return 'plain';
+    case 'context':
+      return role === 'top' ? 'context' : 'plain';
+    case 'feeding':
+      return role === 'plain' || role === 'person' ? 'person' : 'feeding';
+    case 'person':
+      return meaning.removal === 'always' && role === 'feeding' ? 'feeding' : 'person';
+  }
+}
+
+/** A container that held nothing but identifiers leaves nothing to tell. */
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+function copyFirst(object: JsonObject, keys: readonly string[], count: number): JsonObject {
+  const copy: JsonObject = {};
+  for (let at = 0; at < count; at += 1) {
+    const key = keys[at] ?? '';
+    copy[key] = object[key];
+  }
+  return copy;
+}
+
+/** A name not yet taken, for keys that became equal when what told them apart was redacted. */
+function freeName(object: JsonObject, name: string): string {
+  let free = name;
+  for (let count = 2; Object.hasOwn(object, free); count += 1) free = `${name}_${count}`;
+  return free;
+}

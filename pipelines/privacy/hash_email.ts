@@ -1,0 +1,43 @@
+import { asSha256, sha256Hex } from './hashed_form.ts';
+
+const EMAIL_CHARACTERS_MAX = 254;
+const EMAIL = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
+const GOOGLE_DOMAINS = new Set(['gmail.com', 'googlemail.com']);
+
+export interface EmailHashes {
+  email: string;
+  /** Google's rule; null when equal to `email`. */
+  email_google: string | null;
+  /** Microsoft's and Reddit's rule; null when equal to `email`. */
+  email_stripped: string | null;
+}
+
+/** Trims and lower-cases as Meta's customer information parameters page asks; null when it is no e-mail address. */
+export function normaliseEmail(text: string): string | null {
+  const trimmed = text.trim().replace(/^mailto:/i, '');
+  if (trimmed.length > EMAIL_CHARACTERS_MAX || !EMAIL.test(trimmed)) return null;
+  return trimmed.toLowerCase();
+}
+
+/**
+ * Hashes an e-mail address in the variants the platforms disagree on: dots and plus tag kept (Meta, TikTok, Snapchat,
+ * Pinterest, LinkedIn), removed for gmail.com and googlemail.com (Google), removed for every domain (Microsoft,
+ * Reddit). A SHA-256 given instead of an address stands for all of them. Anything else, an MD5 sum included, is null.
+ */
+export function hashEmail(text: string): EmailHashes | null {
+  const given = asSha256(text.trim());
+  if (given !== null) return { email: given, email_google: null, email_stripped: null };
+  const email = normaliseEmail(text);
+  if (email === null) return null;
+  const at = email.lastIndexOf('@');
+  const stripped = stripLocalPart(email, at);
+  const strippedHash = stripped === null || stripped === email ? null : sha256Hex(stripped);
+  const isGoogle = GOOGLE_DOMAINS.has(email.slice(at + 1));
+  return { email: sha256Hex(email), email_google: isGoogle ? strippedHash : null, email_stripped: strippedHash };
+}
+
+function stripLocalPart(email: string, at: number): string | null {
+  const plus = email.indexOf('+');
+  const local = email.slice(0, plus >= 0 && plus < at ? plus : at).replaceAll('.', '');
+  return local === '' ? null : local + email.slice(at);
+}

@@ -1,0 +1,35 @@
+import { asSha256, isMd5, sha256Hex } from './hashed_form.ts';
+
+const NAME_CHARACTERS_MAX = 200;
+const ASCII_SPACE_AND_PUNCTUATION = /[\s!-/:-@[-`{-~]/g;
+const NOT_LETTER_NOR_SPACE = /[^\p{L}\p{M}\s]/gu;
+
+export interface NameHashes {
+  name: string;
+  /** Google's rule; null when equal to `name`. */
+  name_google: string | null;
+}
+
+/**
+ * Hashes a first or last name by two rules: lower case without ASCII white space and punctuation, as Meta's pixel does
+ * it (`Mary Ann` is `maryann`), and lower case, trimmed, without digits and symbols, as Google's enhanced conversions
+ * page asks (`mary ann`). A SHA-256 given instead of a name stands for both; an MD5 sum and an empty name are null.
+ */
+export function hashName(text: string): NameHashes | null {
+  const trimmed = text.trim();
+  const given = asSha256(trimmed);
+  if (given !== null) return { name: given, name_google: null };
+  if (trimmed.length > NAME_CHARACTERS_MAX || isMd5(trimmed)) return null;
+  const lower = trimmed.toLowerCase();
+  const base = lower.replace(ASCII_SPACE_AND_PUNCTUATION, '');
+  if (base === '') return null;
+  const google = lower.replace(NOT_LETTER_NOR_SPACE, '').trim();
+  return { name: sha256Hex(base), name_google: google === base || google === '' ? null : sha256Hex(google) };
+}
+
+/** Hashes a customer number of the site's own: trimmed, case kept; a SHA-256 given instead passes through. */
+export function hashExternalId(text: string): string | null {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.length > NAME_CHARACTERS_MAX) return null;
+  return asSha256(trimmed) ?? sha256Hex(trimmed);
+}

@@ -1,0 +1,143 @@
+import * as words from './key_words.ts';
+
+/** What a person's record gives under a key. */
+export type Feed =
+  | 'email'
+  | 'phone'
+  | 'first_name'
+  | 'last_name'
+  | 'external_id'
+  | 'client_ip'
+  | 'client_user_agent'
+  | 'city'
+  | 'state'
+  | 'zip'
+  | 'country';
+/** When the value under a key is removed. `as_place`: when it went into a column. */
+export type Removal = 'never' | 'always' | 'if_phone' | 'in_person' | 'if_anonymous' | 'as_place';
+/** What the object under a key describes. */
+export type Opens = 'plain' | 'person' | 'feeding' | 'context';
+
+export interface KeyMeaning {
+  removal: Removal;
+  feeds: Feed | null;
+  /** Whether it feeds only from inside a person, because the spelling is too short to be sure elsewhere. */
+  feedsInPersonOnly: boolean;
+  opens: Opens;
+  /** Whether the key itself may hold personal text. */
+  suspicious: boolean;
+}
+
+const KEYS_CACHED_MAX = 4096;
+const KEY_CHARACTERS_CACHED_MAX = 64;
+const SEPARATORS = /[^\p{L}\p{N}]+/gu;
+const SEGMENT_ENDS = /[.[\]]+/;
+const INDEX = /^\d*$/;
+const SUSPICIOUS = /[@%+\uff20\uff0b]|tel:|=/;
+const FIVE_DIGITS = /(?:\p{Nd}.*){5}/u;
+
+const PLAIN: KeyMeaning = meaning('never', null);
+const KNOWN = knownWords();
+const cache = new Map<string, KeyMeaning>();
+
+/** What a property's or a query parameter's name says about its value, whatever its case and separators. */
+export function keyMeaning(key: string): KeyMeaning {
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const found = classify(key);
+  if (mayKeep(key, found)) {
+    if (cache.size >= KEYS_CACHED_MAX) cache.clear();
+    cache.set(key, found);
+  }
+  return found;
+}
+
+/** A key that may be an e-mail address or a phone number itself is not held in memory. */
+function mayKeep(key: string, found: KeyMeaning): boolean {
+  return key.length <= KEY_CHARACTERS_CACHED_MAX && !found.suspicious && !FIVE_DIGITS.test(key);
+}
+
+function classify(key: string): KeyMeaning {
+  const segments = decoded(key)
+    .split(SEGMENT_ENDS)
+    .filter((segment) => !INDEX.test(segment));
+  const found = wordMeaning(squash(segments.at(-1) ?? ''));
+  const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
+  const suspicious = SUSPICIOUS.test(key) || !key.isWellFormed();
+  return feeds === found.feeds && !suspicious ? found : { ...found, feeds, suspicious };
+}
+
+function wordMeaning(squashed: string): KeyMeaning {
+  const bare = squashed.replace(words.FORM_PREFIX, '').replace(words.FORM_SUFFIX, '');
+  for (const word of [squashed, bare, bare.replace(/s$/, '')]) {
+    const known = KNOWN.get(word);
+    if (known !== undefined) return known;
+  }
+  return endingMeaning(bare);
+}
+
+function endingMeaning(word: string): KeyMeaning {
+  if (words.EMAIL_ENDING.test(word) || words.NAME_ENDING.test(word)) return meaning('always', null);
+  if (words.STREET_ENDING.test(word)) return meaning('always', null, 'person');
+  if (words.PHONE_ENDING.test(word)) return meaning('if_phone', null);
+  return words.VISITOR_ENDING.test(word) ? meaning('if_anonymous', null) : PLAIN;
+}
+
+/** Lower case without separators: `First-Name`, `first_name` and `firstName` are one word. */
+export function squash(text: string): string {
+  return text.replace(SEPARATORS, '').toLowerCase();
+}
+
+function leadsToPerson(segment: string): boolean {
+  const word = squash(segment);
+  const opens = KNOWN.get(word)?.opens;
+  return opens === 'feeding' || opens === 'context' || word === 'address' || word === 'ep';
+}
+
+function decoded(key: string): string {
+  if (!key.includes('%')) return key;
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+function meaning(removal: Removal, feeds: Feed | null, opens: Opens = 'plain', feedsInPersonOnly = false): KeyMeaning {
+  return { removal, feeds, feedsInPersonOnly, opens, suspicious: false };
+}
+
+function knownWords(): Map<string, KeyMeaning> {
+  const known = new Map<string, KeyMeaning>();
+  const add = (list: string, found: KeyMeaning) => {
+    for (const word of list.split(' ')) known.set(word, found);
+  };
+  add(words.EMAIL_WORDS, meaning('always', 'email'));
+  add(words.PHONE_WORDS, meaning('always', 'phone'));
+  add(words.MAYBE_PHONE_WORDS, meaning('if_phone', 'phone'));
+  add(words.FIRST_NAME_WORDS, meaning('always', 'first_name'));
+  add(words.LAST_NAME_WORDS, meaning('always', 'last_name'));
+  add(words.OTHER_NAME_WORDS, meaning('always', null));
+  add(words.PERSON_NAME_WORDS, meaning('in_person', null));
+  add(words.STREET_WORDS, meaning('always', null, 'person'));
+  add(words.EXTERNAL_ID_WORDS, meaning('if_anonymous', 'external_id'));
+  add(words.IP_WORDS, meaning('always', 'client_ip'));
+  add(words.USER_AGENT_WORDS, meaning('always', 'client_user_agent'));
+  add(words.VISITOR_WORDS, meaning('if_anonymous', null));
+  addPlaces(add);
+  add(words.FEEDING_CONTAINER_WORDS, meaning('never', null, 'feeding'));
+  add(words.PERSON_CONTAINER_WORDS, meaning('never', null, 'person'));
+  add(words.CONTEXT_CONTAINER_WORDS, meaning('never', null, 'context'));
+  return known;
+}
+
+function addPlaces(add: (list: string, found: KeyMeaning) => void): void {
+  add(words.CITY_WORDS, meaning('as_place', 'city'));
+  add(words.STATE_WORDS, meaning('as_place', 'state'));
+  add(words.ZIP_WORDS, meaning('as_place', 'zip'));
+  add(words.COUNTRY_WORDS, meaning('as_place', 'country'));
+  add(words.PERSON_CITY_WORDS, meaning('as_place', 'city', 'plain', true));
+  add(words.PERSON_STATE_WORDS, meaning('as_place', 'state', 'plain', true));
+  add(words.PERSON_ZIP_WORDS, meaning('as_place', 'zip', 'plain', true));
+  add(words.PERSON_COUNTRY_WORDS, meaning('as_place', 'country', 'plain', true));
+}

@@ -1,0 +1,52 @@
+/**
+ * The spellings under which senders put what identifies a person, in lower case without separators: those of Meta's,
+ * TikTok's, Google's, Segment's and PostHog's libraries, of shops and of hand-written tags.
+ */
+export const EMAIL_WORDS =
+  'email em mail emailaddress mailaddress emailid useremail usermail customeremail contactemail clientemail buyeremail billingemail shippingemail accountemail loginemail primaryemail personalemail workemail homeemail';
+export const PHONE_WORDS =
+  'phone phonenumber phoneno phonee164 telephone telephonenumber telnumber mobilephone mobilephonenumber mobilenumber mobileno msisdn cellphone cellphonenumber cellnumber userphone userphonenumber customerphone customerphonenumber contactphone contactnumber billingphone shippingphone homephone workphone primaryphone whatsappnumber fax faxnumber';
+/** Words that mean a phone only when the value looks like one: `mobile: true` does not. */
+export const MAYBE_PHONE_WORDS = 'tel ph mobile cell whatsapp';
+export const FIRST_NAME_WORDS =
+  'firstname fname fn givenname forename userfirstname customerfirstname billingfirstname shippingfirstname';
+export const LAST_NAME_WORDS =
+  'lastname lname ln surname familyname userlastname customerlastname billinglastname shippinglastname';
+export const OTHER_NAME_WORDS =
+  'fullname middlename maidenname nickname customername contactname recipientname cardholdername billingname shippingname personname buyername guestname passengername';
+/** Words that mean a person's name only inside a person: elsewhere they name products and pages. */
+export const PERSON_NAME_WORDS = 'name first last middle displayname username login line1 line2';
+export const STREET_WORDS =
+  'street streetaddress streetname street1 street2 address address1 address2 address3 addressline addressline1 addressline2 addressline3 homeaddress billingaddress shippingaddress deliveryaddress mailingaddress postaladdress customeraddress useraddress';
+export const EXTERNAL_ID_WORDS = 'externalid';
+export const IP_WORDS =
+  'clientipaddress clientip ip ipaddress userip useripaddress remoteip remoteaddr ipoverride visitorip customerip realip xforwardedfor';
+export const USER_AGENT_WORDS = 'clientuseragent useragent rawuseragent useragentstring';
+export const CITY_WORDS = 'city';
+export const STATE_WORDS = 'state';
+export const ZIP_WORDS = 'zip zipcode postalcode postcode';
+export const COUNTRY_WORDS = 'country countrycode';
+/** The same inside a person, where short spellings cannot be mistaken. */
+export const PERSON_CITY_WORDS = 'ct town locality';
+export const PERSON_STATE_WORDS = 'st region province';
+export const PERSON_ZIP_WORDS = 'zp';
+export const PERSON_COUNTRY_WORDS = 'countryname';
+/** What identifies a visitor or a device: kept online, where it is what destinations match by, removed in offline mode. */
+export const VISITOR_WORDS =
+  'userid uid customerid clientid distinctid anonymousid anonid deviceid visitorid sessionid gaclientid gasessionid memberid accountid loyaltyid subscriberid contactid leadid personid profileid idfa idfv gaid aaid madid advertisingid fbp fbc fbloginid fbclid gclid gbraid wbraid dclid ttclid ttp msclkid twclid lifatid epik rdtcid rdtuuid sccid scclickid yclid ymclid igshid igsh irclickid clickid mceid mcuid kx hsenc hsmi hssc hstc hubspotutk veroid olyencid olyanonid mkttok ga gid gclaw gcldc gclau svcdid did dob dateofbirth birthday birthdate db gender ge cookie cookies alias';
+
+/** Objects that describe the event's person: what they hold feeds the hashed identifiers. */
+export const FEEDING_CONTAINER_WORDS = 'userdata user customer traits set setonce userproperties ud';
+/** Objects that describe some person: names in them are removed and feed nothing. */
+export const PERSON_CONTAINER_WORDS =
+  'person people profile buyer contact client visitor recipient sender guest passenger attendee patient owner member employee lead subscriber billing shipping billto shipto customers users contacts buyers guests passengers attendees';
+export const CONTEXT_CONTAINER_WORDS = 'context';
+
+export const EMAIL_ENDING = /(?:email|emailaddress|emailid)s?$/;
+export const PHONE_ENDING = /(?:phone|phonenumber|phoneno|telephone|msisdn|mobilenumber|mobileno)s?$/;
+export const NAME_ENDING = /(?:firstname|givenname|forename|lastname|surname|familyname|fullname)s?$/;
+export const STREET_ENDING = /(?:streetaddress|addressline\d?|homeaddress|billingaddress|shippingaddress)$/;
+export const VISITOR_ENDING = /(?:clid|clickid|userid|customerid|clientid|deviceid|visitorid|sessionid|memberid)$/;
+/** What senders write around the word to say in what form the value is. */
+export const FORM_PREFIX = /^(?:sha256|hashed|raw|plain)(?=.)/;
+export const FORM_SUFFIX = /(?:sha256|hashed|hash|md5|raw|plain)$/;

@@ -1,0 +1,61 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** The address's bits: 4 bytes for IPv4 (v4-mapped IPv6 too), 16 for IPv6, null when it is no address. */
+export function addressBytes(ip: string): number[] | null {
+  if (isIPv4(ip)) return ip.split('.').map(Number);
+  const bare = ip.startsWith('[') && ip.endsWith(']') ? ip.slice(1, -1) : ip;
+  const zone = bare.indexOf('%');
+  const address = zone < 0 ? bare : bare.slice(0, zone);
+  if (!isIPv6(address)) return null;
+  const bytes = ipv6Bytes(address);
+  return isV4Mapped(bytes) ? bytes.slice(12) : bytes;
+}
+
+/**
+ * One spelling per address: IPv4 dotted (v4-mapped IPv6 too), IPv6 compressed in lower case (RFC 5952).
+ * Null when it is no address.
+ */
+export function normaliseIp(ip: string): string | null {
+  const text = ip.trim();
+  if (isIPv4(text)) return text;
+  const bytes = addressBytes(text);
+  return bytes === null ? null : spell(bytes);
+}
+
+/**
+ * The network a visitor is counted by: the IPv4 address itself, or the /64 of an IPv6 address, since one household or
+ * phone changes addresses within it. Text that is no address is returned unchanged, so that it still counts as one.
+ */
+export function networkOf(ip: string): string {
+  if (isIPv4(ip)) return ip;
+  const bytes = addressBytes(ip);
+  if (bytes === null) return ip;
+  return bytes.length === 4 ? bytes.join('.') : `${spell([...bytes.slice(0, 8), 0, 0, 0, 0, 0, 0, 0, 0])}/64`;
+}
+
+function spell(bytes: readonly number[]): string {
+  if (bytes.length === 4) return bytes.join('.');
+  const groups: string[] = [];
+  for (let at = 0; at < 16; at += 2) groups.push((((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)).toString(16));
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+}
+
+function ipv6Bytes(address: string): number[] {
+  const [head = '', tail] = address.split('::');
+  const front = groupBytes(head);
+  const back = tail === undefined ? [] : groupBytes(tail);
+  return [...front, ...new Array<number>(16 - front.length - back.length).fill(0), ...back];
+}
+
+function groupBytes(part: string): number[] {
+  if (part === '') return [];
+  return part.split(':').flatMap((group) => {
+    if (group.includes('.')) return group.split('.').map(Number);
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+}
+
+function isV4Mapped(bytes: readonly number[]): boolean {
+  return bytes[10] === 0xff && bytes[11] === 0xff && bytes.slice(0, 10).every((byte) => byte === 0);
+}

@@ -1,0 +1,59 @@
+import { keyMeaning } from './key_meaning.ts';
+import { looksLikePhone } from './phone_like.ts';
+import { REDACTED } from './redacted.ts';
+
+const NAME_CHARACTERS_MAX = 80;
+/** `=`, plain or percent-encoded any number of times: a URL may carry another in a parameter. */
+const EQUALS = /=|%(?:25)*3D/gi;
+const NAME_STARTS = /%(?:25)*(?:3F|26|23|3B|20|2F|3A|0A|0D)/i;
+const VALUE_END = /[&#;\s"'<>]/g;
+const ENCODED_VALUE_END = /[&#;\s"'<>]|%(?:25)*(?:26|23|22|3B)/gi;
+
+/**
+ * Replaces the values of query parameters whose names say that they identify a person (`email`, `phone`,
+ * `user[first_name]`), and with `anonymous` also those that identify a visitor (`fbclid`, `uid`).
+ */
+export function redactParameters(text: string, anonymous: boolean): string {
+  let clean = '';
+  let kept = 0;
+  for (const { 0: equals, index } of text.matchAll(EQUALS)) {
+    if (index < kept) continue;
+    const start = index + equals.length;
+    const end = valueEnd(text, start, equals.length > 1);
+    if (!mustGo(nameBefore(text, index, kept), text.slice(start, end), anonymous)) continue;
+    clean += text.slice(kept, start) + REDACTED;
+    kept = end;
+  }
+  return kept === 0 ? text : clean + text.slice(kept);
+}
+
+function nameBefore(text: string, end: number, least: number): string {
+  let start = end;
+  const first = Math.max(least, end - NAME_CHARACTERS_MAX);
+  while (start > first && isNameCode(text.charCodeAt(start - 1))) start -= 1;
+  const name = text.slice(start, end);
+  return name.includes('%') ? (name.split(NAME_STARTS).at(-1) ?? '') : name;
+}
+
+/** Letters, digits, `$ % - . [ ] _` and everything beyond ASCII. */
+function isNameCode(code: number): boolean {
+  if (code >= 0x61 && code <= 0x7a) return true;
+  if (code >= 0x30 && code <= 0x39) return true;
+  if (code >= 0x41 && code <= 0x5b) return true;
+  return (
+    code === 0x5f || code === 0x2d || code === 0x2e || code === 0x5d || code === 0x24 || code === 0x25 || code > 0x7f
+  );
+}
+
+function valueEnd(text: string, start: number, encoded: boolean): number {
+  const ends = encoded ? ENCODED_VALUE_END : VALUE_END;
+  ends.lastIndex = start;
+  return ends.exec(text)?.index ?? text.length;
+}
+
+function mustGo(name: string, value: string, anonymous: boolean): boolean {
+  if (name === '' || value === '') return false;
+  const { removal } = keyMeaning(name);
+  if (removal === 'if_phone') return looksLikePhone(value);
+  return removal === 'always' || (anonymous && removal === 'if_anonymous');
+}

@@ -1,0 +1,32 @@
+import { redactEmails } from './redact_emails.ts';
+import { redactParameters } from './redact_parameters.ts';
+import { redactPhones } from './redact_phones.ts';
+import {
+  HOLDS_AT,
+  HOLDS_COLON,
+  HOLDS_EQUALS,
+  HOLDS_NON_ASCII,
+  HOLDS_PERCENT,
+  HOLDS_PLUS,
+  scanText,
+} from './scan_text.ts';
+
+/**
+ * The text without e-mail addresses and obvious phone numbers, each replaced in place by the word `redacted`; of a URL
+ * only the parameter's value goes. Lone surrogates become U+FFFD. With `anonymous` the parameters that identify a
+ * visitor (click ids, user ids) are emptied likewise, and a text that is nothing but an IP address.
+ */
+export function redactText(text: string, anonymous = false): string {
+  const bits = scanText(text);
+  if (bits === 0 && !anonymous) return text;
+  let clean = (bits & HOLDS_NON_ASCII) === 0 || text.isWellFormed() ? text : text.toWellFormed();
+  if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous);
+  if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactEmails(clean);
+  if ((bits & (HOLDS_PLUS | HOLDS_PERCENT | HOLDS_COLON)) !== 0) clean = redactPhones(clean);
+  return clean;
+}
+
+/** Whether the text holds a raw e-mail address or an obvious phone number. */
+export function holdsPersonalText(text: string): boolean {
+  return redactText(text) !== text.toWellFormed();
+}

@@ -1,0 +1,24 @@
+/** What a text may hold, as bits: each rules a costly look in or out. */
+export const HOLDS_AT = 1;
+export const HOLDS_PERCENT = 2;
+export const HOLDS_PLUS = 4;
+export const HOLDS_EQUALS = 8;
+export const HOLDS_COLON = 16;
+export const HOLDS_NON_ASCII = 32;
+
+const BITS = new Uint8Array(128);
+BITS[0x40] = HOLDS_AT;
+BITS[0x25] = HOLDS_PERCENT;
+BITS[0x2b] = HOLDS_PLUS;
+BITS[0x3d] = HOLDS_EQUALS;
+BITS[0x3a] = HOLDS_COLON;
+
+/** One pass over the text; most texts come out as 0 and need no second look. */
+export function scanText(text: string): number {
+  let bits = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    bits |= code < 128 ? (BITS[code] ?? 0) : HOLDS_NON_ASCII;
+  }
+  return bits;
+}
