@@ -1,0 +1,65 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LocalError } from '../errors.ts';
+import type { PartPlan } from '../part.ts';
+import { renderConfig } from './config.ts';
+import type { ServerArguments } from './server.ts';
+import { credentialsOf, DATABASE, LOCAL_USERS, renderUsers, SERVICE_USER } from './users.ts';
+
+const SERVER = fileURLToPath(new URL('./server.ts', import.meta.url));
+
+/**
+ * A ClickHouse server from the chdb package, in a Node process of its own.
+ *
+ * Its address, `http://svc:password@127.0.0.1:port/svc`, is good as it stands both for `@clickhouse/client`
+ * (option `url`) and for `curl -d 'SELECT 1' "$address"`.
+ */
+export function planClickhouse(dataDir: string, port: number): PartPlan {
+  const folder = join(dataDir, 'clickhouse');
+  const password = writeSettings(folder, join(dataDir, 'log', 'clickhouse-server.log'));
+  const server: ServerArguments = { library: findLibrary(), folder, port };
+  const address = new URL(`http://127.0.0.1:${port}/${DATABASE}`);
+  address.username = SERVICE_USER;
+  address.password = password;
+  return {
+    name: 'clickhouse',
+    address: address.href,
+    logPath: join(dataDir, 'log', 'clickhouse.log'),
+    command: process.execPath,
+    args: [SERVER, JSON.stringify(server)],
+    cwd: folder,
+    prepare: () => rmSync(join(folder, 'ready'), { force: true }),
+    isReady: () => listens(folder, port),
+  };
+}
+
+/** Returns the service user's password. */
+function writeSettings(folder: string, logPath: string): string {
+  mkdirSync(folder, { recursive: true });
+  mkdirSync(dirname(logPath), { recursive: true });
+  const passwords = credentialsOf(join(folder, 'credentials.json'), LOCAL_USERS);
+  writeFileSync(join(folder, 'users.xml'), renderUsers(LOCAL_USERS, passwords), { mode: 0o600 });
+  writeFileSync(join(folder, 'config.xml'), renderConfig(folder, logPath));
+  return passwords[SERVICE_USER] ?? '';
+}
+
+/** The server writes its port itself once it listens, so it is no foreign one that answers there. */
+async function listens(folder: string, port: number): Promise<boolean> {
+  return readFileSync(join(folder, 'ready'), 'utf8').trim() === String(port);
+}
+
+/** The platform's build is a dependency of chdb, so it is looked for from there. */
+function findLibrary(): string {
+  try {
+    const chdb = createRequire(import.meta.url).resolve('chdb/package.json');
+    const build = `@chdb/lib-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`;
+    return join(dirname(createRequire(chdb).resolve(`${build}/package.json`)), 'libchdb.so');
+  } catch (cause) {
+    const hint = 'npm install without --omit=optional, or give the address of a ClickHouse of your own';
+    throw new LocalError('local_clickhouse_missing', `chdb has no build here (Linux with glibc, macOS): ${hint}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,94 @@
+// A process of its own: runs the ClickHouse server that is inside libchdb.so until SIGTERM, or until the process
+// that started it is gone. `clickhouse local` opens the listeners, then waits in a query that writes to a named
+// pipe; reading the pipe lets it go on and close them.
+
+import { constants, existsSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import ffi from 'ffi-rs';
+import { onParentGone } from '../parent.ts';
+import { exitNow, makeFifo, openLibc, takeTerminal } from './libc.ts';
+import { DATABASE } from './users.ts';
+
+export interface ServerArguments {
+  library: string;
+  folder: string;
+  port: number;
+}
+
+const LIBRARY = 'chdb';
+const POLL_MS = 20;
+const READY_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 4_000;
+/** The reaper ends the services first and then this server; only without a reaper does it have to end itself. */
+const ORPHAN_GRACE_MS = 12_000;
+
+const server: ServerArguments = JSON.parse(process.argv[2] ?? '{}');
+const files = {
+  ready: join(server.folder, 'ready'),
+  hold: join(server.folder, 'hold'),
+  closed: join(server.folder, 'closed'),
+};
+
+process.on('SIGTERM', () => void close());
+process.on('SIGINT', () => undefined);
+onParentGone(() => setTimeout(() => void close(), ORPHAN_GRACE_MS));
+for (const file of Object.values(files)) rmSync(file, { force: true });
+openLibc();
+// With --interactive one malformed request does not end the server, but then the input must be a terminal.
+takeTerminal();
+makeFifo(files.hold);
+void runServer();
+if (!(await appears(files.ready, READY_TIMEOUT_MS))) exitNow(1);
+
+/** The call runs on another thread, so that signals still arrive here. It returns only when something is wrong. */
+async function runServer(): Promise<never> {
+  const words = commandLine();
+  ffi.open({ library: LIBRARY, path: server.library });
+  await ffi.load({
+    library: LIBRARY,
+    funcName: 'chdb_query_cmdline',
+    // Not a string: what comes back may be NULL.
+    retType: ffi.DataType.External,
+    paramsType: [ffi.DataType.I32, ffi.DataType.StringArray],
+    paramsValue: [words.length, words],
+    runInNewThread: true,
+  });
+  return exitNow(1);
+}
+
+function commandLine(): string[] {
+  return [
+    'clickhouse',
+    '--interactive',
+    '--multiquery',
+    `--path=${join(server.folder, 'data')}`,
+    `--config-file=${join(server.folder, 'config.xml')}`,
+    '--logger.console=0',
+    '--log-level=warning',
+    '--listen_host=127.0.0.1',
+    `--http_port=${server.port}`,
+    '--query',
+    [
+      `CREATE DATABASE IF NOT EXISTS ${DATABASE}`,
+      'SYSTEM START LISTEN HTTP',
+      `SELECT getServerPort('http_port') INTO OUTFILE '${files.ready}' TRUNCATE FORMAT TSV`,
+      // Writing needs no privilege of the passwordless user; reading a file would.
+      `SELECT 1 INTO OUTFILE '${files.hold}' APPEND FORMAT TSV`,
+      'SYSTEM STOP LISTEN HTTP',
+      `SELECT 1 INTO OUTFILE '${files.closed}' TRUNCATE FORMAT TSV`,
+    ].join('; '),
+  ];
+}
+
+async function close(): Promise<never> {
+  openSync(files.hold, constants.O_RDONLY | constants.O_NONBLOCK);
+  await appears(files.closed, CLOSE_TIMEOUT_MS);
+  return exitNow(0);
+}
+
+async function appears(file: string, timeoutMs: number): Promise<boolean> {
+  const deadline = Date.now() + timeoutMs;
+  while (!existsSync(file) && Date.now() < deadline) await sleep(POLL_MS);
+  return existsSync(file);
+}

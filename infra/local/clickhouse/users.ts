@@ -1,0 +1,65 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
+/** The database of the service; every user's default. */
+export const DATABASE = 'svc';
+
+/** The user the service itself works as. */
+export const SERVICE_USER = 'svc';
+
+/** A user of the local ClickHouse. Only what is listed here exists: it cannot CREATE USER. */
+export interface UserPlan {
+  name: string;
+  /** Privileges, as `SELECT ON svc.*`. Undefined: everything but managing access. */
+  grants?: string[];
+  /** Settings of the user's profile, such as `{ readonly: 1 }`. */
+  settings?: Record<string, string | number>;
+}
+
+/** Add a user here; its password is made at the next start (credentialsOf). */
+export const LOCAL_USERS: UserPlan[] = [{ name: SERVICE_USER }];
+
+/** Passwords by user, made at the first start and kept in a file that only its owner may read. */
+export function credentialsOf(path: string, users: UserPlan[]): Record<string, string> {
+  const known: Record<string, string> = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+  const missing = users.filter((user) => known[user.name] === undefined);
+  for (const user of missing) known[user.name] = randomBytes(18).toString('base64url');
+  if (missing.length > 0) writeFileSync(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
+  return known;
+}
+
+/**
+ * users.xml. `default` runs the server's own start-up queries, has to be free of a password on loopback for
+ * that, and may do nothing but make the database (without which no other user could log in) and open and close
+ * listeners.
+ */
+export function renderUsers(users: UserPlan[], passwords: Record<string, string>): string {
+  return `<clickhouse>
+<profiles><default/>${users.map(renderProfile).join('')}</profiles>
+<quotas><default/></quotas>
+<users>
+${renderUser('default', '<password/>', 'default', ['SYSTEM LISTEN ON *.*', `CREATE DATABASE ON ${DATABASE}.*`])}
+${users.map((user) => renderUser(user.name, hashOf(passwords[user.name]), user.name, user.grants)).join('\n')}
+</users>
+</clickhouse>
+`;
+}
+
+function renderProfile(user: UserPlan): string {
+  const settings = Object.entries(user.settings ?? {}).map(([name, value]) => `<${name}>${value}</${name}>`);
+  return `<${user.name}>${settings.join('')}</${user.name}>`;
+}
+
+function renderUser(name: string, password: string, profile: string, grants: string[] | undefined): string {
+  const queries = grants?.map((grant) => `<query>GRANT ${grant}</query>`).join('');
+  return (
+    `<${name}>${password}<networks><ip>127.0.0.1</ip></networks><profile>${profile}</profile><quota>default</quota>` +
+    `${name === 'default' ? '' : `<default_database>${DATABASE}</default_database>`}` +
+    `${queries === undefined ? '' : `<grants>${queries}</grants>`}</${name}>`
+  );
+}
+
+function hashOf(password: string | undefined): string {
+  if (password === undefined) throw new Error('a ClickHouse user has no password');
+  return `<password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>`;
+}

@@ -1,0 +1,35 @@
+import { owner } from './proc.ts';
+
+/** Marks every process started for this one, so that the reaper also finds those that were never registered. */
+const OWNER_VARIABLE = 'EVENT_INGEST_OWNER';
+
+const PART_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'TZ', 'TMPDIR'];
+
+/** What a child process of a supervisor has to carry in its environment besides being registered. */
+export function ownerEnvironment(): Record<string, string> {
+  return { [OWNER_VARIABLE]: owner() };
+}
+
+/** The whole environment for tools (maven, pip, apt), which may need proxy settings. */
+export function toolEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, ...ownerEnvironment() };
+}
+
+/** A small environment for parts: a stray variable must not change how a broker or a database is configured. */
+export function partEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = PART_VARIABLES.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(kept), ...ownerEnvironment(), ...extra };
+}
+
+/** Folders on PATH, in order. */
+export function searchPath(): string[] {
+  return (process.env['PATH'] ?? '').split(':').filter((folder) => folder !== '');
+}
+
+/** JAVA_HOME, when set. */
+export function javaHome(): string | undefined {
+  return process.env['JAVA_HOME'] || undefined;
+}

@@ -1,0 +1,49 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { PartPlan } from '../part.ts';
+import { runTool } from '../tool.ts';
+import { classPath } from './install.ts';
+import { type KafkaNode, renderSettings } from './settings.ts';
+
+const LOGGING = fileURLToPath(new URL('./log4j2.properties', import.meta.url));
+const CLUSTER_ID = 'local-event-ingest-00w';
+const STARTED = 'Kafka Server started';
+
+export interface KafkaProgram {
+  java: string;
+  jars: string;
+  /** Java options that name a class archive, when there is one. */
+  archive: string[];
+}
+
+/** One KRaft broker. Its storage is formatted at the first start and kept from then on. */
+export async function planKafka(node: KafkaNode, logPath: string, program: KafkaProgram): Promise<PartPlan> {
+  mkdirSync(node.folder, { recursive: true });
+  const settings = join(node.folder, 'server.properties');
+  writeFileSync(settings, renderSettings(node));
+  await formatOnce(node, settings, program);
+  return {
+    name: 'kafka',
+    address: `127.0.0.1:${node.port}`,
+    logPath,
+    command: program.java,
+    args: ['-Xms128m', '-Xmx512m', ...program.archive, ...javaArgs(program.jars), 'kafka.Kafka', settings],
+    cwd: node.folder,
+    isReady: async () => readFileSync(logPath, 'utf8').includes(STARTED),
+  };
+}
+
+/** Formatting an existing folder fails; one that was left half formatted is begun anew. */
+async function formatOnce(node: KafkaNode, settings: string, program: KafkaProgram): Promise<void> {
+  const mark = join(node.folder, 'formatted');
+  if (existsSync(mark)) return;
+  rmSync(join(node.folder, 'data'), { recursive: true, force: true });
+  const format = ['kafka.tools.StorageTool', 'format', '--cluster-id', CLUSTER_ID, '--config', settings];
+  await runTool(program.java, [...javaArgs(program.jars), ...format]);
+  writeFileSync(mark, '');
+}
+
+function javaArgs(jars: string): string[] {
+  return [`-Dlog4j2.configurationFile=${LOGGING}`, '-cp', classPath(jars)];
+}

@@ -1,0 +1,167 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { partEnvironment } from './environment.ts';
+import { LocalError } from './errors.ts';
+import { lastLines, openLog } from './log_file.ts';
+import { ensureReaper, registerChild } from './reaper.ts';
+
+export type PartName = 'kafka' | 'registry' | 'redis' | 'clickhouse';
+
+/** A running piece of the local set-up. */
+export interface LocalPart {
+  readonly name: PartName;
+  readonly pid: number | undefined;
+  readonly address: string;
+  /** Sends a signal to the process, if there is one. What it does to the part counts as unasked. */
+  kill(signal: NodeJS.Signals): void;
+  /** Starts the part (again) on the same port and data; ready when resolved. Nothing happens when it already runs. */
+  start(): Promise<void>;
+  /** Ends the part gracefully, by force when it takes too long. */
+  stop(): Promise<void>;
+}
+
+/** How one part is run. */
+export interface PartPlan {
+  name: PartName;
+  address: string;
+  logPath: string;
+  command: string;
+  args: string[];
+  cwd: string;
+  env?: Record<string, string>;
+  /** Asked again and again after the start until it says yes; a throw means not yet. */
+  isReady(): Promise<boolean>;
+  /** Work before each start, such as removing marks the last run left. */
+  prepare?(): void;
+  /** How long a graceful end may take before it is forced. */
+  stopTimeoutMs?: number;
+}
+
+export type OnPartExit = (name: PartName, detail: string) => void;
+
+const READY_POLL_MS = 40;
+const READY_TIMEOUT_MS = 90_000;
+const STOP_TIMEOUT_MS = 8_000;
+const LOG_LINES = 20;
+
+/** Makes the part of a plan; nothing runs yet. */
+export function createPart(plan: PartPlan, onExit: OnPartExit): LocalPart {
+  return new ProcessPart(plan, onExit);
+}
+
+class ProcessPart implements LocalPart {
+  readonly #plan: PartPlan;
+  readonly #onExit: OnPartExit;
+  #child: ChildProcess | undefined;
+  #starting: Promise<void> | undefined;
+  #stopping = false;
+
+  constructor(plan: PartPlan, onExit: OnPartExit) {
+    this.#plan = plan;
+    this.#onExit = onExit;
+  }
+
+  get name(): PartName {
+    return this.#plan.name;
+  }
+
+  get address(): string {
+    return this.#plan.address;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  start(): Promise<void> {
+    if (this.#starting !== undefined) return this.#starting;
+    if (this.#child !== undefined) return Promise.resolve();
+    this.#stopping = false;
+    this.#starting = this.#launch().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const child = this.#child;
+    if (child === undefined) return;
+    const gone = exited(child);
+    child.kill('SIGTERM');
+    const force = setTimeout(() => child.kill('SIGKILL'), this.#plan.stopTimeoutMs ?? STOP_TIMEOUT_MS);
+    await gone;
+    clearTimeout(force);
+  }
+
+  async #launch(): Promise<void> {
+    const child = spawnPart(this.#plan);
+    this.#child = child;
+    const died = exited(child).then((how) => {
+      this.#child = undefined;
+      return how;
+    });
+    const outcome = await Promise.race([died, this.#untilReady(child)]);
+    if (outcome !== 'ready') {
+      child.kill('SIGKILL');
+      await died;
+      throw notStarted(this.#plan, outcome);
+    }
+    void died.then((how) => this.#report(how));
+  }
+
+  async #untilReady(child: ChildProcess): Promise<string> {
+    const deadline = Date.now() + READY_TIMEOUT_MS;
+    while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
+      if (await this.#plan.isReady().catch(() => false)) return 'ready';
+      await sleep(READY_POLL_MS);
+    }
+    return `not ready after ${READY_TIMEOUT_MS / 1000} s`;
+  }
+
+  #report(how: string): void {
+    if (this.#stopping) return;
+    this.#onExit(this.name, `${how}\n${lastLines(this.#plan.logPath, LOG_LINES)}`);
+  }
+}
+
+/** Detached: a Ctrl-C in the terminal must not reach the part before those that use it have stopped. */
+function spawnPart(plan: PartPlan): ChildProcess {
+  ensureReaper();
+  plan.prepare?.();
+  mkdirSync(dirname(plan.logPath), { recursive: true });
+  const log = openLog(plan.logPath);
+  const child = spawn(plan.command, plan.args, {
+    cwd: plan.cwd,
+    detached: true,
+    env: partEnvironment(plan.env),
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  if (child.pid !== undefined) registerChild(child.pid, 'part');
+  child.unref();
+  return child;
+}
+
+function exited(child: ChildProcess): Promise<string> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(describe(child));
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', () => resolve(describe(child)));
+  });
+}
+
+function describe(child: ChildProcess): string {
+  return child.signalCode === null ? `ended with code ${child.exitCode}` : `ended by ${child.signalCode}`;
+}
+
+function notStarted(plan: PartPlan, how: string): LocalError {
+  const log = lastLines(plan.logPath, LOG_LINES);
+  return new LocalError('local_part_failed', `${plan.name} did not start: ${how}. Its log, ${plan.logPath}:\n${log}`);
+}

@@ -1,0 +1,142 @@
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { planClickhouse } from './clickhouse/plan.ts';
+import { installParts, type Programs } from './install.ts';
+import { planKafka } from './kafka/plan.ts';
+import { createPart, type LocalPart, type PartName, type PartPlan } from './part.ts';
+import { choosePorts } from './ports.ts';
+import { planRedis } from './redis/plan.ts';
+import { planRegistry } from './registry/plan.ts';
+import { createRestarter } from './restarter.ts';
+
+export type { LocalPart, PartName } from './part.ts';
+
+export interface LocalAddresses {
+  /** host:port[,host:port] */
+  kafkaBrokers: string;
+  /** The base of the Confluent API, as http://127.0.0.1:20001/apis/ccompat/v7 */
+  registryUrl: string;
+  /** redis://127.0.0.1:20002 */
+  redisUrl: string;
+  /** http://user:password@127.0.0.1:20003/svc: good for a plain POST of a query and for the client's option `url`. */
+  clickhouseUrl: string;
+}
+
+export interface LocalParts {
+  readonly addresses: LocalAddresses;
+  /** The parts that run here; an external one is absent. */
+  readonly parts: Partial<Record<PartName, LocalPart>>;
+  /** Ends them in order: those that use others first. */
+  stop(): Promise<void>;
+}
+
+export interface StartPartsOptions {
+  /** Everything the parts keep: data, settings, logs, ports. */
+  dataDir: string;
+  /** A part whose address is given is not started. */
+  external: Partial<LocalAddresses>;
+  onProgress: (line: string) => void;
+  /** A part died unasked. */
+  onPartExit: (name: PartName, detail: string) => void;
+  /** Folder of the downloaded parts, shared between data folders. Default: .local/parts of the repository. */
+  reuseDownloads?: string;
+  /** Brokers of the cluster. */
+  kafkaNodes?: 1;
+  /** Start a part that died again, after a pause. */
+  restartDeadParts?: boolean;
+}
+
+const ADDRESS_OF = {
+  kafka: 'kafkaBrokers',
+  registry: 'registryUrl',
+  redis: 'redisUrl',
+  clickhouse: 'clickhouseUrl',
+} as const satisfies Record<PartName, keyof LocalAddresses>;
+
+const STOP_ORDER: PartName[] = ['registry', 'clickhouse', 'redis', 'kafka'];
+const DEFAULT_DOWNLOADS = fileURLToPath(new URL('../../.local/parts', import.meta.url));
+
+/** Brings the wanted parts up, fetching what is missing. When one cannot start, those that did are ended again. */
+export async function startParts(options: StartPartsOptions): Promise<LocalParts> {
+  const dataDir = resolve(options.dataDir);
+  mkdirSync(dataDir, { recursive: true });
+  const names = STOP_ORDER.filter((name) => options.external[ADDRESS_OF[name]] === undefined);
+  const programs = await installParts(
+    resolve(options.reuseDownloads ?? DEFAULT_DOWNLOADS),
+    new Set(names),
+    options.onProgress,
+  );
+  const plans = await planParts(dataDir, names, programs, options.external);
+  const parts = createParts(plans, options);
+  try {
+    await startInOrder(parts, options.onProgress);
+  } catch (error) {
+    await stopInOrder(parts);
+    throw error;
+  }
+  return { addresses: addressesOf(plans, options.external), parts, stop: () => stopInOrder(parts) };
+}
+
+async function planParts(
+  dataDir: string,
+  names: PartName[],
+  programs: Programs,
+  external: Partial<LocalAddresses>,
+): Promise<PartPlan[]> {
+  const ports = await choosePorts(dataDir, ['kafka', 'kafkaController', 'registry', 'redis', 'clickhouse']);
+  const brokers = external.kafkaBrokers ?? `127.0.0.1:${ports.kafka}`;
+  const node = { folder: join(dataDir, 'kafka'), port: ports.kafka, controllerPort: ports.kafkaController };
+  return [
+    ...(programs.kafka ? [await planKafka(node, join(dataDir, 'log', 'kafka.log'), programs.kafka)] : []),
+    ...(programs.registry ? [planRegistry(dataDir, ports.registry, brokers, programs.registry)] : []),
+    ...(programs.redis ? [planRedis(dataDir, ports.redis, programs.redis)] : []),
+    ...(names.includes('clickhouse') ? [planClickhouse(dataDir, ports.clickhouse)] : []),
+  ];
+}
+
+function createParts(plans: PartPlan[], options: StartPartsOptions): Partial<Record<PartName, LocalPart>> {
+  const parts: Partial<Record<PartName, LocalPart>> = {};
+  const restart = createRestarter(parts, options.onProgress);
+  for (const plan of plans) {
+    parts[plan.name] = createPart(plan, (name, detail) => {
+      options.onPartExit(name, detail);
+      if (options.restartDeadParts === true) restart(name);
+    });
+  }
+  return parts;
+}
+
+/** Side by side, but for the registry, which keeps its data in Kafka. All are awaited, so that none starts late. */
+async function startInOrder(
+  parts: Partial<Record<PartName, LocalPart>>,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const start = async (part: LocalPart | undefined) => {
+    if (part === undefined) return;
+    const begun = performance.now();
+    await part.start();
+    onProgress(`${part.name} is ready (${((performance.now() - begun) / 1000).toFixed(1)} s)`);
+  };
+  const outcomes = await Promise.allSettled([
+    start(parts.kafka).then(() => start(parts.registry)),
+    start(parts.redis),
+    start(parts.clickhouse),
+  ]);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+async function stopInOrder(parts: Partial<Record<PartName, LocalPart>>): Promise<void> {
+  for (const name of STOP_ORDER) await parts[name]?.stop();
+}
+
+function addressesOf(plans: PartPlan[], external: Partial<LocalAddresses>): LocalAddresses {
+  const address = (name: PartName) =>
+    external[ADDRESS_OF[name]] ?? plans.find((plan) => plan.name === name)?.address ?? '';
+  return {
+    kafkaBrokers: address('kafka'),
+    registryUrl: address('registry'),
+    redisUrl: address('redis'),
+    clickhouseUrl: address('clickhouse'),
+  };
+}

@@ -1,0 +1,50 @@
+import { mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { PartPlan } from '../part.ts';
+import type { RedisProgram } from './install.ts';
+
+const PING_TIMEOUT_MS = 1_000;
+
+/** Redis on loopback that keeps its data over a restart: append-only file, flushed to disk every second. */
+export function planRedis(dataDir: string, port: number, program: RedisProgram): PartPlan {
+  const folder = join(dataDir, 'redis');
+  mkdirSync(folder, { recursive: true });
+  return {
+    name: 'redis',
+    address: `redis://127.0.0.1:${port}`,
+    logPath: join(dataDir, 'log', 'redis.log'),
+    command: program.command,
+    args: settings(port, folder).flatMap(([name, value]) => [`--${name}`, value]),
+    cwd: folder,
+    env: program.libraries === undefined ? {} : { LD_LIBRARY_PATH: program.libraries },
+    isReady: () => ping(port),
+  };
+}
+
+function settings(port: number, folder: string): [string, string][] {
+  return [
+    ['bind', '127.0.0.1'],
+    ['port', String(port)],
+    ['dir', folder],
+    ['appendonly', 'yes'],
+    ['appendfsync', 'everysec'],
+    ['save', ''],
+    ['maxmemory-policy', 'noeviction'],
+    ['daemonize', 'no'],
+  ];
+}
+
+/** While it reads its file back it answers -LOADING. */
+function ping(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    const settle = (ready: boolean) => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.setTimeout(PING_TIMEOUT_MS, () => settle(false));
+    socket.once('error', () => settle(false));
+    socket.once('data', (data) => settle(data.toString().startsWith('+PONG')));
+  });
+}

@@ -1,0 +1,30 @@
+import type { LocalPart, PartName } from './part.ts';
+
+const PAUSE_MS_MIN = 500;
+const PAUSE_MS_MAX = 30_000;
+/** After this long without a death the next one counts as the first again. */
+const CALM_MS = 60_000;
+
+/** Starts a dead part again after a pause that doubles while it keeps dying. */
+export function createRestarter(
+  parts: Partial<Record<PartName, LocalPart>>,
+  onProgress: (line: string) => void,
+): (name: PartName) => void {
+  const deaths = new Map<PartName, { count: number; at: number }>();
+  const restart = (name: PartName) => {
+    const last = deaths.get(name);
+    const count = last !== undefined && Date.now() - last.at < CALM_MS ? last.count + 1 : 0;
+    deaths.set(name, { count, at: Date.now() });
+    setTimeout(() => void begin(name), Math.min(PAUSE_MS_MIN * 2 ** count, PAUSE_MS_MAX));
+  };
+  const begin = async (name: PartName) => {
+    try {
+      await parts[name]?.start();
+      onProgress(`${name} was started again`);
+    } catch (error) {
+      onProgress(`${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`);
+      restart(name);
+    }
+  };
+  return restart;
+}
