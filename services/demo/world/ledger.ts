@@ -1,6 +1,6 @@
 import { type PlannedRequest, SITE_SLOTS, type SiteSlot, type WorldEvent } from './event.ts';
 import { countSteps, stepsReached } from './funnel.ts';
-import { resolvePeople } from './people-found.ts';
+import { resolvePeople } from './people_found.ts';
 
 export interface SiteLedger {
   /** First copies of everything that is accepted, by event id. */

@@ -23,7 +23,8 @@ export function sendSession(random: Random, device: Device, events: readonly Wor
  * turned the uuid to capitals; it is still the same event.
  */
 export function resend(random: Random, device: Device, events: readonly WorldEvent[]): PlannedRequest[] {
-  if (!random.chance(RESEND_SHARE)) return [];
+  // Without a cookie the copy could arrive on another day than the first, under another name.
+  if (device.distinctId === null || !random.chance(RESEND_SHARE)) return [];
   const from = random.whole(0, events.length - 1);
   const again = events.slice(from, from + random.whole(1, 6));
   const shouts = random.chance(0.3);

@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+
+export interface DemoOptions {
+  visitors: number;
+  seed: number;
+  run: string;
+  ready: string;
+  concurrency: number;
+  /** How long the pipelines may stand still before the demo stops waiting for them. */
+  timeoutMs: number;
+}
+
+/** About 20,000 events. */
+const VISITORS_DEFAULT = 1450;
+const VISITORS_MAX = 100_000;
+
+export const USAGE = `npm run demo -- [options]
+
+  --visitors n      web visitors on both sites; each makes about 14 events (${VISITORS_DEFAULT})
+  --seed n          draws another day (1)
+  --run text        names the run; the same seed and run give the same ids (from the clock)
+  --concurrency n   requests in flight (16)
+  --timeout s       how long the pipelines may stand still before waiting ends (90)
+  --ready path      where npm start has written the addresses (.local/ready.json)
+`;
+
+/** `code` is `usage`. */
+export class UsageError extends Error {
+  readonly code = 'usage';
+}
+
+function whole(name: string, text: string, low: number, high: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= low && value <= high) return value;
+  throw new UsageError(`--${name} must be a whole number from ${low} to ${high}`);
+}
+
+function readArgs(argv: readonly string[]) {
+  const text = { type: 'string' } as const;
+  try {
+    const options = { visitors: text, seed: text, run: text, concurrency: text, timeout: text, ready: text };
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'arguments cannot be read');
+  }
+}
+
+/**
+ * @param nowMs names the run when no name is given
+ * @throws UsageError
+ */
+export function readOptions(argv: readonly string[], nowMs: number): DemoOptions {
+  const values = readArgs(argv);
+  return {
+    visitors: whole('visitors', values.visitors ?? String(VISITORS_DEFAULT), 2, VISITORS_MAX),
+    seed: whole('seed', values.seed ?? '1', 0, Number.MAX_SAFE_INTEGER),
+    run: values.run ?? nowMs.toString(36),
+    concurrency: whole('concurrency', values.concurrency ?? '16', 1, 256),
+    timeoutMs: whole('timeout', values.timeout ?? '90', 1, 3600) * 1000,
+    ready: values.ready ?? '.local/ready.json',
+  };
+}

@@ -1,0 +1,6 @@
+import { environment } from '#infra/config/config.ts';
+
+/** Whether output may be coloured: on a terminal, unless NO_COLOR is set to anything (no-color.org). */
+export function coloursWanted(isTerminal: boolean): boolean {
+  return isTerminal && (environment()['NO_COLOR'] ?? '') === '';
+}
