@@ -1,0 +1,34 @@
+import { UsageError } from './usage_error.ts';
+
+const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const INSTANT_PATTERN = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/**
+ * Reads when something expires, in milliseconds since 1970 UTC: `90d`, `12h` or `30m` from now, an ISO 8601 date (its
+ * first moment in UTC) or time with offset, or `never` (null). @throws UsageError for anything else.
+ */
+export function readExpiry(text: string, nowMs: number): number | null {
+  if (text === 'never') return null;
+  const [, amount, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+  if (amount !== undefined) return nowMs + Number(amount) * (UNIT_MS[unit] ?? 0);
+  const instantMs = INSTANT_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(instantMs)) {
+    throw new UsageError('expiry_malformed', `--expires ${text} is not like 90d, 12h, 2027-01-31 or never`);
+  }
+  if (instantMs <= nowMs) throw new UsageError('expiry_malformed', `--expires ${text} is in the past`);
+  return instantMs;
+}
+
+/** Reads a whole number. @throws UsageError for anything else. */
+export function readWhole(text: string, option: string): number {
+  const plain = text.replaceAll('_', '');
+  if (!/^\d{1,15}$/.test(plain)) throw new UsageError('number_malformed', `--${option} ${text} is not a whole number`);
+  return Number(plain);
+}
+
+/** Splits `name=value` at its first `=`. The value is never part of the message, as it may be a secret. */
+export function readPair(text: string, option: string): [name: string, value: string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError('pair_malformed', `--${option} takes name=value`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

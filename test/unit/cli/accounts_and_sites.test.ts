@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { expectDone, installation, installedShop, NOW_MS } from './harness.ts';
+
+describe('accounts', () => {
+  it('are created, changed and listed', async () => {
+    const shop = installation();
+    expect(await expectDone(shop.svc('account list'))).toBe('There are no accounts.\n');
+    await expectDone(shop.svc(['account', 'create', 'acme', '--name', 'Acme Ltd', '--allowance', '1_000_000']));
+    expect(shop.store.writes).toEqual([
+      {
+        key: 'account/acme',
+        setting: {
+          changed_at: NOW_MS,
+          changed_by: 'cli:tester',
+          account: { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 1_000_000 },
+          site: null,
+          key: null,
+          destination: null,
+        },
+      },
+    ]);
+    await expectDone(shop.svc('account set acme --allowance 5'));
+    expect(await expectDone(shop.svc('account list'))).toBe('ACCOUNT  NAME      EVENTS/MONTH\nacme     Acme Ltd  5\n');
+    expect(JSON.parse(await expectDone(shop.svc('account list --json')))).toEqual([
+      { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 5 },
+    ]);
+  });
+});
+
+describe('sites', () => {
+  it('begin with defaults', async () => {
+    const shop = await installedShop();
+    expect(shop.store.table.site('shop')).toEqual({
+      site_id: 'shop',
+      account_id: 'acme',
+      name: 'shop',
+      mode: 'online',
+      business_category: 'other',
+      default_country: null,
+      identify_events: null,
+      clarity_project_id: null,
+      gtm_container_id: null,
+      domains: [],
+      block_rules: [],
+      event_definitions: [],
+    });
+  });
+
+  it('take every setting at once', async () => {
+    const shop = await installedShop();
+    const words =
+      'site create new --account acme --name New --mode offline --category travel --country be --clarity abcd1234 ' +
+      '--gtm GTM-ABC1234 --domain T.New.Example --domain bücher.example --block ip=10.0.0.0/8 ' +
+      '--block property:plan=a=b --identify-event sign_up --identify-event login';
+    await expectDone(shop.svc(words));
+    expect(shop.store.table.site('new')).toEqual({
+      site_id: 'new',
+      account_id: 'acme',
+      name: 'New',
+      mode: 'offline',
+      business_category: 'travel',
+      default_country: 'BE',
+      identify_events: ['sign_up', 'login'],
+      clarity_project_id: 'abcd1234',
+      gtm_container_id: 'GTM-ABC1234',
+      domains: ['t.new.example', 'xn--bcher-kva.example'],
+      block_rules: [
+        { kind: 'ip', value: '10.0.0.0/8', property: null },
+        { kind: 'property', value: 'a=b', property: 'plan' },
+      ],
+      event_definitions: [],
+    });
+  });
+
+  it('add to and take from their lists', async () => {
+    const shop = await installedShop();
+    await expectDone(
+      shop.svc('site set shop --domain a.example --domain b.example --block event=x --block country=RU'),
+    );
+    await expectDone(shop.svc('site set shop --remove-domain a.example --domain c.example --unblock event=x'));
+    expect(shop.store.table.site('shop')).toMatchObject({
+      domains: ['b.example', 'c.example'],
+      block_rules: [{ kind: 'country', value: 'RU', property: null }],
+    });
+  });
+
+  it('give up what may be empty', async () => {
+    const shop = await installedShop();
+    await expectDone(
+      shop.svc('site set shop --country BE --gtm GTM-ABC1234 --clarity abcd1234 --identify-event login'),
+    );
+    const emptied = ['--country', '', '--gtm', '', '--clarity', '', '--standard-identify-events'];
+    await expectDone(shop.svc(['site', 'set', 'shop', ...emptied]));
+    expect(shop.store.table.site('shop')).toMatchObject({
+      default_country: null,
+      gtm_container_id: null,
+      clarity_project_id: null,
+      identify_events: null,
+    });
+  });
+
+  it.each(['events.json', '-'])('take event definitions from %s, completed', async (path) => {
+    const shop = await installedShop();
+    shop.stdin = '[{"id":"buy","name":"purchase","trigger":"click"}]';
+    shop.files.set('events.json', shop.stdin);
+    const shown: unknown = JSON.parse(await expectDone(shop.svc(`site set shop --definitions-file ${path} --json`)));
+    expect(shown).toMatchObject({ event_definitions: [{ id: 'buy', selector: '', enabled: true }] });
+    expect(shop.store.table.site('shop')?.event_definitions).toHaveLength(1);
+  });
+
+  it('move to another account', async () => {
+    const shop = await installedShop();
+    await expectDone(shop.svc('account create other --allowance 5'));
+    await expectDone(shop.svc('site set shop --account other'));
+    expect(shop.store.table.accountOfSite('shop')?.account_id).toBe('other');
+  });
+
+  it('refuse a domain that another site has', async () => {
+    const shop = await installedShop();
+    await expectDone(shop.svc('site set shop --domain a.example'));
+    const result = await shop.svc('site create new --account acme --domain a.example');
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^svc: domain_claimed: /) });
+  });
+
+  it('are listed in aligned columns, or only those of an account', async () => {
+    const shop = await installedShop();
+    await expectDone(shop.svc('account create other --allowance 5'));
+    await expectDone(shop.svc('site create a-longer-name --account other --country BE --domain a.example'));
+    expect(await expectDone(shop.svc('site list'))).toBe(
+      [
+        'SITE           ACCOUNT  NAME           MODE    CATEGORY  COUNTRY  DOMAINS    BLOCKS  DEFINITIONS',
+        'a-longer-name  other    a-longer-name  online  other     BE       a.example  0       0',
+        'shop           acme     shop           online  other     -        -          0       0',
+        '',
+      ].join('\n'),
+    );
+    expect(await expectDone(shop.svc('site list --account acme'))).not.toContain('a-longer-name');
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { statusReport } from '#services/cli/status.ts';
+
+const READY = {
+  edge: 'http://127.0.0.1:8080',
+  kafka: '127.0.0.1:9092',
+  site: 'demo',
+  browserKey: 'svc_pk_x',
+  demo: { shop: { site: 'shop' } },
+};
+const HEALTHY = { status: 200, body: '{"ok":true,"ratelimit":"redis"}' };
+
+function report(ready: string | null, health: { status: number; body: string } | null, json = false) {
+  const asked: string[] = [];
+  const fetchHealth = async (url: string) => {
+    asked.push(url);
+    return health;
+  };
+  return statusReport({ readReadyFile: () => ready, fetchHealth }, json).then((result) => ({ ...result, asked }));
+}
+
+describe('status', () => {
+  it('says what runs where, and that the edge accepts', async () => {
+    const result = await report(JSON.stringify(READY), HEALTHY);
+    expect(result.stdout).toBe(
+      [
+        'WHAT            WHERE',
+        'edge            http://127.0.0.1:8080',
+        'kafka           127.0.0.1:9092',
+        'site            demo',
+        'browserKey      svc_pk_x',
+        'demo.shop.site  shop',
+        'health          the edge accepts events; its limits are kept in redis',
+        '',
+      ].join('\n'),
+    );
+    expect(result).toMatchObject({ exitCode: 0, stderr: '', asked: ['http://127.0.0.1:8080/v1/health'] });
+  });
+
+  it('says the same as JSON', async () => {
+    const result = await report(JSON.stringify(READY), HEALTHY, true);
+    expect(JSON.parse(result.stdout)).toMatchObject({ ...READY, health: { ok: true } });
+  });
+
+  it.each([
+    [null, 'the edge does not answer'],
+    [{ status: 503, body: '{"ok":false,"ratelimit":"memory"}' }, 'the edge answers 503 and accepts nothing'],
+    [{ status: 200, body: '{"ok":false}' }, 'the edge answers 200 and accepts nothing'],
+    [{ status: 200, body: '<html>' }, 'the edge answers 200 and accepts nothing'],
+  ])('exits with 1 when the edge answers %o', async (health, says) => {
+    const result = await report(JSON.stringify(READY), health);
+    expect(result.exitCode).toBe(1);
+    expect(result.stdout).toContain(says);
+  });
+
+  it('knows when there is no edge', async () => {
+    const result = await report('{"kafka":"x"}', HEALTHY);
+    expect(result).toMatchObject({ exitCode: 1, asked: [] });
+    expect(result.stdout).toContain('no address is known');
+  });
+
+  it.each([
+    [null, 'not_running'],
+    ['half of it', 'ready_malformed'],
+    ['[]', 'ready_malformed'],
+  ])('of an installation whose file is %j is an error with a code', async (ready, code) => {
+    const result = await report(ready, HEALTHY);
+    expect(result).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(result.stderr).toMatch(new RegExp(`^svc: ${code}: [^\\n]+\\n$`));
+  });
+});
