@@ -12,19 +12,23 @@ export interface QuotaUsage {
 }
 
 export interface DeliveryOutcome {
-  site_id: string;
-  destination: string;
   event_id: string;
   event: string;
   coordinate_partition: number;
   coordinate_offset: number;
   coordinate_index: number;
-  outcome: 'delivered' | 'skipped' | 'diverted' | 'dead';
+  outcome: 'delivered' | 'skipped' | 'diverted' | 'dead' | 'paused';
   reason: string;
-  attempt: number;
   received_at: number;
-  attempted_at: number;
   took_ms: number;
+}
+
+export interface DeliveryOutcomes {
+  site_id: string;
+  destination: string;
+  attempt: number;
+  attempted_at: number;
+  outcomes: DeliveryOutcome[];
 }
 
 export interface DeliveryJobRecord {

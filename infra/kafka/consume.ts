@@ -57,8 +57,13 @@ export interface ConsumeOptions {
 }
 
 export interface Consumption {
-  /** Makes the partition be acquired anew before its next batch. */
-  release(partition: TopicPartition): void;
+  /**
+   * Runs a task between two batches of an acquired partition, with the same care for its errors. Does nothing where
+   * the partition is not ours.
+   */
+  between(partition: TopicPartition, task: () => Promise<void>): Promise<void>;
+  /** Commits an offset with metadata under the group's present generation. */
+  commit(partition: TopicPartition, offset: number, metadata: string): Promise<void>;
   assigned(): TopicPartition[];
   stop(): Promise<void>;
 }
@@ -151,7 +156,22 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     }
   }
 
-  async function recover(error: unknown, slot: Slot, at: TopicPartition, offset: number): Promise<void> {
+  async function between(at: TopicPartition, task: () => Promise<void>): Promise<void> {
+    const slot = slotOf(at);
+    const taken = generation;
+    await slot.mutex.run(async () => {
+      if (taken !== generation || slot.generation !== taken) return;
+      try {
+        await task();
+      } catch (error) {
+        slot.generation = -1;
+        if (taken !== generation || recoveryOf(error) === 'rejoin') return;
+        await recover(error, slot, at, null);
+      }
+    });
+  }
+
+  async function recover(error: unknown, slot: Slot, at: TopicPartition, offset: number | null): Promise<void> {
     const recovery = recoveryOf(error);
     if (recovery === 'rejoin') throw error;
     slot.failures++;
@@ -163,7 +183,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       { ...at, failures: slot.failures, err: error },
       'batch failed, trying again from the committed offset',
     );
-    consumer.seek({ ...at, offset: String(offset) });
+    if (offset !== null) consumer.seek({ ...at, offset: String(offset) });
     await sleep(Math.min(BACKOFF_MS * 2 ** slot.failures, BACKOFF_MS_MAX));
   }
 
@@ -189,9 +209,9 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     eachBatch,
   });
   return {
-    release: (partition) => {
-      slotOf(partition).generation = -1;
-    },
+    between,
+    commit: ({ topic, partition }, offset, metadata) =>
+      consumer.commitOffsets([{ topic, partition, offset: String(offset), metadata }]),
     assigned: () => assignment,
     async stop() {
       for (const timer of timers) clearTimeout(timer);

@@ -6,7 +6,7 @@ export interface FollowOptions {
   topic: string;
   groupPrefix: string;
   /** A record in the order of its partition; a null value is a tombstone. */
-  onRecord(key: string, value: Buffer | null): void;
+  onRecord(key: string, value: Buffer | null): Promise<void> | void;
   onFatal(error: unknown): void;
 }
 
@@ -49,10 +49,9 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
   );
   await consumer.run({
     autoCommit: false,
-    eachMessage: ({ partition, message }) => {
-      options.onRecord(message.key?.toString('utf8') ?? '', message.value);
+    eachMessage: async ({ partition, message }) => {
+      await options.onRecord(message.key?.toString('utf8') ?? '', message.value);
       seen(partition, Number(message.offset) + 1);
-      return Promise.resolve();
     },
   });
   seen(-1, 0);

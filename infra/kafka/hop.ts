@@ -150,7 +150,7 @@ export async function committed(
 type Message = { key: string | null; value: Buffer };
 
 /** Groups records by topic and partition: a send of kafkajs must never span partitions. */
-function perPartition(outputs: readonly OutRecord[]): [topic: string, partition: number, messages: Message[]][] {
+export function perPartition(outputs: readonly OutRecord[]): [topic: string, partition: number, messages: Message[]][] {
   const groups = new Map<string, [string, number, Message[]]>();
   for (const { topic, partition, key, value } of outputs) {
     const name = `${topic}/${partition}`;

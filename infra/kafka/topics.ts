@@ -34,7 +34,7 @@ export function deadTopic(stage: Stage): string {
 const RECORD_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Partitions of the topics that carry little: lanes, dead letters, changelogs. */
-const SMALL_PARTITIONS = 2;
+export const SMALL_PARTITIONS = 2;
 
 /** Every topic of the service. `eventPartitions` is the unit of parallelism and must be the same for the events topics. */
 export function declareTopics(eventPartitions: number): TopicDeclaration[] {

@@ -1,0 +1,70 @@
+import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client';
+
+export type Warehouse = ClickHouseClient;
+
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** ClickHouse did not answer or is overloaded: try again. `refused`: it will never take this; a person must look. */
+export class WarehouseError extends Error {
+  readonly code: 'warehouse_unavailable' | 'warehouse_refused';
+  readonly recovery: 'again' | 'stop';
+
+  constructor(code: WarehouseError['code'], message: string) {
+    super(message);
+    this.code = code;
+    this.recovery = code === 'warehouse_unavailable' ? 'again' : 'stop';
+  }
+}
+
+/** A client of the address, whose user, password and database are part of the URL. */
+export function createWarehouse(url: string): Warehouse {
+  const parsed = new URL(url);
+  const database = parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
+  return createClient({
+    url: `${parsed.protocol}//${parsed.host}`,
+    username: decodeURIComponent(parsed.username) || 'default',
+    password: decodeURIComponent(parsed.password),
+    database,
+    request_timeout: REQUEST_TIMEOUT_MS,
+    keep_alive: { enabled: true, idle_socket_ttl: 1_500 },
+  });
+}
+
+/** Inserts a block once: the same token is the same rows and is dropped when the table has it, views included. */
+export async function insertBlock(
+  warehouse: Warehouse,
+  table: string,
+  token: string,
+  rows: readonly object[],
+): Promise<void> {
+  try {
+    await warehouse.insert({
+      table,
+      values: [...rows],
+      format: 'JSONEachRow',
+      clickhouse_settings: {
+        insert_deduplicate: 1,
+        insert_deduplication_token: token,
+        deduplicate_blocks_in_dependent_materialized_views: 1,
+        max_insert_block_size: '1000000',
+        input_format_parallel_parsing: 0,
+      },
+    });
+  } catch (error) {
+    throw readError(error);
+  }
+}
+
+/** Server errors that no repetition heals: wrong types, unknown columns, syntax. The message may quote rows: left out. */
+const REFUSALS = new Set(['6', '16', '26', '27', '43', '53', '60', '62', '117']);
+
+function readError(error: unknown): WarehouseError {
+  if (error instanceof ClickHouseError) {
+    const kind = `${error.code} ${error.type ?? ''}`.trim();
+    return new WarehouseError(
+      REFUSALS.has(error.code) ? 'warehouse_refused' : 'warehouse_unavailable',
+      `clickhouse: ${kind}`,
+    );
+  }
+  return new WarehouseError('warehouse_unavailable', `clickhouse: ${error instanceof Error ? error.name : 'error'}`);
+}

@@ -1,0 +1,100 @@
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Warehouse } from './client.ts';
+
+/** A migration that was applied once and whose file has changed since: reported, never applied again. */
+export interface MigrationMismatch {
+  name: string;
+  reason: 'changed' | 'unknown';
+}
+
+export interface MigrationReport {
+  applied: string[];
+  mismatches: MigrationMismatch[];
+}
+
+interface Migration {
+  name: string;
+  text: string;
+  checksum: string;
+}
+
+const FOLDER = new URL('./migrations/', import.meta.url);
+
+/** Applies what is missing, in order, each statement by itself; a migration is recorded when all of it went through. */
+export async function migrate(warehouse: Warehouse, url: string): Promise<MigrationReport> {
+  await warehouse.command({
+    query: `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime DEFAULT now())
+            ENGINE = MergeTree ORDER BY name`,
+  });
+  const done = await appliedMigrations(warehouse);
+  const migrations = readMigrations();
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    if (done.has(migration.name)) continue;
+    await apply(warehouse, migration, url);
+    applied.push(migration.name);
+  }
+  return { applied, mismatches: mismatchesOf(migrations, done) };
+}
+
+async function appliedMigrations(warehouse: Warehouse): Promise<Map<string, string>> {
+  const result = await warehouse.query({
+    query: 'SELECT name, checksum FROM schema_migrations',
+    format: 'JSONEachRow',
+  });
+  const rows = await result.json<{ name: string; checksum: string }>();
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+function readMigrations(): Migration[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => {
+      const text = readFileSync(new URL(name, FOLDER), 'utf8');
+      return { name, text, checksum: hash('sha256', text, 'hex') };
+    });
+}
+
+function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string, string>): MigrationMismatch[] {
+  const known = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
+  return [...done].flatMap(([name, checksum]): MigrationMismatch[] => {
+    const declared = known.get(name);
+    if (declared === undefined) return [{ name, reason: 'unknown' }];
+    return declared === checksum ? [] : [{ name, reason: 'changed' }];
+  });
+}
+
+/** A statement that an interrupted run had already made answers "exists" and is passed over. */
+async function apply(warehouse: Warehouse, migration: Migration, url: string): Promise<void> {
+  for (const statement of statementsOf(migration.text, url)) await warehouse.command({ query: statement });
+  await warehouse.insert({
+    table: 'schema_migrations',
+    values: [{ name: migration.name, checksum: migration.checksum }],
+    format: 'JSONEachRow',
+  });
+}
+
+/** Statements of a file, with `{user}`, `{password}`, `{database}` as quoted literals and `{database_name}` bare. */
+export function statementsOf(text: string, url: string): string[] {
+  const parsed = new URL(url);
+  const database = parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
+  const values: Record<string, string> = {
+    user: quoted(decodeURIComponent(parsed.username) || 'default'),
+    password: quoted(decodeURIComponent(parsed.password)),
+    database: quoted(database),
+    database_name: database,
+  };
+  return text
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim().replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole))
+    .filter((statement) => statement !== '')
+    .map((statement) =>
+      statement.replace(/^CREATE (TABLE|VIEW|DICTIONARY|MATERIALIZED VIEW) /, 'CREATE $1 IF NOT EXISTS '),
+    );
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}

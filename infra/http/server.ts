@@ -1,0 +1,35 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+
+export type HttpServer = FastifyInstance;
+export type HttpRequestIn = FastifyRequest;
+export type HttpReply = FastifyReply;
+
+export interface HttpOptions {
+  /** CIDR ranges of proxies whose X-Forwarded-* headers are believed. */
+  trustedProxies: string[];
+  bodyBytesMax: number;
+  /** Longest a request may take to arrive whole. */
+  requestTimeoutMs: number;
+}
+
+/** A Fastify server without request logging: URLs may hold keys and personal data. */
+export function createHttpServer(options: HttpOptions): HttpServer {
+  return Fastify({
+    trustProxy: options.trustedProxies.length === 0 ? false : options.trustedProxies,
+    bodyLimit: options.bodyBytesMax,
+    requestTimeout: options.requestTimeoutMs,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: true,
+  });
+}
+
+/** Listens and answers the port taken. */
+export async function listen(server: HttpServer, host: string, port: number): Promise<number> {
+  await server.listen({ host, port });
+  const address = server.server.address();
+  if (address === null || typeof address === 'string') throw new Error('server has no port');
+  return address.port;
+}

@@ -1,0 +1,33 @@
+import type { DeadLetter } from '#schemas/records.ts';
+
+/** Bytes of the record that a dead letter keeps. */
+export const DEAD_BYTES_MAX = 64 * 1024;
+const DETAIL_CHARACTERS_MAX = 500;
+
+export interface DeadPlace {
+  stage: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  /** Event in the record; -1 for the record as a whole. */
+  index: number;
+}
+
+/** A dead letter for a record or event. `detail` must hold no personal data. */
+export function deadLetter(
+  place: DeadPlace,
+  reason: string,
+  detail: string,
+  value: Buffer | null,
+  diedAtMs: number,
+): DeadLetter {
+  const bytes = value ?? Buffer.alloc(0);
+  return {
+    ...place,
+    reason,
+    detail: detail.slice(0, DETAIL_CHARACTERS_MAX),
+    died_at: diedAtMs,
+    bytes_total: bytes.length,
+    bytes: bytes.subarray(0, DEAD_BYTES_MAX),
+  };
+}

@@ -1,0 +1,81 @@
+import type { InBatch, InRecord } from '#infra/kafka/consume.ts';
+import { count, type Tally } from '#infra/kafka/counting.ts';
+import type { OutRecord } from '#infra/kafka/hop.ts';
+import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
+import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import { deadLetter } from '#pipelines/dead_letter.ts';
+import type { Coordinate } from '#schemas/event.ts';
+import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+
+/** The readable records of a batch, and dead letters for the others. */
+export interface ReadRecords {
+  records: { offset: number; views: EntryView[] }[];
+  dead: DeadLetter[];
+}
+
+/** Reads each record by itself, so that a poison record harms none beside it. */
+export async function readRecords(
+  stage: Stage,
+  batch: Pick<InBatch, 'topic' | 'partition'>,
+  records: readonly InRecord[],
+  reader: BatchReader,
+  nowMs: number,
+): Promise<ReadRecords> {
+  const read: ReadRecords = { records: [], dead: [] };
+  for (const record of records) {
+    const decoded = await reader.read(record.value);
+    if (decoded.ok) read.records.push({ offset: record.offset, views: decoded.value });
+    else {
+      const place = { stage, topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
+      read.dead.push(deadLetter(place, decoded.reason, '', record.value, nowMs));
+    }
+  }
+  return read;
+}
+
+/** Dead letters as records of the stage's topic, counted. */
+export function deadRecords(
+  stage: Stage,
+  dead: readonly DeadLetter[],
+  codec: Codec<DeadLetter>,
+  tally: Tally,
+  partitions: number,
+): OutRecord[] {
+  return dead.map((letter) => {
+    tally.in++;
+    count(tally.dead, letter.reason);
+    return { topic: deadTopic(stage), partition: letter.partition % partitions, value: codec.encode(letter) };
+  });
+}
+
+/** An event to be written on, with what the stage attaches and the partition it belongs to. */
+export interface OutEntry {
+  partition: number;
+  coordinate: Coordinate;
+  personBytes: Buffer;
+  eventBytes: Buffer;
+}
+
+/** Bytes of one EventBatch record, well below what a broker takes. */
+const RECORD_BYTES_MAX = 1024 * 1024;
+
+/** Packs entries into as few records as their partitions and the record size allow, keeping their order. */
+export function packBatches(topic: string, schemaId: number, entries: readonly OutEntry[]): OutRecord[] {
+  const writers = new Map<number, ReturnType<typeof createBatchWriter>>();
+  const outputs: OutRecord[] = [];
+  for (const { partition, coordinate, personBytes, eventBytes } of entries) {
+    let writer = writers.get(partition);
+    if (writer !== undefined && writer.byteLength + eventBytes.length + personBytes.length > RECORD_BYTES_MAX) {
+      outputs.push({ topic, partition, value: writer.finish() });
+      writer = undefined;
+    }
+    if (writer === undefined) {
+      writer = createBatchWriter(schemaId);
+      writers.set(partition, writer);
+    }
+    writer.add(coordinate, personBytes, eventBytes);
+  }
+  for (const [partition, writer] of writers) outputs.push({ topic, partition, value: writer.finish() });
+  return outputs;
+}

@@ -1,0 +1,67 @@
+import { environment } from '#infra/config/config.ts';
+import { dedupConfig } from '#infra/config/stage_config.ts';
+import type { InBatch } from '#infra/kafka/consume.ts';
+import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
+import { type HopResult, runHop } from '#infra/kafka/hop.ts';
+import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { createClaimStore } from '#infra/redis/claims.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
+import { noPerson } from '#schemas/event_batch.ts';
+import { visitorPartition } from '#schemas/partition.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+import { deadRecords, packBatches, readRecords } from '#services/batches.ts';
+import { runProcess } from '#services/runtime.ts';
+
+/** events.raw -> events.unique: the first event of each id passes, the rest are counted and dropped. */
+runProcess('dedup', async (runtime) => {
+  const { session, registry, metrics, logger } = runtime;
+  const { claimWindowMs, claimBucketChars } = dedupConfig(environment());
+  const reader = await createBatchReader(registry, TOPICS.unique);
+  const dead = await createCodec<DeadLetter>(registry, deadTopic('dedup'), 'dead_letter');
+  const redis = createRedis(runtime.config.parts.redisUrl, logger);
+  runtime.onStop(async () => redis.disconnect());
+  const claims = createClaimStore(redis, { windowMs: claimWindowMs, cluster: runtime.config.parts.redisCluster });
+  const partitions = session.config.eventPartitions;
+
+  async function transform(batch: InBatch): Promise<HopResult> {
+    const startedMs = Date.now();
+    const read = await readRecords('dedup', batch, batch.records, reader, startedMs);
+    const entries = read.records.flatMap(({ offset, views }): RawEntry[] =>
+      views.map((view, index) => ({ view, coordinate: { partition: batch.partition, offset, index } })),
+    );
+    const { passed, duplicates } = await deduplicate(entries, claims, claimBucketChars, startedMs);
+    const tally = emptyTally();
+    const outputs = packBatches(
+      TOPICS.unique,
+      reader.schemaId,
+      passed.map(({ view, coordinate }) => ({
+        partition: visitorPartition(view.siteId, view.distinctId, partitions),
+        coordinate,
+        personBytes: noPerson(),
+        eventBytes: view.eventBytes,
+      })),
+    );
+    outputs.push(...deadRecords('dedup', read.dead, dead, tally, SMALL_PARTITIONS));
+    tally.in += entries.length;
+    tally.passed = passed.length;
+    if (duplicates > 0) count(tally.dropped, 'duplicate', duplicates);
+    tally.oldestMs = entries[0]?.view.receivedAtMs ?? null;
+    return { outputs, committed: () => publish(metrics, tally, batch, startedMs, Date.now()) };
+  }
+
+  const consumption = await runHop({
+    kafka: session.kafka,
+    admin: session.admin,
+    groupId: session.groupOf('dedup'),
+    topics: [TOPICS.raw],
+    sessionTimeoutMs: session.config.sessionTimeoutMs,
+    concurrency: partitions,
+    transform,
+    logger,
+    onFatal: runtime.fatal,
+  });
+  runtime.onStop(() => consumption.stop());
+  runtime.ready();
+});

@@ -1,0 +1,101 @@
+import type { Egress } from '#infra/egress/send.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { KeyRing } from '#infra/secrets/key_ring.ts';
+import { openSecret } from '#infra/secrets/seal.ts';
+import type { Breakers } from '#pipelines/delivery/breakers.ts';
+import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
+import { deliver } from '#pipelines/delivery/deliver.ts';
+import { skipped } from '#pipelines/delivery/outcomes.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { EventEntry } from '#schemas/event.ts';
+import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
+import type { Destination } from '#schemas/setting.ts';
+import type { SiteJob } from './intake.ts';
+
+/** What an attempt made of one event. */
+export interface Attempted {
+  siteId: string;
+  view: EntryView;
+  entry: EventEntry;
+  outcome: EntryOutcome;
+  attempt: number;
+  firstAttemptedAtMs: number;
+  attemptedAtMs: number;
+}
+
+export interface AttemptOptions {
+  adapter: Adapter;
+  baseUrl: string | null;
+  table: SettingsTable;
+  ring: KeyRing;
+  breakers: Breakers;
+  egress: Egress;
+  logger: Logger;
+  nowMs(): number;
+}
+
+export interface Attempts {
+  make(job: SiteJob): Promise<Attempted[]>;
+}
+
+/** Makes attempts with the site's settings as they are now. */
+export function createAttempts(options: AttemptOptions): Attempts {
+  const { adapter, table, nowMs } = options;
+  return {
+    async make(job) {
+      const startedMs = nowMs();
+      const entries = job.views.map(decodeEntry);
+      const outcomes = await attempt(options, job, entries, startedMs);
+      return entries.map((entry, index) => ({
+        siteId: job.siteId,
+        view: job.views[index] as EntryView,
+        entry,
+        outcome: outcomes[index] as EntryOutcome,
+        attempt: job.attempt,
+        firstAttemptedAtMs: job.firstAttemptedAtMs ?? startedMs,
+        attemptedAtMs: startedMs,
+      }));
+    },
+  };
+
+  async function attempt(
+    { ring, breakers, egress, baseUrl, logger }: AttemptOptions,
+    job: SiteJob,
+    entries: EventEntry[],
+    startedMs: number,
+  ): Promise<EntryOutcome[]> {
+    const site = table.site(job.siteId);
+    const destination = table.destination(job.siteId, adapter.name);
+    if (site === undefined || destination === undefined) return entries.map(() => skipped('no_destination'));
+    if (!destination.enabled) return entries.map(() => skipped('destination_disabled'));
+    return deliver(
+      {
+        adapter,
+        site,
+        settings: destination.settings,
+        secrets: openSecrets(ring, destination, logger),
+        baseUrl,
+        entries,
+        attempt: job.attempt,
+        nowMs: startedMs,
+      },
+      { send: egress.send, nowMs, breaker: breakers.of(adapter.name, job.siteId) },
+    );
+  }
+}
+
+/** Secrets that open. One that does not is missing then, which pauses the site's destination and says so. */
+function openSecrets(ring: KeyRing, destination: Destination, logger: Logger): Record<string, string> {
+  const opened: Record<string, string> = {};
+  for (const [field, sealed] of Object.entries(destination.secrets)) {
+    const place = { siteId: destination.site_id, destination: destination.name, field };
+    const result = openSecret(ring, place, sealed);
+    if (result.ok) opened[field] = result.value;
+    else
+      logger.error(
+        { site: place.siteId, destination: place.destination, field, code: result.code },
+        'secret does not open',
+      );
+  }
+  return opened;
+}

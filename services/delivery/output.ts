@@ -1,0 +1,191 @@
+import { count, emptyTally, type Tally } from '#infra/kafka/counting.ts';
+import type { OutRecord } from '#infra/kafka/hop.ts';
+import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { type Codec, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/registry.ts';
+import { deadLetter } from '#pipelines/dead_letter.ts';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { deliveryDeadlineMs } from '#pipelines/delivery/eligibility.ts';
+import { type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
+import { createBatchWriter } from '#schemas/event_batch.ts';
+import { partitionOf } from '#schemas/partition.ts';
+import type { DeadLetter, DeliveryJobRecord, DeliveryOutcome, DeliveryOutcomes } from '#schemas/records.ts';
+import { deadRecords } from '#services/batches.ts';
+import type { Attempted } from './attempts.ts';
+
+export interface DeliveryOutput {
+  /** Outcomes, lane records and dead letters of a batch of attempts. */
+  write(
+    attempts: readonly Attempted[],
+    dead: readonly DeadLetter[],
+    nowMs: number,
+  ): { outputs: OutRecord[]; tally: Tally };
+}
+
+interface Codecs {
+  eventSchemaId: number;
+  outcomes: Codec<DeliveryOutcomes>;
+  jobs: Codec<DeliveryJobRecord>;
+  dead: Codec<DeadLetter>;
+}
+
+/** Outcomes in one record at the most. */
+const OUTCOMES_MAX = 1_000;
+
+/** Skips that say nothing of the event: not worth a row for every event of every site without the destination. */
+const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled']);
+
+/** Turns attempts into records. `random` answers from 0 to 1, for jitter. */
+export async function createDeliveryOutput(
+  registry: Registry,
+  adapter: Adapter,
+  eventPartitions: number,
+  random: () => number,
+): Promise<DeliveryOutput> {
+  const codecs: Codecs = {
+    eventSchemaId: await registry.idOf(TOPICS.identified, 'event_batch'),
+    outcomes: await createCodec<DeliveryOutcomes>(registry, TOPICS.outcomes, 'delivery'),
+    jobs: await createCodec<DeliveryJobRecord>(registry, replayTopic(adapter.name), 'delivery_job'),
+    dead: await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter'),
+  };
+
+  function write(
+    attempts: readonly Attempted[],
+    dead: readonly DeadLetter[],
+    nowMs: number,
+  ): { outputs: OutRecord[]; tally: Tally } {
+    const tally = emptyTally();
+    tally.in = attempts.length;
+    const jobs = new Map<string, { lane: Lane; dueAtMs: number; members: Attempted[] }>();
+    const letters = [...dead];
+    for (const one of attempts) {
+      const { outcome } = one.outcome;
+      if (outcome === 'delivered') countDelivered(tally, one);
+      else if (outcome === 'skipped') count(tally.dropped, one.outcome.reason);
+      else if (outcome === 'dead') letters.push(letterOf(codecs, one, one.outcome.reason, nowMs));
+      else divert(one);
+    }
+
+    function divert(one: Attempted): void {
+      const choice = laneOf(adapter, one, nowMs, random());
+      if (choice.kind === 'dead') {
+        letters.push(letterOf(codecs, one, choice.reason, nowMs));
+        return;
+      }
+      count(tally.diverted, choice.lane);
+      const name = `${one.siteId}/${choice.lane}/${nextAttempt(one)}/${one.firstAttemptedAtMs}`;
+      const job = jobs.get(name) ?? { lane: choice.lane, dueAtMs: choice.dueAtMs, members: [] };
+      jobs.set(name, job);
+      job.dueAtMs = Math.max(job.dueAtMs, choice.dueAtMs);
+      job.members.push(one);
+    }
+
+    const outputs = [...jobs.values()].map(({ lane, dueAtMs, members }) =>
+      jobRecord(codecs, adapter.name, lane, dueAtMs, members),
+    );
+    const tallyOfDead = deadRecords('delivery', letters, codecs.dead, tally, SMALL_PARTITIONS);
+    // Dead letters of events are among the attempts already counted in.
+    tally.in -= letters.length - dead.length;
+    outputs.push(...outcomeRecords(codecs, adapter.name, attempts, eventPartitions), ...tallyOfDead);
+    return { outputs, tally };
+  }
+
+  return { write };
+}
+
+function countDelivered(tally: Tally, one: Attempted): void {
+  tally.passed++;
+  tally.oldestMs = Math.min(tally.oldestMs ?? Number.POSITIVE_INFINITY, one.entry.event.received_at);
+}
+
+/** A pause is no attempt. */
+function nextAttempt(one: Attempted): number {
+  return one.outcome.outcome === 'paused' ? one.attempt : one.attempt + 1;
+}
+
+function laneOf(adapter: Adapter, one: Attempted, nowMs: number, random: number): LaneChoice {
+  return nextLane({
+    attempt: one.attempt,
+    firstAttemptedAtMs: one.firstAttemptedAtMs,
+    nowMs,
+    retryAfterMs: one.outcome.retryAfterMs,
+    deadlineMs: deliveryDeadlineMs(adapter, one.entry.event),
+    random,
+  });
+}
+
+function batchOf(codecs: Codecs, members: readonly Attempted[]): Buffer {
+  const writer = createBatchWriter(codecs.eventSchemaId);
+  for (const { view } of members) writer.add(view.coordinate, view.personBytes, view.eventBytes);
+  return writer.finish();
+}
+
+function jobRecord(
+  codecs: Codecs,
+  destination: string,
+  lane: Lane,
+  dueAtMs: number,
+  members: readonly Attempted[],
+): OutRecord {
+  const first = members[0] as Attempted;
+  const job: DeliveryJobRecord = {
+    site_id: first.siteId,
+    attempt: nextAttempt(first),
+    due_at: dueAtMs,
+    first_attempted_at: first.firstAttemptedAtMs,
+    reason: first.outcome.reason,
+    batch: batchOf(codecs, members),
+  };
+  const partition = partitionOf(first.siteId, SMALL_PARTITIONS);
+  return { topic: retryTopic(destination, lane), partition, value: codecs.jobs.encode(job) };
+}
+
+function letterOf(codecs: Codecs, one: Attempted, reason: string, nowMs: number): DeadLetter {
+  const { partition, offset, index } = one.entry.coordinate ?? { partition: 0, offset: -1, index: -1 };
+  const place = { stage: 'delivery', topic: TOPICS.raw, partition, offset, index };
+  return deadLetter(place, reason, one.outcome.detail, batchOf(codecs, [one]), nowMs);
+}
+
+function outcomeRecords(
+  codecs: Codecs,
+  destination: string,
+  attempts: readonly Attempted[],
+  partitions: number,
+): OutRecord[] {
+  const groups = new Map<string, Attempted[][]>();
+  for (const one of attempts) {
+    if (SILENT_SKIPS.has(one.outcome.reason)) continue;
+    const name = `${one.siteId}/${one.attempt}/${one.attemptedAtMs}`;
+    const chunks = groups.get(name) ?? [[]];
+    groups.set(name, chunks);
+    const chunk = chunks.at(-1) as Attempted[];
+    if (chunk.length < OUTCOMES_MAX) chunk.push(one);
+    else chunks.push([one]);
+  }
+  return [...groups.values()].flat().map((members) => {
+    const first = members[0] as Attempted;
+    const value = codecs.outcomes.encode({
+      site_id: first.siteId,
+      destination,
+      attempt: first.attempt,
+      attempted_at: first.attemptedAtMs,
+      outcomes: members.map(outcomeOf),
+    });
+    return { topic: TOPICS.outcomes, partition: partitionOf(first.siteId, partitions), value };
+  });
+}
+
+function outcomeOf({ entry, outcome }: Attempted): DeliveryOutcome {
+  const { event, coordinate } = entry;
+  return {
+    event_id: event.event_id,
+    event: event.event,
+    coordinate_partition: coordinate?.partition ?? -1,
+    coordinate_offset: coordinate?.offset ?? -1,
+    coordinate_index: coordinate?.index ?? -1,
+    outcome: outcome.outcome,
+    reason: outcome.reason,
+    received_at: event.received_at,
+    took_ms: Math.round(outcome.tookMs),
+  };
+}

@@ -1,0 +1,83 @@
+import { environment } from '#infra/config/config.ts';
+import { identitySecret } from '#infra/config/service_config.ts';
+import type { InBatch } from '#infra/kafka/consume.ts';
+import { emptyTally, publish } from '#infra/kafka/counting.ts';
+import { type HopResult, type OutRecord, runHop } from '#infra/kafka/hop.ts';
+import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { createIdentityStore } from '#infra/redis/identity.ts';
+import { type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import { identify } from '#pipelines/identity/identify.ts';
+import { encodePerson } from '#schemas/event_batch.ts';
+import { type IdentityLink, linkKey } from '#schemas/identity_link.ts';
+import { partitionOf, personPartition } from '#schemas/partition.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+import { deadRecords, packBatches, readRecords } from '#services/batches.ts';
+import { runProcess } from '#services/runtime.ts';
+
+/** events.unique -> events.identified: attaches who the event belongs to and what is known of them. */
+runProcess('identity', async (runtime) => {
+  const { session, registry, metrics, logger } = runtime;
+  const secret = identitySecret(environment());
+  const reader = await createBatchReader(registry, TOPICS.identified);
+  const links = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
+  const dead = await createCodec<DeadLetter>(registry, deadTopic('identity'), 'dead_letter');
+  const redis = createRedis(runtime.config.parts.redisUrl, logger);
+  runtime.onStop(async () => redis.disconnect());
+  const store = createIdentityStore(redis);
+  const capped = metrics.counter('svc_identity_capped_total', 'Identifiers not followed at the cap of persons', []);
+  const partitions = session.config.eventPartitions;
+
+  async function transform(batch: InBatch): Promise<HopResult> {
+    const startedMs = Date.now();
+    const read = await readRecords('identity', batch, batch.records, reader, startedMs);
+    const views = read.records.flatMap((record) => record.views);
+    const identified = await identify(views, store, secret);
+    const tally = emptyTally();
+    const outputs = packBatches(
+      TOPICS.identified,
+      reader.schemaId,
+      identified.entries.map(({ view, coordinate, person }) => ({
+        partition: personPartition(view.siteId, person.person_id, partitions),
+        coordinate,
+        personBytes: encodePerson(person),
+        eventBytes: view.eventBytes,
+      })),
+    );
+    outputs.push(
+      ...linkRecords(identified.links, links),
+      ...deadRecords('identity', read.dead, dead, tally, SMALL_PARTITIONS),
+    );
+    tally.in += views.length;
+    tally.passed = views.length;
+    tally.oldestMs = views[0]?.receivedAtMs ?? null;
+    return {
+      outputs,
+      committed() {
+        capped.inc(identified.capped);
+        publish(metrics, tally, batch, startedMs, Date.now());
+      },
+    };
+  }
+
+  const consumption = await runHop({
+    kafka: session.kafka,
+    admin: session.admin,
+    groupId: session.groupOf('identity'),
+    topics: [TOPICS.unique],
+    sessionTimeoutMs: session.config.sessionTimeoutMs,
+    concurrency: partitions,
+    transform,
+    logger,
+    onFatal: runtime.fatal,
+  });
+  runtime.onStop(() => consumption.stop());
+  runtime.ready();
+});
+
+function linkRecords(links: readonly IdentityLink[], codec: Codec<IdentityLink>): OutRecord[] {
+  return links.map((link) => {
+    const key = linkKey(link);
+    return { topic: TOPICS.links, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(link) };
+  });
+}

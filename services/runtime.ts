@@ -1,0 +1,111 @@
+import { environment } from '#infra/config/config.ts';
+import { type ProcessConfig, processConfig } from '#infra/config/service_config.ts';
+import { createHttpServer, listen } from '#infra/http/server.ts';
+import { type KafkaSession, openKafka } from '#infra/kafka/session.ts';
+import { createLogger, type Logger } from '#infra/log/logger.ts';
+import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
+import { createRegistry, type Registry } from '#infra/registry/registry.ts';
+
+/** What every process of the service has. */
+export interface Runtime {
+  stage: string;
+  config: ProcessConfig;
+  logger: Logger;
+  metrics: Metrics;
+  session: KafkaSession;
+  registry: Registry;
+  /** Registers what to stop; run in reverse order on SIGTERM, SIGINT or a failure of start-up. */
+  onStop(task: () => Promise<unknown>): void;
+  /** Stops the process at once with exit code 1; its supervisor starts it anew. */
+  fatal(error: unknown): void;
+  /** Says that the process does its work now. */
+  ready(facts?: Record<string, string | number>): void;
+}
+
+/** Message to the supervisor. */
+export interface ReadyMessage {
+  kind: 'ready';
+  stage: string;
+  metricsPort: number;
+  facts: Record<string, string | number>;
+}
+
+/** Longest a clean stop may take before the process leaves anyway. */
+const STOP_MS_MAX = 20_000;
+
+/**
+ * Runs one process: reads configuration, connects, runs `main`, and stops cleanly on SIGTERM and SIGINT. Whatever is
+ * thrown and not handled ends the process.
+ */
+export function runProcess(stage: string, main: (runtime: Runtime) => Promise<void>): void {
+  const config = processConfig(environment());
+  const logger = createLogger(stage, config.logLevel);
+  const stops: (() => Promise<unknown>)[] = [];
+  let stopping = false;
+
+  function fatal(error: unknown): void {
+    logger.fatal({ err: error }, 'stopping: unknown error');
+    process.exit(1);
+  }
+
+  async function stop(signal: string): Promise<void> {
+    if (stopping) return;
+    stopping = true;
+    logger.info({ signal }, 'stopping');
+    setTimeout(() => {
+      logger.error('stop took too long');
+      process.exit(1);
+    }, STOP_MS_MAX).unref();
+    for (const task of stops.reverse()) {
+      await task().catch((error: unknown) => logger.warn({ err: error }, 'a part did not stop cleanly'));
+    }
+    logger.info('stopped');
+    process.exit(0);
+  }
+
+  process.on('SIGTERM', () => void stop('SIGTERM'));
+  process.on('SIGINT', () => void stop('SIGINT'));
+  // The supervisor's end is ours: a process nobody watches must not go on.
+  process.on('disconnect', () => void stop('disconnect'));
+  process.on('uncaughtException', fatal);
+  process.on('unhandledRejection', fatal);
+  start(stage, config, logger, { stops, fatal }, main).catch(fatal);
+}
+
+async function start(
+  stage: string,
+  config: ProcessConfig,
+  logger: Logger,
+  life: { stops: (() => Promise<unknown>)[]; fatal(error: unknown): void },
+  main: (runtime: Runtime) => Promise<void>,
+): Promise<void> {
+  const metrics = createMetrics(stage);
+  let isReady = false;
+  const metricsPort = await serveMetrics(config, metrics, () => isReady);
+  const session = await openKafka(config.parts.kafka, `${config.parts.kafka.prefix}.${stage}`, logger);
+  life.stops.push(() => session.stop());
+  await main({
+    stage,
+    config,
+    logger,
+    metrics,
+    session,
+    registry: createRegistry(config.parts.registryUrl),
+    onStop: (task) => life.stops.push(task),
+    fatal: life.fatal,
+    ready(facts = {}) {
+      isReady = true;
+      logger.info({ metricsPort, ...facts }, 'ready');
+      process.send?.({ kind: 'ready', stage, metricsPort, facts } satisfies ReadyMessage);
+    },
+  });
+}
+
+async function serveMetrics(config: ProcessConfig, metrics: Metrics, isReady: () => boolean): Promise<number> {
+  const server = createHttpServer({ trustedProxies: [], bodyBytesMax: 1024, requestTimeoutMs: 5_000 });
+  server.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.text()),
+  );
+  server.get('/ready', (_request, reply) => reply.code(isReady() ? 200 : 503).send({ ready: isReady() }));
+  return listen(server, config.metricsHost, config.metricsPort);
+}

@@ -1,0 +1,82 @@
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { createBatchReader, createCodec, type Decoded } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/registry.ts';
+import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { decodeEntry } from '#schemas/event_batch.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+import type { DeliveryOutcomes, QuotaUsage } from '#schemas/records.ts';
+
+export type Row = Record<string, unknown>;
+
+interface Source {
+  table: string;
+  rowsOf(value: Buffer | null): Promise<Decoded<Row[]>>;
+}
+
+export interface Tables {
+  topics: string[];
+  tableOf(topic: string): string;
+  rowsOf(topic: string, value: Buffer | null): Promise<Decoded<Row[]>>;
+}
+
+/** Which topic becomes which table, and a record's rows. */
+export async function createTables(registry: Registry): Promise<Tables> {
+  const sources = new Map<string, Source>([
+    [TOPICS.identified, await events(registry)],
+    [TOPICS.links, await links(registry)],
+    [TOPICS.usage, await usage(registry)],
+    [TOPICS.outcomes, await outcomes(registry)],
+  ]);
+  const sourceOf = (topic: string): Source => {
+    const source = sources.get(topic);
+    if (source === undefined) throw new Error(`no table for topic ${topic}`);
+    return source;
+  };
+  return {
+    topics: [...sources.keys()],
+    tableOf: (topic) => sourceOf(topic).table,
+    rowsOf: (topic, value) => sourceOf(topic).rowsOf(value),
+  };
+}
+
+async function events(registry: Registry): Promise<Source> {
+  const reader = await createBatchReader(registry, TOPICS.identified);
+  return {
+    table: 'event_rows',
+    async rowsOf(value) {
+      const read = await reader.read(value);
+      return read.ok ? { ok: true, value: read.value.map((view) => ({ ...eventRow(decodeEntry(view)) })) } : read;
+    },
+  };
+}
+
+async function links(registry: Registry): Promise<Source> {
+  const codec = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
+  return {
+    table: 'person_links',
+    rowsOf: async (value) =>
+      mapped(await codec.decode(value), (link) => {
+        if (link.kind === 'edge') return [];
+        const { site_id, person_id, target, first_seen, version } = link;
+        return [{ site_id, person_id, target, first_seen, version }];
+      }),
+  };
+}
+
+async function usage(registry: Registry): Promise<Source> {
+  const codec = await createCodec<QuotaUsage>(registry, TOPICS.usage, 'quota_usage');
+  return { table: 'quota_usage', rowsOf: async (value) => mapped(await codec.decode(value), (fact) => [{ ...fact }]) };
+}
+
+async function outcomes(registry: Registry): Promise<Source> {
+  const codec = await createCodec<DeliveryOutcomes>(registry, TOPICS.outcomes, 'delivery');
+  return {
+    table: 'delivery_outcomes',
+    rowsOf: async (value) =>
+      mapped(await codec.decode(value), ({ outcomes: each, ...shared }) => each.map((one) => ({ ...shared, ...one }))),
+  };
+}
+
+function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Row[]> {
+  return decoded.ok ? { ok: true, value: rows(decoded.value) } : decoded;
+}
