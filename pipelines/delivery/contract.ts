@@ -14,8 +14,20 @@ export interface HttpRequest {
   trusted: boolean;
 }
 
-/** Why a call brought no answer. `address_refused`: the guard against internal addresses would not connect. */
-export const NO_ANSWER_REASONS = ['timeout', 'connect', 'dns', 'tls', 'reset', 'address_refused'] as const;
+/**
+ * Why a call brought no answer. `address_refused`: the guard against internal addresses would not connect;
+ * `invalid_request`: it cannot be written as HTTP, as with a line break in a header. After `connect`, `dns`, `tls`,
+ * `address_refused` and `invalid_request` it is certain that the platform has not seen the request.
+ */
+export const NO_ANSWER_REASONS = [
+  'timeout',
+  'connect',
+  'dns',
+  'tls',
+  'reset',
+  'address_refused',
+  'invalid_request',
+] as const;
 export type NoAnswerReason = (typeof NO_ANSWER_REASONS)[number];
 
 export type Answer =

@@ -1,0 +1,55 @@
+import { isIP, type LookupFunction } from 'node:net';
+import { isLoopbackAddress, isPublicAddress } from './address.ts';
+
+/** What a URL from a site's settings may be, beyond https to the public internet. Both are for local development. */
+export interface GuardPolicy {
+  allowHttp: boolean;
+  allowLoopback: boolean;
+}
+
+export interface ResolvedAddress {
+  address: string;
+  family: number;
+}
+
+/** Every address of a host name; rejects with the resolver's error code. */
+export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
+
+/** Thrown inside the connector when a name leads to an address that is not allowed. */
+export class AddressRefused extends Error {
+  readonly code = 'address_refused';
+}
+
+const isAllowed = (address: string, policy: GuardPolicy): boolean =>
+  isPublicAddress(address) || (policy.allowLoopback && isLoopbackAddress(address));
+
+/**
+ * Whether a URL may be called as far as its text tells. The URL parser has already turned `127.1`, decimal, octal and hex
+ * forms into plain addresses. Names are judged later, by the addresses they lead to.
+ */
+export function isUrlAllowed(url: URL, policy: GuardPolicy): boolean {
+  if (url.protocol !== 'https:' && !(policy.allowHttp && url.protocol === 'http:')) return false;
+  if (url.username !== '' || url.password !== '') return false;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? host !== '' : isAllowed(host, policy);
+}
+
+/**
+ * A look-up for the connector that resolves a name once, refuses it unless every one of its addresses is allowed, and
+ * hands exactly the checked addresses to the connection. A name that changes its answer between check and use therefore
+ * gains nothing.
+ */
+export function guardedLookup(resolve: Resolve, policy: GuardPolicy): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const first = addresses[0];
+        if (first === undefined || !addresses.every(({ address }) => isAllowed(address, policy))) {
+          callback(new AddressRefused('the name leads to an address that is not allowed'), []);
+        } else if (options.all === true) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, []),
+    );
+  };
+}

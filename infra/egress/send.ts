@@ -1,0 +1,111 @@
+import { lookup } from 'node:dns/promises';
+import { Agent, type Dispatcher } from 'undici';
+import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
+import { reasonOf } from './failure.ts';
+import { type GuardPolicy, guardedLookup, isUrlAllowed, type Resolve } from './guard.ts';
+
+export interface EgressOptions extends GuardPolicy {
+  /** Connections to one origin. */
+  connectionsMax: number;
+  /** Time to reach a peer; the exchange as a whole has the deadline given with each call. */
+  connectTimeoutMs: number;
+  /** How long an idle connection is kept. */
+  keepAliveMs: number;
+}
+
+export const EGRESS_DEFAULTS: EgressOptions = {
+  allowHttp: false,
+  allowLoopback: false,
+  connectionsMax: 16,
+  connectTimeoutMs: 5_000,
+  keepAliveMs: 30_000,
+};
+
+export interface Egress {
+  /** Makes one call; never rejects, as no answer is an Answer too. */
+  send(request: HttpRequest, timeoutMs: number): Promise<Answer>;
+  /** Ends open connections; calls under way are aborted. */
+  close(): Promise<void>;
+}
+
+/** What is read of an answer; the rest is not waited for. */
+const ANSWER_BYTES_MAX = 65_536;
+
+const resolveAll: Resolve = (hostname) => lookup(hostname, { all: true });
+
+/**
+ * The way out to destinations, over connections that are kept alive. Redirects are answers like any other and are not
+ * followed. A request that is not trusted (its URL comes from a site's settings) goes only to the public internet over
+ * https, unless the options allow more.
+ *
+ * @param resolve resolves names for untrusted requests; the system's resolver unless a test brings another.
+ */
+export function createEgress(options: EgressOptions, resolve: Resolve = resolveAll): Egress {
+  const trusted = agentOf(options, {});
+  const guarded = agentOf(options, { lookup: guardedLookup(resolve, options) });
+  return {
+    send: async (request, timeoutMs) => {
+      if (!URL.canParse(request.url)) return { kind: 'no_answer', reason: 'address_refused' };
+      const url = new URL(request.url);
+      if (!request.trusted && !isUrlAllowed(url, options)) return { kind: 'no_answer', reason: 'address_refused' };
+      return exchange(request.trusted ? trusted : guarded, url, request, timeoutMs);
+    },
+    close: async () => {
+      await Promise.all([trusted.destroy(), guarded.destroy()]);
+    },
+  };
+}
+
+function agentOf(options: EgressOptions, connect: object): Agent {
+  return new Agent({
+    connections: options.connectionsMax,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: options.keepAliveMs,
+    keepAliveMaxTimeout: options.keepAliveMs,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: options.connectTimeoutMs, ...connect },
+  });
+}
+
+async function exchange(agent: Agent, url: URL, request: HttpRequest, timeoutMs: number): Promise<Answer> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const { method, headers, body } = request;
+    const path = url.pathname + url.search;
+    const response = await agent.request({ origin: url.origin, path, method, headers, body, signal });
+    return {
+      kind: 'answered',
+      status: response.statusCode,
+      headers: flatHeaders(response.headers),
+      body: await readCapped(response.body),
+    };
+  } catch (error) {
+    return { kind: 'no_answer', reason: signal.aborted ? 'timeout' : reasonOf(error) };
+  }
+}
+
+function flatHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+/** The text of a body up to the cap. One that breaks off or stalls gives what came: the status is an answer already. */
+async function readCapped(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= ANSWER_BYTES_MAX) break;
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+  }
+  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX).toString('utf8');
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { isUrlAllowed } from '#infra/egress/guard.ts';
+
+const STRICT = { allowHttp: false, allowLoopback: false };
+const LOCAL = { allowHttp: true, allowLoopback: true };
+
+describe('a URL from settings', () => {
+  it.each([
+    'https://hooks.example/in',
+    'https://hooks.example:8443/in?x=1',
+    'https://8.8.8.8/',
+    'https://[2606:4700::1111]/',
+  ])('%s may be called', (url) => expect(isUrlAllowed(new URL(url), STRICT)).toBe(true));
+
+  it.each([
+    'http://hooks.example/in',
+    'ftp://hooks.example/in',
+    'file:///etc/passwd',
+    'https://user:pass@hooks.example/',
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://0x7f.1/',
+    'https://0177.0.0.1/',
+    'https://127.0.0.1./',
+    'https://0/',
+    'https://10.0.0.1/',
+    'https://3232235777/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://100.64.0.1/',
+    'https://[::1]/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://[::ffff:7f00:1]/',
+    'https://[fd00:ec2::254]/',
+    'https://[fe80::1]/',
+    'https://①②⑦.⓪.⓪.①/',
+  ])('%s may not', (url) => expect(isUrlAllowed(new URL(url), STRICT)).toBe(false));
+
+  it.each([
+    ['http://127.0.0.1:8080/', true],
+    ['https://[::1]/', true],
+    ['http://10.0.0.1/', false],
+    ['http://[::ffff:127.0.0.1]/', false],
+    ['http://169.254.169.254/', false],
+  ])('under the policy for local development %s: %s', (url, expected) =>
+    expect(isUrlAllowed(new URL(url), LOCAL)).toBe(expected),
+  );
+});
