@@ -14,14 +14,14 @@ export interface CleanDistinctId {
 /**
  * The distinct_id as it may be stored. One that is an e-mail address or an international phone number becomes `h_` and
  * the keyed hash of its normalised form, so that every spelling of it stays one visitor; one that merely holds such is
- * hashed as it stands.
+ * hashed as it stands. `country` reads numbers of `tel:` links without a country code.
  */
-export function cleanDistinctId(sent: string, secret: Buffer): CleanDistinctId {
+export function cleanDistinctId(sent: string, secret: Buffer, country: string | null): CleanDistinctId {
   if (!holdsPersonalText(sent)) return { distinctId: sent, identifier: null };
   const plain = decoded(sent);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
-  const phone = PHONE_MARK.test(plain) ? normalisePhone(plain, null) : null;
+  const phone = PHONE_MARK.test(plain) ? normalisePhone(plain, country) : null;
   if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
   return { distinctId: hashedSecretly(sent, secret), identifier: null };
 }

@@ -7,6 +7,8 @@ export const DEPTH_MAX = 16;
 export const VALUES_MAX = 5000;
 export const KEY_CHARACTERS_MAX = 200;
 
+const JSON_START = /^\s*[[{]/;
+
 export type PropertiesProblem = 'properties_too_deep' | 'properties_too_many' | 'property_name_too_long';
 export type PropertiesOutcome =
   | { ok: true; properties: JsonObject; found: Found }
@@ -27,6 +29,8 @@ interface Walk extends Cleaning {
   found: Found;
   valuesLeft: number;
   problem: PropertiesProblem | null;
+  /** How many keys had to be told apart again. */
+  renamed: number;
 }
 
 /**
@@ -35,7 +39,7 @@ interface Walk extends Cleaning {
  * any are shared with it.
  */
 export function cleanProperties(properties: JsonObject, cleaning: Cleaning): PropertiesOutcome {
-  const walk: Walk = { ...cleaning, found: foundNothing(), valuesLeft: VALUES_MAX, problem: null };
+  const walk: Walk = { ...cleaning, found: foundNothing(), valuesLeft: VALUES_MAX, problem: null, renamed: 0 };
   const clean = cleanObject(properties, 'top', 1, walk);
   return walk.problem === null
     ? { ok: true, properties: clean, found: walk.found }
@@ -51,19 +55,19 @@ function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk):
   const keys = Object.keys(object);
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] ?? '';
+    if (key.length > KEY_CHARACTERS_MAX) walk.problem = 'property_name_too_long';
+    if (walk.problem !== null) return object;
     const value = object[key];
     const meaning = keyMeaning(key);
     const kept = cleanMember(key, meaning, value, role, depth, walk);
-    if (walk.problem !== null) return object;
     const name = meaning.suspicious ? redactText(key) : key;
     if (copy === null && (kept !== value || name !== key)) copy = copyFirst(object, keys, at);
-    if (copy !== null && kept !== REMOVED) copy[name === key ? key : freeName(copy, name)] = kept;
+    if (copy !== null && kept !== REMOVED) copy[name === key ? key : freeName(copy, name, walk)] = kept;
   }
   return copy ?? object;
 }
 
 function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Role, depth: number, walk: Walk): unknown {
-  if (key.length > KEY_CHARACTERS_MAX) walk.problem = 'property_name_too_long';
   if (key === '__proto__') return REMOVED;
   if (role === 'top' && walk.lifted.has(key)) return REMOVED;
   if (meaning.removal !== 'never' && isRemoved(meaning, value, role, walk)) return REMOVED;
@@ -75,9 +79,32 @@ function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Rol
 function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unknown {
   walk.valuesLeft -= 1;
   if (walk.valuesLeft < 0) walk.problem = 'properties_too_many';
-  if (typeof value === 'string') return redactText(value, walk.anonymous);
+  if (typeof value === 'string') return cleanText(value, inner, depth, walk);
   if (typeof value === 'object' && value !== null) return cleanNested(value, inner, depth + 1, walk);
   return typeof value === 'bigint' || typeof value === 'symbol' ? null : value;
+}
+
+/** A text that is itself JSON, as tag managers send whole objects, is cleaned as what it says. */
+function cleanText(text: string, inner: Role, depth: number, walk: Walk): string {
+  const nested = mayBeJson(text) ? parseJson(text) : null;
+  if (nested === null) return redactText(text, walk.anonymous);
+  const kept = cleanNested(nested, inner, depth + 1, walk);
+  return kept === nested ? redactText(text, walk.anonymous) : JSON.stringify(kept);
+}
+
+function mayBeJson(text: string): boolean {
+  const first = text.charCodeAt(0);
+  if (first > 0x20 && first !== 0x7b && first !== 0x5b) return false;
+  return JSON_START.test(text);
+}
+
+function parseJson(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 function cleanNested(value: object, role: Role, depth: number, walk: Walk): unknown {
@@ -158,8 +185,11 @@ function copyFirst(object: JsonObject, keys: readonly string[], count: number): 
 }
 
 /** A name not yet taken, for keys that became equal when what told them apart was redacted. */
-function freeName(object: JsonObject, name: string): string {
+function freeName(object: JsonObject, name: string, walk: Walk): string {
   let free = name;
-  for (let count = 2; Object.hasOwn(object, free); count += 1) free = `${name}_${count}`;
+  while (Object.hasOwn(object, free)) {
+    walk.renamed += 1;
+    free = `${name}_${walk.renamed}`;
+  }
   return free;
 }

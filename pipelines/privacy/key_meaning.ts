@@ -34,7 +34,8 @@ const SEPARATORS = /[^\p{L}\p{N}]+/gu;
 const SEGMENT_ENDS = /[.[\]]+/;
 const INDEX = /^\d*$/;
 const SUSPICIOUS = /[@%+\uff20\uff0b]|tel:|=/;
-const FIVE_DIGITS = /(?:\p{Nd}.*){5}/u;
+const DIGIT = /\p{Nd}/gu;
+const DIGITS_CACHED_MAX = 4;
 
 const PLAIN: KeyMeaning = meaning('never', null);
 const KNOWN = knownWords();
@@ -54,7 +55,8 @@ export function keyMeaning(key: string): KeyMeaning {
 
 /** A key that may be an e-mail address or a phone number itself is not held in memory. */
 function mayKeep(key: string, found: KeyMeaning): boolean {
-  return key.length <= KEY_CHARACTERS_CACHED_MAX && !found.suspicious && !FIVE_DIGITS.test(key);
+  if (key.length > KEY_CHARACTERS_CACHED_MAX || found.suspicious) return false;
+  return (key.match(DIGIT)?.length ?? 0) <= DIGITS_CACHED_MAX;
 }
 
 function classify(key: string): KeyMeaning {

@@ -15,7 +15,7 @@ export const LAST_NAME_WORDS =
 export const OTHER_NAME_WORDS =
   'fullname middlename maidenname nickname customername contactname recipientname cardholdername billingname shippingname personname buyername guestname passengername';
 /** Words that mean a person's name only inside a person: elsewhere they name products and pages. */
-export const PERSON_NAME_WORDS = 'name first last middle displayname username login line1 line2';
+export const PERSON_NAME_WORDS = 'name first last middle displayname line1 line2';
 export const STREET_WORDS =
   'street streetaddress streetname street1 street2 address address1 address2 address3 addressline addressline1 addressline2 addressline3 homeaddress billingaddress shippingaddress deliveryaddress mailingaddress postaladdress customeraddress useraddress';
 export const EXTERNAL_ID_WORDS = 'externalid';
@@ -33,7 +33,7 @@ export const PERSON_ZIP_WORDS = 'zp';
 export const PERSON_COUNTRY_WORDS = 'countryname';
 /** What identifies a visitor or a device: kept online, where it is what destinations match by, removed in offline mode. */
 export const VISITOR_WORDS =
-  'userid uid customerid clientid distinctid anonymousid anonid deviceid visitorid sessionid gaclientid gasessionid memberid accountid loyaltyid subscriberid contactid leadid personid profileid idfa idfv gaid aaid madid advertisingid fbp fbc fbloginid fbclid gclid gbraid wbraid dclid ttclid ttp msclkid twclid lifatid epik rdtcid rdtuuid sccid scclickid yclid ymclid igshid igsh irclickid clickid mceid mcuid kx hsenc hsmi hssc hstc hubspotutk veroid olyencid olyanonid mkttok ga gid gclaw gcldc gclau svcdid did dob dateofbirth birthday birthdate db gender ge cookie cookies alias';
+  'userid uid username login customerid clientid distinctid anonymousid anonid deviceid visitorid sessionid gaclientid gasessionid memberid accountid loyaltyid subscriberid contactid leadid personid profileid idfa idfv gaid aaid madid advertisingid fbp fbc fbloginid fbclid gclid gbraid wbraid dclid ttclid ttp msclkid twclid lifatid epik rdtcid rdtuuid sccid scclickid yclid ymclid igshid igsh irclickid clickid mceid mcuid kx hsenc hsmi hssc hstc hubspotutk veroid olyencid olyanonid mkttok ga gid gclaw gcldc gclau svcdid did dob dateofbirth birthday birthdate db gender ge cookie cookies alias';
 
 /** Objects that describe the event's person: what they hold feeds the hashed identifiers. */
 export const FEEDING_CONTAINER_WORDS = 'userdata user customer traits set setonce userproperties ud';

@@ -12,6 +12,8 @@ const LOCAL_END = new Set(' \t\r\n\f\v\u00a0\u2028\u2029/\\?&=#:;,<>()[]|@"'.spl
 /** Escapes of the characters that end a local part, the at sign's own among them. */
 const ESCAPE_ENDS = new Set('09 0a 0d 20 22 23 26 28 29 2c 2f 3a 3b 3c 3d 3e 3f 40 5b 5c 5d'.split(' '));
 const ENCODING_ROUNDS_MAX = 4;
+/** 64 characters, each percent-encoded twice. */
+const LOCAL_CHARACTERS_MAX = 320;
 /** Scripts written without spaces begin here: before an ASCII local part they are prose. */
 const FIRST_CJK_CODE = 0x2e80;
 
@@ -47,7 +49,8 @@ function localStart(text: string, at: number, least: number): number {
   if (text.charAt(at - 1) === '"') return quotedStart(text, at - 1, least);
   const isAscii = text.charCodeAt(at - 1) < 128;
   let start = at;
-  while (start > least) {
+  const first = Math.max(least, at - LOCAL_CHARACTERS_MAX);
+  while (start > first) {
     if (ESCAPE_ENDS.has(escapeBefore(text, start))) break;
     if (LOCAL_END.has(text.charAt(start - 1))) break;
     if (isAscii && text.charCodeAt(start - 1) >= FIRST_CJK_CODE) break;

@@ -1,8 +1,9 @@
-import { keyMeaning } from './key_meaning.ts';
+import { keyMeaning, type Removal } from './key_meaning.ts';
 import { looksLikePhone } from './phone_like.ts';
 import { REDACTED } from './redacted.ts';
 
 const NAME_CHARACTERS_MAX = 80;
+const VALUE_CHARACTERS_JUDGED = 80;
 /** `=`, plain or percent-encoded any number of times: a URL may carry another in a parameter. */
 const EQUALS = /=|%(?:25)*3D/gi;
 const NAME_STARTS = /%(?:25)*(?:3F|26|23|3B|20|2F|3A|0A|0D)/i;
@@ -14,17 +15,31 @@ const ENCODED_VALUE_END = /[&#;\s"'<>]|%(?:25)*(?:26|23|22|3B)/gi;
  * `user[first_name]`), and with `anonymous` also those that identify a visitor (`fbclid`, `uid`).
  */
 export function redactParameters(text: string, anonymous: boolean): string {
+  const hasEscapes = text.includes('%');
   let clean = '';
   let kept = 0;
-  for (const { 0: equals, index } of text.matchAll(EQUALS)) {
-    if (index < kept) continue;
-    const start = index + equals.length;
-    const end = valueEnd(text, start, equals.length > 1);
-    if (!mustGo(nameBefore(text, index, kept), text.slice(start, end), anonymous)) continue;
-    clean += text.slice(kept, start) + REDACTED;
-    kept = end;
+  let equals = nextEquals(text, 0, hasEscapes);
+  while (equals !== null) {
+    const start = equals.end;
+    const { removal } = keyMeaning(nameBefore(text, equals.start, kept));
+    const isEncoded = equals.end - equals.start > 1;
+    if (removal !== 'never' && mustGo(removal, valueStart(text, start, isEncoded), anonymous)) {
+      clean += text.slice(kept, start) + REDACTED;
+      kept = valueEnd(text, start, isEncoded);
+    }
+    equals = nextEquals(text, Math.max(start, kept), hasEscapes);
   }
   return kept === 0 ? text : clean + text.slice(kept);
+}
+
+function nextEquals(text: string, from: number, hasEscapes: boolean): { start: number; end: number } | null {
+  if (!hasEscapes) {
+    const start = text.indexOf('=', from);
+    return start < 0 ? null : { start, end: start + 1 };
+  }
+  EQUALS.lastIndex = from;
+  const found = EQUALS.exec(text);
+  return found === null ? null : { start: found.index, end: EQUALS.lastIndex };
 }
 
 function nameBefore(text: string, end: number, least: number): string {
@@ -45,15 +60,20 @@ function isNameCode(code: number): boolean {
   );
 }
 
+/** As much of the value as is needed to judge it, so that the cost stays linear in the text. */
+function valueStart(text: string, start: number, encoded: boolean): string {
+  const head = text.slice(start, start + VALUE_CHARACTERS_JUDGED);
+  return head.slice(0, valueEnd(head, 0, encoded));
+}
+
 function valueEnd(text: string, start: number, encoded: boolean): number {
   const ends = encoded ? ENCODED_VALUE_END : VALUE_END;
   ends.lastIndex = start;
   return ends.exec(text)?.index ?? text.length;
 }
 
-function mustGo(name: string, value: string, anonymous: boolean): boolean {
-  if (name === '' || value === '') return false;
-  const { removal } = keyMeaning(name);
+function mustGo(removal: Removal, value: string, anonymous: boolean): boolean {
+  if (value === '') return false;
   if (removal === 'if_phone') return looksLikePhone(value);
   return removal === 'always' || (anonymous && removal === 'if_anonymous');
 }

@@ -5,7 +5,7 @@ import { REDACTED } from './redacted.ts';
  * which form encoding writes as `+` or as percent escapes.
  */
 const NUMBER =
-  /(?<mark>\+|%(?:25)*2B|\uff0b|(?<!\p{L})tel:(?:\/\/)?(?:\+|%2B)?)(?<digits>(?:[\s(]|%20|%28){0,2}\p{Nd}(?:(?:[\s().\-+\u2010-\u2015]|%(?:25)*(?:20|28|29|2D)){0,3}\p{Nd}){6,14})/giu;
+  /(?<mark>\+|%(?:25)*2B|\uff0b|(?<!\p{L})tel:(?:\/\/)?(?:\+|%2B)?0*)(?<digits>(?:[\s(]|%20|%28){0,2}(?!0)\p{Nd}(?:(?:[\s().\-+\u2010-\u2015]|%(?:25)*(?:20|28|29|2D)){0,3}\p{Nd}){6,14})/giu;
 const DIGIT = /\p{Nd}/gu;
 const WORD_END = /[\p{L}\p{Nd}]$/u;
 const ESCAPE_END = /%[0-9a-f]{2}$/i;

@@ -1,6 +1,8 @@
+import { isIP } from 'node:net';
 import { redactEmails } from './redact_emails.ts';
 import { redactParameters } from './redact_parameters.ts';
 import { redactPhones } from './redact_phones.ts';
+import { REDACTED } from './redacted.ts';
 import {
   HOLDS_AT,
   HOLDS_COLON,
@@ -11,6 +13,8 @@ import {
   scanText,
 } from './scan_text.ts';
 
+const TEL = /tel:/i;
+
 /**
  * The text without e-mail addresses and obvious phone numbers, each replaced in place by the word `redacted`; of a URL
  * only the parameter's value goes. Lone surrogates become U+FFFD. With `anonymous` the parameters that identify a
@@ -18,11 +22,17 @@ import {
  */
 export function redactText(text: string, anonymous = false): string {
   const bits = scanText(text);
-  if (bits === 0 && !anonymous) return text;
+  if (anonymous && isIP(text) !== 0) return REDACTED;
+  if (bits === 0) return text;
   let clean = (bits & HOLDS_NON_ASCII) === 0 || text.isWellFormed() ? text : text.toWellFormed();
-  if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous);
-  if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactEmails(clean);
-  if ((bits & (HOLDS_PLUS | HOLDS_PERCENT | HOLDS_COLON)) !== 0) clean = redactPhones(clean);
+  if ((bits & (HOLDS_EQUALS | HOLDS_PERCENT)) !== 0) clean = redactParameters(clean, anonymous);
+  if ((bits & (HOLDS_AT | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0) clean = redactEmails(clean);
+  if (
+    (bits & (HOLDS_PLUS | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0 ||
+    ((bits & HOLDS_COLON) !== 0 && TEL.test(clean))
+  ) {
+    clean = redactPhones(clean);
+  }
   return clean;
 }
 
