@@ -59,7 +59,8 @@ export function isKeyFormat(text: string): boolean {
  * (403), and it may be used from this origin (403). A server key with an Origin header is refused, as it would be public.
  * A browser key without an Origin header passes: the header exists only where a browser enforces it.
  *
- * Nothing is cached: a presented key that has the format of one costs one SHA-256 (about 0.3 µs), anything else less.
+ * Nothing is cached: a presented key that has the format of one costs one SHA-256, about a microsecond; anything
+ * else less.
  *
  * @param origin The Origin header as received, or null when there is none.
  * @param nowMs Milliseconds since 1970 UTC.
