@@ -64,6 +64,18 @@ export function overfill(day: Day, siteSlot: SiteSlot): PlannedRequest {
   return fromServer(plannedAs('refused', visitor.written.slice(0, EVENTS_PER_REQUEST_MAX + 1)), false);
 }
 
+/** A server that passes on what its pages logged, with a crawler's page among it: only that one is filtered. */
+export function relay(day: Day, siteSlot: SiteSlot): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, 'relayed', 0);
+  const events = wander(visitor, device, someTime(day, visitor));
+  const planned = events.map((event, nth): PlannedEvent => {
+    const client_user_agent = nth === 0 ? CRAWLERS[0] : device.userAgent;
+    const properties = { ...event.wire.properties, client_ip_address: device.ip, client_user_agent };
+    return { event: { ...event, wire: { ...event.wire, properties } }, fate: nth === 0 ? 'filtered' : 'accepted' };
+  });
+  return fromServer(planned, true);
+}
+
 type Damage = (wire: WireEvent, day: Day) => WireEvent;
 
 /** Faults for which one event is rejected and its neighbours are not. */

@@ -1,7 +1,7 @@
 import { type DemoRequest, type PlannedRequest, SITE_SLOTS, type SiteSlot } from './event.ts';
 import type { RunIdentity } from './ids.ts';
 import { drawLedger, type Ledger } from './ledger.ts';
-import { arriveLate, comeFromBlocked, crawl, overfill, prefetch, sendDamaged } from './noise.ts';
+import { arriveLate, comeFromBlocked, crawl, overfill, prefetch, relay, sendDamaged } from './noise.ts';
 import { randomFor } from './random.ts';
 import { sellToStranger } from './till.ts';
 import { copyToServer, reportOffline, resend, sendSession } from './traffic.ts';
@@ -61,6 +61,7 @@ function playSite(day: Day, siteSlot: SiteSlot, visitors: number, blockedIp: str
       ? []
       : times(BLOCKED_SESSIONS, (index) => comeFromBlocked(day, siteSlot, index, blockedIp))),
     ...(siteSlot === 'shop' ? [overfill(day, siteSlot)] : []),
+    relay(day, siteSlot),
     sendDamaged(day, siteSlot, siteSlot === 'shop' ? 3 : 1),
   ];
   const inOrder = [...first, ...noise].toSorted((a, b) => sentAt(day, a) - sentAt(day, b));
