@@ -112,7 +112,7 @@ export function compareSite(slot: SiteSlot, ledger: SiteLedger, { stored }: Site
 
 function comparePeople(expected: Ledger, sites: Findings['sites']): Section {
   return {
-    title: 'People, joined across devices and tills',
+    title: 'People, across devices and tills',
     columns: ['expected', 'found'],
     rows: SITE_SLOTS.map((slot) => row(slot, expected.sites[slot].people, sites[slot].people)),
   };

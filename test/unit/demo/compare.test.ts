@@ -91,7 +91,7 @@ const CASES: { title: string; fault: Fault; rows: string[] }[] = [
     fault: ({ sites: { shop } }) => {
       shop.people += 1;
     },
-    rows: ['People, joined across devices and tills: shop'],
+    rows: ['People, across devices and tills: shop'],
   },
   {
     title: 'a person short at the last step',
