@@ -27,6 +27,9 @@ export function renderSettings(node: KafkaNode): string {
     'transaction.state.log.replication.factor': 1,
     'transaction.state.log.min.isr': 1,
     'group.initial.rebalance.delay.ms': 0,
+    // A broker that was killed is let back in only after its old session: 12 s with the defaults of 9 s and 2 s.
+    'broker.session.timeout.ms': 3_000,
+    'broker.heartbeat.interval.ms': 500,
     'log.cleaner.dedupe.buffer.size': 4 * 1024 * 1024,
   };
   return Object.entries(settings)
