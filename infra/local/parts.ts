@@ -68,14 +68,14 @@ export async function startParts(options: StartPartsOptions): Promise<LocalParts
     options.onProgress,
   );
   const plans = await planParts(dataDir, names, programs, options.external);
-  const parts = createParts(plans, options);
+  const { parts, stop } = createParts(plans, options);
   try {
     await startInOrder(parts, options.onProgress);
   } catch (error) {
-    await stopInOrder(parts);
+    await stop();
     throw error;
   }
-  return { addresses: addressesOf(plans, options.external), parts, stop: () => stopInOrder(parts) };
+  return { addresses: addressesOf(plans, options.external), parts, stop };
 }
 
 async function planParts(
@@ -95,16 +95,20 @@ async function planParts(
   ];
 }
 
-function createParts(plans: PartPlan[], options: StartPartsOptions): Partial<Record<PartName, LocalPart>> {
+function createParts(plans: PartPlan[], options: StartPartsOptions) {
   const parts: Partial<Record<PartName, LocalPart>> = {};
-  const restart = createRestarter(parts, options.onProgress);
+  const restarter = createRestarter(parts, options.onProgress);
   for (const plan of plans) {
     parts[plan.name] = createPart(plan, (name, detail) => {
       options.onPartExit(name, detail);
-      if (options.restartDeadParts === true) restart(name);
+      if (options.restartDeadParts === true) restarter.restart(name);
     });
   }
-  return parts;
+  const stop = async () => {
+    restarter.cancel();
+    for (const name of STOP_ORDER) await parts[name]?.stop();
+  };
+  return { parts, stop };
 }
 
 /** Side by side, but for the registry, which keeps its data in Kafka. All are awaited, so that none starts late. */
@@ -124,10 +128,6 @@ async function startInOrder(
     start(parts.clickhouse),
   ]);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-}
-
-async function stopInOrder(parts: Partial<Record<PartName, LocalPart>>): Promise<void> {
-  for (const name of STOP_ORDER) await parts[name]?.stop();
 }
 
 function addressesOf(plans: PartPlan[], external: Partial<LocalAddresses>): LocalAddresses {

@@ -5,17 +5,26 @@ const PAUSE_MS_MAX = 30_000;
 /** After this long without a death the next one counts as the first again. */
 const CALM_MS = 60_000;
 
+export interface Restarter {
+  restart(name: PartName): void;
+  /** No part is started any more. */
+  cancel(): void;
+}
+
 /** Starts a dead part again after a pause that doubles while it keeps dying. */
 export function createRestarter(
   parts: Partial<Record<PartName, LocalPart>>,
   onProgress: (line: string) => void,
-): (name: PartName) => void {
+): Restarter {
+  const timers = new Set<NodeJS.Timeout>();
+  let cancelled = false;
   const deaths = new Map<PartName, { count: number; at: number }>();
   const restart = (name: PartName) => {
+    if (cancelled) return;
     const last = deaths.get(name);
     const count = last !== undefined && Date.now() - last.at < CALM_MS ? last.count + 1 : 0;
     deaths.set(name, { count, at: Date.now() });
-    setTimeout(() => void begin(name), Math.min(PAUSE_MS_MIN * 2 ** count, PAUSE_MS_MAX));
+    timers.add(setTimeout(() => void begin(name), Math.min(PAUSE_MS_MIN * 2 ** count, PAUSE_MS_MAX)));
   };
   const begin = async (name: PartName) => {
     try {
@@ -26,5 +35,9 @@ export function createRestarter(
       restart(name);
     }
   };
-  return restart;
+  const cancel = () => {
+    cancelled = true;
+    for (const timer of timers) clearTimeout(timer);
+  };
+  return { restart, cancel };
 }

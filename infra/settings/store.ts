@@ -2,17 +2,10 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Registry } from '#infra/registry/registry.ts';
+import type { SettingsStore } from '#pipelines/settings/store.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { followSettings } from './follow.ts';
-
-/** The settings with the right to change them. */
-export interface SettingsStore {
-  table: SettingsTable;
-  /** Appends one fact (null removes it); resolves when Kafka holds it and the table shows it. */
-  write(key: string, setting: Setting | null): Promise<void>;
-  close(): Promise<void>;
-}
 
 const SEEN_MS_MAX = 10_000;
 const POLL_MS = 10;

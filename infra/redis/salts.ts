@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Logger } from '#infra/log/logger.ts';
+import { asked } from './client.ts';
+
+/** Salts of anonymous ids: random, one a UTC day, shared by all edges, gone two days after. */
+export interface DaySalts {
+  /** The salt of the day a time lies in. */
+  at(timeMs: number): Buffer;
+  stop(): void;
+}
+
+const DAY_MS = 86_400_000;
+const SALT_BYTES = 32;
+const TTL_S = 3 * 86_400;
+const REFRESH_MS = 60_000;
+
+/**
+ * Keeps the salts of today and tomorrow at hand. While Redis is away and a salt was never read, a random one of this
+ * process stands in: anonymous visitors may then count twice that day, and nothing else changes.
+ */
+export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => number): Promise<DaySalts> {
+  const shared = new Map<number, Buffer>();
+  const own = new Map<number, Buffer>();
+
+  async function refresh(): Promise<void> {
+    const today = Math.floor(nowMs() / DAY_MS);
+    for (const day of [today, today + 1]) if (!shared.has(day)) shared.set(day, await fetchSalt(redis, day));
+    for (const salts of [shared, own]) for (const day of salts.keys()) if (day < today - 1) salts.delete(day);
+  }
+  const tryRefresh = (): Promise<void> =>
+    refresh().catch((error: unknown) => logger.warn({ err: error }, 'day salts not read; an own one stands in'));
+
+  await tryRefresh();
+  const timer = setInterval(() => void tryRefresh(), REFRESH_MS);
+  return {
+    at(timeMs) {
+      const day = Math.floor(timeMs / DAY_MS);
+      const salt = shared.get(day) ?? own.get(day) ?? randomBytes(SALT_BYTES);
+      if (!shared.has(day)) own.set(day, salt);
+      return salt;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+async function fetchSalt(redis: Redis, day: number): Promise<Buffer> {
+  const fresh = randomBytes(SALT_BYTES).toString('base64');
+  const held = await asked(redis.set(`salt:${day}`, fresh, 'EX', TTL_S, 'NX', 'GET'));
+  return Buffer.from(held ?? fresh, 'base64');
+}

@@ -1,0 +1,44 @@
+import type { HttpRequestIn } from '#infra/http/server.ts';
+import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+
+/** The key of a request, from the header or, where headers cannot be set, from the query. */
+function presentedKey(request: HttpRequestIn): string | null {
+  const header = single(request.headers['x-svc-key']);
+  if (header !== null) return header;
+  const query = request.query as Record<string, unknown> | undefined;
+  const key = query?.['key'];
+  return typeof key === 'string' ? key : null;
+}
+
+function single(value: string | string[] | undefined): string | null {
+  if (value === undefined) return null;
+  return typeof value === 'string' ? value : (value[0] ?? null);
+}
+
+/** Whether the caller of a request may act for a site, and which. */
+export function checkCaller(table: SettingsTable, request: HttpRequestIn, nowMs: number): KeyCheck {
+  return checkKey(table, presentedKey(request), single(request.headers.origin), nowMs);
+}
+
+export interface CallerSigns {
+  userAgent: string | null;
+  browserSigns: boolean;
+  prefetch: boolean;
+}
+
+/** What the headers say of who calls: a browser by Origin, Sec-Fetch-* or Referer; a prefetch by its purpose headers. */
+export function callerSigns(request: HttpRequestIn): CallerSigns {
+  const { headers } = request;
+  return {
+    userAgent: headers['user-agent'] ?? null,
+    browserSigns:
+      headers.origin !== undefined ||
+      headers.referer !== undefined ||
+      headers['sec-fetch-mode'] !== undefined ||
+      headers['sec-fetch-site'] !== undefined,
+    prefetch: PREFETCH_HEADERS.some((name) => /\b(prefetch|prerender|preview)\b/i.test(single(headers[name]) ?? '')),
+  };
+}
+
+const PREFETCH_HEADERS = ['sec-purpose', 'purpose', 'x-moz', 'x-purpose'];

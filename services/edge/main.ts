@@ -1,0 +1,67 @@
+import { v7 as uuidv7 } from 'uuid';
+import { environment } from '#infra/config/config.ts';
+import { identitySecret } from '#infra/config/service_config.ts';
+import { edgeConfig } from '#infra/config/stage_config.ts';
+import { listen } from '#infra/http/server.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { watchCluster } from '#infra/kafka/pulse.ts';
+import { createSender } from '#infra/kafka/sender.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { createDaySalts } from '#infra/redis/salts.ts';
+import { followSettings } from '#infra/settings/follow.ts';
+import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
+import { runProcess } from '#services/runtime.ts';
+import { createApp } from './app.ts';
+import { createIngest } from './ingest.ts';
+
+/** Bytes of one produce request. */
+const REQUEST_BYTES_MAX = 1024 * 1024;
+/** Retries inside the client; beyond them the answer is 503 and the events are the client's still. */
+const SEND_RETRIES = 8;
+
+/** HTTP -> events.raw: answers only when Kafka has acknowledged. */
+runProcess('edge', async (runtime) => {
+  const { session, registry, metrics, logger } = runtime;
+  const config = edgeConfig(environment());
+  const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');
+  const settings = await followSettings(session, registry, logger, runtime.fatal);
+  runtime.onStop(() => settings.stop());
+  const redis = createRedis(runtime.config.parts.redisUrl, logger);
+  runtime.onStop(async () => redis.disconnect());
+  const salts = await createDaySalts(redis, logger, Date.now);
+  runtime.onStop(async () => salts.stop());
+  const sender = await createSender({
+    kafka: createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES),
+    topic: TOPICS.raw,
+    requestBytesMax: REQUEST_BYTES_MAX,
+    queuedBytesMax: config.queuedBytesMax,
+    deadlineMs: config.acknowledgeMs,
+    nowMs: Date.now,
+  });
+  runtime.onStop(() => sender.stop());
+  const pulse = watchCluster(session.admin);
+  runtime.onStop(async () => pulse.stop());
+
+  const app = createApp({
+    table: settings.table,
+    trustedProxies: config.trustedProxies,
+    ingest: createIngest({
+      sender,
+      schemaId,
+      partitions: session.config.eventPartitions,
+      anonymousSalt: (nowMs) => salts.at(nowMs),
+      identitySecret: identitySecret(environment()),
+      randomEventId: uuidv7,
+      nowMs: Date.now,
+      metrics,
+    }),
+    configOf: createConfigAnswers(settings.table),
+    healthy: () => pulse.alive() && sender.oldestMs() < config.acknowledgeMs,
+    nowMs: Date.now,
+    onFatal: runtime.fatal,
+  });
+  const port = await listen(app, config.host, config.port);
+  runtime.onStop(() => app.close());
+  runtime.ready({ url: `http://${config.host}:${port}` });
+});

@@ -1,0 +1,47 @@
+import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { migrate } from '#infra/clickhouse/migrate.ts';
+import type { PartsConfig } from '#infra/config/service_config.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { provisionTopics } from '#infra/kafka/provision.ts';
+import { declareTopics } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { createRegistry } from '#infra/registry/registry.ts';
+
+/** What provisioning did, in lines for a person; mismatches are never altered by us. */
+export interface ProvisionReport {
+  done: string[];
+  mismatches: string[];
+}
+
+/** Creates what must exist: topics, schemas, tables. Idempotent; run at every start. */
+export async function provision(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
+  const [topics, tables] = await Promise.all([topicsAndSchemas(parts, logger), migrations(parts)]);
+  return { done: [...topics.done, ...tables.done], mismatches: [...topics.mismatches, ...tables.mismatches] };
+}
+
+async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
+  const declared = declareTopics(parts.kafka.eventPartitions);
+  const kafka = createKafka(parts.kafka, 'svc.provision', logger);
+  const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
+  const registry = createRegistry(parts.registryUrl);
+  for (const { name, schema } of declared) await registry.register(name, schema);
+  return {
+    done: topics.created.length === 0 ? [] : [`${topics.created.length} topics created`],
+    mismatches: topics.mismatches.map(
+      ({ topic, setting, declared: wanted, found }) => `topic ${topic}: ${setting} is ${found}, declared ${wanted}`,
+    ),
+  };
+}
+
+async function migrations(parts: PartsConfig): Promise<ProvisionReport> {
+  const warehouse = createWarehouse(parts.clickhouseUrl);
+  try {
+    const report = await migrate(warehouse, parts.clickhouseUrl);
+    return {
+      done: report.applied.length === 0 ? [] : [`${report.applied.length} migrations applied`],
+      mismatches: report.mismatches.map(({ name, reason }) => `migration ${name}: ${reason} since it was applied`),
+    };
+  } finally {
+    await warehouse.close();
+  }
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Environment, environment, list, text } from '#infra/config/config.ts';
+import { ownerEnvironment } from '#infra/local/environment.ts';
+import type { LocalAddresses } from '#infra/local/parts.ts';
+import { loadOrCreateLocalKeyRing } from '#infra/secrets/local_key_ring.ts';
+
+/** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
+export function dataDirectory(): string {
+  return text(environment(), 'LOCAL_DIR', fileURLToPath(new URL('../../.local', import.meta.url)));
+}
+
+/** Addresses the user configured: those parts are not started here. */
+export function externalAddresses(): Partial<LocalAddresses> {
+  const env = environment();
+  return {
+    ...given('kafkaBrokers', env['KAFKA_BROKERS']),
+    ...given('registryUrl', env['SCHEMA_REGISTRY_URL']),
+    ...given('redisUrl', env['REDIS_URL']),
+    ...given('clickhouseUrl', env['CLICKHOUSE_URL']),
+  };
+}
+
+function given(name: keyof LocalAddresses, value: string | undefined): Partial<LocalAddresses> {
+  return value === undefined || value === '' ? {} : { [name]: value };
+}
+
+/** Few partitions suit one small machine; production sets its own. */
+const LOCAL_PARTITIONS = '4';
+
+/** The environment of the service's processes: what the user set, completed by what the local default needs. */
+export async function serviceEnvironment(dataDir: string, addresses: LocalAddresses): Promise<Record<string, string>> {
+  const env = environment();
+  await loadOrCreateLocalKeyRing(dataDir);
+  const defaults: Record<string, string> = {
+    EVENT_PARTITIONS: LOCAL_PARTITIONS,
+    TRUSTED_PROXIES: '127.0.0.0/8,::1/128',
+    EGRESS_ALLOW_LOOPBACK: 'true',
+    SECRETS_KEYS: readFileSync(join(dataDir, 'secrets.keys'), 'utf8').trim(),
+    IDENTITY_SECRET: localSecret(join(dataDir, 'identity.secret')),
+  };
+  return {
+    ...defaults,
+    ...definedOnly(env),
+    ...ownerEnvironment(),
+    KAFKA_BROKERS: addresses.kafkaBrokers,
+    SCHEMA_REGISTRY_URL: addresses.registryUrl,
+    REDIS_URL: addresses.redisUrl,
+    CLICKHOUSE_URL: addresses.clickhouseUrl,
+  };
+}
+
+function definedOnly(env: Environment): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)) as Record<string, string>;
+}
+
+const SECRET_BYTES = 32;
+
+function localSecret(path: string): string {
+  if (!existsSync(path)) writeFileSync(path, randomBytes(SECRET_BYTES).toString('base64'), { mode: 0o600 });
+  return readFileSync(path, 'utf8').trim();
+}
+
+/** Destinations whose delivery runs; all by default. */
+export function wantedDestinations(all: readonly string[]): string[] {
+  return list(environment(), 'DELIVERY_DESTINATIONS', all);
+}
+
+/** The port the user wants for the edge, or null for a free one. */
+export function wantedEdgePort(): number | null {
+  const value = environment()['EDGE_PORT'];
+  return value === undefined || value === '' ? null : Number(value);
+}

@@ -1,0 +1,148 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { partsConfig } from '#infra/config/service_config.ts';
+import { openKafka } from '#infra/kafka/session.ts';
+import { acquireLock } from '#infra/local/lock.ts';
+import { onParentGone } from '#infra/local/parent.ts';
+import { type LocalParts, startParts } from '#infra/local/parts.ts';
+import { choosePorts } from '#infra/local/ports.ts';
+import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
+import { createLogger } from '#infra/log/logger.ts';
+import { createRegistry } from '#infra/registry/registry.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { openSettingsStore } from '#infra/settings/store.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { provision } from '#services/provision/provision.ts';
+import { createSupervisor, type Supervisor } from '#services/supervisor/supervisor.ts';
+import { dataDirectory, externalAddresses, serviceEnvironment, wantedDestinations, wantedEdgePort } from './config.ts';
+import { type DemoSites, ensureDemo } from './demo_settings.ts';
+import { processSpecs } from './processes.ts';
+import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
+import { readyScreen } from './screen.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const HOST = '127.0.0.1';
+
+const dataDir = dataDirectory();
+const logDir = join(dataDir, 'log');
+mkdirSync(logDir, { recursive: true });
+
+const lock = acquireLock(dataDir);
+if (!lock.ok) {
+  process.stderr.write(`already running (pid ${lock.pid}): stop it first, or see npm run svc -- status\n`);
+  process.exit(1);
+}
+
+const running: { parts: LocalParts | null; supervisor: Supervisor | null } = { parts: null, supervisor: null };
+let stopping = false;
+
+/** Ends the processes first, then the parts they use. */
+async function stop(why: string, exitCode: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  say(`stopping (${why})`);
+  removeReadyFile(dataDir);
+  await running.supervisor?.stop();
+  await running.parts?.stop();
+  if (lock.ok) lock.release();
+  say('stopped');
+  process.exit(exitCode);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(signal, 0));
+onParentGone(() => void stop('the terminal is gone', 0));
+// A terminal that went away takes no more output; that must not keep the rest from stopping.
+process.stdout.on('error', () => void stop('output closed', 0));
+
+async function start(): Promise<void> {
+  const startedMs = Date.now();
+  removeReadyFile(dataDir);
+  ensureReaper();
+  const parts = await startParts({
+    dataDir,
+    external: externalAddresses(),
+    onProgress: say,
+    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
+    restartDeadParts: true,
+  });
+  running.parts = parts;
+  const env = await serviceEnvironment(dataDir, parts.addresses);
+  const logger = createLogger('start', 'warn');
+  const config = partsConfig(env);
+  const report = await provision(config, logger);
+  for (const line of report.done) say(line);
+  for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
+
+  const ports = await choosePorts(dataDir, ['edge', 'metaStandin', 'webhookStandin']);
+  const edgePort = wantedEdgePort() ?? ports.edge;
+  const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
+  const supervisor = createSupervisor({
+    logDir,
+    onSpawn: (pid) => registerChild(pid, 'service'),
+    say,
+    nowMs: Date.now,
+  });
+  running.supervisor = supervisor;
+  const destinations = wantedDestinations(DESTINATIONS.map(({ name }) => name));
+  say('starting the edge and the pipelines');
+  const [demo] = await Promise.all([
+    demoSettings(config, env, standins),
+    supervisor.start(processSpecs(env, { ...ports, edge: edgePort }, destinations, dataDir)),
+  ]);
+  const ready = readyFile(`http://${HOST}:${edgePort}`, parts, demo, standins, supervisor);
+  writeReadyFile(dataDir, ready);
+  say(readyScreen(ready, supervisor.states(), logDir));
+  say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+}
+
+async function demoSettings(
+  config: ReturnType<typeof partsConfig>,
+  env: Record<string, string>,
+  standins: { meta: string; webhook: string },
+): Promise<DemoSites> {
+  const logger = createLogger('start', 'warn');
+  const session = await openKafka(config.kafka, 'svc.start', logger);
+  const store = await openSettingsStore(session, createRegistry(config.registryUrl), logger);
+  try {
+    return await ensureDemo(store, parseKeyRing(env['SECRETS_KEYS'] ?? ''), dataDir, standins, Date.now());
+  } finally {
+    await store.close();
+    await session.stop();
+  }
+}
+
+function readyFile(
+  edge: string,
+  { addresses }: LocalParts,
+  demo: DemoSites,
+  standins: { meta: string; webhook: string },
+  supervisor: Supervisor,
+): ReadyFile {
+  return {
+    edge,
+    registry: addresses.registryUrl,
+    kafka: addresses.kafkaBrokers,
+    redis: addresses.redisUrl,
+    clickhouse: addresses.clickhouseUrl,
+    site: demo.shop.site,
+    browserKey: demo.shop.browserKey,
+    serverKey: demo.shop.serverKey,
+    demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook },
+    processes: Object.fromEntries(
+      supervisor
+        .states()
+        .map(({ name, pid, metricsPort }) => [
+          name,
+          { pid: pid ?? null, metrics: metricsPort === undefined ? null : `http://${HOST}:${metricsPort}/metrics` },
+        ]),
+    ),
+  };
+}
+
+start().catch(async (error: unknown) => {
+  const { code, message, stack } = error as { code?: string; message?: string; stack?: string };
+  process.stderr.write(
+    `could not start: ${code ?? 'error'}: ${message ?? String(error)}\n${code === undefined ? (stack ?? '') : ''}\n`,
+  );
+  await stop('start failed', 1);
+});

@@ -1,0 +1,41 @@
+import type { ProcessSpec } from '#services/supervisor/supervisor.ts';
+
+export interface LocalPorts {
+  edge: number;
+  metaStandin: number;
+  webhookStandin: number;
+}
+
+/** Every process of the service, and the stand-in platforms the demo site delivers to. */
+export function processSpecs(
+  env: Readonly<Record<string, string>>,
+  ports: LocalPorts,
+  destinations: readonly string[],
+  dataDir: string,
+): ProcessSpec[] {
+  return [
+    {
+      name: 'standin',
+      file: 'services/standin/main.ts',
+      args: [
+        '--meta-port',
+        String(ports.metaStandin),
+        '--webhook-port',
+        String(ports.webhookStandin),
+        '--state-dir',
+        `${dataDir}/standin`,
+      ],
+      env,
+    },
+    { name: 'edge', file: 'services/edge/main.ts', env: { ...env, EDGE_PORT: String(ports.edge) } },
+    { name: 'dedup', file: 'services/dedup/main.ts', env },
+    { name: 'quota', file: 'services/quota/main.ts', env },
+    { name: 'identity', file: 'services/identity/main.ts', env },
+    { name: 'warehouse', file: 'services/warehouse/main.ts', env },
+    ...destinations.map((destination) => ({
+      name: `delivery.${destination}`,
+      file: 'services/delivery/main.ts',
+      env: { ...env, DELIVERY_DESTINATION: destination },
+    })),
+  ];
+}

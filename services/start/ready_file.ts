@@ -1,0 +1,32 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DemoSites } from './demo_settings.ts';
+
+/** What `.local/ready.json` holds while everything runs: where scripts and tests find the service. */
+export interface ReadyFile {
+  edge: string;
+  registry: string;
+  kafka: string;
+  redis: string;
+  /** Credentials included; a SELECT can be POSTed to it and finds `events` unqualified. */
+  clickhouse: string;
+  site: string;
+  browserKey: string;
+  serverKey: string;
+  demo: DemoSites & { metaStandin: string; webhookStandin: string };
+  /** Pid and metrics address of each process as they were at the start. */
+  processes: Record<string, { pid: number | null; metrics: string | null }>;
+}
+
+const NAME = 'ready.json';
+
+/** Writes the file whole or not at all. It holds keys, so it is for its owner only. */
+export function writeReadyFile(dataDir: string, ready: ReadyFile): void {
+  const path = join(dataDir, NAME);
+  writeFileSync(`${path}.new`, `${JSON.stringify(ready, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+export function removeReadyFile(dataDir: string): void {
+  rmSync(join(dataDir, NAME), { force: true });
+}
