@@ -4,6 +4,7 @@ import { coloursWanted } from './config.ts';
 import { ReadyError, readReady } from './ready.ts';
 import { number, styleFor } from './report/style.ts';
 import { runDemo } from './run.ts';
+import { EdgeAwayError } from './send.ts';
 import { createWorld, type World } from './world/world.ts';
 
 function introduce(options: DemoOptions, { ledger }: World): string {
@@ -37,7 +38,7 @@ async function main(): Promise<number> {
     return (await demo(process.argv.slice(2))) === 0 ? 0 : 1;
   } catch (error) {
     if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${USAGE}`);
-    else if (error instanceof ReadyError) process.stderr.write(`${error.message}\n`);
+    else if (error instanceof ReadyError || error instanceof EdgeAwayError) process.stderr.write(`${error.message}\n`);
     else throw error;
     return 2;
   }

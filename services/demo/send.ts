@@ -9,13 +9,18 @@ export interface SenderOptions {
   sites: Record<SiteSlot, DemoSite>;
   /** Requests in flight. */
   concurrency: number;
-  /** How long one request is tried before it counts as failed. */
+  /** How long one request is tried before the edge counts as away. */
   giveUpAfterMs: number;
   /** Uniform in [0, 1), for the spread of waits. */
   random: () => number;
   wait: (ms: number) => Promise<void>;
   now: () => number;
   onOutcome: (outcome: RequestOutcome, request: DemoRequest) => void;
+}
+
+/** `code` is `edge_away`: one request could not be placed in all the time allowed, so the others will not be either. */
+export class EdgeAwayError extends Error {
+  readonly code = 'edge_away';
 }
 
 const REPLY_TIMEOUT_MS = 15_000;
@@ -49,29 +54,52 @@ async function post(pool: Pool, form: WireForm): Promise<Reply> {
   }
 }
 
-async function sendOne(pool: Pool, request: DemoRequest, options: SenderOptions): Promise<RequestOutcome> {
+function awayMessage(reply: Reply, tries: number): string {
+  const last = reply.kind === 'answered' ? `answered ${reply.status}` : `gave no answer (${reply.reason})`;
+  return `the edge has not taken a request in ${tries} tries; it last ${last}`;
+}
+
+async function sendOne(
+  pool: Pool,
+  request: DemoRequest,
+  options: SenderOptions,
+  isOver: () => boolean,
+): Promise<RequestOutcome> {
   const form = wireForm(request, options.sites[request.siteSlot]);
   const startedAt = options.now();
   for (let tries = 1; ; tries++) {
     const reply = await post(pool, form);
     const delayMs = retryDelayMs(reply, tries, options.now(), options.random());
-    if (delayMs === null || options.now() + delayMs - startedAt > options.giveUpAfterMs)
-      return judge(request, reply, tries);
+    if (delayMs === null) return judge(request, reply, tries);
+    if (isOver() || options.now() + delayMs - startedAt > options.giveUpAfterMs)
+      throw new EdgeAwayError(awayMessage(reply, tries));
     await options.wait(delayMs);
   }
 }
 
-/** Sends all requests, in order, a number of them at once over kept-alive connections; resolves when each has its outcome. */
+/**
+ * Sends all requests, in order, a number of them at once over kept-alive connections; resolves when each has its outcome.
+ *
+ * @throws EdgeAwayError
+ */
 export async function sendAll(requests: readonly DemoRequest[], options: SenderOptions): Promise<void> {
   const pool = new Pool(new URL(options.edge).origin, {
     connections: options.concurrency,
     headersTimeout: REPLY_TIMEOUT_MS,
     bodyTimeout: REPLY_TIMEOUT_MS,
   });
-  const queue = requests[Symbol.iterator]();
+  const queue = [...requests].toReversed();
+  let over = false;
   const work = async (): Promise<void> => {
-    for (const request of queue) options.onOutcome(await sendOne(pool, request, options), request);
+    for (let request = queue.pop(); request !== undefined; request = queue.pop()) {
+      options.onOutcome(await sendOne(pool, request, options, () => over), request);
+    }
   };
-  await Promise.all(Array.from({ length: options.concurrency }, work));
-  await pool.close();
+  try {
+    await Promise.all(Array.from({ length: options.concurrency }, work));
+  } finally {
+    over = true;
+    queue.length = 0;
+    await pool.destroy();
+  }
 }

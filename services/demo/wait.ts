@@ -15,7 +15,7 @@ export interface WaitOptions {
   onProgress: (goals: readonly Goal[]) => void;
 }
 
-const POLL_MS = 500;
+const POLL_MS = 1_000;
 /** Everything must hold this long, so that a duplicate that comes after the first is seen. */
 export const SETTLE_MS = 2_000;
 

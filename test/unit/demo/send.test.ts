@@ -40,6 +40,9 @@ async function startEdge(answer: Answer): Promise<{ edge: string; seen: Seen[] }
 const SITE = { site: 's', browserKey: 'svc_pk_b', serverKey: 'svc_sk_s' };
 const accept: Answer = (_seen, _nth, response) => response.end(JSON.stringify({ accepted: 1 }));
 
+const busy: Answer = (_seen, _nth, response) => response.writeHead(503, { 'retry-after': '4' }).end('{}');
+const broken: Answer = (_seen, _nth, response) => void response.destroy();
+
 function requestOf(over: Partial<DemoRequest> = {}): DemoRequest {
   const expected = { status: 200, accepted: 1, rejected: 0, dropped: 0 };
   const headers = { 'content-type': 'application/json' };
@@ -115,11 +118,16 @@ describe('sendAll', () => {
     expect(new Set(seen.map(({ body }) => body.toString('hex'))).size).toBe(1);
   });
 
-  it('gives up after the time allowed and says what came last', async () => {
-    const { edge } = await startEdge((_call, _nth, response) =>
-      response.writeHead(503, { 'retry-after': '4' }).end('{}'),
-    );
-    const { outcomes } = await send(edge, [requestOf()]);
-    expect(outcomes).toMatchObject([{ status: 503, tries: 3, surprise: '503 instead of 200' }]);
+  it.each([
+    { title: 'refuses for too long', answer: busy, last: 'answered 503' },
+    { title: 'breaks every connection', answer: broken, last: 'gave no answer' },
+  ])('gives up on an edge that $title, and sends nothing more', async ({ answer, last }) => {
+    const { edge, seen } = await startEdge(answer);
+    const requests = Array.from({ length: 50 }, () => requestOf());
+    await expect(send(edge, requests)).rejects.toMatchObject({
+      code: 'edge_away',
+      message: expect.stringContaining(last),
+    });
+    expect(seen.length).toBeLessThan(40);
   });
 });

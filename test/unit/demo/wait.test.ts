@@ -23,7 +23,7 @@ describe('waitFor', () => {
   it('ends when the goal is reached and has held for a while', async () => {
     const { result, tookMs } = await waitOn([0, 4, 9, 10]);
     expect(result).toEqual({ kind: 'reached' });
-    expect(tookMs).toBe(1500 + SETTLE_MS);
+    expect(tookMs).toBe(3000 + SETTLE_MS);
   });
 
   it('sees what comes too much after the goal was reached', async () => {
@@ -34,7 +34,7 @@ describe('waitFor', () => {
   it('ends when nothing moves for the time allowed, and says what is missing', async () => {
     const { result, tookMs } = await waitOn([0, 1, 2, 7]);
     expect(result).toEqual({ kind: 'stood_still', missing: [{ label: 'rows', expected: 10, found: 7 }] });
-    expect(tookMs).toBe(1500 + 10_000);
+    expect(tookMs).toBe(3000 + 10_000);
   });
 
   it('goes on while something moves, however long', async () => {
