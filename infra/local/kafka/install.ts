@@ -8,7 +8,7 @@ export function ensureKafka(partsDir: string, onProgress: (line: string) => void
   const version = pinnedVersion('kafka');
   return ensureFolder(partsDir, `kafka-${version}`, async (draft) => {
     onProgress(`kafka ${version}: 46 jars, 45 MB, by Maven`);
-    await copyDependencies(draft, (done) => onProgress(`kafka ${version}: ${done} of about 45 MB`));
+    await copyDependencies(draft, (done) => onProgress(`kafka ${version}: ${done} so far, with Maven plugins`));
   });
 }
 

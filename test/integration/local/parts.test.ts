@@ -68,6 +68,17 @@ for (const name of NAMES) {
   });
 }
 
-function start(): Promise<LocalParts> {
-  return startParts({ dataDir, external: {}, onProgress: () => undefined, onPartExit: (name) => exits.push(name) });
+test('a dead part starts again by itself when asked to', { timeout: TEST_MS }, async () => {
+  await local.stop();
+  local = await start(true);
+  const pid = local.parts.redis?.pid;
+  local.parts.redis?.kill('SIGKILL');
+  await expect.poll(() => local.parts.redis?.pid ?? pid, { timeout: 5_000 }).not.toBe(pid);
+  await local.parts.redis?.start();
+  expect(await readAll(local.addresses)).toEqual(ALL_KEPT);
+});
+
+function start(restartDeadParts = false): Promise<LocalParts> {
+  const onPartExit = (name: PartName) => exits.push(name);
+  return startParts({ dataDir, external: {}, onProgress: () => undefined, onPartExit, restartDeadParts });
 }
