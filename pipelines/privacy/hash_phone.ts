@@ -7,7 +7,9 @@ import {
 import { asSha256, sha256Hex } from './hashed_form.ts';
 
 const PHONE_CHARACTERS_MAX = 60;
-const INTERNATIONAL = /^\s*(?:tel:)?\s*(?:\+|\(\+)/i;
+const TEL = /^tel:(?:\/\/)?/i;
+const INTERNATIONAL_PREFIX = /^00(?=\s*[1-9])/;
+const INTERNATIONAL = /^\(?[+\uff0b]/;
 
 export interface PhoneHashes {
   /** Of E.164 with the plus (TikTok, Google). */
@@ -23,7 +25,7 @@ export interface PhoneHashes {
  */
 export function normalisePhone(text: string, country: string | null): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null;
-  const number = text.trim().replace(/^(tel:)?\s*00(?=\s*[1-9])/i, '+');
+  const number = text.trim().replace(TEL, '').trimStart().replace(INTERNATIONAL_PREFIX, '+');
   if (INTERNATIONAL.test(number)) return e164(parse(number, null), true);
   const region = country === null ? null : asCountry(country);
   const national = region === null ? undefined : parse(number, region);

@@ -28,8 +28,9 @@ export function redactEmails(text: string): string {
     if (index < kept) continue;
     const start = localStart(text, index, kept);
     const end = domainEnd(text, index + sign.length);
-    if (start === index || end === null) continue;
-    clean += text.slice(kept, start) + REDACTED;
+    const goesOn = index === kept && kept > 0;
+    if (end === null || (start === index && !goesOn)) continue;
+    if (!goesOn) clean += text.slice(kept, start) + REDACTED;
     kept = end;
   }
   return kept === 0 ? text : clean + text.slice(kept);

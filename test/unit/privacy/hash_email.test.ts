@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { hashEmail, normaliseEmail } from '#pipelines/privacy/hash_email.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('an e-mail address', () => {
+  it.each([
+    ['jane@example.com', 'jane@example.com'],
+    ['  Jane.Doe@Example.COM \n', 'jane.doe@example.com'],
+    ['mailto:jane@example.com', 'jane@example.com'],
+    ['Jane+News@example.co.uk', 'jane+news@example.co.uk'],
+    ["o'brien@example.com", "o'brien@example.com"],
+    ['JOSÉ@münchen.de', 'josé@münchen.de'],
+    ['"a b"@example.com', null],
+    ['jane@localhost', null],
+    ['jane.example.com', null],
+    ['jane@@example.com', null],
+    ['jane@example..com', null],
+    ['jane@.com', null],
+    ['@example.com', null],
+    ['jane doe@example.com', null],
+    ['', null],
+    [`${'a'.repeat(250)}@example.com`, null],
+  ])('%j is normalised to %j', (sent, normalised) => {
+    expect(normaliseEmail(sent)).toBe(normalised);
+    expect(hashEmail(sent)?.email ?? null).toBe(normalised === null ? null : sha256(normalised));
+  });
+
+  it.each([
+    ['jane@example.com', null, null],
+    ['jane.doe@example.com', null, 'janedoe@example.com'],
+    ['jane+x@example.com', null, 'jane@example.com'],
+    ['jane.doe+a.b+c@gmail.com', 'janedoe@gmail.com', 'janedoe@gmail.com'],
+    ['Jane.Doe@GoogleMail.com', 'janedoe@googlemail.com', 'janedoe@googlemail.com'],
+    ['janedoe@gmail.com', null, null],
+    ['jane.doe@gmail.com.example.org', null, 'janedoe@gmail.com.example.org'],
+    ['+tag@gmail.com', null, null],
+    ['jane@plus+domain.com', null, null],
+  ])('%j has Google’s variant %j and the stripped variant %j', (sent, google, stripped) => {
+    const hashes = hashEmail(sent);
+    expect(hashes?.email_google).toBe(google === null ? null : sha256(google));
+    expect(hashes?.email_stripped).toBe(stripped === null ? null : sha256(stripped));
+  });
+
+  it('hashed by the sender passes through in lower case and has no variants', () => {
+    const hashed = sha256('jane@example.com');
+    expect(hashEmail(` ${hashed.toUpperCase()} `)).toEqual({ email: hashed, email_google: null, email_stripped: null });
+  });
+
+  it('hashed with MD5 is refused', () => {
+    expect(hashEmail(createHash('md5').update('jane@example.com').digest('hex'))).toBeNull();
+  });
+});

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { hashPhone, normalisePhone } from '#pipelines/privacy/hash_phone.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('a phone number', () => {
+  it.each([
+    ['(650)555-1212', 'US', '+16505551212'],
+    ['+1 650 555 1212', null, '+16505551212'],
+    ['+1 (650) 555-1212 ext. 7', null, '+16505551212'],
+    ['+44 (0)20 7946 0958', null, '+442079460958'],
+    ['tel:+49-30-23125000', null, '+493023125000'],
+    ['0151 12345678', 'DE', '+4915112345678'],
+    ['0151 12345678', 'de', '+4915112345678'],
+    ['0016505551212', 'BE', '+16505551212'],
+    ['0016505551212', 'US', '+16505551212'],
+    ['00 44 20 7946 0958', 'US', '+442079460958'],
+    ['011 44 20 7946 0958', 'US', '+442079460958'],
+    ['٠١٥١ ١٢٣٤٥٦٧٨', 'DE', '+4915112345678'],
+    ['+39 06 1234 5678', null, '+390612345678'],
+    ['16505551212', null, '+16505551212'],
+    ['16505551212', 'US', '+16505551212'],
+    ['4915112345678', 'US', '+4915112345678'],
+    ['4915112345678', null, '+4915112345678'],
+    ['+1 555 123 4567', null, '+15551234567'],
+    ['555 123 4567', 'US', '+15551234567'],
+    ['0151 12345678', null, null],
+    ['0151 12345678', 'XX', null],
+    ['+1 23', null, null],
+    ['12', 'US', null],
+    ['not a number', 'US', null],
+    ['', 'US', null],
+    ['1'.repeat(61), 'US', null],
+  ])('%j read in %j is %j', (sent, country, e164) => {
+    expect(normalisePhone(sent, country)).toBe(e164);
+  });
+
+  it('is hashed with and without its plus', () => {
+    expect(hashPhone('+1 650 555 1212', null)).toEqual({
+      phone: sha256('+16505551212'),
+      phone_digits: sha256('16505551212'),
+    });
+  });
+
+  it('has the hash that TikTok’s own library gives it', () => {
+    expect(hashPhone('+16505551212', null)?.phone).toMatch(/^1e231c66[0-9a-f]+ffbc8$/);
+  });
+
+  it('hashed by the sender stands for both forms, in lower case', () => {
+    const hashed = sha256('16505551212');
+    expect(hashPhone(hashed.toUpperCase(), 'US')).toEqual({ phone: hashed, phone_digits: hashed });
+  });
+
+  it('hashed with MD5 is refused', () => {
+    expect(hashPhone(createHash('md5').update('16505551212').digest('hex'), 'US')).toBeNull();
+  });
+});

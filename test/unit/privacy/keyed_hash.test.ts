@@ -1,0 +1,14 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+
+it('is HMAC-SHA256 for keys and messages of any length', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), fc.string({ unit: 'binary', maxLength: 300 }), (bytes, message) => {
+      const key = Buffer.from(bytes);
+      const expected = createHmac('sha256', key).update(message).digest('hex');
+      expect(keyedHash(key, message).toString('hex')).toBe(expected);
+    }),
+  );
+});
