@@ -22,11 +22,16 @@ export async function ensureArchive(
   onProgress: (line: string) => void,
 ): Promise<string[]> {
   const build = createHash('sha256').update(java.path).update(java.version).digest('hex').slice(0, 8);
-  const folder = await ensureFolder(partsDir, `${basename(jars)}-classes-${build}`, async (draft) => {
-    onProgress('kafka: making a class archive, so that later starts are quick (5 s, 50 MB)');
-    await record(draft, java, jars).catch((error: Error) => onProgress(`kafka: no class archive: ${error.message}`));
-  });
-  return existsSync(join(folder, FILE)) ? [`-XX:SharedArchiveFile=${join(folder, FILE)}`] : [];
+  try {
+    const folder = await ensureFolder(partsDir, `${basename(jars)}-classes-${build}`, async (draft) => {
+      onProgress('kafka: making a class archive, so that later starts are quick (5 s, 50 MB)');
+      await record(draft, java, jars);
+    });
+    return existsSync(join(folder, FILE)) ? [`-XX:SharedArchiveFile=${join(folder, FILE)}`] : [];
+  } catch (error) {
+    onProgress(`kafka: no class archive: ${error instanceof Error ? error.message : String(error)}`);
+    return [];
+  }
 }
 
 async function record(draft: string, java: Java, jars: string): Promise<void> {
