@@ -1,4 +1,4 @@
-import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 
 export type Warehouse = ClickHouseClient;
 
@@ -26,6 +26,8 @@ export function createWarehouse(url: string): Warehouse {
     password: decodeURIComponent(parsed.password),
     database,
     request_timeout: REQUEST_TIMEOUT_MS,
+    // The client's own log would print queries and their arguments.
+    log: { level: ClickHouseLogLevel.OFF },
     keep_alive: { enabled: true, idle_socket_ttl: 1_500 },
   });
 }

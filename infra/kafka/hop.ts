@@ -1,5 +1,7 @@
-import type { Admin, Kafka, Producer } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin, Kafka, Producer, Transaction } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
+import { chosenPartition } from './chosen_partition.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
 
 /** A record to be written by a hop, to a partition that we chose. */
@@ -50,6 +52,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
       maxInFlightRequests: 1,
       transactionTimeout: TRANSACTION_TIMEOUT_MS,
       allowAutoTopicCreation: false,
+      createPartitioner: chosenPartition,
     });
     await producer.connect();
     producers.set(nameOf(at), producer);
@@ -89,10 +92,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
       for (const [topic, partition, messages] of perPartition(outputs)) {
         await transaction.send({ topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) });
       }
-      await transaction.sendOffsets({
-        consumerGroupId: options.groupId,
-        topics: [{ topic: batch.topic, partitions: [{ partition: batch.partition, offset: String(next) }] }],
-      });
+      await sendOffsets(transaction, options.groupId, batch, next);
       await transaction.commit();
     } catch (error) {
       if (transaction.isActive()) {
@@ -113,6 +113,26 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
       await Promise.all([...producers.values()].map((producer) => producer.disconnect()));
     },
   };
+}
+
+const SEND_OFFSETS_TRIES_MAX = 100;
+const SEND_OFFSETS_WAIT_MS = 5;
+
+/**
+ * Adds the offset to the transaction. Where it is the transaction's first request, the broker may still be ending the
+ * one before; the client retries that for produce requests only.
+ */
+async function sendOffsets(transaction: Transaction, groupId: string, at: TopicPartition, next: number): Promise<void> {
+  const topics = [{ topic: at.topic, partitions: [{ partition: at.partition, offset: String(next) }] }];
+  for (let tries = 1; ; tries++) {
+    try {
+      return await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+    } catch (error) {
+      if ((error as { type?: unknown }).type !== 'CONCURRENT_TRANSACTIONS' || tries === SEND_OFFSETS_TRIES_MAX)
+        throw error;
+      await sleep(SEND_OFFSETS_WAIT_MS);
+    }
+  }
 }
 
 /** The partition went to another member; nothing was committed. */

@@ -1,4 +1,5 @@
 import type { Kafka } from 'kafkajs';
+import { chosenPartition } from './chosen_partition.ts';
 import { type OutRecord, perPartition } from './hop.ts';
 
 /** Writes records outside a transaction; a record may stand twice after a crash, so what is written must bear that. */
@@ -9,7 +10,11 @@ export interface KeyedProducer {
 }
 
 export async function createKeyedProducer(kafka: Kafka): Promise<KeyedProducer> {
-  const producer = kafka.producer({ allowAutoTopicCreation: false, maxInFlightRequests: 1 });
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: chosenPartition,
+    maxInFlightRequests: 1,
+  });
   await producer.connect();
   return {
     async send(records) {

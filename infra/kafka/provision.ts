@@ -1,4 +1,4 @@
-import { ConfigResourceTypes, type Kafka } from 'kafkajs';
+import kafkajs, { type Kafka } from 'kafkajs';
 import type { TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. Never altered by us: an operator decides. */
@@ -48,7 +48,7 @@ async function findMismatches(
     admin.describeConfigs({
       includeSynonyms: false,
       resources: present.map(({ name, config }) => ({
-        type: ConfigResourceTypes.TOPIC,
+        type: kafkajs.ConfigResourceTypes.TOPIC,
         name,
         configNames: Object.keys(config),
       })),

@@ -1,4 +1,5 @@
 import type { Kafka, Producer } from 'kafkajs';
+import { chosenPartition } from './chosen_partition.ts';
 
 export interface SenderOptions {
   kafka: Kafka;
@@ -44,7 +45,7 @@ interface Lane {
  * a partition as written that it never wrote when a leader moves during such a request.
  */
 export async function createSender(options: SenderOptions): Promise<PartitionSender> {
-  const producer = options.kafka.producer({ allowAutoTopicCreation: false });
+  const producer = options.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
   await producer.connect();
   const lanes = new Map<number, Lane>();
   let queued = 0;

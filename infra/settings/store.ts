@@ -1,10 +1,10 @@
+import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Registry } from '#infra/registry/registry.ts';
 import type { SettingsStore } from '#pipelines/settings/store.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { Setting } from '#schemas/setting.ts';
 import { followSettings } from './follow.ts';
 
 const SEEN_MS_MAX = 10_000;
@@ -24,7 +24,7 @@ export async function openSettingsStore(
   const settings = await followSettings(session, registry, logger, (error) => {
     failure = error;
   });
-  const producer = session.kafka.producer({ allowAutoTopicCreation: false });
+  const producer = session.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
   await producer.connect();
   return {
     table: settings.table,
