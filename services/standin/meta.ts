@@ -1,0 +1,110 @@
+import { createLedger } from './ledger.ts';
+import { type EventFault, eventFault, isRecord } from './meta_rules.ts';
+import { createScript } from './script.ts';
+import {
+  type Platform,
+  type PlatformAnswer,
+  type PlatformRequest,
+  type Standin,
+  type StandinOptions,
+  startStandin,
+} from './server.ts';
+
+export interface MetaStandinOptions extends StandinOptions {
+  /** Pixels there are, each with the tokens that may send to it; null (the default) takes every pixel and token. */
+  pixels?: Readonly<Record<string, readonly string[]>> | null;
+  /** File that keeps the ledger over restarts; null (the default) keeps it in memory. */
+  ledgerPath?: string | null;
+}
+
+/** Meta's deduplication window for event_name and event_id on one pixel. */
+const DEDUPLICATION_MS = 48 * 3_600_000;
+const EVENTS_MAX = 1000;
+const BODY_BYTES_MAX = 1_000_000;
+const PATH = /^\/v\d+\.\d+\/(\d+)\/events(?:\?.*)?$/;
+
+function graphError(code: number, message: string, subcode?: number, status = 400, transient = false): PlatformAnswer {
+  const error = {
+    message,
+    type: code === 190 || code === 100 ? 'OAuthException' : 'GraphMethodException',
+    code,
+    ...(subcode === undefined ? {} : { error_subcode: subcode }),
+    is_transient: transient,
+    fbtrace_id: 'AStandinTrace',
+  };
+  return { status, body: JSON.stringify({ error }) };
+}
+
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function tokenOf(request: PlatformRequest, body: Record<string, unknown> | null): string | null {
+  const inQuery = new URL(request.path, 'http://standin').searchParams.get('access_token');
+  const inBody = body?.['access_token'];
+  return typeof inBody === 'string' ? inBody : inQuery;
+}
+
+const pixelOf = (request: PlatformRequest): string => PATH.exec(request.path)?.[1] ?? '';
+
+function accessFault(pixels: MetaStandinOptions['pixels'], pixel: string, token: string | null): PlatformAnswer | null {
+  if (token === null || token === '') return graphError(190, 'An access token is required.');
+  if (pixels === null || pixels === undefined) return null;
+  const tokens = pixels[pixel];
+  if (tokens === undefined) return graphError(100, 'Unsupported post request.', 33);
+  return tokens.includes(token) ? null : graphError(190, 'Error validating access token.', 460);
+}
+
+function batchFault(data: readonly unknown[], nowMs: number): EventFault | null {
+  for (const event of data) {
+    const fault = eventFault(event, nowMs);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function accept(pixel: string, data: readonly unknown[], nowMs: number): PlatformAnswer {
+  const accepted = data.filter(isRecord).map((event) => {
+    const name = textOf(event['event_name']);
+    const id = textOf(event['event_id']);
+    return { key: JSON.stringify([pixel, name, id]), event_id: id, event_name: name, scope: pixel, at: nowMs };
+  });
+  const body = { events_received: data.length, messages: [], fbtrace_id: 'AStandinTrace' };
+  return { status: 200, body: JSON.stringify(body), accepted };
+}
+
+function answer(options: MetaStandinOptions, request: PlatformRequest, nowMs: number): PlatformAnswer {
+  const pixel = pixelOf(request);
+  if (request.method !== 'POST' || pixel === '') return graphError(2500, 'Unknown path components.');
+  const body = parse(request.body);
+  const refused = accessFault(options.pixels, pixel, tokenOf(request, body));
+  if (refused !== null) return refused;
+  const data = body?.['data'];
+  if (!Array.isArray(data)) return graphError(100, 'The parameter data is required.');
+  if (Buffer.byteLength(request.body) > BODY_BYTES_MAX)
+    return graphError(1, 'Please reduce the amount of data.', undefined, 413);
+  if (data.length === 0 || data.length > EVENTS_MAX) return graphError(100, 'Invalid number of events.', 2804019);
+  const fault = batchFault(data, nowMs);
+  return fault === null ? accept(pixel, data, nowMs) : graphError(100, fault.message, fault.subcode);
+}
+
+/**
+ * A stand-in for Meta's Conversions API: `POST /vN.0/{pixel}/events`. As there, one event that is not valid refuses the
+ * whole request.
+ */
+export function startMetaStandin(options: MetaStandinOptions = {}): Promise<Standin> {
+  const platform: Platform = {
+    scopeOf: (request) => ({ scope: pixelOf(request), token: tokenOf(request, parse(request.body)) }),
+    answer: (request, nowMs) => answer(options, request, nowMs),
+    graphError: ({ code, subcode, status, is_transient }) =>
+      graphError(code, 'As scripted.', subcode, status ?? 400, is_transient ?? false),
+  };
+  return startStandin(platform, createLedger(options.ledgerPath ?? null, DEDUPLICATION_MS), createScript(), options);
+}
