@@ -1,4 +1,5 @@
 import type { RequestOutcome } from './answer.ts';
+import type { Deliveries } from './deliveries.ts';
 import { DESTINATIONS, type DestinationName } from './eligible.ts';
 import type { StoredEvent } from './warehouse.ts';
 import { SITE_SLOTS, type SiteSlot } from './world/event.ts';
@@ -17,9 +18,6 @@ export interface Section {
   columns: readonly string[];
   rows: readonly Row[];
 }
-
-/** Event ids, each with how often the stand-in accepted it. */
-export type Deliveries = ReadonlyMap<string, number>;
 
 export interface SiteFindings {
   stored: readonly StoredEvent[];
@@ -129,20 +127,29 @@ function compareFunnel(slot: SiteSlot, ledger: SiteLedger, { funnel }: SiteFindi
 /** First deliveries must be complete; repeats carry the same idempotency key, are shown, and are no fault. */
 function compareDelivery(label: string, eligible: ReadonlySet<string>, deliveries: Deliveries): Row {
   const first = [...eligible].filter((id) => deliveries.has(id));
-  const repeated = first.reduce((total, id) => total + (deliveries.get(id) ?? 1) - 1, 0);
+  const repeated = first.reduce((total, id) => total + (deliveries.get(id)?.times ?? 1) - 1, 0);
   return { label, cells: [eligible.size, first.length, repeated], equal: first.length === eligible.size };
+}
+
+/** What must not be at all, and is shown only where it is: deliveries that were not due, and events that counted twice. */
+function compareStrays(name: DestinationName, due: ReadonlySet<string>, deliveries: Deliveries): Row[] {
+  const stray = [...deliveries.keys()].filter((id) => !due.has(id)).length;
+  const again = [...deliveries.values()].reduce((total, { effects }) => total + effects - 1, 0);
+  return [
+    ...(stray === 0 ? [] : [row(`${name}, not due`, 0, stray)]),
+    ...(again === 0 ? [] : [row(`${name}, counted again`, 0, again)]),
+  ];
 }
 
 /** @param deliveries of this run only */
 export function compareDeliveries(eligible: Expected['eligible'], deliveries: Findings['deliveries']): Section {
-  const strays = DESTINATIONS.flatMap((name) => {
-    const due = new Set(SITE_SLOTS.flatMap((slot) => [...eligible[slot][name]]));
-    const stray = [...deliveries[name].keys()].filter((id) => !due.has(id)).length;
-    return stray === 0 ? [] : [row(`${name}, not due`, 0, stray)];
-  });
   const rows = DESTINATIONS.flatMap((name) =>
     SITE_SLOTS.map((slot) => compareDelivery(`${name}, ${slot}`, eligible[slot][name], deliveries[name])),
   );
+  const strays = DESTINATIONS.flatMap((name) => {
+    const due = new Set(SITE_SLOTS.flatMap((slot) => [...eligible[slot][name]]));
+    return compareStrays(name, due, deliveries[name]);
+  });
   return { title: 'Deliveries', columns: ['expected', 'first', 'repeated'], rows: [...rows, ...strays] };
 }
 

@@ -1,13 +1,6 @@
 import type { RequestOutcome } from './answer.ts';
-import {
-  compare,
-  countDiffering,
-  type Deliveries,
-  type Expected,
-  type Findings,
-  type SiteFindings,
-} from './compare.ts';
-import { readDeliveries } from './deliveries.ts';
+import { compare, countDiffering, type Expected, type Findings, type SiteFindings } from './compare.ts';
+import { createDeliveryReader, type DeliveryReader } from './deliveries.ts';
 import { DESTINATIONS, type DestinationName, eligibleIds } from './eligible.ts';
 import type { Ready } from './ready.ts';
 import { type ProgressOutput, sentNote, startProgress } from './report/progress.ts';
@@ -82,7 +75,8 @@ function createReader(world: World, expected: Expected, ready: Ready): Reader {
   const idPrefix = runPrefix(world.identity);
   const ask = askClickHouse(ready.clickhouse);
   const scopeOf = (slot: SiteSlot): Scope => ({ siteId: ready.demo[slot].site, idPrefix });
-  const delivered = (name: DestinationName): Promise<Deliveries> => readDeliveries(standinOf(ready, name), idPrefix);
+  const readerOf = (name: DestinationName): DeliveryReader => createDeliveryReader(standinOf(ready, name), idPrefix);
+  const delivered = { meta: readerOf('meta'), webhook: readerOf('webhook') };
   const siteGoals = async (slot: SiteSlot): Promise<Goal[]> => {
     const { rows, people } = await countSite(ask, scopeOf(slot));
     const ledger = expected.ledger.sites[slot];
@@ -93,7 +87,7 @@ function createReader(world: World, expected: Expected, ready: Ready): Reader {
   };
   const deliveryGoal = async (name: DestinationName): Promise<Goal> => {
     const due = SITE_SLOTS.reduce((sum, slot) => sum + expected.eligible[slot][name].size, 0);
-    return { label: `${name} deliveries`, expected: due, found: (await delivered(name)).size };
+    return { label: `${name} deliveries`, expected: due, found: await delivered[name].count() };
   };
   const siteFindings = async (slot: SiteSlot): Promise<SiteFindings> => ({
     stored: await listEvents(ask, scopeOf(slot)),
@@ -108,7 +102,7 @@ function createReader(world: World, expected: Expected, ready: Ready): Reader {
     findings: async (outcomes) => ({
       outcomes,
       sites: { shop: await siteFindings('shop'), travel: await siteFindings('travel') },
-      deliveries: { meta: await delivered('meta'), webhook: await delivered('webhook') },
+      deliveries: { meta: await delivered.meta.list(), webhook: await delivered.webhook.list() },
     }),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '#services/demo/answer.ts';
 import { compare, countDiffering, type Expected, type Findings } from '#services/demo/compare.ts';
+import type { Delivery } from '#services/demo/deliveries.ts';
 import { type DestinationName, eligibleIds } from '#services/demo/eligible.ts';
 import type { StoredEvent } from '#services/demo/warehouse.ts';
 import { SITE_SLOTS, type SiteSlot } from '#services/demo/world/event.ts';
@@ -16,8 +17,10 @@ function storedOf(slot: SiteSlot): StoredEvent[] {
   return [...sites[slot].unique.values()].map(({ eventId, name }) => ({ eventId, name }));
 }
 
-function deliveredOf(name: DestinationName): Map<string, number> {
-  return new Map(SITE_SLOTS.flatMap((slot) => [...expected.eligible[slot][name]]).map((id) => [id, 1]));
+function deliveredOf(name: DestinationName): Map<string, Delivery> {
+  return new Map(
+    SITE_SLOTS.flatMap((slot) => [...expected.eligible[slot][name]]).map((id) => [id, { times: 1, effects: 1 }]),
+  );
 }
 
 /** What a service without a fault would show. */
@@ -107,8 +110,14 @@ const CASES: { title: string; fault: Fault; rows: string[] }[] = [
   },
   {
     title: 'a delivery that was not due',
-    fault: ({ deliveries }) => deliveries.webhook.set('somebody-else', 1),
+    fault: ({ deliveries }) => deliveries.webhook.set('somebody-else', { times: 1, effects: 1 }),
     rows: ['Deliveries: webhook, not due'],
+  },
+  {
+    title: 'a delivery that counted twice',
+    fault: ({ deliveries }) =>
+      deliveries.meta.set([...expected.eligible.travel.meta][0] ?? '', { times: 2, effects: 2 }),
+    rows: ['Deliveries: meta, counted again'],
   },
   {
     title: 'a request answered otherwise',
@@ -137,7 +146,7 @@ describe('compare', () => {
   it('does not mind repeated deliveries, and counts them', () => {
     const findings = faultless();
     const [first] = expected.eligible.shop.meta;
-    findings.deliveries.meta.set(first ?? '', 3);
+    findings.deliveries.meta.set(first ?? '', { times: 3, effects: 1 });
     expect(differing(findings)).toEqual([]);
     const row = compare(expected, findings).find(({ title }) => title === 'Deliveries')?.rows[0];
     expect(row?.cells[2]).toBe(2);

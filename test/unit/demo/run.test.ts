@@ -70,10 +70,13 @@ function clickHouseAnswers(leftOut: number): Handle {
 
 function standinAnswers(name: 'meta' | 'webhook'): Handle {
   const ids = SITE_SLOTS.flatMap((slot) => [...eligibleIds(slot, sites[slot].unique.values(), ENDS_AT)[name]]);
-  const elsewhere = { event_id: 'of-another-run', times: 1 };
+  const entries = ['of-another-run', ...ids].map((event_id) => ({ event_id, times: 1, effects: 1 }));
   return (_body, url) => {
     if (url.pathname !== '/_standin/ledger') return { status: 404, text: '' };
-    return { text: JSON.stringify({ events: [elsewhere, ...ids.map((event_id) => ({ event_id, times: 1 }))] }) };
+    const cursor = Number(url.searchParams.get('cursor'));
+    const events = entries.slice(cursor, cursor + 100);
+    const next = cursor + events.length;
+    return { text: JSON.stringify({ events, next_cursor: next < entries.length ? next : null }) };
   };
 }
 
