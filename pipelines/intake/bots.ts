@@ -1,88 +1,45 @@
 import { createIsbotFromList, isbot, list } from 'isbot';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
+import { HTTP_LIBRARIES, NAMED_CRAWLERS } from './user_agents.ts';
+
+/**
+ * Who shows a user agent: a browser that called us, a server that called us, or a shopper whom a server reports. A
+ * server may call itself what it likes, so of it only crawlers known by name are robots.
+ */
+export type Bearer = 'browser' | 'server' | 'shopper';
 
 const VERDICTS_CACHED_MAX = 2048;
+/** In the patterns of isbot: what is no literal text. */
+const NOT_LITERAL = /\\.|\[[^\]]*\]|\(\?<?[=!][^)]*\)/g;
 
-/**
- * What servers' HTTP libraries, shop systems and event SDKs call themselves. A server key is there for them, so the
- * patterns that catch these say nothing about a call without a browser's signs.
- */
-const HTTP_LIBRARIES = [
-  'node',
-  'node-fetch/1.0 (+https://github.com/bitinn/node-fetch)',
-  'undici',
-  'axios/1.7.2',
-  'got (https://github.com/sindresorhus/got)',
-  'okhttp/4.12.0',
-  'Go-http-client/1.1',
-  'GuzzleHttp/7',
-  'GuzzleHttp/6.5.5 curl/7.68.0 PHP/7.4.3',
-  'PHP/8.2',
-  'PHP-SOAP/8.1.2',
-  'Symfony HttpClient/Curl',
-  'WordPress/6.4; https://shop.example',
-  'WooCommerce/8.2 Hook (WordPress/6.4)',
-  'Magento/2.4',
-  'Shopify-Captain-Hook',
-  'python-requests/2.31.0',
-  'Python-urllib/3.11',
-  'Python/3.11 aiohttp/3.9.1',
-  'python-httpx/0.27.0',
-  'Java/17.0.2',
-  'Java-http-client/17.0.2',
-  'Apache-HttpClient/4.5.13 (Java/11.0.20)',
-  'Jakarta Commons-HttpClient/3.1',
-  'Faraday v2.7.4',
-  'Ruby',
-  'rest-client/2.1.0 (linux x86_64) ruby/3.2.2p53',
-  'reqwest/0.11.20',
-  'hyper/0.14',
-  'Dart/3.2 (dart:io)',
-  'curl/8.5.0',
-  'Wget/1.21.4',
-  'libwww-perl/6.67',
-  'PostmanRuntime/7.36.0',
-  'insomnia/8.4.5',
-  'RestSharp/110.2.0.0',
-  'posthog-node/5.70.0',
-  'posthog-python/3.5.0',
-  'analytics-node/3.1.0',
-  'analytics-python/2.2.3',
-  'rudder-sdk-node/3.0.13',
-  'event-ingest-client/1.0.0',
-  'POS-Terminal/2.1',
-  'Zapier',
-  'Salesforce.com',
-];
-
-const isNamedCrawler = createIsbotFromList(
-  list.filter((pattern) => !HTTP_LIBRARIES.some((library) => new RegExp(pattern, 'i').test(library))),
-);
-
-export interface CallSigns {
-  /** Whether Origin, Sec-Fetch-* or Referer say that a browser called. */
-  isBrowser: boolean;
-  userAgent: string | null;
-}
-
+const JUDGES: Record<Bearer, (userAgent: string) => boolean> = {
+  browser: isbot,
+  server: createIsbotFromList([...NAMED_CRAWLERS]),
+  shopper: createIsbotFromList([...NAMED_CRAWLERS, ...list.filter(namesRobots)]),
+};
 /** Verdicts by user agent; one that holds personal text is judged anew each time instead of being held in memory. */
-const browserVerdicts = new Map<string, boolean>();
-const serverVerdicts = new Map<string, boolean>();
+const verdicts: Record<Bearer, Map<string, boolean>> = { browser: new Map(), server: new Map(), shopper: new Map() };
 
-/**
- * Whether the call is a robot's. A browser's is judged by the whole isbot list, and one without a user agent is a
- * robot; a call without a browser's signs comes from a server, of which only named crawlers and automated browsers are.
- */
-export function isBot({ isBrowser, userAgent }: CallSigns): boolean {
-  if (userAgent === null || userAgent.trim() === '') return isBrowser;
-  const verdicts = isBrowser ? browserVerdicts : serverVerdicts;
-  return verdicts.get(userAgent) ?? judge(isBrowser, userAgent, verdicts);
+/** Whether the user agent is a robot's. A browser always has one; a server may have none. */
+export function isBot(bearer: Bearer, userAgent: string | null): boolean {
+  if (userAgent === null || userAgent.trim() === '') return bearer === 'browser';
+  return verdicts[bearer].get(userAgent) ?? judge(bearer, userAgent);
 }
 
-function judge(isBrowser: boolean, userAgent: string, verdicts: Map<string, boolean>): boolean {
-  const verdict = isBrowser ? isbot(userAgent) : isNamedCrawler(userAgent);
+function judge(bearer: Bearer, userAgent: string): boolean {
+  const verdict = JUDGES[bearer](userAgent);
   if (redactText(userAgent) !== userAgent) return verdict;
-  if (verdicts.size >= VERDICTS_CACHED_MAX) verdicts.clear();
-  verdicts.set(userAgent, verdict);
+  const known = verdicts[bearer];
+  if (known.size >= VERDICTS_CACHED_MAX) known.clear();
+  known.set(userAgent, verdict);
   return verdict;
+}
+
+/**
+ * Whether a pattern of isbot tells a robot by a word. Those that go by the mere shape of a user agent catch shop apps,
+ * and those that catch HTTP libraries catch apps built on them.
+ */
+function namesRobots(pattern: string): boolean {
+  if (!/[a-z]{3}/.test(pattern.replace(NOT_LITERAL, ' ')) || pattern.startsWith('^mozilla')) return false;
+  return !HTTP_LIBRARIES.some((library) => new RegExp(pattern, 'i').test(library));
 }

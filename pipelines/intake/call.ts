@@ -37,11 +37,9 @@ export function openCall(context: IntakeContext): Call {
   };
 }
 
-/** A browser key is judged by the caller's headers; of a server key's events each may name another device. */
-function dropAll(context: IntakeContext): DropReason | null {
-  if (context.prefetch) return 'prefetch';
-  if (context.caller === 'server') return null;
-  return isBot({ isBrowser: context.browserSigns, userAgent: context.userAgent }) ? 'bot' : null;
+function dropAll({ prefetch, caller, browserSigns, userAgent }: IntakeContext): DropReason | null {
+  if (prefetch) return 'prefetch';
+  return isBot(caller === 'browser' && browserSigns ? 'browser' : 'server', userAgent) ? 'bot' : null;
 }
 
 /** The anonymous id of a device; the peer's own is made once per request. */

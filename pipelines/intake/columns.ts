@@ -2,7 +2,8 @@ import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
 import { readShortText } from './short_text.ts';
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+/** Without a leading plus: that is rather a phone number in the wrong field. */
+const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const CURRENCY = /^[A-Za-z]{3}$/;
 const NUMBER_CHARACTERS_MAX = 40;
 

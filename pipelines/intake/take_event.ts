@@ -56,8 +56,8 @@ function deviceOf({ context, peer }: Call, { client_ip, client_user_agent }: Fou
 
 function isRobots({ sent, found }: ReadEvent, { context }: Call): boolean {
   if (hasWebdriver(sent.properties)) return true;
-  if (context.caller === 'browser') return false;
-  return isBot({ isBrowser: false, userAgent: found.client_user_agent ?? context.userAgent });
+  if (context.caller === 'browser' || found.client_user_agent === null) return false;
+  return isBot(sent.actionSource === 'website' ? 'shopper' : 'server', found.client_user_agent);
 }
 
 /** `navigator.webdriver` is true in a browser that a program drives. */

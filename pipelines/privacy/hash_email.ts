@@ -1,7 +1,7 @@
 import { asSha256, sha256Hex } from './hashed_form.ts';
 
 const EMAIL_CHARACTERS_MAX = 254;
-const EMAIL = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
+const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
 const GOOGLE_DOMAINS = new Set(['gmail.com', 'googlemail.com']);
 
 export interface EmailHashes {

@@ -33,7 +33,7 @@ const KEY_CHARACTERS_CACHED_MAX = 64;
 const SEPARATORS = /[^\p{L}\p{N}]+/gu;
 const SEGMENT_ENDS = /[.[\]]+/;
 const INDEX = /^\d*$/;
-const SUSPICIOUS = /[@%+\uff20\uff0b]|tel:|=/;
+const SUSPICIOUS = /[@%+="\uff20\uff0b]|tel:/i;
 const DIGIT = /\p{Nd}/gu;
 const DIGITS_CACHED_MAX = 4;
 
@@ -71,7 +71,7 @@ function classify(key: string): KeyMeaning {
 
 function wordMeaning(squashed: string): KeyMeaning {
   const bare = squashed.replace(words.FORM_PREFIX, '').replace(words.FORM_SUFFIX, '');
-  for (const word of [squashed, bare, bare.replace(/s$/, '')]) {
+  for (const word of [squashed, bare, bare.replace(words.PLURAL, '')]) {
     const known = KNOWN.get(word);
     if (known !== undefined) return known;
   }

@@ -42,7 +42,7 @@ export const PERSON_CONTAINER_WORDS =
   'person people profile buyer contact client visitor recipient sender guest passenger attendee patient owner member employee lead subscriber billing shipping billto shipto customers users contacts buyers guests passengers attendees';
 export const CONTEXT_CONTAINER_WORDS = 'context';
 
-export const EMAIL_ENDING = /(?:email|emailaddress|emailid)s?$/;
+export const EMAIL_ENDING = /(?:email|emailaddress|emailid)(?:e?s)?$/;
 export const PHONE_ENDING = /(?:phone|phonenumber|phoneno|telephone|msisdn|mobilenumber|mobileno)s?$/;
 export const NAME_ENDING = /(?:firstname|givenname|forename|lastname|surname|familyname|fullname)s?$/;
 export const STREET_ENDING = /(?:streetaddress|addressline\d?|homeaddress|billingaddress|shippingaddress)$/;
@@ -50,3 +50,4 @@ export const VISITOR_ENDING = /(?:clid|clickid|userid|customerid|clientid|device
 /** What senders write around the word to say in what form the value is. */
 export const FORM_PREFIX = /^(?:sha256|hashed|raw|plain)(?=.)/;
 export const FORM_SUFFIX = /(?:sha256|hashed|hash|md5|raw|plain)$/;
+export const PLURAL = /(?:(?<=s)es|s)$/;

@@ -1,5 +1,5 @@
-import { keyMeaning, type Removal } from './key_meaning.ts';
-import { looksLikePhone } from './phone_like.ts';
+import { keyMeaning } from './key_meaning.ts';
+import { mustGo } from './must_go.ts';
 import { REDACTED } from './redacted.ts';
 
 const NAME_CHARACTERS_MAX = 80;
@@ -21,9 +21,9 @@ export function redactParameters(text: string, anonymous: boolean): string {
   let equals = nextEquals(text, 0, hasEscapes);
   while (equals !== null) {
     const start = equals.end;
-    const { removal } = keyMeaning(nameBefore(text, equals.start, kept));
+    const meaning = keyMeaning(nameBefore(text, equals.start, kept));
     const isEncoded = equals.end - equals.start > 1;
-    if (removal !== 'never' && mustGo(removal, valueStart(text, start, isEncoded), anonymous)) {
+    if (meaning.removal !== 'never' && mustGo(meaning, valueStart(text, start, isEncoded), anonymous)) {
       clean += text.slice(kept, start) + REDACTED;
       kept = valueEnd(text, start, isEncoded);
     }
@@ -70,10 +70,4 @@ function valueEnd(text: string, start: number, encoded: boolean): number {
   const ends = encoded ? ENCODED_VALUE_END : VALUE_END;
   ends.lastIndex = start;
   return ends.exec(text)?.index ?? text.length;
-}
-
-function mustGo(removal: Removal, value: string, anonymous: boolean): boolean {
-  if (value === '') return false;
-  if (removal === 'if_phone') return looksLikePhone(value);
-  return removal === 'always' || (anonymous && removal === 'if_anonymous');
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { redactEmails } from './redact_emails.ts';
+import { redactMembers } from './redact_members.ts';
 import { redactParameters } from './redact_parameters.ts';
 import { redactPhones } from './redact_phones.ts';
 import { REDACTED } from './redacted.ts';
@@ -10,10 +11,12 @@ import {
   HOLDS_NON_ASCII,
   HOLDS_PERCENT,
   HOLDS_PLUS,
+  HOLDS_QUOTE,
   scanText,
 } from './scan_text.ts';
 
 const TEL = /tel:/i;
+const QUOTE = /"|%(?:25)*22/;
 
 /**
  * The text without e-mail addresses and obvious phone numbers, each replaced in place by the word `redacted`; of a URL
@@ -26,6 +29,7 @@ export function redactText(text: string, anonymous = false): string {
   if (bits === 0) return text;
   let clean = (bits & HOLDS_NON_ASCII) === 0 || text.isWellFormed() ? text : text.toWellFormed();
   if ((bits & (HOLDS_EQUALS | HOLDS_PERCENT)) !== 0) clean = redactParameters(clean, anonymous);
+  if ((bits & (HOLDS_QUOTE | HOLDS_PERCENT)) !== 0 && QUOTE.test(clean)) clean = redactMembers(clean, anonymous);
   if ((bits & (HOLDS_AT | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0) clean = redactEmails(clean);
   if (
     (bits & (HOLDS_PLUS | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0 ||

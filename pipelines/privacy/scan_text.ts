@@ -5,6 +5,7 @@ export const HOLDS_PLUS = 4;
 export const HOLDS_EQUALS = 8;
 export const HOLDS_COLON = 16;
 export const HOLDS_NON_ASCII = 32;
+export const HOLDS_QUOTE = 64;
 
 const BITS = new Uint8Array(128);
 BITS[0x40] = HOLDS_AT;
@@ -12,6 +13,7 @@ BITS[0x25] = HOLDS_PERCENT;
 BITS[0x2b] = HOLDS_PLUS;
 BITS[0x3d] = HOLDS_EQUALS;
 BITS[0x3a] = HOLDS_COLON;
+BITS[0x22] = HOLDS_QUOTE;
 
 /** One pass over the text; most texts come out as 0 and need no second look. */
 export function scanText(text: string): number {

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { readEnvelope } from '#pipelines/intake/envelope.ts';
+import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+
+describe('the request body', () => {
+  it.each([
+    [null, 400, 'body_not_object'],
+    ['x', 400, 'body_not_object'],
+    [[], 400, 'body_not_object'],
+    [{}, 400, 'events_missing'],
+    [{ Events: [] }, 400, 'events_missing'],
+    [{ events: null }, 400, 'events_not_array'],
+    [{ events: { 0: {} } }, 400, 'events_not_array'],
+    [{ events: [] }, 400, 'events_empty'],
+    [{ events: [1, 2, 3] }, 413, 'events_too_many'],
+  ] as const)('%j is refused with %i %s', (body, status, code) => {
+    expect(readEnvelope(body, 2)).toEqual({ ok: false, status, code, message: REJECTIONS[code] });
+  });
+
+  it('with 1 to the most events is read, whatever the events are', () => {
+    expect(readEnvelope({ events: [1, {}], more: 1 }, 2)).toEqual({ ok: true, events: [1, {}] });
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { browser, siteWith, take } from './context.ts';
+
+const isIdentify = (event: string, changes = {}, properties = {}): boolean =>
+  take({ event, properties }, browser({ site: siteWith(changes) })).identify;
+
+describe('an event may stitch identities', () => {
+  it.each(
+    '$identify,identify,Identify,$set,alias,$create_alias,sign_up,Sign Up,signUp,SignedUp,signup,login,Lead,lead,generate_lead,CompleteRegistration,complete_registration,Subscribe,Purchase,purchase,order_completed,Order Completed,order-completed'.split(
+      ',',
+    ),
+  )('by the name %s', (event) => {
+    expect(isIdentify(event)).toBe(true);
+  });
+
+  it.each(['page_view', 'add_to_cart', 'purchased', 'leads', 'identity', '$pageview'])(
+    'not by the name %s',
+    (event) => {
+      expect(isIdentify(event)).toBe(false);
+    },
+  );
+
+  it.each(['physical_store', 'phone_call', 'chat', 'email', 'system_generated'])('by the source %s', (source) => {
+    expect(isIdentify('page_view', {}, { $action_source: source })).toBe(true);
+  });
+
+  it('by the site’s own list instead of ours', () => {
+    const changes = { identify_events: ['Newsletter Joined'] };
+    expect(isIdentify('newsletter_joined', changes)).toBe(true);
+    expect(isIdentify('purchase', changes)).toBe(false);
+    expect(isIdentify('purchase', { identify_events: [] })).toBe(false);
+    expect(isIdentify('page_view', { identify_events: [] }, { $action_source: 'chat' })).toBe(true);
+  });
+
+  it('never on an offline-mode site', () => {
+    expect(isIdentify('identify', { mode: 'offline' })).toBe(false);
+    expect(isIdentify('sale', { mode: 'offline' }, { $action_source: 'physical_store' })).toBe(false);
+  });
+});
