@@ -1,6 +1,7 @@
 import avsc from 'avsc';
 import { type AvroType, schemaType } from './avro.ts';
 import type { Coordinate, Event, EventEntry, Identifiers, Person } from './event.ts';
+import { eventBytesBound, writeEvent } from './event_encoder.ts';
 import { type Cursor, longBytes, MalformedError, readLong, readString, writeLong } from './varint.ts';
 import { WIRE_HEADER_BYTES } from './wire.ts';
 
@@ -33,9 +34,16 @@ const SCRATCH_BYTES = 64 * 1024;
 let scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 const NO_PERSON = Buffer.from([0]);
 
-/** Encodes one event's Avro bytes. Throws where a value does not fit the schema. */
+/** Encodes one event's Avro bytes. */
 export function encodeEvent(event: Event): Buffer {
-  return encodeWith(eventType, event);
+  const end = encodeEventToScratch(event);
+  return Buffer.from(scratch.subarray(0, end));
+}
+
+function encodeEventToScratch(event: Event): number {
+  const bound = eventBytesBound(event);
+  if (bound > scratch.length) scratch = Buffer.allocUnsafeSlow(bound * 2);
+  return writeEvent(scratch, 0, event);
 }
 
 /** Encodes the person union (branch byte and record). */
@@ -166,6 +174,8 @@ function endOf(type: AvroType, buffer: Buffer, at: number): number {
 export interface BatchWriter {
   readonly count: number;
   readonly byteLength: number;
+  /** Encodes an event straight into the batch, with nothing attached yet. */
+  addEvent(event: Event): void;
   /** Adds an event that was encoded before, with what the stage attaches. */
   add(coordinate: Coordinate | null, personBytes: Buffer, eventBytes: Buffer): void;
   /** The record value: wire header and body. The writer must not be used after it. */
@@ -193,6 +203,16 @@ export function createBatchWriter(schemaId: number, initialBytes = 4096): BatchW
     },
     get byteLength() {
       return at + 1;
+    },
+    addEvent(event) {
+      const size = encodeEventToScratch(event);
+      reserve(size + 16);
+      at = writeLong(buffer, at, -1);
+      at = writeLong(buffer, at, size + 2);
+      buffer[at++] = 0;
+      buffer[at++] = 0;
+      at += scratch.copy(buffer, at, 0, size);
+      count++;
     },
     add(coordinate, personBytes, eventBytes) {
       const size = coordinateBytes(coordinate) + personBytes.length + eventBytes.length;

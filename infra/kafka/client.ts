@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
+import { registerZstd } from './compression.ts';
 
 /** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
 const FIRST_RETRY_MS = 5;
@@ -13,6 +14,7 @@ const RETRIES = 25;
 /** A client of the configured cluster. Nothing is connected yet. */
 export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
   silenceNegativeTimeoutWarning();
+  registerZstd();
   return new Kafka({
     clientId,
     brokers: config.brokers,

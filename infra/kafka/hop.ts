@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka, Producer, Transaction } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import { chosenPartition } from './chosen_partition.ts';
+import { COMPRESSION } from './compression.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
 
 /** A record to be written by a hop, to a partition that we chose. */
@@ -90,7 +91,12 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     const transaction = await producer.transaction();
     try {
       for (const [topic, partition, messages] of perPartition(outputs)) {
-        await transaction.send({ topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) });
+        await transaction.send({
+          topic,
+          acks: -1,
+          compression: COMPRESSION,
+          messages: messages.map((message) => ({ partition, ...message })),
+        });
       }
       await sendOffsets(transaction, options.groupId, batch, next);
       await transaction.commit();

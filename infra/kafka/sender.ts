@@ -1,5 +1,6 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { chosenPartition } from './chosen_partition.ts';
+import { COMPRESSION } from './compression.ts';
 
 export interface SenderOptions {
   kafka: Kafka;
@@ -117,6 +118,7 @@ async function produce(
     const sent = producer.send({
       topic: options.topic,
       acks: -1,
+      compression: COMPRESSION,
       timeout: options.deadlineMs,
       messages: batch.map(({ value }) => ({ partition, value })),
     });

@@ -1,3 +1,4 @@
+import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { EdgeErrorCode } from './errors.ts';
 
@@ -5,8 +6,6 @@ import type { EdgeErrorCode } from './errors.ts';
 export const BODY_BYTES_MAX = 256 * 1024;
 
 export type BodyRead = { ok: true; body: unknown } | { ok: false; code: EdgeErrorCode };
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
   identity: (bytes) => bytes,
@@ -35,8 +34,9 @@ function decompress(bytes: Buffer, decoder: (bytes: Buffer) => Buffer): Buffer |
 }
 
 function parse(bytes: Buffer): BodyRead {
+  if (!isUtf8(bytes)) return { ok: false, code: 'body_not_json' };
   try {
-    return { ok: true, body: JSON.parse(UTF8.decode(bytes)) };
+    return { ok: true, body: JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8')) };
   } catch {
     // What JSON.parse says quotes the body.
     return { ok: false, code: 'body_not_json' };

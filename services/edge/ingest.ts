@@ -4,7 +4,7 @@ import type { Metrics } from '#infra/metrics/metrics.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { type Rejection, takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { Event } from '#schemas/event.ts';
-import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
+import { createBatchWriter } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { readBody } from './body.ts';
@@ -102,7 +102,7 @@ function partitionOfRequest(events: readonly Event[], partitions: number): numbe
 
 function encode(events: readonly Event[], schemaId: number): Buffer {
   const writer = createBatchWriter(schemaId, 512 * events.length + 64);
-  for (const event of events) writer.add(null, noPerson(), encodeEvent(event));
+  for (const event of events) writer.addEvent(event);
   return writer.finish();
 }
 

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { partsConfig } from '#infra/config/service_config.ts';
+import { openKafka } from '#infra/kafka/session.ts';
+import { startParts } from '#infra/local/parts.ts';
+import { createLogger } from '#infra/log/logger.ts';
+import { createRegistry } from '#infra/registry/registry.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { openSettingsStore } from '#infra/settings/store.ts';
+import { provision } from '#services/provision/provision.ts';
+import { serviceEnvironment } from '#services/start/config.ts';
+import { ensureDemo } from '#services/start/demo_settings.ts';
+import { requestBody } from './body.ts';
+import { type BenchChild, startChild } from './child.ts';
+import { load } from './load.ts';
+
+const EVENTS_PER_REQUEST = 50;
+const CONCURRENCY = 64;
+const BODIES = 200;
+const WARM_MS = 4_000;
+const RUN_MS = 10_000;
+const ROUNDS = 2;
+
+interface Subject {
+  name: string;
+  path: string;
+  key: string;
+  start(): Promise<BenchChild>;
+}
+
+interface Figure {
+  cpuPerMillion: number;
+  eventsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  failures: Record<string, number>;
+}
+
+/**
+ * The edge alone, saturated with requests of 50 events of about 500 bytes, every acknowledgement awaited, beside two
+ * floors of the same run. Times on a shared machine vary: the ratios are what counts.
+ */
+export async function benchEdge(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'bench-edge-'));
+  const parts = await startParts({
+    dataDir,
+    external: {},
+    onProgress: say,
+    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
+  });
+  try {
+    await measure(dataDir, parts.addresses);
+  } finally {
+    await parts.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function measure(dataDir: string, addresses: Parameters<typeof serviceEnvironment>[1]): Promise<void> {
+  const service = await serviceEnvironment(dataDir, addresses);
+  const env = { ...service, EDGE_PORT: '0', METRICS_PORT: '0' };
+  const config = partsConfig(env);
+  const logger = createLogger('bench', 'warn');
+  await provision(config, logger);
+  const session = await openKafka(config.kafka, 'svc.bench', logger);
+  const store = await openSettingsStore(session, createRegistry(config.registryUrl), logger);
+  const standins = { meta: 'http://127.0.0.1:9', webhook: 'http://127.0.0.1:9' };
+  const { shop } = await ensureDemo(store, parseKeyRing(service['SECRETS_KEYS'] ?? ''), dataDir, standins, Date.now());
+  const topic = `bench.record.${randomBytes(4).toString('hex')}`;
+  await session.admin.createTopics({
+    topics: [{ topic, numPartitions: config.kafka.eventPartitions }],
+    waitForLeaders: true,
+  });
+  await store.close();
+  await session.stop();
+
+  const subjects: Subject[] = [
+    { name: 'parse and answer', path: '/', key: '', start: () => startChild('./floor_parse.ts', [], env) },
+    {
+      name: 'edge',
+      path: '/v1/ingest',
+      key: shop.serverKey,
+      start: () => startChild('../../../services/edge/main.ts', [], env),
+    },
+    {
+      name: 'record per event',
+      path: '/',
+      key: '',
+      start: () => startChild('./floor_record.ts', [addresses.kafkaBrokers, topic], env),
+    },
+  ];
+  report(await runAll(subjects));
+}
+
+async function runAll(subjects: readonly Subject[]): Promise<Map<string, Figure[]>> {
+  const bodies = Array.from({ length: BODIES }, requestBody);
+  say(
+    `\n${EVENTS_PER_REQUEST} events a request, ${Math.round(Buffer.byteLength(bodies[0] as string) / EVENTS_PER_REQUEST)} bytes an event, ${CONCURRENCY} requests open, ${ROUNDS} rounds of ${RUN_MS / 1000} s\n`,
+  );
+  const figures = new Map<string, Figure[]>();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const subject of subjects) {
+      const figure = await runOne(subject, bodies);
+      figures.set(subject.name, [...(figures.get(subject.name) ?? []), figure]);
+    }
+  }
+  return figures;
+}
+
+async function runOne({ path, key, start }: Subject, bodies: readonly string[]): Promise<Figure> {
+  const child = await start();
+  const options = { url: child.url, path, key, bodies, concurrency: CONCURRENCY };
+  await load({ ...options, durationMs: WARM_MS });
+  const before = child.cpuSeconds();
+  const result = await load({ ...options, durationMs: RUN_MS });
+  const cpu = child.cpuSeconds() - before;
+  await child.stop();
+  const events = result.requests * EVENTS_PER_REQUEST;
+  return {
+    cpuPerMillion: (cpu / events) * 1e6,
+    eventsPerSecond: events / result.seconds,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    failures: result.failures,
+  };
+}
+
+function report(figures: ReadonlyMap<string, readonly Figure[]>): void {
+  say(
+    `${'what'.padEnd(20)}${'CPU s per million'.padStart(18)}${'events/s'.padStart(12)}${'p50 ms'.padStart(10)}${'p99 ms'.padStart(10)}`,
+  );
+  for (const [name, rounds] of figures) {
+    for (const { cpuPerMillion, eventsPerSecond, p50Ms, p99Ms, failures } of rounds) {
+      const failed = Object.keys(failures).length === 0 ? '' : `  refused: ${JSON.stringify(failures)}`;
+      say(
+        `${name.padEnd(20)}${cpuPerMillion.toFixed(2).padStart(18)}${Math.round(eventsPerSecond).toString().padStart(12)}${p50Ms.toFixed(1).padStart(10)}${p99Ms.toFixed(1).padStart(10)}${failed}`,
+      );
+    }
+  }
+  const ratio = best(figures, 'edge') / best(figures, 'record per event');
+  say(
+    `\nthe edge takes ${ratio.toFixed(2)} of the CPU of a record per event (wanted: at most 0.50): ${ratio <= 0.5 ? 'holds' : 'DOES NOT HOLD'}`,
+  );
+  if (ratio > 0.5) process.exitCode = 1;
+}
+
+function best(figures: ReadonlyMap<string, readonly Figure[]>, name: string): number {
+  return Math.min(...(figures.get(name) ?? []).map(({ cpuPerMillion }) => cpuPerMillion));
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

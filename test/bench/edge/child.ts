@@ -1,0 +1,52 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export interface BenchChild {
+  pid: number;
+  url: string;
+  /** CPU seconds (user and system) the process has used. */
+  cpuSeconds(): number;
+  stop(): Promise<void>;
+}
+
+/** Linux counts process times in hundredths of a second (proc(5), USER_HZ). */
+const TICKS_PER_SECOND = 100;
+const START_MS_MAX = 60_000;
+
+/** Starts a server as a process of its own; it says its port, or its url in the facts of its ready message. */
+export async function startChild(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<BenchChild> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const url = await addressOf(child, file);
+  const pid = child.pid as number;
+  return {
+    pid,
+    url,
+    cpuSeconds: () => cpuOf(pid),
+    async stop() {
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await gone;
+    },
+  };
+}
+
+function addressOf(child: ChildProcess, file: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${file} did not start`)), START_MS_MAX);
+    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)));
+    child.once('message', (message: { port?: number; facts?: { url?: string } }) => {
+      clearTimeout(timer);
+      resolve(message.facts?.url ?? `http://127.0.0.1:${message.port}`);
+    });
+  });
+}
+
+function cpuOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}

@@ -1,0 +1,12 @@
+import { benchEdge } from './edge/bench.ts';
+
+const BENCHES: Record<string, () => Promise<void>> = { edge: benchEdge };
+
+const name = process.argv[2] ?? '';
+const bench = BENCHES[name];
+if (bench === undefined) {
+  process.stderr.write(`usage: npm run bench -- ${Object.keys(BENCHES).join('|')}\n`);
+  process.exit(2);
+}
+await bench();
+process.exit();
