@@ -1,0 +1,19 @@
+/** What would lead a process of a test to somebody's own service, or change how it runs. */
+const REMOVED =
+  /^(KAFKA_|SCHEMA_REGISTRY_URL$|REDIS_|CLICKHOUSE_URL$|EDGE_|EVENT_PARTITIONS$|DELIVERY_|METRICS_|SECRETS_|IDENTITY_SECRET$|LOCAL_DIR$|LOG_LEVEL$|EGRESS_|TRUSTED_PROXIES$|WAREHOUSE_|DEDUP_|NODE_ENV$|VITEST)/;
+
+/** The environment for a process under test: this one's without any setting of the service, then what the test sets. */
+export function childEnvironment(settings: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const kept = Object.entries(process.env).flatMap(([name, value]) =>
+    value === undefined || REMOVED.test(name) ? [] : [[name, value] as const],
+  );
+  return { ...Object.fromEntries(kept), ...settings };
+}
+
+/** The variable that names the folder for temporary files: every process started from here on inherits it. */
+export const TEMPORARY_FOLDER = 'TMPDIR';
+
+/** Makes all temporary files of this process and of what it starts go into one folder. */
+export function useTemporaryFolder(path: string): void {
+  process.env[TEMPORARY_FOLDER] = path;
+}

@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startService } from './service.ts';
+import type {} from './shared_service.ts';
+
+/** Starts the shared service in a temporary data folder; the returned function ends it and removes the folder. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'shared-service-'));
+  const remove = (): void => rmSync(dataDir, { recursive: true, maxRetries: 5 });
+  try {
+    const service = await startService(dataDir, { onProgress: (line) => project.vitest.logger.log(`  ${line}`) });
+    const { pid, ready } = service;
+    project.provide('service', { pid, dataDir, ready });
+    return async () => {
+      await service.stop();
+      remove();
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}

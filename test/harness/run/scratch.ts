@@ -1,0 +1,69 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isSameProcess, owner } from '#infra/local/proc.ts';
+import { TEMPORARY_FOLDER, useTemporaryFolder } from '#test/harness/environment.ts';
+import { type ProcessMark, processesWith } from '#test/harness/processes.ts';
+
+/** The folder that holds every temporary file of one run; its name also marks every process the run starts. */
+export interface Scratch {
+  path: string;
+  /** What the run started and still lives, after those that end by themselves had time to. */
+  leftBehind(): Promise<ProcessMark[]>;
+  /** Ends what is left, at once, and removes the folder. */
+  clear(): Promise<void>;
+}
+
+const PREFIX = 'event-ingest-test.';
+const NAME = /^event-ingest-test\.(\d+)-(\d+)\./;
+/** The parts' reaper gives each of its two ranks five seconds. */
+const LEAVE_MS = 15_000;
+const POLL_MS = 100;
+
+/** Makes the run's folder and points TMPDIR at it. What a run that was killed left is removed first. */
+export async function makeScratch(): Promise<Scratch> {
+  const parent = tmpdir();
+  for (const path of abandoned(parent)) await clear(path);
+  const path = mkdtempSync(join(parent, `${PREFIX}${owner()}.`));
+  useTemporaryFolder(path);
+  return { path, leftBehind: () => leftBehind(path), clear: () => clear(path) };
+}
+
+function abandoned(parent: string): string[] {
+  return readdirSync(parent)
+    .filter((name) => {
+      const [, pid, start] = NAME.exec(name) ?? [];
+      return pid !== undefined && start !== undefined && !isSameProcess(Number(pid), start);
+    })
+    .map((name) => join(parent, name));
+}
+
+async function leftBehind(path: string): Promise<ProcessMark[]> {
+  const deadline = performance.now() + LEAVE_MS;
+  for (;;) {
+    const left = started(path);
+    if (left.length === 0 || performance.now() > deadline) return left;
+    await sleep(POLL_MS);
+  }
+}
+
+async function clear(path: string): Promise<void> {
+  for (let left = started(path); left.length > 0; left = started(path)) {
+    for (const { pid } of left) kill(pid);
+    await sleep(POLL_MS);
+  }
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+}
+
+function started(path: string): ProcessMark[] {
+  return processesWith(TEMPORARY_FOLDER, path).filter(({ pid }) => pid !== process.pid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

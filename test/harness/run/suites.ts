@@ -1,0 +1,36 @@
+import { createVitest, type TestCase, type Vitest } from 'vitest/node';
+import type { Tally } from './tally.ts';
+
+export interface SuiteFilter {
+  /** Parts of paths of test files; none means all. */
+  paths: string[];
+  /** Pattern of test names. */
+  name: string | undefined;
+}
+
+/** Runs the tests. A file that does not load and an error outside any test count as one failed test each. */
+export async function runSuites({ paths, name }: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
+  const named = name === undefined ? {} : { testNamePattern: name };
+  const vitest = await createVitest({ watch: false, allowOnly: false, ...named });
+  onStart(vitest);
+  try {
+    await vitest.start(paths);
+    return tallyOf(vitest);
+  } finally {
+    await vitest.close();
+  }
+}
+
+function tallyOf(vitest: Vitest): Tally {
+  const modules = vitest.state.getTestModules();
+  const tests = modules.flatMap((module) => [...module.children.allTests()]);
+  const unloaded = modules.filter((module) => module.state() === 'failed' && module.errors().length > 0).length;
+  const loose = vitest.state.getUnhandledErrors().length;
+  const count = (state: ReturnType<TestCase['result']>['state']): number =>
+    tests.filter((test) => test.result().state === state).length;
+  return {
+    passed: count('passed'),
+    failed: count('failed') + count('pending') + unloaded + loose,
+    skipped: count('skipped'),
+  };
+}

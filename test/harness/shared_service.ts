@@ -1,0 +1,20 @@
+import { inject } from 'vitest';
+import type { ReadyFile } from '#services/start/ready_file.ts';
+
+/** The one service that the integration and end-to-end tests share. */
+export interface SharedService {
+  pid: number;
+  dataDir: string;
+  ready: ReadyFile;
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    service: SharedService;
+  }
+}
+
+/** The shared service, inside a test file. */
+export function sharedService(): SharedService {
+  return inject('service');
+}

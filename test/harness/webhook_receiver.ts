@@ -1,0 +1,46 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request that a webhook endpoint got. */
+export interface Delivery {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface WebhookReceiver {
+  url: string;
+  deliveries: Delivery[];
+  close(): Promise<void>;
+}
+
+/** An endpoint of a customer: keeps what it gets and says 200. */
+export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+  const deliveries: Delivery[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      deliveries.push({
+        path: request.url ?? '',
+        headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
+        body: Buffer.concat(chunks).toString('utf8'),
+      });
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    deliveries,
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
+    },
+  };
+}
+
+/** Event ids in the order they were delivered, each as often as it came. */
+export function deliveredIds({ deliveries }: WebhookReceiver): string[] {
+  return deliveries.map(({ body }) => (JSON.parse(body) as { data: { event_id: string } }).data.event_id);
+}

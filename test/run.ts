@@ -1,0 +1,67 @@
+// What `npm test` runs: the checks, then all tests, or with `-- PATH… [-t NAME]` only the tests chosen by that.
+import { parseArgs } from 'node:util';
+import { onParentGone } from '#infra/local/parent.ts';
+import { runChecks } from './harness/run/checks.ts';
+import { makeScratch, type Scratch } from './harness/run/scratch.ts';
+import { runSuites } from './harness/run/suites.ts';
+import { add, summary, type Tally } from './harness/run/tally.ts';
+
+const INTERRUPTED = 130;
+const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { testNamePattern: { type: 'string', short: 't' } },
+});
+const isWhole = positionals.length === 0 && values.testNamePattern === undefined;
+const scratch = await makeScratch();
+const interrupt = interruption(scratch);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupt(signal));
+onParentGone(() => void interrupt('the terminal is gone'));
+
+const checks = isWhole ? runChecks() : NOTHING;
+const suites = await run();
+await finish(add(add(checks, suites), await leftBehind()));
+
+async function run(): Promise<Tally> {
+  try {
+    return await runSuites({ paths: positionals, name: values.testNamePattern }, () => {
+      // The runner would leave at once on these, with the service still up.
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        process.removeAllListeners(signal);
+        process.on(signal, () => void interrupt(signal));
+      }
+    });
+  } catch (error) {
+    console.error(error);
+    return { ...NOTHING, failed: 1 };
+  }
+}
+
+/** Whatever a test started must be gone by now; each process that is not counts as a failed test. */
+async function leftBehind(): Promise<Tally> {
+  const left = await scratch.leftBehind();
+  for (const { pid, command } of left) console.error(`left behind: ${pid} ${command}`);
+  return { ...NOTHING, failed: left.length };
+}
+
+async function finish(tally: Tally): Promise<never> {
+  await scratch.clear();
+  if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
+  if (tally.passed + tally.failed === 0) console.log('no test ran');
+  console.log(summary(tally));
+  process.exit(tally.failed === 0 && tally.passed > 0 ? 0 : 1);
+}
+
+/** Ends everything at once: what the tests wrote is thrown away anyway. */
+function interruption({ clear }: Scratch): (why: string) => Promise<void> {
+  let interrupted = false;
+  return async (why) => {
+    if (interrupted) return;
+    interrupted = true;
+    console.log(`\nstopping (${why})`);
+    await clear();
+    console.log(summary({ ...NOTHING, failed: 1 }));
+    process.exit(INTERRUPTED);
+  };
+}
