@@ -5,6 +5,7 @@ import { ReadyError, readReady } from './ready.ts';
 import { number, styleFor } from './report/style.ts';
 import { runDemo } from './run.ts';
 import { EdgeAwayError } from './send.ts';
+import { UnreadableError } from './wait.ts';
 import { createWorld, type World } from './world/world.ts';
 
 function introduce(options: DemoOptions, { ledger }: World): string {
@@ -32,13 +33,17 @@ async function demo(argv: readonly string[]): Promise<number> {
   return runDemo(world, around, options);
 }
 
+/** Failures that the reader of the terminal can do something about; all others keep their stack. */
+const EXPLAINED = [ReadyError, EdgeAwayError, UnreadableError];
+
 /** 0 when every count is equal, 1 when some differ, 2 when the demo could not be run. */
 async function main(): Promise<number> {
   try {
     return (await demo(process.argv.slice(2))) === 0 ? 0 : 1;
   } catch (error) {
     if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${USAGE}`);
-    else if (error instanceof ReadyError || error instanceof EdgeAwayError) process.stderr.write(`${error.message}\n`);
+    else if (error instanceof Error && EXPLAINED.some((kind) => error instanceof kind))
+      process.stderr.write(`${error.message}\n`);
     else throw error;
     return 2;
   }

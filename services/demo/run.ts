@@ -107,7 +107,8 @@ function createReader(world: World, expected: Expected, ready: Ready): Reader {
   };
 }
 
-function pendingNote(goals: readonly Goal[]): string {
+function pendingNote(goals: readonly Goal[], readable: boolean): string {
+  if (!readable) return 'cannot be read just now';
   const pending = goals.find(({ expected, found }) => found !== expected);
   return pending === undefined
     ? 'all there, settling'
@@ -121,10 +122,10 @@ async function waitForAll(reader: Reader, around: Surroundings, timeoutMs: numbe
     wait: around.wait,
     now: around.now,
     timeoutMs,
-    onProgress: (goals) => {
+    onProgress: (goals, readable) => {
       const total = goals.reduce((sum, goal) => sum + goal.expected, 0);
       const done = goals.reduce((sum, goal) => sum + Math.min(goal.found, goal.expected), 0);
-      progress.update(done, total, pendingNote(goals));
+      if (total > 0) progress.update(done, total, pendingNote(goals, readable));
     },
   });
   progress.end();

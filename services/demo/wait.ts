@@ -12,12 +12,18 @@ export interface WaitOptions {
   now: () => number;
   /** Waiting ends when nothing has moved for this long. */
   timeoutMs: number;
-  onProgress: (goals: readonly Goal[]) => void;
+  /** `readable` is false while the last look failed; the goals are then those of the look before. */
+  onProgress: (goals: readonly Goal[], readable: boolean) => void;
 }
 
 const POLL_MS = 1_000;
 /** Everything must hold this long, so that a duplicate that comes after the first is seen. */
 export const SETTLE_MS = 2_000;
+
+/** `code` is `unreadable`: for as long as one waits, where things stand could not be read. */
+export class UnreadableError extends Error {
+  readonly code = 'unreadable';
+}
 
 export type WaitResult = { kind: 'reached' } | { kind: 'stood_still'; missing: Goal[] };
 
@@ -25,9 +31,16 @@ function isReached({ expected, found }: Goal): boolean {
   return expected === found;
 }
 
+function unreadable(cause: unknown): UnreadableError {
+  const words = cause instanceof Error ? cause.message : 'unknown failure';
+  return new UnreadableError(`what ClickHouse and the stand-ins hold cannot be read: ${words}`, { cause });
+}
+
 /**
  * Waits until every goal is reached and nothing has moved for SETTLE_MS, or until nothing has moved for the timeout.
- * What `measure` throws is passed on only after the timeout: the parts may be restarting.
+ * A look that fails is made again: the parts may be restarting.
+ *
+ * @throws UnreadableError when it still fails after the timeout, with what `measure` threw as cause.
  */
 export async function waitFor(options: WaitOptions): Promise<WaitResult> {
   let goals: Goal[] = [];
@@ -44,10 +57,10 @@ export async function waitFor(options: WaitOptions): Promise<WaitResult> {
     const state = JSON.stringify(goals);
     if (state !== seen) movedAt = options.now();
     seen = state;
-    options.onProgress(goals);
+    options.onProgress(goals, fault === null);
     const stillMs = options.now() - movedAt;
     if (fault === null && goals.every(isReached) && stillMs >= SETTLE_MS) return { kind: 'reached' };
-    if (stillMs >= options.timeoutMs && fault !== null) throw fault;
+    if (stillMs >= options.timeoutMs && fault !== null) throw unreadable(fault);
     if (stillMs >= options.timeoutMs) return { kind: 'stood_still', missing: goals.filter((goal) => !isReached(goal)) };
     await options.wait(POLL_MS);
   }
