@@ -1,6 +1,6 @@
 import { anonymousId } from '#pipelines/privacy/anonymous_id.ts';
-import { cleanUserAgent } from '#pipelines/privacy/found.ts';
 import { normaliseIp } from '#pipelines/privacy/network.ts';
+import { cleanUserAgent } from '#pipelines/privacy/user_agent.ts';
 import { isBot } from './bots.ts';
 import { type SiteRules, siteRules } from './site_rules.ts';
 import type { DropReason, IntakeContext } from './take_batch.ts';

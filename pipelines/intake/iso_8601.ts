@@ -16,8 +16,11 @@ export function parseIso8601(text: string): number | null {
 
 /** `YYYY-MM-DDTHH:mm`, NaN when it is none. */
 function minuteMs(text: string): number {
-  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10)];
-  const [hour, minute] = [digits(text, 11, 13), digits(text, 14, 16)];
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 7);
+  const day = digits(text, 8, 10);
+  const hour = digits(text, 11, 13);
+  const minute = digits(text, 14, 16);
   const separator = text.charAt(10);
   if (text.charAt(4) !== '-' || text.charAt(7) !== '-' || text.charAt(13) !== ':') return Number.NaN;
   if (separator !== 'T' && separator !== 't' && separator !== ' ') return Number.NaN;

@@ -3,10 +3,9 @@ import { type Identifier, noIdentifiers, putIdentifier } from './identifiers.ts'
 import type { Feed } from './key_meaning.ts';
 import { normaliseIp } from './network.ts';
 import { redactText } from './redact_text.ts';
+import { cleanUserAgent } from './user_agent.ts';
 
 const PLACE_CHARACTERS_MAX = 100;
-const USER_AGENT_CHARACTERS_MAX = 1024;
-const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
 /** What the properties said about the event's person and device. */
 export interface Found {
@@ -86,12 +85,6 @@ function read(kind: Column, text: string): string | null {
   const place = redactText(text.trim());
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   return kind === 'country' && place.length === 2 ? place.toUpperCase() : place;
-}
-
-/** A user agent as it may be stored: at most 1024 characters, none of them a control, no personal text; null if empty. */
-export function cleanUserAgent(text: string): string | null {
-  const cut = text.slice(0, USER_AGENT_CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim();
-  return cut === '' ? null : redactText(cut);
 }
 
 function isScalar(value: unknown): value is string | number {

@@ -1,0 +1,21 @@
+import { redactText } from './redact_text.ts';
+
+const CHARACTERS_MAX = 1024;
+const CONTROL_CHARACTERS = /\p{Cc}/gu;
+const REMEMBERED_MAX = 2048;
+/** User agents that need no cleaning: few are seen over and over, and none of these holds personal text. */
+const alreadyClean = new Set<string>();
+
+/** A user agent as it may be stored: at most 1024 characters, none of them a control, no personal text; null if empty. */
+export function cleanUserAgent(text: string): string | null {
+  if (alreadyClean.has(text)) return text;
+  const clean = redactText(text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim());
+  if (clean === '') return null;
+  if (clean === text) remember(text);
+  return clean;
+}
+
+function remember(text: string): void {
+  if (alreadyClean.size >= REMEMBERED_MAX) alreadyClean.clear();
+  alreadyClean.add(text);
+}
