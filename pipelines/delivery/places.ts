@@ -10,6 +10,11 @@ const OTHER_NAMES: Record<string, string> = {
   northernireland: 'gb',
   czechrepublic: 'cz',
   holland: 'nl',
+  turkey: 'tr',
+  myanmar: 'mm',
+  ivorycoast: 'ci',
+  swaziland: 'sz',
+  capeverde: 'cv',
 };
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('');
@@ -20,9 +25,15 @@ const lettersOf = (text: string): string =>
     .toLowerCase()
     .replace(/[^\p{L}\p{M}]/gu, '');
 
+/** Codes that have given way to another (UK, DD) carry the other's name and are left out. */
+function isCurrent(code: string): boolean {
+  const [canonical] = Intl.getCanonicalLocales(`und-${code}`);
+  return canonical?.toLowerCase() === `und-${code}`;
+}
+
 function unicodeNames(): Map<string, string> {
   const names = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
-  const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
+  const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second)).filter(isCurrent);
   return new Map(
     codes.flatMap((code): [string, string][] => {
       const name = names.of(code.toUpperCase());

@@ -23,6 +23,8 @@ const EVENTS_MAX = 1000;
 const BODY_BYTES_MAX = 1_000_000;
 const PATH = /^\/v\d+\.\d+\/(\d+)\/events(?:\?.*)?$/;
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 function graphError(code: number, message: string, subcode?: number, status = 400, transient = false): PlatformAnswer {
   const error = {
     message,
@@ -60,15 +62,18 @@ function accessFault(pixels: MetaStandinOptions['pixels'], pixel: string, token:
   return tokens.includes(token) ? null : graphError(190, 'Error validating access token.', 460);
 }
 
-function batchFault(data: readonly unknown[], nowMs: number): EventFault | null {
+function batchFault(
+  data: readonly unknown[],
+  refusedIds: ReadonlySet<string> | undefined,
+  nowMs: number,
+): EventFault | null {
   for (const event of data) {
-    const fault = eventFault(event, nowMs);
+    const isRefused = isRecord(event) && refusedIds?.has(textOf(event['event_id'])) === true;
+    const fault = isRefused ? { message: 'As told.', subcode: 2804019 } : eventFault(event, nowMs);
     if (fault !== null) return fault;
   }
   return null;
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function accept(pixel: string, data: readonly unknown[], nowMs: number): PlatformAnswer {
   const accepted = data.filter(isRecord).map((event) => {
@@ -91,7 +96,7 @@ function answer(options: MetaStandinOptions, request: PlatformRequest, nowMs: nu
   if (Buffer.byteLength(request.body) > BODY_BYTES_MAX)
     return graphError(1, 'Please reduce the amount of data.', undefined, 413);
   if (data.length === 0 || data.length > EVENTS_MAX) return graphError(100, 'Invalid number of events.', 2804019);
-  const fault = batchFault(data, nowMs);
+  const fault = batchFault(data, options.refusedIds, nowMs);
   return fault === null ? accept(pixel, data, nowMs) : graphError(100, fault.message, fault.subcode);
 }
 

@@ -43,6 +43,8 @@ export interface StandinOptions {
   /** 0, the default, takes a free one. */
   port?: number;
   nowMs?: () => number;
+  /** Ids of events that the platform finds fault with, whatever they hold. */
+  refusedIds?: ReadonlySet<string>;
 }
 
 const HOST = '127.0.0.1';

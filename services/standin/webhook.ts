@@ -68,7 +68,9 @@ function answer(options: WebhookStandinOptions, request: PlatformRequest, nowMs:
     return { status: 401, body: 'timestamp is too far off' };
   if (!isSigned(request, id, timestamp, options.secrets?.[scope])) return { status: 401, body: 'no signature matches' };
   const accepted = acceptances(parse(request.body), id, scope, nowMs);
-  return accepted === null ? { status: 400, body: 'not a message' } : { status: 204, body: '', accepted };
+  if (accepted === null) return { status: 400, body: 'not a message' };
+  const isRefused = accepted.some((one) => options.refusedIds?.has(one.event_id) === true);
+  return isRefused ? { status: 422, body: 'as told' } : { status: 204, body: '', accepted };
 }
 
 /** A stand-in for a customer's receiver of Standard Webhooks; it takes messages at any path. */

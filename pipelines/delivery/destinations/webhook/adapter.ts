@@ -24,6 +24,13 @@ function bodyOf(pieces: readonly Piece[], settings: WebhookSettings): string {
   return isList(settings) ? LIST_OPEN + forms + LIST_CLOSE : forms;
 }
 
+/** An override takes the place of the host and leaves the path, so that one stand-in can tell sites apart. */
+function addressOf(url: string, baseUrl: string | null): string {
+  if (baseUrl === null || !URL.canParse(url)) return url;
+  const { pathname, search } = new URL(url);
+  return baseUrl.replace(/\/+$/, '') + pathname + search;
+}
+
 function request(pieces: readonly Piece[], context: RequestContext<WebhookSettings>): HttpRequest {
   const { settings } = context;
   const siteId = pieces[0]?.entry.event.site_id ?? '';
@@ -36,7 +43,7 @@ function request(pieces: readonly Piece[], context: RequestContext<WebhookSettin
   const secrets = [settings.secret, ...(settings.secret_previous === undefined ? [] : [settings.secret_previous])];
   return {
     method: 'POST',
-    url: context.baseUrl ?? settings.url,
+    url: addressOf(settings.url, context.baseUrl),
     headers: {
       'content-type': 'application/json',
       'webhook-id': id,

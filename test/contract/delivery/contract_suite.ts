@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEgress, EGRESS_DEFAULTS, type Egress } from '#infra/egress/send.ts';
+import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
+import { type Breakers, createBreakers } from '#pipelines/delivery/breakers.ts';
+import type { EntryOutcome, HttpRequest } from '#pipelines/delivery/contract.ts';
+import { type DeliveryJob, deliver } from '#pipelines/delivery/deliver.ts';
+import { readSettings } from '#pipelines/delivery/settings.ts';
+import type { EventEntry } from '#schemas/event.ts';
+import type { Rule } from '#services/standin/script.ts';
+import type { Standin } from '#services/standin/server.ts';
+import { entryOf, manyEntries, NOW_MS, siteOf } from '#test/unit/delivery/entries.ts';
+import type { Subject } from './subject.ts';
+
+const TIMEOUT_MS = 250;
+const REFUSED_ID = 'event_5';
+
+/** Everything an event may hold of a person; a destination may send of it only what its own rules allow. */
+export const personalEntry = (): EventEntry =>
+  entryOf({
+    city: 'Sonderburg',
+    state: 'Midtjylland',
+    zip: 'QX77 9ZZ',
+    country: 'DK',
+    client_ip: '198.51.100.77',
+    identifiers: { email: 'ab'.repeat(32), phone: 'cd'.repeat(32), phone_digits: 'ef'.repeat(32) },
+  });
+
+interface Bench {
+  standin: Standin;
+  egress: Egress;
+  breakers: Breakers;
+  clockMs: number;
+  sent: HttpRequest[];
+}
+
+/** The rules every destination holds against its platform's stand-in, over real sockets. */
+export function contractSuite(subject: Subject): void {
+  const { adapter } = subject;
+  let bench: Bench;
+
+  beforeEach(async () => {
+    const clock = (): number => bench.clockMs;
+    const options = { nowMs: clock, refusedIds: new Set([REFUSED_ID]) };
+    bench = {
+      standin: await subject.start(options),
+      egress: createEgress({ ...EGRESS_DEFAULTS, allowHttp: true, allowLoopback: true }),
+      breakers: createBreakers(BREAKER_DEFAULTS, 100, clock),
+      clockMs: NOW_MS,
+      sent: [],
+    };
+  });
+
+  afterEach(async () => {
+    await bench.egress.close();
+    await bench.standin.stop();
+  });
+
+  function run(entries: readonly EventEntry[], changes: Partial<DeliveryJob> = {}): Promise<EntryOutcome[]> {
+    const { standin, egress, breakers, sent } = bench;
+    const job: DeliveryJob = {
+      adapter,
+      site: siteOf(),
+      settings: subject.settings(standin),
+      secrets: subject.secrets,
+      baseUrl: subject.baseUrl(standin),
+      entries,
+      attempt: 1,
+      nowMs: bench.clockMs,
+      ...changes,
+    };
+    return deliver(job, {
+      nowMs: () => bench.clockMs,
+      breaker: breakers.of(adapter.name, job.site.site_id),
+      send: (request, timeoutMs) => {
+        sent.push(request);
+        return egress.send(request, Math.min(timeoutMs, TIMEOUT_MS));
+      },
+    });
+  }
+
+  const script = (...rules: Rule[]): void => bench.standin.script.set(rules);
+  const ledger = () => bench.standin.ledger.page(0, 10_000);
+  const acceptedIds = (): string[] =>
+    ledger()
+      .events.map((event) => event.event_id)
+      .sort();
+  const goodEntries = manyEntries(4);
+  const goodIds = ['event_0', 'event_1', 'event_2', 'event_3'];
+
+  describe(`${adapter.name}: delivery`, () => {
+    it('delivers each event once', async () => {
+      const outcomes = await run(goodEntries);
+      expect(outcomes.map((outcome) => outcome.outcome)).toEqual(Array(4).fill('delivered'));
+      expect(acceptedIds()).toEqual(goodIds);
+      expect(ledger()).toMatchObject({ first: 4, repeated: 0 });
+    });
+
+    it('keeps to its own limits', async () => {
+      const read = readSettings(adapter, subject.settings(bench.standin), subject.secrets);
+      if (read.kind === 'invalid') expect.fail(`invalid settings: ${read.fields.join(', ')}`);
+      const { batchEventsMax, batchBytesMax, concurrencyMax, timeoutMs } = adapter.limits(read.settings);
+      expect(Math.min(batchEventsMax, batchBytesMax, concurrencyMax)).toBeGreaterThan(0);
+      expect(timeoutMs).toBeLessThanOrEqual(30_000);
+      const count = Math.min(batchEventsMax + 1, 1_500);
+      await run(manyEntries(count).filter((entry) => entry.event.event_id !== REFUSED_ID));
+      expect(bench.sent.length).toBeGreaterThanOrEqual(Math.floor(count / batchEventsMax));
+      for (const { body } of bench.sent) expect(Buffer.byteLength(body)).toBeLessThanOrEqual(batchBytesMax);
+    });
+
+    it('sends the same idempotency key again, so that a re-send has no second effect', async () => {
+      script({ fault: { kind: 'accept_then_reset' } });
+      const first = await run(goodEntries);
+      expect(new Set(first.map((outcome) => `${outcome.outcome} ${outcome.reason}`))).toEqual(
+        new Set(['diverted reset']),
+      );
+      script();
+      bench.clockMs += 60_000;
+      const second = await run(goodEntries, { attempt: 2 });
+      expect(second.every((outcome) => outcome.outcome === 'delivered')).toBe(true);
+      expect(ledger()).toMatchObject({ first: 4, repeated: 4, effects: 4 });
+    });
+  });
+
+  describe(`${adapter.name}: a platform in trouble`, () => {
+    const troubles: [string, Rule['fault'], string][] = [
+      ['a server error', { kind: 'status', status: 503 }, 'http_503'],
+      ['a page in place of an answer', { kind: 'html' }, ''],
+      ['no answer in time', { kind: 'hang' }, 'timeout'],
+      ['a broken connection', { kind: 'reset' }, 'reset'],
+    ];
+    it.each(troubles)('retries after %s, and delivers once when it has passed', async (_, fault, reason) => {
+      script({ fault });
+      const failed = await run(goodEntries);
+      expect(new Set(failed.map((outcome) => outcome.outcome))).toEqual(new Set(['diverted']));
+      if (reason !== '') expect(failed[0]?.reason).toBe(reason);
+      expect(ledger().first).toBe(0);
+      script();
+      bench.clockMs += BREAKER_DEFAULTS.openMsMax;
+      const healed = await run(goodEntries, { attempt: 2 });
+      expect(healed.every((outcome) => outcome.outcome === 'delivered')).toBe(true);
+      expect(ledger()).toMatchObject({ first: 4, repeated: 0 });
+    });
+
+    it('obeys Retry-After', async () => {
+      script({ fault: { kind: 'throttle', retry_after_s: 90 }, times: 1 });
+      const [throttled] = await run(goodEntries.slice(0, 1));
+      expect(throttled).toMatchObject({ outcome: 'diverted', retryAfterMs: 90_000 });
+      bench.clockMs += 89_000;
+      expect(await run(goodEntries.slice(0, 1))).toMatchObject([{ outcome: 'paused', reason: 'throttled' }]);
+      expect(bench.sent).toHaveLength(1);
+      bench.clockMs += 1_000;
+      expect(await run(goodEntries.slice(0, 1), { attempt: 2 })).toMatchObject([{ outcome: 'delivered' }]);
+    });
+
+    it('waits no longer than the deadline of a call', async () => {
+      script({ fault: { kind: 'hang' } });
+      const startedMs = performance.now();
+      await run(goodEntries);
+      expect(performance.now() - startedMs).toBeLessThan(TIMEOUT_MS * 4);
+    });
+
+    it('stops calling a platform that keeps failing, and one call finds out that it has healed', async () => {
+      script({ fault: { kind: 'status', status: 500 } });
+      for (let call = 0; call < 20; call += 1) await run(goodEntries.slice(0, 1));
+      expect(bench.sent).toHaveLength(BREAKER_DEFAULTS.failuresMax);
+      script();
+      bench.clockMs += BREAKER_DEFAULTS.openMs;
+      expect((await run(goodEntries)).every((outcome) => outcome.outcome === 'delivered')).toBe(true);
+    });
+  });
+
+  describe(`${adapter.name}: what is wrong with an event or a site`, () => {
+    it('isolates an event that the platform refuses: it is dead, its mates are delivered once', async () => {
+      const outcomes = await run(manyEntries(9));
+      const byId = outcomes.map((outcome, index) => [`event_${index}`, outcome.outcome] as const);
+      expect(byId.filter(([, outcome]) => outcome === 'dead')).toEqual([[REFUSED_ID, 'dead']]);
+      expect(byId.filter(([, outcome]) => outcome === 'delivered')).toHaveLength(8);
+      expect(ledger()).toMatchObject({ first: 8, repeated: 0 });
+    });
+
+    it('kills an event that is refused alone, with a stable reason', async () => {
+      const [outcome] = await run([entryOf({ event_id: REFUSED_ID })]);
+      expect(outcome?.outcome).toBe('dead');
+      expect(outcome?.reason).toMatch(/^[a-z][a-z0-9_]*$/);
+    });
+
+    it('pauses a site whose credentials the platform no longer takes, and resumes when they are replaced', async () => {
+      if (subject.brokenRule !== null) script(subject.brokenRule);
+      const broken = await run(goodEntries, { secrets: subject.brokenSecrets });
+      expect(new Set(broken.map((outcome) => outcome.outcome))).toEqual(new Set(['paused']));
+      const calls = bench.sent.length;
+      await run(goodEntries, { secrets: subject.brokenSecrets });
+      expect(bench.sent).toHaveLength(calls);
+      const neighbour = await run(goodEntries, { site: siteOf({ site_id: 'site_2' }) });
+      expect(new Set(neighbour.map((outcome) => outcome.outcome))).toEqual(new Set(['delivered']));
+      script();
+      bench.breakers.reset(adapter.name, 'site_1');
+      const resumed = await run(goodEntries);
+      expect(resumed.every((outcome) => outcome.outcome === 'delivered')).toBe(true);
+    });
+
+    it('pauses on settings that are missing, without a call', async () => {
+      const outcomes = await run(goodEntries, { settings: {}, secrets: {} });
+      expect(outcomes[0]).toMatchObject({ outcome: 'paused', reason: 'settings_invalid' });
+      expect(bench.sent).toEqual([]);
+    });
+  });
+
+  describe(`${adapter.name}: privacy`, () => {
+    it('puts no raw personal data and no secret where it does not belong', async () => {
+      const outcomes = await run([personalEntry()]);
+      expect(outcomes[0]?.outcome).toBe('delivered');
+      for (const request of bench.sent) {
+        for (const text of subject.forbidden) expect(JSON.stringify(request)).not.toContain(text);
+        for (const secret of Object.values(subject.secrets)) expect(request.url).not.toContain(secret);
+      }
+    });
+
+    it('repeats nothing of what a platform says in an outcome', async () => {
+      const echo = JSON.stringify({ error: { message: 'jane@example.com', code: 100, error_user_msg: 'jane' } });
+      for (const status of [400, 403, 422, 500]) {
+        script({ fault: { kind: 'status', status, body: echo, headers: { 'x-echo': 'jane@example.com' } } });
+        bench.breakers.reset(adapter.name, 'site_1');
+        expect(JSON.stringify(await run(goodEntries.slice(0, 1)))).not.toContain('jane');
+      }
+    });
+
+    it('adds no known identifier to an event taken anonymously', async () => {
+      const person = {
+        person_id: 'person_9',
+        identifiers: entryOf({ identifiers: { email: '9f'.repeat(32) } }).event.identifiers,
+      };
+      const outcomes = await run([entryOf({ mode: 'offline', identifiers: null, person })]);
+      expect(outcomes[0]?.outcome).toBe(adapter.anonymousEvents === 'skip' ? 'skipped' : 'delivered');
+      for (const { body } of bench.sent) expect(body).not.toMatch(/9f9f9f9f|person_9/);
+    });
+  });
+
+  describe(`${adapter.name}: settings`, () => {
+    it('have a title each, and are texts', () => {
+      for (const [name, field] of Object.entries(adapter.schema.properties)) {
+        expect(field, name).toHaveProperty('title');
+      }
+      expect(adapter.name).toMatch(/^[a-z][a-z0-9_]*$/);
+    });
+  });
+
+  describe(`${adapter.name}: mapping`, () => {
+    it(`has at least ${subject.casesMin} cases`, () =>
+      expect(subject.cases.length).toBeGreaterThanOrEqual(subject.casesMin));
+
+    it.each(subject.cases.map((one) => [one.title, one] as const))('%s', async (_, one) => {
+      const settings = { ...subject.settings(bench.standin), ...one.settings };
+      const [outcome] = await run([one.entry], { settings, site: siteOf(one.site) });
+      if ('skip' in one.expected) {
+        expect(outcome).toMatchObject({ outcome: 'skipped', reason: one.expected.skip });
+        return;
+      }
+      const body: unknown = JSON.parse(bench.sent[0]?.body ?? 'null');
+      expect(body).toMatchObject(one.expected.form);
+      for (const path of one.expected.without ?? []) expect(body).not.toHaveProperty(path);
+      expect(outcome).toMatchObject({ outcome: 'delivered' });
+    });
+  });
+}
