@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LANES, type LaneQuestion, nextLane, RETRY_AGE_MAX_MS, topicsOf } from '#pipelines/delivery/lanes.ts';
+
+const HOUR_MS = 3_600_000;
+const question = (changes: Partial<LaneQuestion> = {}): LaneQuestion => ({
+  attempt: 1,
+  firstAttemptedAtMs: 0,
+  nowMs: 0,
+  retryAfterMs: null,
+  deadlineMs: null,
+  random: 0,
+  ...changes,
+});
+
+describe('the lane of an attempt', () => {
+  it.each([
+    [1, '5s', 5_000],
+    [2, '1m', 60_000],
+    [3, '10m', 600_000],
+    [4, '1h', HOUR_MS],
+    [5, '6h', 6 * HOUR_MS],
+    [6, '6h', 6 * HOUR_MS],
+    [40, '6h', 6 * HOUR_MS],
+  ])('after attempt %i is %s', (attempt, lane, dueAtMs) =>
+    expect(nextLane(question({ attempt }))).toEqual({ kind: 'lane', lane, dueAtMs }),
+  );
+
+  it.each([
+    ['shorter than the lane', 2_000, '5s', 5_000],
+    ['between two lanes', 30_000, '5s', 30_000],
+    ['as long as a lane', 60_000, '1m', 60_000],
+    ['longer than a lane', 2 * HOUR_MS, '1h', 2 * HOUR_MS],
+    ['longer than all', 20 * HOUR_MS, '6h', 20 * HOUR_MS],
+  ])('heeds a Retry-After %s', (_, retryAfterMs, lane, dueAtMs) =>
+    expect(nextLane(question({ retryAfterMs }))).toEqual({ kind: 'lane', lane, dueAtMs }),
+  );
+
+  it('never takes an attempt back to a shorter lane for a short Retry-After', () => {
+    expect(nextLane(question({ attempt: 4, retryAfterMs: 1_000 }))).toMatchObject({ lane: '1h', dueAtMs: HOUR_MS });
+  });
+});
+
+describe('an event that has waited long enough', () => {
+  it('is dead when 72 hours would have passed', () => {
+    const nowMs = RETRY_AGE_MAX_MS - 6 * HOUR_MS;
+    expect(nextLane(question({ attempt: 9, nowMs })).kind).toBe('lane');
+    expect(nextLane(question({ attempt: 9, nowMs: nowMs + 1 }))).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
+  });
+
+  it("is dead when the platform's window would be closed", () => {
+    expect(nextLane(question({ deadlineMs: 5_001 })).kind).toBe('lane');
+    expect(nextLane(question({ deadlineMs: 5_000 }))).toEqual({ kind: 'dead', reason: 'too_old' });
+  });
+});
+
+it('delays by at least the lane and the wish, and at most a fifth more', () => {
+  const questions = fc.record({
+    attempt: fc.integer({ min: 1, max: 20 }),
+    firstAttemptedAtMs: fc.constant(1_000),
+    nowMs: fc.constant(1_000),
+    retryAfterMs: fc.option(fc.integer({ min: 0, max: 12 * HOUR_MS })),
+    deadlineMs: fc.constant(null),
+    random: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(questions, (asked) => {
+      const choice = nextLane(asked);
+      if (choice.kind === 'dead') return false;
+      const byAttempt = LANES[Math.min(asked.attempt, 5) - 1]?.delayMs ?? 0;
+      const leastMs = Math.max(byAttempt, asked.retryAfterMs ?? 0);
+      const waitMs = choice.dueAtMs - asked.nowMs;
+      return waitMs >= leastMs && waitMs <= Math.ceil(leastMs * 1.2);
+    }),
+  );
+});
+
+it('names the topics of a destination', () => {
+  expect(topicsOf('meta')).toEqual([
+    'delivery.meta.retry.5s',
+    'delivery.meta.retry.1m',
+    'delivery.meta.retry.10m',
+    'delivery.meta.retry.1h',
+    'delivery.meta.retry.6h',
+    'delivery.meta.replay',
+  ]);
+});
