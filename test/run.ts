@@ -54,13 +54,13 @@ async function finish(tally: Tally): Promise<never> {
 }
 
 /** Ends everything at once: what the tests wrote is thrown away anyway. */
-function interruption({ clear }: Scratch): (why: string) => Promise<void> {
+function interruption(of: Scratch): (why: string) => Promise<void> {
   let interrupted = false;
   return async (why) => {
     if (interrupted) return;
     interrupted = true;
     console.log(`\nstopping (${why})`);
-    await clear();
+    await of.clear();
     console.log(summary({ ...NOTHING, failed: 1 }));
     process.exit(INTERRUPTED);
   };

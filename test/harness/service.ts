@@ -53,8 +53,8 @@ export async function startService(dataDir: string, options: StartOptions = {}):
 
 /** Starts the service where it is expected to refuse, and waits for its end. */
 export async function startRefused(dataDir: string): Promise<StartOutcome> {
-  const { gone, output } = spawnStart(dataDir, {});
-  return { code: await gone, output: output() };
+  const started = spawnStart(dataDir, {});
+  return { code: await started.gone, output: started.output() };
 }
 
 interface Started {

@@ -1,0 +1,88 @@
+import { dirname, join } from 'node:path/posix';
+import { reachOf } from './source.ts';
+
+/** Imports go one way: each of these folders knows only itself and those before it. */
+const FOLDERS = ['schemas', 'pipelines', 'infra', 'services', 'test'];
+
+/**
+ * Where each vendor's package may be named, its types included. Tests may name all: they check what a vendor's part
+ * holds without asking our own code.
+ */
+const HOMES: Record<string, string[]> = {
+  kafkajs: ['infra/kafka'],
+  '@kafkajs/confluent-schema-registry': ['infra/registry'],
+  ioredis: ['infra/redis'],
+  '@clickhouse/client': ['infra/clickhouse'],
+  fastify: ['infra/http'],
+  pino: ['infra/log'],
+  'prom-client': ['infra/metrics'],
+  // The demo is a client from outside: it calls the service as anybody's program would.
+  undici: ['infra/egress', 'services/demo'],
+  avsc: ['schemas'],
+  chdb: ['infra/local'],
+  '@chdb/lib-linux-x64-gnu': ['infra/local'],
+  'ffi-rs': ['infra/local'],
+};
+
+/** Only these read process.env. */
+const ENVIRONMENT_FILE = /(config|env)[^/]*$/;
+
+/** The packages of package.json. */
+export interface Packages {
+  /** What runs in production, and what only a developer's machine may have. */
+  shipped: ReadonlySet<string>;
+  development: ReadonlySet<string>;
+}
+
+/** What breaks the rules of the house in one file, in words. `path` is from the repository's root. */
+export function violationsOf(path: string, source: string, packages: Packages): string[] {
+  const reach = reachOf(source);
+  return [
+    ...reach.imports.flatMap((specifier) => violationOf(path, specifier, packages)),
+    ...(reach.computedImports > 0 && !isIn(path, 'test') ? ['imports a module whose name is computed'] : []),
+    ...(reach.readsEnvironment && !ENVIRONMENT_FILE.test(path) ? ['reads process.env outside configuration'] : []),
+  ].map((problem) => `${path} ${problem}`);
+}
+
+function violationOf(path: string, specifier: string, packages: Packages): string[] {
+  if (specifier.startsWith('node:')) return [];
+  const target = ownPath(path, specifier);
+  return target === undefined ? ofPackage(path, packageOf(specifier), packages) : ofOwn(path, target);
+}
+
+/** The path an import of our own code means; undefined for a package's. */
+function ownPath(path: string, specifier: string): string | undefined {
+  if (specifier.startsWith('#')) return specifier.slice(1);
+  if (specifier.startsWith('/')) return specifier;
+  return specifier.startsWith('.') ? join(dirname(path), specifier) : undefined;
+}
+
+function ofOwn(path: string, target: string): string[] {
+  const from = rankOf(path);
+  const to = rankOf(target);
+  if (to < 0) return [`imports ${target}, which is in no folder of the house`];
+  return from < to ? [`imports ${target}: ${FOLDERS[from]} knows nothing of ${FOLDERS[to]}`] : [];
+}
+
+function rankOf(path: string): number {
+  return FOLDERS.indexOf(path.split('/')[0] ?? '');
+}
+
+function packageOf(specifier: string): string {
+  const parts = specifier.split('/');
+  return parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+}
+
+function ofPackage(path: string, name: string, { shipped, development }: Packages): string[] {
+  if (!shipped.has(name) && !development.has(name)) return [`imports ${name}, which package.json does not list`];
+  if (isIn(path, 'test')) return [];
+  const homes = HOMES[name];
+  if (homes !== undefined) {
+    return homes.some((home) => isIn(path, home)) ? [] : [`imports ${name}, whose home is ${homes.join(', ')}`];
+  }
+  return shipped.has(name) ? [] : [`imports ${name}, which only tests may use`];
+}
+
+function isIn(path: string, folder: string): boolean {
+  return path.startsWith(`${folder}/`);
+}
