@@ -11,6 +11,9 @@ import { healthOf } from './verdicts.ts';
 /** Calls that one batch may cost while the events the platform refuses in it are being found. */
 const SPLIT_CALLS_MAX = 128;
 
+/** How long events wait for a site's settings to become valid before they are looked at again. */
+const SETTINGS_WAIT_MS = 60_000;
+
 /** Events of one site for one destination. */
 export interface DeliveryJob {
   adapter: Adapter;
@@ -57,7 +60,8 @@ interface Run {
  */
 export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<EntryOutcome[]> {
   const read = readSettings(job.adapter, job.settings, job.secrets);
-  if (read.kind === 'invalid') return job.entries.map(() => paused('settings_invalid', read.fields.join(', '), null));
+  if (read.kind === 'invalid')
+    return job.entries.map(() => paused('settings_invalid', read.fields.join(', '), SETTINGS_WAIT_MS));
   const limits = job.adapter.limits(read.settings);
   const run: Run = { job, ports, settings: read.settings, timeoutMs: limits.timeoutMs, outcomes: [] };
   const pieces = job.entries.flatMap((entry, index) => preparePiece(run, entry, index));

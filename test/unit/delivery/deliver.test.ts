@@ -42,7 +42,7 @@ describe('outcomes', () => {
     const ports = portsOf(() => OK);
     const job = metaJob({ settings: { pixel_id: 'not-a-number' }, secrets: {} });
     const outcomes = await deliver(job, ports);
-    expect(outcomes).toMatchObject([{ outcome: 'paused', reason: 'settings_invalid' }]);
+    expect(outcomes).toMatchObject([{ outcome: 'paused', reason: 'settings_invalid', retryAfterMs: 60_000 }]);
     expect(outcomes[0]?.detail.split(', ').sort()).toEqual(['access_token', 'pixel_id']);
     expect(ports.requests).toEqual([]);
   });
