@@ -1,4 +1,5 @@
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
+import { createReloader } from '#infra/clickhouse/reloader.ts';
 import { environment } from '#infra/config/config.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
 import type { InRecord } from '#infra/kafka/consume.ts';
@@ -17,6 +18,8 @@ runProcess('warehouse', async (runtime) => {
   const config = warehouseConfig(environment());
   const warehouse = createWarehouse(runtime.config.parts.clickhouseUrl);
   runtime.onStop(() => warehouse.close());
+  const overrides = createReloader(warehouse, 'person_overrides', logger);
+  runtime.onStop(async () => overrides.stop());
   const tables = await createTables(registry);
   const dead = await createCodec<DeadLetter>(registry, deadTopic('warehouse'), 'dead_letter');
   const producer = await createKeyedProducer(session.kafka);
@@ -50,6 +53,7 @@ runProcess('warehouse', async (runtime) => {
       metrics.in(rows.length);
       metrics.passed(rows.length);
       metrics.lag(topic, partition, lag);
+      if (topic === TOPICS.links) overrides.changed();
       const oldest = rows[0]?.['received_at'];
       if (topic === TOPICS.identified && typeof oldest === 'number') metrics.ageSeconds((Date.now() - oldest) / 1000);
     },
