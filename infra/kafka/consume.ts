@@ -3,6 +3,7 @@ import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import { recoveryOf, StageFailedError } from './errors.ts';
 import { createMutex, type Mutex } from './mutex.ts';
+import { CONSUMER_RETRY, runConsumer } from './run_consumer.ts';
 
 export interface TopicPartition {
   topic: string;
@@ -77,6 +78,8 @@ interface Slot {
   mutex: Mutex;
   /** Generation in which the partition was acquired; -1: not. */
   generation: number;
+  /** Offset of the newest fetch of the partition. */
+  fetchedOffset: number;
   failures: number;
 }
 
@@ -98,15 +101,12 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   consumer.on(consumer.events.REBALANCING, () => {
     generation++;
   });
-  consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) options.onFatal(payload.error);
-  });
 
   function slotOf({ topic, partition }: TopicPartition): Slot {
     const name = `${topic}/${partition}`;
     let slot = slots.get(name);
     if (slot === undefined) {
-      slot = { mutex: createMutex(), generation: -1, failures: 0 };
+      slot = { mutex: createMutex(), generation: -1, fetchedOffset: 0, failures: 0 };
       slots.set(name, slot);
     }
     return slot;
@@ -131,6 +131,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (!owned() || !payload.isRunning() || payload.isStale()) return;
     const { topic, partition } = payload.batch;
     const fetchedOffset = Number((payload.batch as unknown as { fetchedOffset: string }).fetchedOffset);
+    slot.fetchedOffset = fetchedOffset;
     try {
       if (slot.generation !== taken) {
         const start = await options.handlers.acquire({ topic, partition });
@@ -152,7 +153,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
         options.logger.info({ topic, partition, err: error }, 'partition was taken away during a batch');
         return;
       }
-      await recover(error, slot, { topic, partition }, fetchedOffset);
+      await recover(error, slot, { topic, partition });
     }
   }
 
@@ -166,12 +167,13 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       } catch (error) {
         slot.generation = -1;
         if (taken !== generation || recoveryOf(error) === 'rejoin') return;
-        await recover(error, slot, at, null);
+        await recover(error, slot, at);
       }
     });
   }
 
-  async function recover(error: unknown, slot: Slot, at: TopicPartition, offset: number | null): Promise<void> {
+  /** The seek makes the partition be fetched again, and what comes is acquired anew: from the committed offset. */
+  async function recover(error: unknown, slot: Slot, at: TopicPartition): Promise<void> {
     const recovery = recoveryOf(error);
     if (recovery === 'rejoin') throw error;
     slot.failures++;
@@ -183,7 +185,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       { ...at, failures: slot.failures, err: error },
       'batch failed, trying again from the committed offset',
     );
-    if (offset !== null) consumer.seek({ ...at, offset: String(offset) });
+    consumer.seek({ ...at, offset: String(slot.fetchedOffset) });
     await sleep(Math.min(BACKOFF_MS * 2 ** slot.failures, BACKOFF_MS_MAX));
   }
 
@@ -202,12 +204,13 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
 
   await consumer.connect();
   await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
-  await consumer.run({
+  const config = {
     autoCommit: false,
     eachBatchAutoResolve: false,
     partitionsConsumedConcurrently: options.concurrency,
     eachBatch,
-  });
+  };
+  const run = await runConsumer(consumer, config, options.onFatal);
   return {
     between,
     commit: ({ topic, partition }, offset, metadata) =>
@@ -215,7 +218,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     assigned: () => assignment,
     async stop() {
       for (const timer of timers) clearTimeout(timer);
-      await consumer.disconnect();
+      await run.stop();
     },
   };
 }
@@ -231,6 +234,7 @@ function createConsumer(options: ConsumeOptions): Consumer {
     maxBytes: 16 * 1024 * 1024,
     readUncommitted: false,
     allowAutoTopicCreation: false,
+    retry: CONSUMER_RETRY,
   });
 }
 

@@ -2,7 +2,12 @@
 export type Recovery = 'rejoin' | 'again' | 'stop';
 
 /** A group membership error: the client rejoins by itself when it is thrown on. */
-const REJOIN_TYPES = new Set(['REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'NOT_COORDINATOR_FOR_GROUP']);
+const REJOIN_TYPES = new Set([
+  'REBALANCE_IN_PROGRESS',
+  'ILLEGAL_GENERATION',
+  'UNKNOWN_MEMBER_ID',
+  'NOT_COORDINATOR_FOR_GROUP',
+]);
 
 /**
  * Reads an error from anywhere in a stage. Client errors and errors that say `recovery: 'again'` are tried again from

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Kafka } from 'kafkajs';
+import type { ConsumerRunConfig, Kafka } from 'kafkajs';
+import { CONSUMER_RETRY, runConsumer } from './run_consumer.ts';
 
 export interface FollowOptions {
   kafka: Kafka;
@@ -27,36 +28,33 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
     groupId: `${options.groupPrefix}.table.${topic}.${randomUUID()}`,
     maxWaitTimeInMs: FETCH_WAIT_MS,
     allowAutoTopicCreation: false,
+    retry: CONSUMER_RETRY,
   });
-  let caughtUp = (): void => undefined;
-  const ready = new Promise<void>((resolve, reject) => {
-    caughtUp = resolve;
-    consumer.on(consumer.events.CRASH, ({ payload }) => {
-      if (payload.restart) return;
-      reject(payload.error);
-      options.onFatal(payload.error);
-    });
-  });
+  const ready = Promise.withResolvers<void>();
   const seen = (partition: number, nextOffset: number): void => {
     const end = pending.get(partition);
     if (end !== undefined && nextOffset >= end) pending.delete(partition);
-    if (pending.size === 0) caughtUp();
+    if (pending.size === 0) ready.resolve();
   };
   await consumer.connect();
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
     seen(payload.partition, Number(payload.lastOffset) + 1),
   );
-  await consumer.run({
+  const config: ConsumerRunConfig = {
     autoCommit: false,
     eachMessage: async ({ partition, message }) => {
       await options.onRecord(message.key?.toString('utf8') ?? '', message.value);
       seen(partition, Number(message.offset) + 1);
     },
+  };
+  const run = await runConsumer(consumer, config, (error) => {
+    ready.reject(error);
+    options.onFatal(error);
   });
   seen(-1, 0);
-  await ready;
-  return { stop: () => consumer.disconnect() };
+  await ready.promise;
+  return run;
 }
 
 async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {

@@ -1,4 +1,5 @@
-import kafkajs, { type Kafka } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import type { TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. Never altered by us: an operator decides. */
@@ -20,14 +21,45 @@ export async function provisionTopics(
   try {
     const existing = new Set(await admin.listTopics());
     const missing = declarations.filter(({ name }) => !existing.has(name));
-    if (missing.length > 0)
-      await admin.createTopics({ topics: missing.map((d) => creation(d, replicationFactor)), waitForLeaders: true });
+    if (missing.length > 0) await createTopics(admin, missing, replicationFactor);
     const present = declarations.filter(({ name }) => existing.has(name));
     const mismatches = present.length === 0 ? [] : await findMismatches(admin, present);
     return { created: missing.map(({ name }) => name), mismatches };
   } finally {
     await admin.disconnect();
   }
+}
+
+const LEADERS_WAIT_MS_MAX = 30_000;
+const LEADERS_POLL_MS = 50;
+
+/** The leaders are waited for here: the client's own waiting fails where a new topic is not yet known to all brokers. */
+async function createTopics(
+  admin: Admin,
+  declarations: readonly TopicDeclaration[],
+  replicationFactor: number,
+): Promise<void> {
+  const topics = declarations.map((declaration) => creation(declaration, replicationFactor));
+  await admin.createTopics({ topics, waitForLeaders: false });
+  const attempts = LEADERS_WAIT_MS_MAX / LEADERS_POLL_MS;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (await haveLeaders(admin, declarations)) return;
+    await sleep(LEADERS_POLL_MS);
+  }
+  throw new TopicsNotReadyError('new topics have no leaders');
+}
+
+/** Topics were created, but the cluster does not serve them yet: provisioning may be run again. */
+export class TopicsNotReadyError extends Error {
+  readonly code = 'topics_not_ready';
+}
+
+async function haveLeaders(admin: Admin, declarations: readonly TopicDeclaration[]): Promise<boolean> {
+  const { topics } = await admin.fetchTopicMetadata();
+  const led = new Map(
+    topics.map(({ name, partitions }) => [name, partitions.filter(({ leader }) => leader >= 0).length]),
+  );
+  return declarations.every(({ name, partitions }) => led.get(name) === partitions);
 }
 
 function creation(declaration: TopicDeclaration, replicationFactor: number) {
@@ -39,10 +71,7 @@ function creation(declaration: TopicDeclaration, replicationFactor: number) {
   };
 }
 
-async function findMismatches(
-  admin: ReturnType<Kafka['admin']>,
-  present: readonly TopicDeclaration[],
-): Promise<TopicMismatch[]> {
+async function findMismatches(admin: Admin, present: readonly TopicDeclaration[]): Promise<TopicMismatch[]> {
   const [metadata, configs] = await Promise.all([
     admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) }),
     admin.describeConfigs({

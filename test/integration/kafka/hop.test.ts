@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { createLane, isDone, joinHop, passOn, useKafka } from './hop_world.ts';
+
+const OUTPUTS = 3;
+const TEST_MS = 60_000;
+const kafka = useKafka();
+
+test('each record is passed on once', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 4, OUTPUTS);
+  const texts = numbered('a', 400, 4);
+  await produce(world.kafka, lane.input, texts);
+  await joinHop(world, lane, passOn(lane.output, OUTPUTS));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(
+    differences(
+      found,
+      texts.map(({ value }) => value),
+    ),
+  ).toEqual([]);
+});
+
+test('the order of an input partition is kept', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, 1);
+  await joinHop(world, lane, passOn(lane.output, 1));
+  const texts = numbered('o', 300, 1);
+  for (let at = 0; at < texts.length; at += 50) await produce(world.kafka, lane.input, texts.slice(at, at + 50));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, 1);
+  expect(found.map(({ value }) => value)).toEqual(texts.map(({ value }) => value));
+});
+
+test('a batch that failed is taken again from the committed offset', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  let calls = 0;
+  await joinHop(world, lane, async (batch) => {
+    calls++;
+    if (calls === 2) throw Object.assign(new Error('once'), { recovery: 'again' });
+    return pass(batch);
+  });
+  const texts = numbered('f', 60, 1);
+  for (let at = 0; at < 60; at += 20) {
+    await produce(world.kafka, lane.input, texts.slice(at, at + 20));
+    await until('the group to be done', () => isDone(world, lane));
+  }
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(calls).toBe(4);
+  expect(
+    differences(
+      found,
+      texts.map(({ value }) => value),
+    ),
+  ).toEqual([]);
+});
+
+test('an error nobody foresaw stops the process', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const fatal = Promise.withResolvers<unknown>();
+  const unforeseen = new TypeError('unforeseen');
+  await joinHop(
+    world,
+    lane,
+    async () => {
+      throw unforeseen;
+    },
+    fatal.resolve,
+  );
+  await produce(world.kafka, lane.input, numbered('u', 1, 1));
+  expect(await fatal.promise).toBe(unforeseen);
+  expect(await isDone(world, lane)).toBe(false);
+});
+
+test('a batch without outputs right behind another is committed', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, 1);
+  const pass = passOn(lane.output, 1);
+  const failures: unknown[] = [];
+  let batches = 0;
+  await joinHop(
+    world,
+    lane,
+    async (batch) => {
+      const first = batch.records.slice(0, 1);
+      const { outputs, committed } = await pass({ ...batch, records: first });
+      const leave = { offset: (first[0]?.offset ?? 0) + 1, notBeforeMs: 0 };
+      return { outputs: batches++ % 2 === 0 ? outputs : [], committed, leave };
+    },
+    (error) => failures.push(error),
+  );
+  await produce(world.kafka, lane.input, numbered('n', 20, 1));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, 1);
+  expect(found.map(({ value }) => value)).toEqual(Array.from({ length: 10 }, (_, index) => `n-${index * 2}`));
+  expect({ failures, batches }).toEqual({ failures: [], batches: 20 });
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { Consumption } from '#infra/kafka/consume.ts';
+import { type HopOptions, runHop } from '#infra/kafka/hop.ts';
+import type { Admin, Kafka } from '#infra/kafka/session.ts';
+import { createTopic, kafkaOf, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
+import { useParts } from '../support/parts.ts';
+
+export interface HopWorld {
+  kafka: Kafka;
+  admin: Admin;
+  brokers: string;
+}
+
+/** A broker for the tests of one file. */
+export function useKafka(): () => HopWorld {
+  const parts = useParts('kafka');
+  let world: HopWorld;
+  beforeAll(async () => {
+    const brokers = parts().addresses.kafkaBrokers;
+    const kafka = kafkaOf(brokers);
+    const admin = kafka.admin();
+    await admin.connect();
+    world = { kafka, admin, brokers };
+  });
+  afterAll(() => world.admin.disconnect());
+  return () => world;
+}
+
+export interface Lane {
+  groupId: string;
+  input: string;
+  output: string;
+}
+
+/** A group with topics of its own. */
+export async function createLane({ kafka }: HopWorld, inputs: number, outputs: number): Promise<Lane> {
+  return {
+    groupId: uniqueName('group'),
+    input: await createTopic(kafka, 'in', inputs),
+    output: await createTopic(kafka, 'out', outputs),
+  };
+}
+
+/** Runs a hop as a member of the lane's group until the test ends or it is stopped. An unexpected end fails the test. */
+export async function joinHop(
+  world: HopWorld,
+  lane: Lane,
+  transform: HopOptions['transform'],
+  onFatal: (error: unknown) => void = (error) => {
+    throw error;
+  },
+): Promise<Consumption> {
+  const kafka = kafkaOf(world.brokers, uniqueName('member'));
+  const consumption = await runHop({
+    kafka,
+    admin: world.admin,
+    groupId: lane.groupId,
+    topics: [lane.input],
+    sessionTimeoutMs: SESSION_TIMEOUT_MS,
+    concurrency: 8,
+    transform,
+    logger: quiet,
+    onFatal,
+  });
+  onTestFinished(() => consumption.stop());
+  return consumption;
+}
+
+/** Passes each record on to the partition its number names. */
+export function passOn(output: string, outputPartitions: number): HopOptions['transform'] {
+  return async (batch) => ({
+    outputs: batch.records.map(({ value }) => ({
+      topic: output,
+      partition: Number(value?.toString().split('-').at(-1)) % outputPartitions,
+      value: value ?? Buffer.alloc(0),
+    })),
+    committed: () => undefined,
+  });
+}
+
+/** Whether the group has committed the end of the input: all records taken and none open. */
+export async function isDone({ admin }: HopWorld, { groupId, input }: Lane): Promise<boolean> {
+  const [ends, [topic]] = await Promise.all([
+    admin.fetchTopicOffsets(input),
+    admin.fetchOffsets({ groupId, topics: [input] }),
+  ]);
+  const committed = new Map(topic?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+  return ends.every(({ partition, high }) => Number(high) === 0 || committed.get(partition) === Number(high));
+}

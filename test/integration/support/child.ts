@@ -1,0 +1,34 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { until } from './wait.ts';
+
+/** A process under test that says on its standard output, line by line, where it is. */
+export interface Child {
+  /** Resolves once the line was said. */
+  said(line: string, timeoutMs?: number): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+  /** Exit code or signal. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+}
+
+/** Starts a module with one JSON argument. It is killed when the test ends. */
+export function startChild(module: URL, argument: object): Child {
+  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(module), JSON.stringify(argument)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = new Set<string>();
+  if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', (line) => lines.add(line));
+  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    said: (line, timeoutMs) => until(`child says ${line}`, () => lines.has(line), timeoutMs),
+    kill: (signal) => void child.kill(signal),
+    ended,
+  };
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import type { PartName } from '#infra/local/part.ts';
+import { type LocalAddresses, type LocalParts, startParts } from '#infra/local/parts.ts';
+
+/** Room for a first run, which fetches the parts. */
+const START_MS = 240_000;
+const STOP_MS = 60_000;
+
+/** Given for a part that a file does not need, so that it is not started; nothing listens there. */
+const NOWHERE: LocalAddresses = {
+  kafkaBrokers: '127.0.0.1:1',
+  registryUrl: 'http://127.0.0.1:1',
+  redisUrl: 'redis://127.0.0.1:1',
+  clickhouseUrl: 'http://127.0.0.1:1/svc',
+};
+
+const ADDRESS_OF = {
+  kafka: 'kafkaBrokers',
+  registry: 'registryUrl',
+  redis: 'redisUrl',
+  clickhouse: 'clickhouseUrl',
+} as const satisfies Record<PartName, keyof LocalAddresses>;
+
+/** Runs the named real parts for the tests of one file; the answer gives them once the file's tests run. */
+export function useParts(...names: PartName[]): () => LocalParts {
+  let local: LocalParts | undefined;
+  let dataDir = '';
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'parts-'));
+    local = await startParts({
+      dataDir,
+      external: without(names),
+      onProgress: () => undefined,
+      onPartExit: () => undefined,
+    });
+  }, START_MS);
+  afterAll(async () => {
+    await local?.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }, STOP_MS);
+  return () => {
+    if (local === undefined) throw new Error('the parts run only inside tests');
+    return local;
+  };
+}
+
+function without(names: readonly PartName[]): Partial<LocalAddresses> {
+  const unused = (Object.keys(ADDRESS_OF) as PartName[]).filter((name) => !names.includes(name));
+  return Object.fromEntries(unused.map((name) => [ADDRESS_OF[name], NOWHERE[ADDRESS_OF[name]]]));
+}
