@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dataDirectory } from '#services/start/config.ts';
 
-/** The ignored folder that holds everything local. */
-export const DATA_DIRECTORY = fileURLToPath(new URL('../../.local', import.meta.url));
+/** The ignored folder that holds everything local, as `npm start` finds it. */
+export const DATA_DIRECTORY = dataDirectory();
 
 /** What `npm start` wrote when everything was ready; null while it has not. */
 export function readReadyFile(): string | null {

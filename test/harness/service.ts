@@ -11,6 +11,8 @@ export interface RunningService {
   readonly pid: number;
   readonly dataDir: string;
   readonly ready: ReadyFile;
+  /** Everything it printed so far. */
+  output(): string;
   kill(signal: NodeJS.Signals): void;
   /** SIGTERM; resolves with the exit code when the process is gone. */
   stop(): Promise<number | null>;
@@ -48,7 +50,7 @@ export async function startService(dataDir: string, options: StartOptions = {}):
   clearTimeout(timer);
   if (!isReady) throw new Error(`the service did not become ready\n${started.output()}\n${logTails(dataDir)}`);
   const ready = JSON.parse(readFileSync(join(dataDir, 'ready.json'), 'utf8')) as ReadyFile;
-  return { pid: child.pid ?? -1, dataDir, ready, kill: (signal) => child.kill(signal), stop };
+  return { pid: child.pid ?? -1, dataDir, ready, output: started.output, kill: (signal) => child.kill(signal), stop };
 }
 
 /** Starts the service where it is expected to refuse, and waits for its end. */
@@ -62,7 +64,7 @@ interface Started {
   /** Resolves with the exit code when the process is gone and its output is complete. */
   gone: Promise<number | null>;
   saidReady: Promise<void>;
-  output(): string;
+  output: () => string;
 }
 
 function spawnStart(dataDir: string, options: StartOptions): Started {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 
 export interface TopicRecord {
+  topic: string;
   partition: number;
   offset: number;
   key: string | null;
@@ -9,31 +11,45 @@ export interface TopicRecord {
 }
 
 /** Nothing new for this long: what is left behind the last record are the markers of transactions. */
-const QUIET_MS = 1_000;
+const QUIET_MS = 1_500;
 const POLL_MS = 50;
 
-/** All records of a topic from its beginning, as a reader of committed transactions sees them. */
-export async function readTopic(brokers: string, topic: string): Promise<TopicRecord[]> {
-  const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
-  const consumer = kafka.consumer({ groupId: `test.${randomUUID()}`, readUncommitted: false, maxWaitTimeInMs: 100 });
+function client(brokers: string): Kafka {
+  return new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+}
+
+/** The topics of a cluster but for the broker's and the registry's own. */
+export async function listTopics(brokers: string): Promise<string[]> {
+  const admin = client(brokers).admin();
+  await admin.connect();
+  try {
+    const topics = await admin.listTopics();
+    return topics.filter((name) => !name.startsWith('__') && !name.startsWith('kafkasql'));
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** All records of topics from their beginning, as a reader of committed transactions sees them. */
+export async function readTopics(brokers: string, topics: string[]): Promise<TopicRecord[]> {
+  const groupId = `test.${randomUUID()}`;
+  const consumer = client(brokers).consumer({ groupId, readUncommitted: false, maxWaitTimeInMs: 100 });
   const records: TopicRecord[] = [];
-  let newestMs = Number.POSITIVE_INFINITY;
+  let newestMs: number | null = null;
   consumer.on(consumer.events.GROUP_JOIN, () => {
     newestMs = performance.now();
   });
   try {
     await consumer.connect();
-    await consumer.subscribe({ topic, fromBeginning: true });
+    await consumer.subscribe({ topics, fromBeginning: true });
     await consumer.run({
       autoCommit: false,
-      eachMessage: async ({ partition, message: { offset, key, value } }) => {
+      eachMessage: async ({ topic, partition, message: { offset, key, value } }) => {
         newestMs = performance.now();
-        records.push({ partition, offset: Number(offset), key: key?.toString('utf8') ?? null, value });
+        records.push({ topic, partition, offset: Number(offset), key: key?.toString('utf8') ?? null, value });
       },
     });
-    while (performance.now() - newestMs < QUIET_MS || newestMs === Number.POSITIVE_INFINITY) {
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
+    while (newestMs === null || performance.now() - newestMs < QUIET_MS) await sleep(POLL_MS);
     return records;
   } finally {
     await consumer.disconnect();

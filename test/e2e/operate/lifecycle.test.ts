@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newEvent, postEvents } from '#test/harness/ingest.ts';
+import { descendantsOf, isAlive } from '#test/harness/processes.ts';
+import { type RunningService, startRefused, startService } from '#test/harness/service.ts';
+import { readyProcess } from '#test/harness/service_process.ts';
+import { storedIds, untilStored } from '#test/harness/stored_rows.ts';
+import { until } from '#test/harness/until.ts';
+
+/** SIGTERM to a process: gone in this time (guarantee G10). */
+const PROCESS_STOP_MS = 25_000;
+const SERVICE_STOP_MS = 45_000;
+const REAPED_MS = 20_000;
+const STARTED_MS = 120_000;
+
+let dataDir: string;
+let service: RunningService;
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'lifecycle-'));
+  service = await startService(dataDir);
+}, STARTED_MS);
+afterAll(async () => {
+  await service.stop();
+  rmSync(dataDir, { recursive: true, maxRetries: 5 });
+}, SERVICE_STOP_MS);
+
+test('a second start on the same data folder is refused with a clear line', async () => {
+  const { code, output } = await startRefused(dataDir);
+  expect(code).toBe(1);
+  expect(output).toBe(`already running (pid ${service.pid}): stop it first, or see npm run svc -- status`);
+});
+
+test('each process stops on SIGTERM in less than 25 s with exit code 0, and is started again', {
+  timeout: 90_000,
+}, async () => {
+  const names = Object.keys(service.ready.processes);
+  expect(names).toEqual(
+    expect.arrayContaining(['edge', 'dedup', 'quota', 'identity', 'warehouse', 'delivery.webhook']),
+  );
+  const before = await Promise.all(names.map((name) => readyProcess(service, name)));
+  for (const { pid } of before) process.kill(pid, 'SIGTERM');
+  const alive = () => before.filter(isAlive).map(({ command }) => command);
+  await until('processes gone', alive, (left) => left.length === 0, { timeoutMs: PROCESS_STOP_MS });
+  for (const name of names) expect(service.output()).toContain(`${name} died (exit code 0)`);
+  await Promise.all(names.map((name, index) => readyProcess(service, name, before[index])));
+});
+
+test('stopped and started on the same data folder it has the same rows, keys and address', {
+  timeout: STARTED_MS,
+}, async () => {
+  const first = service.ready;
+  const sent = [newEvent(), newEvent(), newEvent()];
+  await postEvents(first.edge, first.serverKey, sent);
+  await untilStored(service, first.site, sent.length);
+  const rows = await storedIds(service, first.site);
+
+  const started = descendantsOf(service.pid);
+  expect(await service.stop()).toBe(0);
+  expect(started.filter(isAlive).map(({ command }) => command)).toEqual([]);
+
+  service = await startService(dataDir);
+  const { edge, site, serverKey, browserKey } = service.ready;
+  expect({ edge, site, serverKey, browserKey }).toEqual({
+    edge: first.edge,
+    site: first.site,
+    serverKey: first.serverKey,
+    browserKey: first.browserKey,
+  });
+  expect((await storedIds(service, site)).sort()).toEqual(rows.sort());
+
+  // What was sent before is still known as sent, and what is new is taken.
+  const fresh = newEvent();
+  await postEvents(edge, serverKey, [...sent, fresh]);
+  await untilStored(service, site, rows.length + 1);
+  expect((await storedIds(service, site)).sort()).toEqual([...rows, fresh.uuid].sort());
+});
+
+test('kill -9 of the start process leaves no process behind, and it starts again', {
+  timeout: STARTED_MS,
+}, async () => {
+  const { serverKey, site } = service.ready;
+  const rows = (await storedIds(service, site)).length;
+  const started = descendantsOf(service.pid);
+  expect(started.length).toBeGreaterThan(10);
+  service.kill('SIGKILL');
+  const alive = () => started.filter(isAlive).map(({ command }) => command);
+  await until('everything gone', alive, (left) => left.length === 0, { timeoutMs: REAPED_MS });
+
+  service = await startService(dataDir);
+  expect(await postEvents(service.ready.edge, serverKey, [newEvent()])).toMatchObject({ body: { accepted: 1 } });
+  await untilStored(service, site, rows + 1);
+});
