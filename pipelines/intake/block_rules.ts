@@ -42,9 +42,16 @@ function ipTest(range: string): BlockTest {
   if (network === null || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return never;
   const bits = prefixBits(address, network, prefix);
   if (bits < 0 || bits > network.length * 8) return never;
-  return ({ clientIp }) => {
-    const bytes = clientIp === null ? null : addressBytes(clientIp);
+  const isInside = (clientIp: string): boolean => {
+    const bytes = addressBytes(clientIp);
     return bytes !== null && bytes.length === network.length && sharesBits(bytes, network, bits);
+  };
+  // The events of a request mostly share their address.
+  let last = { clientIp: '', inside: false };
+  return ({ clientIp }) => {
+    if (clientIp === null) return false;
+    if (clientIp !== last.clientIp) last = { clientIp, inside: isInside(clientIp) };
+    return last.inside;
   };
 }
 

@@ -7,13 +7,15 @@ import { hashedSecretly } from './hashed_secretly.ts';
 import type { SentEvent } from './sent_event.ts';
 import { readShortText } from './short_text.ts';
 
+const UUID_CHARACTERS = 36;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null. */
 export function readUuid(sent: unknown, secret: Buffer): string | null {
+  if (typeof sent === 'string' && sent.length === UUID_CHARACTERS && UUID.test(sent)) return sent.toLowerCase();
   const uuid = readShortText(sent);
   if (uuid === null) return null;
-  if (uuid.length === 36 && UUID.test(uuid)) return uuid.toLowerCase();
+  if (uuid.length === UUID_CHARACTERS && UUID.test(uuid)) return uuid.toLowerCase();
   return holdsPersonalText(uuid) ? hashedSecretly(uuid, secret) : uuid;
 }
 

@@ -1,9 +1,12 @@
 export const SHORT_TEXT_CHARACTERS_MAX = 200;
 
-const CONTROL_CHARACTER = /\p{Cc}/u;
-
+/** Whether the text holds a character of Unicode's class Cc. A loop, as this runs on every id of every event. */
 export function hasControlCharacter(text: string): boolean {
-  return CONTROL_CHARACTER.test(text);
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return true;
+  }
+  return false;
 }
 
 /** Trimmed, 1 to 200 characters, none of them a control; null when it is anything else. */
