@@ -210,7 +210,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     partitionsConsumedConcurrently: options.concurrency,
     eachBatch,
   };
-  const run = await runConsumer(consumer, config, options.onFatal);
+  const run = await runConsumer(consumer, config, (error) => options.onFatal(error));
   return {
     between,
     commit: ({ topic, partition }, offset, metadata) =>

@@ -49,12 +49,19 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   async function process(batch: InBatch): Promise<undefined> {
     for (const record of batch.records) {
       const rows = await options.toRows(batch.topic, batch.partition, record);
+      if (blockOf(batch).isPast(record.offset)) await close(batch);
       const block = blockOf(batch);
       block.add({ offset: record.offset, rows });
       block.highWatermark = batch.highWatermark;
-      if (block.isFull(options.blockRowsMax)) await flush(batch, block, batch.owned);
+      if (block.isFull(options.blockRowsMax)) await flush(batch, block, () => batch.owned());
     }
     return undefined;
+  }
+
+  /** Ends a planned block whose last record is no longer there. */
+  async function close(batch: InBatch): Promise<void> {
+    await flush(batch, blockOf(batch), () => batch.owned());
+    blocks.delete(nameOf(batch));
   }
 
   function blockOf(at: TopicPartition): Block<Row> {

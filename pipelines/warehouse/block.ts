@@ -33,7 +33,9 @@ export interface Block<Row> {
   /** Whether it must be written now: a planned block when its last record is in, another by its rows. */
   isFull(rowsMax: number): boolean;
   isDue(nowMs: number, ageMaxMs: number): boolean;
-  /** What is to be written, or null while a planned block lacks its end or nothing is in it. */
+  /** Whether a record lies behind the planned end, which itself is gone: compaction may have taken it. */
+  isPast(offset: number): boolean;
+  /** What is to be written, under the planned range where there is one; null where nothing is in it. */
   fill(): Fill<Row> | null;
 }
 
@@ -42,7 +44,6 @@ export function openBlock<Row>(planned: BlockPlan | null, openedMs: number): Blo
   const rows: Row[] = [];
   let first: number | null = null;
   let last = -1;
-  const complete = (): boolean => planned === null || last >= planned.last;
   return {
     planned,
     highWatermark: 0,
@@ -51,10 +52,11 @@ export function openBlock<Row>(planned: BlockPlan | null, openedMs: number): Blo
       last = part.offset;
       for (const row of part.rows) rows.push(row);
     },
-    isFull: (rowsMax) => (planned === null ? rows.length >= rowsMax : complete()),
+    isFull: (rowsMax) => (planned === null ? rows.length >= rowsMax : last >= planned.last),
     isDue: (nowMs, ageMaxMs) => planned === null && first !== null && nowMs - openedMs >= ageMaxMs,
+    isPast: (offset) => planned !== null && offset > planned.last,
     fill() {
-      if (first === null || !complete()) return null;
+      if (first === null) return null;
       return { first: planned?.first ?? first, last: planned?.last ?? last, rows };
     },
   };

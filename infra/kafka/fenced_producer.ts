@@ -1,0 +1,41 @@
+import type { Kafka } from 'kafkajs';
+import { chosenPartition } from './chosen_partition.ts';
+import { COMPRESSION } from './compression.ts';
+
+/** A producer that no other one of its transactional id can outlive. */
+export interface FencedProducer {
+  /** Appends records to one partition, all or none. After an error the producer must be closed and opened anew. */
+  append(topic: string, partition: number, records: readonly { key: string; value: Buffer | null }[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const TRANSACTION_TIMEOUT_MS = 30_000;
+
+/** Opens a producer and fences every earlier one of the same id: none of them can append any more. */
+export async function openFencedProducer(kafka: Kafka, transactionalId: string): Promise<FencedProducer> {
+  const producer = kafka.producer({
+    transactionalId,
+    maxInFlightRequests: 1,
+    transactionTimeout: TRANSACTION_TIMEOUT_MS,
+    allowAutoTopicCreation: false,
+    createPartitioner: chosenPartition,
+  });
+  await producer.connect();
+  const fence = await producer.transaction();
+  await fence.abort();
+  return {
+    async append(topic, partition, records) {
+      const transaction = await producer.transaction();
+      try {
+        const messages = records.map((record) => ({ partition, ...record }));
+        await transaction.send({ topic, acks: -1, compression: COMPRESSION, messages });
+        await transaction.commit();
+      } catch (error) {
+        // The fence of the producer that follows ends the transaction if this abort does not arrive.
+        if (transaction.isActive()) await transaction.abort().catch(() => undefined);
+        throw error;
+      }
+    },
+    close: () => producer.disconnect(),
+  };
+}

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
+import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
+import { numbered, produce, uniqueName } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import type { SinkRow } from './sink_member.ts';
+import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_world.ts';
+
+const TEST_MS = 60_000;
+const parts = useSinkParts();
+
+test('a block is written when it is full', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const texts = numbered('full', 25, 1);
+  await produce(world.kafka, lane.topic, texts);
+  await runHere(world, lane, { blockRowsMax: 10, blockAgeMaxMs: 3_600_000 });
+  await until('two full blocks', async () => (await committedIn(world, lane))?.offset === '20');
+  expect(await wordsIn(world, lane)).toEqual(texts.slice(0, 20).map(({ value }) => value));
+});
+
+test('a block is written when it is old enough', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  await runHere(world, lane, { blockAgeMaxMs: 400 });
+  await produce(world.kafka, lane.topic, numbered('old', 3, 1));
+  await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 10_000);
+  expect(await wordsIn(world, lane)).toEqual(['old-0', 'old-1', 'old-2']);
+});
+
+test('a block cut by age is written though the first try failed and nothing new comes', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  let tries = 0;
+  const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
+    if (++tries === 1) throw new WarehouseError('warehouse_unavailable', 'for a moment');
+    await insertBlock(world.warehouse, lane.table, token, rows);
+  };
+  await runHere(world, lane, { insert });
+  await produce(world.kafka, lane.topic, numbered('again', 3, 1));
+  await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 15_000);
+  expect(await wordsIn(world, lane)).toEqual(['again-0', 'again-1', 'again-2']);
+  expect(tries).toBe(2);
+});
+
+test('a record without rows harms none beside it', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  await runHere(world, lane);
+  await produce(
+    world.kafka,
+    lane.topic,
+    ['before', 'poison', 'after'].map((value) => ({ partition: 0, value })),
+  );
+  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
+  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'poison' }]);
+  await until('a block of nothing', async () => (await committedIn(world, lane))?.offset === '4');
+  expect(await wordsIn(world, lane)).toEqual(['before', 'after']);
+});
+
+test('rows that ClickHouse will never take stop the process', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const fatal = Promise.withResolvers<unknown>();
+  await runHere(world, lane, {
+    toRows: async () => [{ record_offset: 'four' as unknown as number, word: 'secret' }],
+    onFatal: fatal.resolve,
+  });
+  await produce(world.kafka, lane.topic, numbered('wrong', 1, 1));
+  const error = await fatal.promise;
+  expect(error).toMatchObject({ code: 'warehouse_refused', recovery: 'stop' });
+  expect(String(error)).not.toContain('secret');
+});
+
+test('a planned block whose last record is gone takes none behind it', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const planner = await runHere(world, lane);
+  await until('a member', () => planner.assigned().length === 1);
+  await planner.commit({ topic: lane.topic, partition: 0 }, 0, 'plan:0-3');
+  expect(await committedIn(world, lane)).toEqual({ offset: '0', metadata: 'plan:0-3' });
+  await planner.stop();
+  const producer = world.kafka.producer({
+    transactionalId: uniqueName('gap'),
+    maxInFlightRequests: 1,
+    createPartitioner: chosenPartition,
+  });
+  await producer.connect();
+  const transaction = await producer.transaction();
+  const messages = ['zero', 'one', 'two'].map((value) => ({ partition: 0, value }));
+  await transaction.send({ topic: lane.topic, messages });
+  await transaction.commit();
+  await producer.disconnect();
+  await until('the mark of the transaction', async () => {
+    const [end] = await world.admin.fetchTopicOffsets(lane.topic);
+    return end?.high === '4';
+  });
+  // Offset 3 is the transaction's mark, which no reader gets: as after compaction.
+  await produce(world.kafka, lane.topic, [
+    { partition: 0, value: 'four' },
+    { partition: 0, value: 'five' },
+  ]);
+  const blocks: string[] = [];
+  await runHere(world, lane, {
+    insert: async (_topic, token, rows) => {
+      blocks.push(`${token.split('/').at(-1)} ${rows.map(({ word }) => word).join()}`);
+      await insertBlock(world.warehouse, lane.table, token, rows);
+    },
+  });
+  await until('all', async () => (await committedIn(world, lane))?.offset === '6');
+  expect(blocks).toEqual(['0-3 zero,one,two', '4-5 four,five']);
+});

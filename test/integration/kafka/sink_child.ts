@@ -1,0 +1,42 @@
+// A member of a sink's group in a process of its own, so that it can be stalled or killed. Run by the sink tests.
+import { randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
+import { kafkaOf } from '../support/kafka.ts';
+import { joinSink } from './sink_member.ts';
+
+export interface SinkChildOptions {
+  brokers: string;
+  clickhouseUrl: string;
+  groupId: string;
+  topic: string;
+  table: string;
+  blockRowsMax: number;
+  /** planned: infra's token. random: one that means other rows each time. */
+  token: 'planned' | 'random';
+  /** Die by SIGKILL when a block is planned but not inserted, or inserted but not committed. */
+  die?: 'planned' | 'inserted';
+  /** Block the whole process this long between plan and insert. */
+  stallMs?: number;
+}
+
+const options = JSON.parse(process.argv[2] ?? '{}') as SinkChildOptions;
+const say = (line: string): void => void writeSync(1, `${line}\n`);
+const kafka = kafkaOf(options.brokers);
+const admin = kafka.admin();
+await admin.connect();
+const warehouse = createWarehouse(options.clickhouseUrl);
+
+async function insert(_topic: string, planned: string, rows: readonly object[]): Promise<void> {
+  const token = options.token === 'planned' ? planned : randomUUID();
+  say(`block ${planned.split('/').at(-1)} of ${rows.length}`);
+  if (options.die === 'planned') process.kill(process.pid, 'SIGKILL');
+  if (options.stallMs !== undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, options.stallMs);
+  await insertBlock(warehouse, options.table, token, rows);
+  if (options.die === 'inserted') process.kill(process.pid, 'SIGKILL');
+  say('inserted');
+}
+
+const { groupId, topic, table, blockRowsMax } = options;
+await joinSink({ kafka, admin, warehouse, groupId, topic, table, changes: { insert, blockRowsMax } });
+say('runs');
