@@ -56,7 +56,36 @@ export interface Destination {
   secrets: Record<string, string>;
 }
 
-/** One fact of site.config; exactly one of the bodies is set. */
+/** Who may change settings through the control service. */
+export interface AdminToken {
+  /** SHA-256 of the token in lower-case hex. */
+  token_hash: string;
+  shown_prefix: string;
+  /** Recorded as `changed_by` with every change. */
+  label: string;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+export type AuditAction = 'create' | 'change' | 'delete';
+
+/** One change, appended together with the fact it changed; who and when are the record's own. */
+export interface AuditEntry {
+  /** Counts changes from 1. */
+  seq: number;
+  /** Record key of the fact that was changed. */
+  setting_key: string;
+  action: AuditAction;
+  /** JSON of the fields that changed, without secrets; null for create. */
+  before: string | null;
+  /** JSON of the fields that changed, without secrets; null for delete. */
+  after: string | null;
+  /** Names of secrets that were set, replaced or removed. */
+  secrets_changed: string[];
+}
+
+/** One fact of site.config; exactly one of the bodies is set. A body that is left out is written as null. */
 export interface Setting {
   changed_at: number;
   changed_by: string;
@@ -64,4 +93,6 @@ export interface Setting {
   site: Site | null;
   key: ApiKey | null;
   destination: Destination | null;
+  admin_token?: AdminToken | null;
+  audit?: AuditEntry | null;
 }

@@ -5,7 +5,9 @@ export type SettingAddress =
   | { kind: 'account'; accountId: string }
   | { kind: 'site'; siteId: string }
   | { kind: 'key'; keyHash: string }
-  | { kind: 'destination'; siteId: string; name: string };
+  | { kind: 'destination'; siteId: string; name: string }
+  | { kind: 'admin_token'; tokenHash: string }
+  | { kind: 'audit'; slot: number };
 
 /** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
 export const ID_PATTERN = /^[a-z0-9_-]{1,64}$/;
@@ -16,6 +18,13 @@ export const siteKey = (siteId: string): string => `site/${siteId}`;
 export const apiKeyKey = (keyHash: string): string => `key/${keyHash}`;
 export const destinationKey = (siteId: string, name: string): string => `destination/${siteId}/${name}`;
 
+export const adminTokenKey = (tokenHash: string): string => `admin_token/${tokenHash}`;
+
+/** Changes that are remembered; the newest take the slots of the oldest. */
+export const AUDIT_SLOTS = 10_000;
+const SLOT_PATTERN = /^\d{1,4}$/;
+export const auditKey = (seq: number): string => `audit/${seq % AUDIT_SLOTS}`;
+
 /** Reads a record key of site.config; null when it names no fact. */
 export function parseSettingKey(recordKey: string): SettingAddress | null {
   const [kind, id = '', name, ...rest] = recordKey.split('/');
@@ -23,6 +32,8 @@ export function parseSettingKey(recordKey: string): SettingAddress | null {
   if (kind === 'destination') return destinationAddress(id, name ?? '');
   if (name !== undefined) return null;
   if (kind === 'key') return HASH_PATTERN.test(id) ? { kind, keyHash: id } : null;
+  if (kind === 'admin_token') return HASH_PATTERN.test(id) ? { kind, tokenHash: id } : null;
+  if (kind === 'audit') return SLOT_PATTERN.test(id) ? { kind, slot: Number(id) } : null;
   if (!ID_PATTERN.test(id)) return null;
   if (kind === 'account') return { kind, accountId: id };
   if (kind === 'site') return { kind, siteId: id };
@@ -40,6 +51,8 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.site !== null) keys.push(siteKey(setting.site.site_id));
   if (setting.key !== null) keys.push(apiKeyKey(setting.key.key_hash));
   if (setting.destination !== null) keys.push(destinationKey(setting.destination.site_id, setting.destination.name));
+  if (setting.admin_token) keys.push(adminTokenKey(setting.admin_token.token_hash));
+  if (setting.audit) keys.push(auditKey(setting.audit.seq));
   const [only = null] = keys;
   return keys.length === 1 ? only : null;
 }

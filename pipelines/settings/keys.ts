@@ -101,7 +101,8 @@ function refuse(code: KeyRefusalCode): KeyCheck {
   return { ok: false, status: 403, code };
 }
 
-function randomBase62(characters: number, randomBytes: RandomBytes): string {
+/** Base62 text without bias: bytes that would favour some characters are thrown away. */
+export function randomBase62(characters: number, randomBytes: RandomBytes): string {
   let text = '';
   while (text.length < characters) {
     for (const byte of randomBytes(characters - text.length)) {

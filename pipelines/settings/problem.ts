@@ -35,7 +35,13 @@ export type ProblemCode =
   | 'secret_not_sealed'
   | 'too_many'
   | 'repeated'
-  | 'too_large';
+  | 'too_large'
+  | 'destination_unknown'
+  | 'not_there'
+  | 'overlap_malformed'
+  | 'field_missing'
+  | 'field_unknown'
+  | 'field_malformed';
 
 export function problem(code: ProblemCode, field: string, message: string): Problem {
   return { code, field, message };

@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Destination, Setting, Site } from '#schemas/setting.ts';
+import type { Account, AdminToken, ApiKey, Destination, Setting, Site } from '#schemas/setting.ts';
 import { keyOfSetting, parseSettingKey, type SettingAddress } from './address.ts';
 import { type Claims, createClaims } from './claims.ts';
 
@@ -27,10 +27,12 @@ export interface SettingsTable {
   siteByDomain(domain: string): Site | undefined;
   /** The site whose ga4 destination has this measurement id. */
   siteByMeasurementId(measurementId: string): Site | undefined;
+  adminToken(tokenHash: string): AdminToken | undefined;
   accounts(): Account[];
   sites(): Site[];
   keys(): ApiKey[];
   destinations(): Destination[];
+  adminTokens(): AdminToken[];
 }
 
 interface State {
@@ -41,6 +43,7 @@ interface State {
   destinations: Map<string, Map<string, Destination>>;
   domains: Claims;
   measurementIds: Claims;
+  adminTokens: Map<string, AdminToken>;
 }
 
 /** An empty table; feed it site.config from the beginning, in order. */
@@ -53,6 +56,7 @@ export function createSettingsTable(): SettingsTable {
     destinations: new Map(),
     domains: createClaims(),
     measurementIds: createClaims(),
+    adminTokens: new Map(),
   };
   return {
     get version() {
@@ -74,6 +78,7 @@ type Lookups = Pick<
   | 'destination'
   | 'siteByDomain'
   | 'siteByMeasurementId'
+  | 'adminToken'
 >;
 
 function lookups(state: State): Lookups {
@@ -89,10 +94,13 @@ function lookups(state: State): Lookups {
     destination: (siteId, name) => state.destinations.get(name)?.get(siteId),
     siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
     siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
+    adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
   };
 }
 
-function lists(state: State): Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations'> {
+type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens'>;
+
+function lists(state: State): Lists {
   return {
     accounts: () => sortedBy([...state.accounts.values()], (account) => account.account_id),
     sites: () => sortedBy([...state.sites.values()], (site) => site.site_id),
@@ -102,6 +110,7 @@ function lists(state: State): Pick<SettingsTable, 'accounts' | 'sites' | 'keys' 
         [...state.destinations.values()].flatMap((bySite) => [...bySite.values()]),
         (destination) => `${destination.site_id}/${destination.name}`,
       ),
+    adminTokens: () => sortedBy([...state.adminTokens.values()], (token) => `${token.label}/${token.token_hash}`),
   };
 }
 
@@ -136,6 +145,10 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
       return replace(state.keys, address.keyHash, setting?.key ?? null);
     case 'destination':
       return storeDestination(state, address.siteId, address.name, setting?.destination ?? null);
+    case 'admin_token':
+      return replace(state.adminTokens, address.tokenHash, setting?.admin_token ?? null);
+    case 'audit':
+      return false;
   }
 }
 

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createKafka } from '#infra/kafka/client.ts';
+import { type FencedProducer, openFencedProducer } from '#infra/kafka/fenced_producer.ts';
+import { type Following, followTopic } from '#infra/kafka/follow.ts';
+import { createMutex } from '#infra/kafka/mutex.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { type Codec, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/registry.ts';
+import {
+  createSettingsView,
+  JournalError,
+  type Planned,
+  type SettingRecord,
+  type SettingsJournal,
+  type SettingsView,
+} from '#pipelines/settings/journal.ts';
+import type { Setting } from '#schemas/setting.ts';
+
+export interface OpenJournal extends SettingsJournal {
+  /** Whether changes can be written as far as is known. */
+  writable(): boolean;
+  close(): Promise<void>;
+}
+
+interface Turn {
+  producer: FencedProducer;
+  view: SettingsView;
+  following: Following;
+}
+
+const SEEN_MS_MAX = 10_000;
+const POLL_MS = 5;
+/** A few seconds in all: then the caller is told, and may ask again. */
+const WRITE_RETRIES = 8;
+
+/**
+ * Opens site.config as its one writer. Each change is a transaction of one transactional id: whoever opens the journal
+ * later fences this writer, so that two control services can both run and neither writes on top of what it has not
+ * read. After a change that failed, the writer is opened anew, which fences first and reads to the end second.
+ */
+export async function openSettingsJournal(
+  session: KafkaSession,
+  registry: Registry,
+  logger: Logger,
+  onFatal: (error: unknown) => void,
+): Promise<OpenJournal> {
+  const codec = await createCodec<Setting>(registry, TOPICS.settings, 'setting');
+  const mutex = createMutex();
+  const open = (): Promise<Turn> => openTurn(session, codec, logger, onFatal);
+  let turn = await open();
+  let writable = true;
+
+  async function reopen(): Promise<void> {
+    const before = turn;
+    turn = await open();
+    writable = true;
+    await before.following.stop();
+  }
+
+  async function change<T>(plan: (view: SettingsView) => Planned<T>): Promise<T> {
+    if (!writable) await reopen();
+    const { records, result } = plan(turn.view);
+    if (records.length === 0) return result;
+    try {
+      await append(turn, codec, records);
+    } catch (error) {
+      writable = false;
+      await turn.producer.close();
+      throw error;
+    }
+    return result;
+  }
+
+  return {
+    view: () => turn.view,
+    change: (plan) => mutex.run(() => change(plan)).catch((error: unknown) => Promise.reject(asJournalError(error))),
+    writable: () => writable,
+    async close() {
+      await turn.producer.close();
+      await turn.following.stop();
+    },
+  };
+}
+
+async function openTurn(
+  session: KafkaSession,
+  codec: Codec<Setting>,
+  logger: Logger,
+  onFatal: (error: unknown) => void,
+): Promise<Turn> {
+  const producer = await openFencedProducer(
+    createKafka(session.config, 'svc.control.writer', logger, WRITE_RETRIES),
+    session.groupOf('control.settings'),
+  );
+  const view = createSettingsView();
+  const following = await followTopic({
+    kafka: session.kafka,
+    topic: TOPICS.settings,
+    groupPrefix: session.config.prefix,
+    onFatal,
+    async onRecord(key, value) {
+      const decoded = value === null ? { ok: true as const, value: null } : await codec.decode(value);
+      if (!decoded.ok) return logger.error({ key, reason: decoded.reason }, 'setting left out');
+      const applied = view.apply(key, decoded.value);
+      if (!applied.ok) logger.error({ key, code: applied.code }, 'setting left out');
+    },
+  });
+  return { producer, view, following };
+}
+
+/** There is one partition: its order is the order of changes. */
+async function append(turn: Turn, codec: Codec<Setting>, records: readonly SettingRecord[]): Promise<void> {
+  const seq = Math.max(...records.map(({ setting }) => setting?.audit?.seq ?? 0));
+  await turn.producer.append(
+    TOPICS.settings,
+    0,
+    records.map(({ key, setting }) => ({ key, value: setting === null ? null : codec.encode(setting) })),
+  );
+  const deadline = performance.now() + SEEN_MS_MAX;
+  while (turn.view.audit.lastSeq < seq) {
+    if (performance.now() > deadline) throw new JournalError('written, but not read back in time');
+    await sleep(POLL_MS);
+  }
+}
+
+/** What Kafka says becomes the one error that callers know; anything else is a fault of ours. */
+function asJournalError(error: unknown): unknown {
+  if (!(error instanceof Error) || !error.name.startsWith('KafkaJS')) return error;
+  return new JournalError('site.config could not be written', { cause: error });
+}

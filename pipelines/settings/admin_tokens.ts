@@ -1,0 +1,56 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { AdminToken } from '#schemas/setting.ts';
+import { hashKey, type RandomBytes, randomBase62 } from './keys.ts';
+import { type Problem, unless } from './problem.ts';
+import type { SettingsTable } from './table.ts';
+import { isPlainText } from './text_rules.ts';
+
+/** A token as issued. The secret is shown once and kept nowhere; the rest is stored. */
+export interface IssuedToken {
+  secret: string;
+  tokenHash: string;
+  shownPrefix: string;
+}
+
+export type TokenRefusalCode = 'token_missing' | 'token_invalid' | 'token_revoked' | 'token_expired';
+export type TokenCheck = { ok: true; token: AdminToken } | { ok: false; code: TokenRefusalCode };
+
+const PREFIX = 'svc_at_';
+const SECRET_CHARACTERS = 32;
+const SHOWN_CHARACTERS = PREFIX.length + 4;
+const TOKEN_PATTERN = /^svc_at_[0-9A-Za-z]{32}$/;
+const LABEL_CHARACTERS_MAX = 100;
+
+/** Issues an admin token: svc_at_ and 32 base62 characters, about 190 bits. */
+export function issueToken(randomBytes: RandomBytes): IssuedToken {
+  const secret = PREFIX + randomBase62(SECRET_CHARACTERS, randomBytes);
+  return { secret, tokenHash: hashKey(secret), shownPrefix: secret.slice(0, SHOWN_CHARACTERS) };
+}
+
+/**
+ * Decides whether the bearer of a token may change settings. The token is found by its hash, and the hashes are
+ * compared in constant time, so that neither tells how close a guess came.
+ *
+ * @param nowMs Milliseconds since 1970 UTC.
+ */
+export function checkToken(table: SettingsTable, presented: string | null, nowMs: number): TokenCheck {
+  if (presented === null || presented === '') return { ok: false, code: 'token_missing' };
+  if (!TOKEN_PATTERN.test(presented)) return { ok: false, code: 'token_invalid' };
+  const presentedHash = hashKey(presented);
+  const token = table.adminToken(presentedHash);
+  const isSame = timingSafeEqual(Buffer.from(presentedHash), Buffer.from(token?.token_hash ?? '0'.repeat(64)));
+  if (token === undefined || !isSame) return { ok: false, code: 'token_invalid' };
+  if (token.revoked_at !== null) return { ok: false, code: 'token_revoked' };
+  if (token.expires_at !== null && nowMs >= token.expires_at) return { ok: false, code: 'token_expired' };
+  return { ok: true, token };
+}
+
+/** Checks a token before it is written; no problem: it may be. */
+export function tokenProblems(token: AdminToken): Problem[] {
+  const { label, created_at: createdAt, expires_at: expiresAt } = token;
+  const expiryFits = expiresAt === null || (Number.isSafeInteger(expiresAt) && expiresAt > createdAt);
+  return [
+    ...unless(isPlainText(label, 1, LABEL_CHARACTERS_MAX), 'name_malformed', 'label', 'has 1 to 100 characters'),
+    ...unless(expiryFits, 'expiry_malformed', 'expires_at', 'is a time after the token is created'),
+  ];
+}

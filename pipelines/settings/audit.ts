@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditAction, AuditEntry, Destination, Setting, Site } from '#schemas/setting.ts';
+import { AUDIT_SLOTS } from './address.ts';
+import { parseEventDefinition } from './event_definitions.ts';
+
+/** One change with who made it and when, in milliseconds since 1970 UTC. */
+export interface AuditRecord extends AuditEntry {
+  changed_at: number;
+  changed_by: string;
+}
+
+/** The newest changes, newest first. */
+export interface AuditLog {
+  /** Number of the newest change; 0 when there was none. */
+  readonly lastSeq: number;
+  apply(setting: Setting): void;
+  /**
+   * @param beforeSeq Only changes with a smaller number; null for all.
+   * @param matches Which changes are wanted.
+   */
+  list(limit: number, beforeSeq: number | null, matches: (record: AuditRecord) => boolean): AuditRecord[];
+}
+
+/** An empty log that remembers as many changes as there are slots, whatever order they come in. */
+export function createAuditLog(): AuditLog {
+  const slots = new Map<number, AuditRecord>();
+  let lastSeq = 0;
+  return {
+    get lastSeq() {
+      return lastSeq;
+    },
+    apply({ audit, changed_at, changed_by }) {
+      if (!audit) return;
+      const slot = audit.seq % AUDIT_SLOTS;
+      if ((slots.get(slot)?.seq ?? 0) < audit.seq) slots.set(slot, { ...audit, changed_at, changed_by });
+      lastSeq = Math.max(lastSeq, audit.seq);
+    },
+    list(limit, beforeSeq, matches) {
+      const found: AuditRecord[] = [];
+      const oldest = Math.max(1, lastSeq - AUDIT_SLOTS + 1);
+      for (let seq = Math.min(lastSeq, (beforeSeq ?? lastSeq + 1) - 1); seq >= oldest; seq--) {
+        const record = slots.get(seq % AUDIT_SLOTS);
+        if (record?.seq === seq && matches(record)) found.push(record);
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+  };
+}
+
+/** The entry for one change of a fact: the fields that differ, without secrets. */
+export function auditEntry(seq: number, settingKey: string, before: Setting | null, after: Setting | null): AuditEntry {
+  const [left, right] = differences(shown(before), shown(after));
+  return {
+    seq,
+    setting_key: settingKey,
+    action: actionOf(before, after),
+    before: left === null ? null : JSON.stringify(left),
+    after: right === null ? null : JSON.stringify(right),
+    secrets_changed: secretsChanged(before?.destination, after?.destination),
+  };
+}
+
+function actionOf(before: Setting | null, after: Setting | null): AuditAction {
+  if (before === null) return 'create';
+  return after === null ? 'delete' : 'change';
+}
+
+type Fields = Record<string, unknown>;
+
+/** The body of a setting as people may see it: of secrets only the names. */
+function shown(setting: Setting | null): Fields | null {
+  if (setting === null) return null;
+  const { account, site, key, destination, admin_token } = setting;
+  if (site !== null) return shownSite(site);
+  if (destination !== null) return { ...destination, secrets: Object.keys(destination.secrets) };
+  return { ...(account ?? key ?? admin_token) };
+}
+
+/** Definitions by their id, so that a change of one does not repeat the others. */
+function shownSite(site: Site): Fields {
+  const definitions = site.event_definitions.map((text, index) => {
+    const read = parseEventDefinition(text);
+    return read.ok ? ([read.definition.id, read.definition] as const) : ([String(index), text] as const);
+  });
+  return { ...site, event_definitions: Object.fromEntries(definitions) };
+}
+
+function secretsChanged(before: Destination | null | undefined, after: Destination | null | undefined): string[] {
+  const left = before?.secrets ?? {};
+  const right = after?.secrets ?? {};
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].filter((name) => left[name] !== right[name]).sort();
+}
+
+/** Both sides reduced to what differs, and long values to their length. */
+function differences(before: Fields | null, after: Fields | null): [Fields | null, Fields | null] {
+  if (before === null || after === null) return [before && shortened(before), after && shortened(after)];
+  const left: Fields = {};
+  const right: Fields = {};
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [a, b] = [plain(before[name]), plain(after[name])];
+    if (isDeepStrictEqual(a, b)) continue;
+    [left[name], right[name]] = isFields(a) && isFields(b) ? differences(a, b) : [a, b];
+  }
+  return [shortened(left), shortened(right)];
+}
+
+const FIELD_CHARACTERS_MAX = 4_000;
+
+/** Bounds an entry, as every process reads it at its start. */
+function shortened(fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      const characters = JSON.stringify(value)?.length ?? 0;
+      return [name, characters > FIELD_CHARACTERS_MAX ? { omitted_characters: characters } : value];
+    }),
+  );
+}
+
+/** Decoded records have a class of their own, which plain objects with the same fields do not equal. */
+function plain(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

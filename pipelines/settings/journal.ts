@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto';
+import type { Setting } from '#schemas/setting.ts';
+import { auditKey, keyOfSetting } from './address.ts';
+import { type AuditLog, auditEntry, createAuditLog } from './audit.ts';
+import { type ApplyResult, createSettingsTable, type SettingsTable } from './table.ts';
+
+/** A record of site.config; a null setting removes the fact. */
+export interface SettingRecord {
+  key: string;
+  setting: Setting | null;
+}
+
+/** Everything that site.config holds, with who wrote each fact and when. */
+export interface SettingsView {
+  readonly table: SettingsTable;
+  readonly audit: AuditLog;
+  /** The record that a fact stands in. */
+  record(key: string): Setting | undefined;
+  apply(key: string, setting: Setting | null): ApplyResult;
+}
+
+/** What a change comes to: the records to append, all or none, and what to answer once they are durable. */
+export interface Planned<T> {
+  records: SettingRecord[];
+  result: T;
+}
+
+/** Where the control service reads and writes settings. */
+export interface SettingsJournal {
+  view(): SettingsView;
+  /**
+   * Plans and appends a change while no other change is under way, here or in any other process. Resolves when the
+   * records are durable and the view has them. @throws JournalError when it cannot be said that they are.
+   */
+  change<T>(plan: (view: SettingsView) => Planned<T>): Promise<T>;
+}
+
+/** The records may or may not have been written; asking again is safe, as every change names the version it is of. */
+export class JournalError extends Error {
+  readonly code = 'settings_not_stored';
+}
+
+/** An empty view; feed it site.config from the beginning, in order. */
+export function createSettingsView(): SettingsView {
+  const table = createSettingsTable();
+  const audit = createAuditLog();
+  const records = new Map<string, Setting>();
+  return {
+    table,
+    audit,
+    record: (key) => records.get(key),
+    apply(key, setting) {
+      const applied = table.apply(key, setting);
+      if (!applied.ok) return applied;
+      if (setting?.audit) audit.apply(setting);
+      else if (setting === null) records.delete(key);
+      else records.set(key, setting);
+      return applied;
+    },
+  };
+}
+
+type Body = Partial<Pick<Setting, 'account' | 'site' | 'key' | 'destination' | 'admin_token'>>;
+
+/** A fact to be written with its body, or to be removed by its key. */
+export type Fact = { body: Body } | { removedKey: string };
+
+/** The records of a change: each fact, and beside it the entry that says who changed what. */
+export function auditedRecords(
+  view: SettingsView,
+  facts: readonly Fact[],
+  changedBy: string,
+  nowMs: number,
+): SettingRecord[] {
+  return facts.flatMap((fact, index) => {
+    const key = 'removedKey' in fact ? fact.removedKey : keyOf(fact.body);
+    const before = view.record(key) ?? null;
+    const changed = { changed_at: laterThan(before, nowMs), changed_by: changedBy };
+    const setting = 'removedKey' in fact ? null : { ...changed, ...NOTHING, ...fact.body };
+    const audit = auditEntry(view.audit.lastSeq + 1 + index, key, before, setting);
+    return [
+      { key, setting },
+      { key: auditKey(audit.seq), setting: { ...changed, ...NOTHING, audit } },
+    ];
+  });
+}
+
+const NOTHING = { account: null, site: null, key: null, destination: null };
+
+function keyOf(body: Body): string {
+  const key = keyOfSetting({ changed_at: 0, changed_by: '', ...NOTHING, ...body });
+  if (key === null) throw new Error('a setting has exactly one body');
+  return key;
+}
+
+/** A fact's versions never repeat, even when its clock stands still. */
+function laterThan(before: Setting | null, nowMs: number): number {
+  return Math.max(nowMs, (before?.changed_at ?? 0) + 1);
+}
+
+/** Names what a fact was when it was read; it changes with every write of the fact. */
+export function versionOf(setting: Setting): string {
+  return hash('sha256', JSON.stringify(setting), 'base64url').slice(0, 22);
+}
