@@ -9,7 +9,8 @@ export type SchemaName =
   | 'quota_usage'
   | 'delivery'
   | 'delivery_job'
-  | 'dead_letter';
+  | 'dead_letter'
+  | 'inventory';
 
 /** The schema's text as registered: what the file holds. */
 export function schemaText(name: SchemaName): string {

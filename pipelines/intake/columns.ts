@@ -7,7 +7,7 @@ const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const CURRENCY = /^[A-Za-z]{3}$/;
 const NUMBER_CHARACTERS_MAX = 40;
 
-/** The business fields that have columns of their own, and the properties they were taken from. */
+/** The business fields that have columns of their own, and the properties that do not stay beside their column. */
 export interface Columns {
   value: number | null;
   currency: string | null;
@@ -16,23 +16,17 @@ export interface Columns {
 }
 
 const NOTHING_LIFTED: ReadonlySet<string> = new Set();
+const ACTION_SOURCE_LIFTED: ReadonlySet<string> = new Set(['$action_source']);
 
 /**
- * Reads value, currency and order_id. What cannot be read leaves its column null and stays among the properties, so
- * that nothing a sender measured is lost to a typing mistake.
+ * Reads value, currency and order_id. They stay among the properties too, so that nothing a sender measured is lost to a
+ * typing mistake, and so that the properties of most events are passed on without being copied.
  */
 export function readColumns(properties: Readonly<Record<string, unknown>>, secret: Buffer): Columns {
   const value = readValue(own(properties, 'value'));
   const currency = readCurrency(own(properties, 'currency'));
   const order_id = readOrderId(own(properties, 'order_id'), secret);
-  const hasActionSource = Object.hasOwn(properties, '$action_source');
-  if (value === null && currency === null && order_id === null && !hasActionSource) {
-    return { value, currency, order_id, lifted: NOTHING_LIFTED };
-  }
-  const lifted = new Set(['$action_source']);
-  if (value !== null) lifted.add('value');
-  if (currency !== null) lifted.add('currency');
-  if (order_id !== null) lifted.add('order_id');
+  const lifted = Object.hasOwn(properties, '$action_source') ? ACTION_SOURCE_LIFTED : NOTHING_LIFTED;
   return { value, currency, order_id, lifted };
 }
 

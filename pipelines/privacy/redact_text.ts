@@ -6,8 +6,8 @@ import { redactPhones } from './redact_phones.ts';
 import { REDACTED } from './redacted.ts';
 import {
   HOLDS_AT,
-  HOLDS_COLON,
   HOLDS_EQUALS,
+  HOLDS_L_COLON,
   HOLDS_NON_ASCII,
   HOLDS_PERCENT,
   HOLDS_PLUS,
@@ -33,7 +33,7 @@ export function redactText(text: string, anonymous = false): string {
   if ((bits & (HOLDS_AT | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0) clean = redactEmails(clean);
   if (
     (bits & (HOLDS_PLUS | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0 ||
-    ((bits & HOLDS_COLON) !== 0 && TEL.test(clean))
+    ((bits & HOLDS_L_COLON) !== 0 && TEL.test(clean))
   ) {
     clean = redactPhones(clean);
   }

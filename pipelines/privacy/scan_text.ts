@@ -3,24 +3,30 @@ export const HOLDS_AT = 1;
 export const HOLDS_PERCENT = 2;
 export const HOLDS_PLUS = 4;
 export const HOLDS_EQUALS = 8;
-export const HOLDS_COLON = 16;
+/** The end of `tel:`, in either case. */
+export const HOLDS_L_COLON = 16;
 export const HOLDS_NON_ASCII = 32;
 export const HOLDS_QUOTE = 64;
 
+const COLON = 0x3a;
+const LETTER_L = 0x6c;
+const LOWER_CASE_BIT = 0x20;
 const BITS = new Uint8Array(128);
 BITS[0x40] = HOLDS_AT;
 BITS[0x25] = HOLDS_PERCENT;
 BITS[0x2b] = HOLDS_PLUS;
 BITS[0x3d] = HOLDS_EQUALS;
-BITS[0x3a] = HOLDS_COLON;
 BITS[0x22] = HOLDS_QUOTE;
 
 /** One pass over the text; most texts come out as 0 and need no second look. */
 export function scanText(text: string): number {
   let bits = 0;
+  let before = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     bits |= code < 128 ? (BITS[code] ?? 0) : HOLDS_NON_ASCII;
+    if (code === COLON && (before | LOWER_CASE_BIT) === LETTER_L) bits |= HOLDS_L_COLON;
+    before = code;
   }
   return bits;
 }

@@ -69,6 +69,9 @@ describe('an event of an offline-mode site', () => {
       currency: 'CHF',
       order_id: 'o-1',
       properties: {
+        value: 5,
+        currency: 'CHF',
+        order_id: 'o-1',
         user_data: { plan: 'pro' },
         deep: [{ nested: { city: 'Bern', zip: '3011', kept: 1 } }],
         url: 'https://shop.example/?q=shoes&fbclid=redacted&uid=redacted&email=redacted',

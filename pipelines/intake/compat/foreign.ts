@@ -1,0 +1,78 @@
+import { parseIso8601 } from '#pipelines/intake/iso_8601.ts';
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+
+/** What of a foreign request is not in its events: when it came and when its sender says to have sent it. */
+export interface Arrival {
+  receivedAtMs: number;
+  sentAtMs: number | null;
+}
+
+/** Why a call was not turned into events. Messages never repeat what was sent. */
+export const CALL_PROBLEMS = {
+  call_type_unknown: 'type must be track, identify, page, screen, group or alias.',
+  call_too_large: 'A call must not exceed 32 KiB.',
+} as const;
+export type CallProblem = keyof typeof CALL_PROBLEMS;
+
+/** Events of one call, in the form POST /v1/ingest takes them; what is no object goes on as it is and is rejected there. */
+export type MappedCall = { ok: true; events: unknown[] } | { ok: false; code: CallProblem };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object, or an empty one. */
+export function objectOr(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** An id as text: many libraries send numbers. Anything else stays as it is, to be judged where ids are. */
+export function idText(value: unknown): unknown {
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
+}
+
+/** The first value that is there: neither undefined, null nor an empty text. */
+export function firstGiven(...values: readonly unknown[]): unknown {
+  return values.find((value) => value !== undefined && value !== null && value !== '');
+}
+
+/** The members that are there. */
+export function given(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => firstGiven(value) !== undefined));
+}
+
+export function timeOf(text: unknown): number | null {
+  return typeof text === 'string' ? parseIso8601(text) : null;
+}
+
+/**
+ * The time an event happened by our clock: what the sender's clock said, moved by how far that clock was off when the
+ * batch was sent (Segment's specification of common fields: receivedAt - (sentAt - originalTimestamp)). Unreadable
+ * times and batches that do not say when they were sent stay as they are.
+ */
+export function correctedTime(timestamp: unknown, { receivedAtMs, sentAtMs }: Arrival): unknown {
+  const happenedMs = timeOf(timestamp);
+  if (happenedMs === null || sentAtMs === null) return timestamp;
+  return new Date(happenedMs + receivedAtMs - sentAtMs).toISOString();
+}
+
+/**
+ * The event that says two distinct ids are one person: it carries the older id, and the newer as the customer number by
+ * which people are joined. Its uuid follows from the call's, so that a call sent again links again and counts once.
+ */
+export function linkEvent(call: {
+  uuid: unknown;
+  timestamp: unknown;
+  previousId: unknown;
+  userId: unknown;
+  properties: JsonObject;
+}): JsonObject {
+  const { uuid, timestamp, previousId, userId, properties } = call;
+  return {
+    event: '$create_alias',
+    ...(typeof uuid === 'string' ? { uuid: `${uuid}:alias` } : {}),
+    distinct_id: previousId,
+    timestamp,
+    properties: { ...properties, external_id: userId },
+  };
+}

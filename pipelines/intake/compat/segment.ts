@@ -1,0 +1,135 @@
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import {
+  type Arrival,
+  correctedTime,
+  firstGiven,
+  given,
+  idText,
+  isObject,
+  linkEvent,
+  type MappedCall,
+  objectOr,
+  timeOf,
+} from './foreign.ts';
+
+/** The calls of Segment's HTTP Tracking API, by the path each has of its own. */
+export const SEGMENT_CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;
+export type SegmentCall = (typeof SEGMENT_CALLS)[number];
+
+/** Members of a context that are read into properties of their own. */
+const READ_FROM_CONTEXT = new Set(['page', 'campaign', 'library', 'ip', 'userAgent', 'traits']);
+
+/**
+ * Maps one call of Segment's specification. `messageId` becomes the uuid, `userId`, else `anonymousId`, the
+ * distinct_id; the user's id is also the customer number by which people are joined. Traits go where a person's record
+ * is looked for, never among the event's own properties. An identify of both ids and an alias link the two.
+ *
+ * @param type The call's type where its path says it; a call of a batch says it itself.
+ */
+export function mapSegmentCall(sent: unknown, type: SegmentCall | null, arrival: Arrival): MappedCall {
+  if (!isObject(sent)) return { ok: true, events: [sent] };
+  const kind = type ?? sent['type'];
+  if (!isSegmentCall(kind)) return { ok: false, code: 'call_type_unknown' };
+  const userId = idText(firstGiven(sent['userId']));
+  const shared = {
+    uuid: firstGiven(idText(sent['messageId'])),
+    distinct_id: firstGiven(userId, idText(sent['anonymousId'])),
+    timestamp: happened(sent, arrival),
+  };
+  const context = contextProperties(sent);
+  const event = { ...shared, event: nameOf(kind, sent), properties: propertiesOf(kind, sent, context, userId) };
+  const previousId = previousIdOf(kind, sent, userId);
+  if (previousId === undefined) return { ok: true, events: [event] };
+  return { ok: true, events: [event, linkEvent({ ...shared, previousId, userId, properties: context })] };
+}
+
+function isSegmentCall(kind: unknown): kind is SegmentCall {
+  return (SEGMENT_CALLS as readonly unknown[]).includes(kind);
+}
+
+function nameOf(kind: SegmentCall, sent: JsonObject): unknown {
+  switch (kind) {
+    case 'track':
+      return sent['event'];
+    case 'identify':
+      return '$identify';
+    case 'page':
+      return 'page_view';
+    case 'screen':
+      return 'screen_view';
+    case 'group':
+      return '$groupidentify';
+    case 'alias':
+      return '$create_alias';
+  }
+}
+
+function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, userId: unknown): unknown {
+  const { properties, traits } = sent;
+  const joined = { ...context, ...given({ external_id: userId }) };
+  switch (kind) {
+    case 'track':
+      return isAbsentOrObject(properties) ? { ...joined, ...withValue(objectOr(properties)) } : properties;
+    case 'page':
+    case 'screen':
+      if (!isAbsentOrObject(properties)) return properties;
+      return { ...joined, ...given({ name: sent['name'], category: sent['category'] }), ...objectOr(properties) };
+    case 'identify':
+      return { ...joined, $set: { ...objectOr(joined['$set']), ...objectOr(traits) } };
+    case 'group':
+      return { ...joined, $group_type: 'group', ...given({ $group_key: idText(sent['groupId']), $group_set: traits }) };
+    case 'alias':
+      return { ...joined, ...given({ alias: idText(sent['previousId']) }) };
+  }
+}
+
+function isAbsentOrObject(value: unknown): boolean {
+  return value === undefined || value === null || isObject(value);
+}
+
+/** Segment's e-commerce specification calls the amount `revenue`, and `total` with tax and shipping. */
+function withValue(properties: JsonObject): JsonObject {
+  const value = firstGiven(properties['value'], properties['revenue'], properties['total']);
+  return value === undefined ? properties : { ...properties, value };
+}
+
+function previousIdOf(kind: SegmentCall, sent: JsonObject, userId: unknown): unknown {
+  const previousId = idText(
+    firstGiven(kind === 'alias' ? sent['previousId'] : kind === 'identify' ? sent['anonymousId'] : undefined),
+  );
+  return userId === undefined || previousId === userId ? undefined : previousId;
+}
+
+/** A call without an id of its own is recognised by what it says, the time included, so that is left as it is. */
+function happened(sent: JsonObject, arrival: Arrival): unknown {
+  const timestamp = firstGiven(sent['originalTimestamp'], sent['timestamp']);
+  if (firstGiven(sent['messageId']) === undefined) return timestamp;
+  return correctedTime(timestamp, { ...arrival, sentAtMs: timeOf(sent['sentAt']) ?? arrival.sentAtMs });
+}
+
+/** The context as properties: page and campaign under the names other tags use, the rest as it is. */
+function contextProperties(sent: JsonObject): JsonObject {
+  const context = objectOr(sent['context']);
+  const page = objectOr(context['page']);
+  const campaign = objectOr(context['campaign']);
+  const library = objectOr(context['library']);
+  const rest = Object.entries(context).filter(([name]) => !READ_FROM_CONTEXT.has(name));
+  return given({
+    url: page['url'],
+    path: page['path'],
+    referrer: page['referrer'],
+    title: page['title'],
+    search: page['search'],
+    utm_source: campaign['source'],
+    utm_medium: campaign['medium'],
+    utm_campaign: campaign['name'],
+    utm_term: campaign['term'],
+    utm_content: campaign['content'],
+    $lib: library['name'],
+    $lib_version: library['version'],
+    client_ip_address: context['ip'],
+    client_user_agent: context['userAgent'],
+    $set: isObject(context['traits']) ? context['traits'] : undefined,
+    context: rest.length === 0 ? undefined : Object.fromEntries(rest),
+  });
+}
