@@ -6,13 +6,19 @@ local period = tonumber(ARGV[1])
 local periods = tonumber(ARGV[2])
 local ttl = tonumber(ARGV[3])
 local answers = {}
+
+-- Another process's clock may run a little ahead: what it claimed lies in the period to come.
+local function holder_elsewhere(bucket, field)
+  for back = -1, periods - 1 do
+    local holder = back ~= 0 and redis.call('HGET', prefix .. (period - back) .. ':' .. bucket, field)
+    if holder then return holder end
+  end
+  return false
+end
+
 for at = 4, #ARGV, 3 do
   local bucket, field, coordinate = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-  local holder = false
-  for back = 1, periods - 1 do
-    holder = redis.call('HGET', prefix .. (period - back) .. ':' .. bucket, field)
-    if holder then break end
-  end
+  local holder = holder_elsewhere(bucket, field)
   if not holder then
     local key = prefix .. period .. ':' .. bucket
     if redis.call('HSETNX', key, field, coordinate) == 0 then

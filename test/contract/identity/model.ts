@@ -1,0 +1,35 @@
+import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
+
+/**
+ * Who belongs together after all questions, found by walking from person to person over shared nodes: each person that
+ * linked, with the leading person of its group (oldest first seen, then smallest id).
+ */
+export function expectedLeaders(questions: readonly IdentityQuestion[]): Map<string, string> {
+  const linking = questions.filter(({ nodes }) => nodes.length > 0);
+  const firstSeen = new Map<string, number>();
+  for (const { basePersonId, receivedAtMs } of linking) {
+    firstSeen.set(basePersonId, Math.min(receivedAtMs, firstSeen.get(basePersonId) ?? Number.POSITIVE_INFINITY));
+  }
+  const leaders = new Map<string, string>();
+  for (const person of firstSeen.keys()) {
+    if (leaders.has(person)) continue;
+    const group = groupOf(person, linking);
+    const [leader] = [...group].sort((a, b) => (firstSeen.get(a) ?? 0) - (firstSeen.get(b) ?? 0) || (a < b ? -1 : 1));
+    for (const member of group) leaders.set(member, leader ?? member);
+  }
+  return leaders;
+}
+
+function groupOf(person: string, questions: readonly IdentityQuestion[]): Set<string> {
+  const group = new Set([person]);
+  const nodes = new Set<string>();
+  for (let size = 0; size !== group.size + nodes.size; ) {
+    size = group.size + nodes.size;
+    for (const question of questions) {
+      if (!group.has(question.basePersonId) && !question.nodes.some((node) => nodes.has(node))) continue;
+      group.add(question.basePersonId);
+      for (const node of question.nodes) nodes.add(node);
+    }
+  }
+  return group;
+}

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
+import type { Identifiers } from '#schemas/event.ts';
+
+export const NO_IDENTIFIERS: Identifiers = {
+  email: null,
+  email_google: null,
+  email_stripped: null,
+  phone: null,
+  phone_digits: null,
+  first_name: null,
+  first_name_google: null,
+  last_name: null,
+  last_name_google: null,
+  external_id: null,
+};
+
+/** A question of a person; what it links by and when can be given. */
+export function question(siteId: string, person: string, changes: Partial<IdentityQuestion> = {}): IdentityQuestion {
+  return {
+    siteId,
+    basePersonId: person,
+    nodes: [],
+    identifiers: null,
+    receivedAtMs: 1_790_000_000_000,
+    coordinate: '0:0:0',
+    ...changes,
+  };
+}
+
+/** Questions of few persons over few nodes, so that many of them meet; each from an event of its own. */
+export function questionLists(siteId: string): fc.Arbitrary<IdentityQuestion[]> {
+  const one = fc.record({
+    person: fc.integer({ min: 0, max: 7 }),
+    nodes: fc.uniqueArray(fc.integer({ min: 0, max: 6 }), { maxLength: 3 }),
+    afterMs: fc.integer({ min: 0, max: 3 }),
+  });
+  return fc.array(one, { minLength: 1, maxLength: 14 }).map((ones) =>
+    ones.map(({ person, nodes, afterMs }, index) =>
+      question(siteId, `p_${person}`, {
+        nodes: nodes.map((node) => `n_${node}`),
+        receivedAtMs: 1_790_000_000_000 + afterMs,
+        coordinate: `0:${index}:0`,
+      }),
+    ),
+  );
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+import { expectedLeaders } from './model.ts';
+import { NO_IDENTIFIERS, question, questionLists } from './questions.ts';
+
+/** What every identity store must do. Each test and each run asks about a site of its own. */
+export function identityStoreSuite(name: string, create: (personsMax: number) => IdentityStore): void {
+  const NO_CAP = 1_000;
+
+  describe(name, () => {
+    test('who never linked is themselves', async () => {
+      const [answer] = await create(NO_CAP).resolve('s', [question(randomUUID(), 'p_1')]);
+      expect(answer).toEqual({ personId: 'p_1', identifiers: null, links: [], capped: 0 });
+    });
+
+    test('any order, cut and repetition gives the same people', async () => {
+      const store = create(NO_CAP);
+      await fc.assert(
+        fc.asyncProperty(fc.gen(), questionLists('run'), async (gen, questions) => {
+          const often = gen(() => fc.array(fc.integer({ min: 0, max: questions.length - 1 }), { maxLength: 10 }));
+          const order = gen(() => fc.shuffledSubarray(allTwice(questions, often), { minLength: 0 }));
+          const site = randomUUID();
+          const asked = [...order, ...questions.filter((one) => !order.includes(one))];
+          const cut = gen(() => fc.integer({ min: 1, max: 5 }));
+          for (let at = 0; at < asked.length; at += cut) await store.resolve(site, asked.slice(at, at + cut));
+          expect(await leadersIn(store, site, questions)).toEqual(expectedLeaders(questions));
+        }),
+        { numRuns: 80 },
+      );
+    });
+
+    test('links that were written say the same people, though every batch may have been tried and lost before', async () => {
+      const store = create(NO_CAP);
+      await fc.assert(
+        fc.asyncProperty(fc.gen(), questionLists('run'), async (gen, questions) => {
+          const site = randomUUID();
+          const batches = inBatches(
+            questions,
+            gen(() => fc.integer({ min: 1, max: 4 })),
+          );
+          const lost = gen(() => fc.array(fc.integer({ min: 0, max: batches.length - 1 }), { maxLength: 8 }));
+          const schedule = gen(() => fc.shuffledSubarray([...lost, ...batches.keys()], { minLength: 0 }));
+          const turns = [...schedule, ...[...batches.keys()].filter((batch) => !schedule.includes(batch))];
+          const written: IdentityLink[] = [];
+          for (const [turn, batch] of turns.entries()) {
+            const answers = await store.resolve(site, batches[batch] ?? []);
+            // Only the last try of a batch commits.
+            if (turns.lastIndexOf(batch) === turn) written.push(...answers.flatMap(({ links }) => links));
+          }
+          expect(leadersOf(written)).toEqual(expectedLeaders(questions));
+        }),
+        { numRuns: 80 },
+      );
+    });
+
+    test('every identifier that links is written as an edge, each time it is asked', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const asked = question(site, 'p_1', { nodes: ['n_1', 'n_2'], receivedAtMs: 5 });
+      const edge = { site_id: site, kind: 'edge', person_id: 'p_1', first_seen: 5, version: 0 };
+      for (let times = 0; times < 2; times++) {
+        const [answer] = await store.resolve(site, [asked]);
+        expect(answer?.links.filter(({ kind }) => kind === 'edge')).toEqual([
+          { ...edge, target: 'n_1' },
+          { ...edge, target: 'n_2' },
+        ]);
+      }
+    });
+
+    test('versions of a site only grow', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const versions: number[] = [];
+      for (let person = 0; person < 30; person++) {
+        const asked = question(site, `p_${person}`, { nodes: ['n'], coordinate: `0:${person}:0` });
+        const [answer] = await store.resolve(site, [asked]);
+        versions.push(...new Set(answer?.links.filter(({ kind }) => kind === 'person').map((link) => link.version)));
+      }
+      expect(versions).toHaveLength(30);
+      expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
+    });
+
+    test('a person grows to the cap and not past it', async () => {
+      const store = create(3);
+      const site = randomUUID();
+      const questions = Array.from({ length: 6 }, (_, index) =>
+        question(site, `p_${index}`, { nodes: ['shared'], coordinate: `0:${index}:0`, receivedAtMs: index }),
+      );
+      const answers = await store.resolve(site, questions);
+      expect(answers.map(({ capped }) => capped)).toEqual([0, 0, 0, 1, 1, 1]);
+      expect(answers.map(({ personId }) => personId)).toEqual(['p_0', 'p_0', 'p_0', 'p_3', 'p_4', 'p_5']);
+    });
+
+    test('what is known of one is known of all who are them', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const email = { ...NO_IDENTIFIERS, email: 'e'.repeat(64) };
+      const phone = { ...NO_IDENTIFIERS, phone: 'f'.repeat(64) };
+      const answers = await store.resolve(site, [
+        question(site, 'p_1', { nodes: ['e'], identifiers: email, receivedAtMs: 2 }),
+        question(site, 'p_2', { nodes: ['f'], identifiers: phone, receivedAtMs: 1 }),
+        question(site, 'p_1', { nodes: ['e', 'f'], identifiers: null, receivedAtMs: 3 }),
+        question(site, 'p_2'),
+      ]);
+      const both = { ...email, phone: phone.phone };
+      expect(answers.map(({ personId }) => personId)).toEqual(['p_1', 'p_2', 'p_2', 'p_2']);
+      expect(answers.map(({ identifiers }) => identifiers)).toEqual([email, phone, both, both]);
+    });
+  });
+}
+
+function allTwice<T>(all: readonly T[], again: readonly number[]): T[] {
+  return [...all, ...again.flatMap((index) => all.slice(index, index + 1))];
+}
+
+function inBatches<T>(all: readonly T[], size: number): T[][] {
+  const count = Math.ceil(all.length / size);
+  return Array.from({ length: count }, (_, batch) => all.slice(batch * size, (batch + 1) * size));
+}
+
+/** Asks who each linking person is now. */
+async function leadersIn(
+  store: IdentityStore,
+  site: string,
+  questions: readonly IdentityQuestion[],
+): Promise<Map<string, string>> {
+  const persons = [...expectedLeaders(questions).keys()];
+  const answers = await store.resolve(
+    site,
+    persons.map((person) => question(site, person)),
+  );
+  return new Map(persons.map((person, index) => [person, answers[index]?.personId ?? '']));
+}
+
+/** The newest link of each person, as ClickHouse reads them. */
+function leadersOf(links: readonly IdentityLink[]): Map<string, string> {
+  const newest = new Map<string, IdentityLink>();
+  for (const link of links) {
+    if (link.kind !== 'person') continue;
+    const known = newest.get(link.person_id);
+    if (known === undefined || link.version > known.version) newest.set(link.person_id, link);
+  }
+  return new Map([...newest].map(([person, { target }]) => [person, target]));
+}

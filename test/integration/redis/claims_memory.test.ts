@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createClaimStore } from '#infra/redis/claims.ts';
+import { claimOf } from '#pipelines/dedup/claim.ts';
+import { useRedis } from '../support/redis.ts';
+
+const CLAIMS = 1_000_000;
+const BATCH = 5_000;
+
+/**
+ * A bucket's key and its place in the key space weigh about 130 bytes, shared by the claims of the bucket: four of them
+ * where a million claims lie in 262,144 buckets, 244 where they lie in 4,096. Packed buckets end at 512 claims.
+ */
+const CASES = [
+  { bucketChars: 3, bytesPerClaimMax: 66 },
+  { bucketChars: 2, bytesPerClaimMax: 35 },
+];
+
+const redis = useRedis();
+
+for (const { bucketChars, bytesPerClaimMax } of CASES) {
+  test(`a million claims in ${64 ** bucketChars} buckets take less than ${bytesPerClaimMax} bytes each`, {
+    timeout: 120_000,
+  }, async () => {
+    await redis().flushall();
+    const store = createClaimStore(redis(), { windowMs: 8 * 86_400_000, cluster: false });
+    const before = await usedBytes();
+    for (let at = 0; at < CLAIMS; at += BATCH) {
+      const claims = Array.from({ length: BATCH }, (_, index) =>
+        claimOf('shop', randomUUID(), { partition: 3, offset: at + index, index: 7 }, bucketChars),
+      );
+      await store.claim(claims, Date.now());
+    }
+    expect(((await usedBytes()) - before) / CLAIMS).toBeLessThan(bytesPerClaimMax);
+  });
+}
+
+async function usedBytes(): Promise<number> {
+  const info = await redis().info('memory');
+  return Number(/used_memory:(\d+)/.exec(info)?.[1]);
+}
