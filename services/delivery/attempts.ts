@@ -41,6 +41,16 @@ export interface Attempts {
 /** Makes attempts with the site's settings as they are now. */
 export function createAttempts(options: AttemptOptions): Attempts {
   const { adapter, table, nowMs } = options;
+  const known = new Map<string, Destination>();
+
+  /** A site whose settings or secrets were changed is tried at once, whatever its breaker held of the old ones. */
+  function noticeChange(destination: Destination): void {
+    const before = known.get(destination.site_id);
+    if (before === destination) return;
+    known.set(destination.site_id, destination);
+    if (before !== undefined) options.breakers.reset(adapter.name, destination.site_id);
+  }
+
   return {
     async make(job) {
       const startedMs = nowMs();
@@ -67,6 +77,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
     const site = table.site(job.siteId);
     const destination = table.destination(job.siteId, adapter.name);
     if (site === undefined || destination === undefined) return entries.map(() => skipped('no_destination'));
+    noticeChange(destination);
     if (!destination.enabled) return entries.map(() => skipped('destination_disabled'));
     return deliver(
       {
