@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+const PAGES = [
+  'README.md',
+  'ARCHITECTURE.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+/** Targets of links to files, from the page's own place. */
+function linkedFrom(path: string, text: string): string[] {
+  return [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => join(dirname(path), target));
+}
+
+/** Paths of our own folders that stand in code marks. */
+function namedIn(text: string): string[] {
+  return [...text.matchAll(/`((?:schemas|pipelines|infra|services|test|docs|\.ci)\/[\w./-]*)`/g)].map(
+    ([, path = '']) => path,
+  );
+}
+
+test.for(PAGES)('every file that %s links to or names is there', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  const missing = [...linkedFrom(path, text), ...namedIn(text)].filter((target) => !existsSync(join(ROOT, target)));
+  expect(missing).toEqual([]);
+});
