@@ -10,6 +10,8 @@ export interface Ended {
 
 export interface Command {
   child: ChildProcess;
+  /** What it printed so far. */
+  output: () => string;
   ended: Promise<Ended>;
 }
 
@@ -22,14 +24,13 @@ export function startCommand(file: string, words: readonly string[], settings: R
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: string[] = [];
+  const output = (): string => chunks.join('');
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');
     stream.on('data', (chunk: string) => chunks.push(chunk));
   }
-  const ended = new Promise<Ended>((resolve) =>
-    child.once('close', (code) => resolve({ code, output: chunks.join('') })),
-  );
-  return { child, ended };
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, output: output() })));
+  return { child, output, ended };
 }
 
 /** Runs a module of the repository to its end. */

@@ -1,9 +1,13 @@
 import { select } from './clickhouse.ts';
-import type { SharedService } from './shared_service.ts';
 import { until } from './until.ts';
 
+/** Whatever says where ClickHouse is, as the shared service does. */
+interface Warehouse {
+  ready: { clickhouse: string };
+}
+
 /** The ids of a site's rows in the view `events`, each as often as it is there, in no order. */
-export async function storedIds({ ready }: Pick<SharedService, 'ready'>, site: string): Promise<string[]> {
+export async function storedIds({ ready }: Warehouse, site: string): Promise<string[]> {
   const rows = await select<{ event_id: string }>(
     ready.clickhouse,
     'SELECT event_id FROM events WHERE site_id = {site:String}',
@@ -13,12 +17,7 @@ export async function storedIds({ ready }: Pick<SharedService, 'ready'>, site: s
 }
 
 /** Waits until a site has this many rows. */
-export async function untilStored(
-  service: Pick<SharedService, 'ready'>,
-  site: string,
-  count: number,
-  timeoutMs = 15_000,
-): Promise<void> {
+export async function untilStored(service: Warehouse, site: string, count: number, timeoutMs = 15_000): Promise<void> {
   await until(
     `${count} rows of ${site} in ClickHouse`,
     async () => (await storedIds(service, site)).length,
@@ -28,7 +27,7 @@ export async function untilStored(
 }
 
 /** Events of the account that were settled against its allowance, by what the quota stage published last. */
-export async function settledUsage({ ready }: Pick<SharedService, 'ready'>, account: string): Promise<number> {
+export async function settledUsage({ ready }: Warehouse, account: string): Promise<number> {
   const [row] = await select<{ used: number }>(
     ready.clickhouse,
     `SELECT toInt32(sum(used)) AS used FROM (

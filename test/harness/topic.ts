@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
+import { registerZstd } from '#infra/kafka/compression.ts';
 
 export interface TopicRecord {
   topic: string;
@@ -15,6 +16,7 @@ const QUIET_MS = 1_500;
 const POLL_MS = 50;
 
 function client(brokers: string): Kafka {
+  registerZstd();
   return new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
 }
 
@@ -36,6 +38,10 @@ export async function readTopics(brokers: string, topics: string[]): Promise<Top
   const consumer = client(brokers).consumer({ groupId, readUncommitted: false, maxWaitTimeInMs: 100 });
   const records: TopicRecord[] = [];
   let newestMs: number | null = null;
+  let crash: Error | null = null;
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    crash = payload.error;
+  });
   consumer.on(consumer.events.GROUP_JOIN, () => {
     newestMs = performance.now();
   });
@@ -49,7 +55,10 @@ export async function readTopics(brokers: string, topics: string[]): Promise<Top
         records.push({ topic, partition, offset: Number(offset), key: key?.toString('utf8') ?? null, value });
       },
     });
-    while (newestMs === null || performance.now() - newestMs < QUIET_MS) await sleep(POLL_MS);
+    while (newestMs === null || performance.now() - newestMs < QUIET_MS) {
+      if (crash !== null) throw crash;
+      await sleep(POLL_MS);
+    }
     return records;
   } finally {
     await consumer.disconnect();

@@ -58,7 +58,7 @@ function deliveredOnce(): string[] {
   return [...byMessage.values()];
 }
 
-const PROCESSES = ['edge', 'dedup', 'quota', 'identity', 'warehouse', 'delivery.webhook'];
+const PROCESSES = ['edge', 'quota', 'warehouse', 'delivery.webhook'];
 
 test.for(PROCESSES)(
   'kill -9 of %s while events flow: each is counted once everywhere',
