@@ -1,4 +1,4 @@
-import { type Environment, flag, integer, list, text } from './config.ts';
+import { ConfigError, type Environment, flag, integer, list, text } from './config.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -54,6 +54,10 @@ export interface EdgeConfig {
   acknowledgeMs: number;
   /** Bytes waiting for Kafka at the most; more are refused with 503. */
   queuedBytesMax: number;
+  /** Requests with a body open at a time; more are refused with 503. */
+  openRequestsMax: number;
+  /** Bytes of request bodies held at a time; more are refused with 503. */
+  openBytesMax: number;
 }
 
 export function edgeConfig(env: Environment): EdgeConfig {
@@ -63,5 +67,29 @@ export function edgeConfig(env: Environment): EdgeConfig {
     trustedProxies: list(env, 'TRUSTED_PROXIES', []),
     acknowledgeMs: integer(env, 'EDGE_ACKNOWLEDGE_MS', 5_000, 100, 60_000),
     queuedBytesMax: integer(env, 'EDGE_QUEUED_BYTES', 64 * 1024 * 1024, 1024 * 1024),
+    openRequestsMax: integer(env, 'EDGE_OPEN_REQUESTS', 10_000, 1),
+    openBytesMax: integer(env, 'EDGE_OPEN_BYTES', 128 * 1024 * 1024, 8 * 1024 * 1024),
+  };
+}
+
+export interface ControlConfig {
+  host: string;
+  port: number;
+  /** Keys that seal secrets, as SECRETS_KEYS has them. */
+  secretsKeys: string;
+  /** SHA-256 in hex of a token that is put on the topic where it is not there yet; null for none. */
+  firstToken: { hash: string; label: string } | null;
+}
+
+export function controlConfig(env: Environment): ControlConfig {
+  const hash = text(env, 'CONTROL_FIRST_TOKEN_SHA256', 'none');
+  if (hash !== 'none' && !/^[0-9a-f]{64}$/.test(hash)) {
+    throw new ConfigError('CONTROL_FIRST_TOKEN_SHA256 must be a SHA-256 in lower-case hex');
+  }
+  return {
+    host: text(env, 'CONTROL_HOST', '127.0.0.1'),
+    port: integer(env, 'CONTROL_PORT', 8090, 0, 65_535),
+    secretsKeys: text(env, 'SECRETS_KEYS'),
+    firstToken: hash === 'none' ? null : { hash, label: text(env, 'CONTROL_FIRST_TOKEN_LABEL', 'first') },
   };
 }

@@ -1,4 +1,9 @@
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 
 export type HttpServer = FastifyInstance;
 export type HttpRequestIn = FastifyRequest;
@@ -10,11 +15,14 @@ export interface HttpOptions {
   bodyBytesMax: number;
   /** Longest a request may take to arrive whole. */
   requestTimeoutMs: number;
+  /** Answers a request whose URL cannot be read; else the server's own answer, which quotes the URL. */
+  onBadUrl?: (reply: HttpReply) => void;
 }
 
 /** A Fastify server without request logging: URLs may hold keys and personal data. */
 export function createHttpServer(options: HttpOptions): HttpServer {
-  return Fastify({
+  const { onBadUrl } = options;
+  const server: FastifyServerOptions = {
     trustProxy: options.trustedProxies.length === 0 ? false : options.trustedProxies,
     bodyLimit: options.bodyBytesMax,
     requestTimeout: options.requestTimeoutMs,
@@ -23,7 +31,11 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: true,
-  });
+  };
+  if (onBadUrl !== undefined) {
+    server.frameworkErrors = (_error, _request, reply) => onBadUrl(reply as unknown as HttpReply);
+  }
+  return Fastify(server);
 }
 
 /** Listens and answers the port taken. */

@@ -11,11 +11,11 @@ export interface SenderOptions {
   queuedBytesMax: number;
   /** Longest a record waits for its acknowledgement. */
   deadlineMs: number;
-  /** Called when every in-flight record was acknowledged or refused and the producer failed for good. */
   nowMs(): number;
 }
 
-export type SendRefusal = { code: 'queue_full' | 'not_acknowledged' };
+/** `queue_old`: what was to go to the partition before has waited too long already. */
+export type SendRefusal = { code: 'queue_full' | 'queue_old' | 'not_acknowledged' };
 export type SendResult = { ok: true } | ({ ok: false } & SendRefusal);
 
 /** Appends single records to partitions of one topic, acknowledged by all in-sync replicas. */
@@ -24,7 +24,7 @@ export interface PartitionSender {
   send(partition: number, value: Buffer): Promise<SendResult>;
   /** Bytes queued and in flight now. */
   queuedBytes(): number;
-  /** How long the oldest waiting record has waited. */
+  /** How long the oldest record that Kafka has not answered for has waited. */
   oldestMs(): number;
   stop(): Promise<void>;
 }
@@ -32,18 +32,29 @@ export interface PartitionSender {
 interface Waiting {
   value: Buffer;
   since: number;
-  settle(result: SendResult): void;
+  /** Null when the deadline has passed and the sender was told. */
+  settle: ((result: SendResult) => void) | null;
 }
 
 interface Lane {
   waiting: Waiting[];
-  inFlight: boolean;
+  /** What the open produce request holds, until Kafka or the client has answered for it. */
+  inFlight: Waiting[];
 }
+
+/** Where half of the room is taken, a partition whose oldest record is older takes no more. */
+const AGE_MS_MAX = 1_000;
+/** With more room, a pause such as a new leader's election is waited out for this share of the deadline. */
+const AGE_SHARE_OF_DEADLINE = 0.5;
+const SWEEP_MS = 50;
 
 /**
  * One produce request a partition is in flight at a time; what arrives meanwhile goes together in the next one. At rest
  * a record goes at once, under load requests grow by themselves. A request never spans partitions: kafkajs can report
  * a partition as written that it never wrote when a leader moves during such a request.
+ *
+ * A request that outlives the deadline keeps its partition and its bytes until the client gives it up: what is held in
+ * memory is always counted, and a partition that does not answer is not asked again and again.
  */
 export async function createSender(options: SenderOptions): Promise<PartitionSender> {
   const producer = options.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
@@ -54,46 +65,76 @@ export async function createSender(options: SenderOptions): Promise<PartitionSen
   function laneOf(partition: number): Lane {
     let lane = lanes.get(partition);
     if (lane === undefined) {
-      lane = { waiting: [], inFlight: false };
+      lane = { waiting: [], inFlight: [] };
       lanes.set(partition, lane);
     }
     return lane;
   }
 
-  function settleAll(batch: readonly Waiting[], result: SendResult): void {
-    for (const entry of batch) {
-      queued -= entry.value.length;
-      entry.settle(result);
-    }
+  function release(batch: readonly Waiting[]): void {
+    for (const { value } of batch) queued -= value.length;
   }
 
   async function pump(partition: number, lane: Lane): Promise<void> {
-    lane.inFlight = true;
     while (lane.waiting.length > 0) {
-      const batch = takeBatch(lane, options.requestBytesMax);
-      settleAll(batch, await produce(producer, options, partition, batch));
-      expire(lane, options, settleAll);
+      lane.inFlight = takeBatch(lane, options.requestBytesMax);
+      const result = await produce(producer, options, partition, lane.inFlight);
+      release(lane.inFlight);
+      for (const entry of lane.inFlight) settle(entry, result);
+      lane.inFlight = [];
     }
-    lane.inFlight = false;
   }
 
+  /** Answers what has waited for the whole deadline. Whether Kafka holds what is in flight is unknown. */
+  function sweep(): void {
+    const limit = options.nowMs() - options.deadlineMs;
+    for (const lane of lanes.values()) {
+      for (const entry of lane.inFlight) if (entry.since <= limit) settle(entry, NOT_ACKNOWLEDGED);
+      const fresh = lane.waiting.findIndex(({ since }) => since > limit);
+      const expired = lane.waiting.splice(0, fresh === -1 ? lane.waiting.length : fresh);
+      release(expired);
+      for (const entry of expired) settle(entry, NOT_ACKNOWLEDGED);
+    }
+  }
+
+  function refusalOf(lane: Lane, bytes: number): SendRefusal | null {
+    if (queued + bytes > options.queuedBytesMax) return { code: 'queue_full' };
+    const ageMs = options.nowMs() - sinceOf(lane);
+    const ageMsMax = queued > options.queuedBytesMax / 2 ? AGE_MS_MAX : options.deadlineMs * AGE_SHARE_OF_DEADLINE;
+    return ageMs > ageMsMax ? { code: 'queue_old' } : null;
+  }
+
+  const timer = setInterval(sweep, SWEEP_MS);
   return {
     send(partition, value) {
-      if (queued + value.length > options.queuedBytesMax) return Promise.resolve({ ok: false, code: 'queue_full' });
-      queued += value.length;
       const lane = laneOf(partition);
-      return new Promise<SendResult>((settle) => {
-        lane.waiting.push({ value, since: options.nowMs(), settle });
-        if (!lane.inFlight) void pump(partition, lane);
+      const refusal = refusalOf(lane, value.length);
+      if (refusal !== null) return Promise.resolve({ ok: false, ...refusal });
+      queued += value.length;
+      return new Promise<SendResult>((resolve) => {
+        lane.waiting.push({ value, since: options.nowMs(), settle: resolve });
+        if (lane.inFlight.length === 0) void pump(partition, lane);
       });
     },
     queuedBytes: () => queued,
-    oldestMs() {
-      const since = [...lanes.values()].map((lane) => lane.waiting[0]?.since ?? Number.POSITIVE_INFINITY);
-      return Math.max(0, options.nowMs() - Math.min(...since, options.nowMs()));
+    oldestMs: () => Math.max(0, options.nowMs() - Math.min(...[...lanes.values()].map(sinceOf))),
+    async stop() {
+      clearInterval(timer);
+      await producer.disconnect();
     },
-    stop: () => producer.disconnect(),
   };
+}
+
+const NOT_ACKNOWLEDGED: SendResult = { ok: false, code: 'not_acknowledged' };
+
+function settle(entry: Waiting, result: SendResult): void {
+  entry.settle?.(result);
+  entry.settle = null;
+}
+
+/** Since when the lane's oldest record waits; for ever in the future where none does. */
+function sinceOf({ inFlight, waiting }: Lane): number {
+  return inFlight[0]?.since ?? waiting[0]?.since ?? Number.POSITIVE_INFINITY;
 }
 
 /** Takes from the front as much as one request may hold, at least one record. */
@@ -115,32 +156,16 @@ async function produce(
   batch: readonly Waiting[],
 ): Promise<SendResult> {
   try {
-    const sent = producer.send({
+    await producer.send({
       topic: options.topic,
       acks: -1,
       compression: COMPRESSION,
       timeout: options.deadlineMs,
       messages: batch.map(({ value }) => ({ partition, value })),
     });
-    await withDeadline(sent, options.deadlineMs);
     return { ok: true };
   } catch {
     // Whether Kafka holds them is unknown: the client owns them still, and dedup drops what comes twice.
-    return { ok: false, code: 'not_acknowledged' };
+    return NOT_ACKNOWLEDGED;
   }
-}
-
-function withDeadline<T>(promise: Promise<T>, deadlineMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('deadline')), deadlineMs);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-/** Refuses what has waited longer than the deadline and was never sent. */
-function expire(lane: Lane, options: SenderOptions, settleAll: (b: Waiting[], r: SendResult) => void): void {
-  const limit = options.nowMs() - options.deadlineMs;
-  const count = lane.waiting.findIndex(({ since }) => since > limit);
-  const expired = lane.waiting.splice(0, count === -1 ? lane.waiting.length : count);
-  settleAll(expired, { ok: false, code: 'not_acknowledged' });
 }

@@ -24,6 +24,7 @@ export const TOPICS = {
   links: 'identity.links',
   usage: 'quota.usage',
   settings: 'site.config',
+  inventory: 'inventory',
 } as const;
 
 /** Topic of a stage's dead letters. */
@@ -52,6 +53,7 @@ export function declareTopics(eventPartitions: number): TopicDeclaration[] {
     { name: TOPICS.links, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'identity_link' },
     { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
+    { name: TOPICS.inventory, partitions: eventPartitions, config: kept(9), schema: 'inventory' },
     ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), 30, 'dead_letter')),
     ...DESTINATIONS.flatMap(({ name }) => topicsOf(name).map((topic) => small(topic, 9, 'delivery_job'))),
   ];

@@ -1,15 +1,30 @@
 import { createHttpServer, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { Acceptance, Peer } from './accept.ts';
 import { BODY_BYTES_MAX } from './body.ts';
 import { checkCaller } from './caller.ts';
-import { type EdgeErrorCode, errorAnswer } from './errors.ts';
+import { mountFlags } from './compat/flags.ts';
+import { posthog } from './compat/posthog.ts';
+import { type CompatOptions, mountDialect } from './compat/routes.ts';
+import { segment } from './compat/segment.ts';
+import { cors } from './cors.ts';
+import { type EdgeErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
+import { faultOf } from './faults.ts';
+import type { Gate, Pass } from './gate.ts';
 import { type IngestAnswer, type IngestCaller, sendAnswer } from './ingest.ts';
+import { watchMethods } from './methods.ts';
+import { payloadReader } from './payload.ts';
+import { mountTlsCheck } from './tls_check.ts';
 
 export interface AppOptions {
   table: SettingsTable;
   trustedProxies: string[];
+  gate: Gate;
   ingest(request: HttpRequestIn, caller: IngestCaller): Promise<IngestAnswer>;
+  inventory(request: HttpRequestIn, caller: IngestCaller): Promise<IngestAnswer>;
+  /** Takes the events of the compatible intakes. */
+  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller): Promise<Acceptance>;
   configOf(siteId: string): ConfigAnswer | undefined;
   /** Whether an event could be accepted now. */
   healthy(): boolean;
@@ -27,23 +42,43 @@ export function createApp(options: AppOptions): HttpServer {
     trustedProxies: options.trustedProxies,
     bodyBytesMax: BODY_BYTES_MAX,
     requestTimeoutMs: REQUEST_MS_MAX,
+    onBadUrl: (reply) => {
+      refuse(reply, 'request_malformed');
+    },
   });
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
 
+  const passes = new WeakMap<HttpRequestIn, Pass>();
+  const methods = watchMethods(app);
+
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(['application/json', 'text/plain'], { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser(
+    ['application/json', 'text/plain'],
+    payloadReader(BODY_BYTES_MAX, (request) => passes.get(request)),
   );
   app.addHook('onRequest', async (request, reply) => {
     cors(request, reply);
+    if (request.method !== 'POST') return undefined;
+    const pass = options.gate.enter();
+    if (pass === null) return refuse(reply, 'overloaded');
+    passes.set(request, pass);
+    reply.raw.once('close', pass.leave);
+    return undefined;
   });
-  app.options('*', (_request, reply) => reply.code(204).send());
-  app.setNotFoundHandler((_request, reply) => refuse(reply, 'not_found'));
+  app.options('*', (request, reply) => {
+    const allowed = methods.of(pathOf(request));
+    if (allowed !== undefined) reply.header('allow', allowed.join(', '));
+    return reply.code(204).send();
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = methods.of(pathOf(request));
+    if (allowed === undefined) return refuse(reply, 'not_found');
+    return refuse(reply.header('allow', allowed.join(', ')), 'method_not_allowed');
+  });
   app.setErrorHandler((error, _request, reply) => {
-    const code = codeOf(error);
-    if (code !== null) return refuse(reply, code);
-    options.onFatal(error);
-    return refuse(reply, 'overloaded');
+    const code = faultOf(error);
+    if (code === null) options.onFatal(error);
+    return refuse(reply, code ?? 'overloaded');
   });
 
   const keyed = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
@@ -59,50 +94,45 @@ export function createApp(options: AppOptions): HttpServer {
     if (request.body === undefined || request.body === null) return refuse(reply, 'content_type_unsupported');
     return sendAnswer(reply, await options.ingest(request, callerOf(request)));
   });
-  app.get('/v1/config', { onRequest: keyed }, (request, reply) => {
+  app.post('/v1/inventory', { onRequest: keyed }, async (request, reply) => {
+    if (request.body === undefined || request.body === null) return refuse(reply, 'content_type_unsupported');
+    return sendAnswer(reply, await options.inventory(request, callerOf(request)));
+  });
+  app.get('/v1/config', { onRequest: keyed, exposeHeadRoute: true }, (request, reply) => {
     const answer = options.configOf(callerOf(request).site.site_id);
     if (answer === undefined) return refuse(reply, 'not_found');
     reply.header('etag', answer.etag).header('cache-control', CONFIG_CACHE).header('vary', 'Origin, X-Svc-Key');
     if (request.headers['if-none-match'] === answer.etag) return reply.code(304).send();
     return reply.type('application/json; charset=utf-8').send(answer.body);
   });
-  app.get('/v1/health', (_request, reply) => {
+  app.get('/v1/health', { exposeHeadRoute: true }, (_request, reply) => {
     const ok = options.healthy();
     return reply
       .code(ok ? 200 : 503)
       .header('cache-control', 'no-store')
       .send({ ok, ratelimit: 'memory' });
   });
+  mountTlsCheck(app, options.table, refuse);
+  const compat: CompatOptions = {
+    ...options,
+    faultOf,
+    collectBodies: (scope, bytesMax) =>
+      scope.addContentTypeParser(
+        '*',
+        payloadReader(bytesMax, (request) => passes.get(request)),
+      ),
+  };
+  for (const dialect of [segment, posthog]) mountDialect(app, dialect, compat);
+  mountFlags(app, compat);
   return app;
 }
 
 function refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply {
   const { status, body } = errorAnswer(code);
+  if (status === 503) reply.header('retry-after', String(RETRY_AFTER_S));
   return reply.code(status).send(body);
 }
 
-/** CORS is open (SPEC section 5): who may call is decided by the key's allow-list, not by the browser. */
-function cors(request: HttpRequestIn, reply: HttpReply): void {
-  reply.header('access-control-allow-origin', '*');
-  reply.header('access-control-expose-headers', 'Retry-After, ETag');
-  if (request.method !== 'OPTIONS') return;
-  reply.header('access-control-allow-methods', 'GET, POST, OPTIONS');
-  reply.header('access-control-allow-headers', 'Content-Type, Content-Encoding, X-Svc-Key');
-  reply.header('access-control-max-age', '86400');
-}
-
-/** What of the server's own errors is the caller's fault, by the server's stable codes. */
-const CALLER_FAULTS: Record<string, EdgeErrorCode> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type_unsupported',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request_malformed',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'body_not_json',
-  FST_ERR_BAD_URL: 'request_malformed',
-  ECONNRESET: 'request_malformed',
-  ECONNABORTED: 'request_malformed',
-};
-
-function codeOf(error: unknown): EdgeErrorCode | null {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' ? (CALLER_FAULTS[code] ?? null) : null;
+function pathOf(request: HttpRequestIn): string {
+  return request.url.split('?', 1)[0] ?? '';
 }

@@ -1,4 +1,15 @@
+import { INVENTORY_PROBLEMS, type InventoryProblem } from '#pipelines/intake/inventory.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+
+const INVENTORY_ERRORS = {
+  inventory_not_object: { status: 400, message: INVENTORY_PROBLEMS.inventory_not_object },
+  page_invalid: { status: 400, message: INVENTORY_PROBLEMS.page_invalid },
+  url_invalid: { status: 400, message: INVENTORY_PROBLEMS.url_invalid },
+  title_invalid: { status: 400, message: INVENTORY_PROBLEMS.title_invalid },
+  elements_invalid: { status: 400, message: INVENTORY_PROBLEMS.elements_invalid },
+  elements_too_many: { status: 413, message: INVENTORY_PROBLEMS.elements_too_many },
+  element_invalid: { status: 400, message: INVENTORY_PROBLEMS.element_invalid },
+} as const satisfies Record<InventoryProblem, unknown>;
 
 /** Every code an answer of the edge may carry, with its status and message. docs/errors.md repeats the table. */
 export const EDGE_ERRORS = {
@@ -9,7 +20,13 @@ export const EDGE_ERRORS = {
   key_not_for_browsers: { status: 403, message: 'A server key must not be used from a browser.' },
   origin_not_allowed: { status: 403, message: "The origin is not on the key's allow-list." },
   not_found: { status: 404, message: 'There is no such route.' },
-  body_too_large: { status: 413, message: 'The body must not exceed 256 KiB after decompression.' },
+  method_not_allowed: { status: 405, message: 'The route does not have this method; Allow names those it has.' },
+  domain_malformed: { status: 400, message: 'domain must be a host name, and no address.' },
+  domain_unclaimed: { status: 404, message: 'No site has claimed the domain.' },
+  body_too_large: {
+    status: 413,
+    message: 'The body is larger than its route takes, compressed or not; 256 KiB for ours.',
+  },
   events_too_many: { status: 413, message: REJECTIONS.events_too_many },
   content_type_unsupported: { status: 415, message: 'Send application/json, or text/plain that holds JSON.' },
   content_encoding_unsupported: { status: 415, message: 'Content-Encoding must be gzip, deflate, br or identity.' },
@@ -17,6 +34,9 @@ export const EDGE_ERRORS = {
   body_not_json: { status: 400, message: 'The body is not JSON in UTF-8.' },
   request_malformed: { status: 400, message: 'The request cannot be read.' },
   events_rejected: { status: 400, message: 'No event of the batch could be accepted.' },
+  body_not_calls: { status: 400, message: 'The body must hold at least one call in the form of its route.' },
+  calls_too_many: { status: 413, message: 'A batch must not hold more than 2500 calls.' },
+  ...INVENTORY_ERRORS,
   overloaded: { status: 503, message: 'Too much is waiting; send the same events again later.' },
   not_acknowledged: { status: 503, message: 'The events could not be stored for certain; send the same events again.' },
 } as const;

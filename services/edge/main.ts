@@ -5,15 +5,21 @@ import { edgeConfig } from '#infra/config/stage_config.ts';
 import { listen } from '#infra/http/server.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { watchCluster } from '#infra/kafka/pulse.ts';
-import { createSender } from '#infra/kafka/sender.ts';
+import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createRedis } from '#infra/redis/client.ts';
+import { createInventoryMemory } from '#infra/redis/inventory.ts';
 import { createDaySalts } from '#infra/redis/salts.ts';
+import { createCodec } from '#infra/registry/codec.ts';
 import { followSettings } from '#infra/settings/follow.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
+import type { InventoryRecord } from '#schemas/inventory.ts';
 import { runProcess } from '#services/runtime.ts';
+import { createAcceptor } from './accept.ts';
 import { createApp } from './app.ts';
-import { createIngest } from './ingest.ts';
+import { createGate } from './gate.ts';
+import { createIngest, type IngestOptions } from './ingest.ts';
+import { createInventory } from './inventory.ts';
 
 /** Bytes of one produce request. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
@@ -31,30 +37,46 @@ runProcess('edge', async (runtime) => {
   runtime.onStop(async () => redis.disconnect());
   const salts = await createDaySalts(redis, logger, Date.now);
   runtime.onStop(async () => salts.stop());
-  const sender = await createSender({
-    kafka: createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES),
-    topic: TOPICS.raw,
-    requestBytesMax: REQUEST_BYTES_MAX,
-    queuedBytesMax: config.queuedBytesMax,
-    deadlineMs: config.acknowledgeMs,
-    nowMs: Date.now,
-  });
-  runtime.onStop(() => sender.stop());
+  const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
+  const senderOf = async (topic: string): Promise<PartitionSender> => {
+    const sender = await createSender({
+      kafka,
+      topic,
+      requestBytesMax: REQUEST_BYTES_MAX,
+      queuedBytesMax: config.queuedBytesMax,
+      deadlineMs: config.acknowledgeMs,
+      nowMs: Date.now,
+    });
+    runtime.onStop(() => sender.stop());
+    return sender;
+  };
+  const sender = await senderOf(TOPICS.raw);
   const pulse = watchCluster(session.admin);
   runtime.onStop(async () => pulse.stop());
 
+  const intake: IngestOptions = {
+    sender,
+    schemaId,
+    partitions: session.config.eventPartitions,
+    anonymousSalt: (nowMs) => salts.at(nowMs),
+    identitySecret: identitySecret(environment()),
+    randomEventId: uuidv7,
+    nowMs: Date.now,
+    metrics,
+  };
   const app = createApp({
     table: settings.table,
     trustedProxies: config.trustedProxies,
-    ingest: createIngest({
-      sender,
-      schemaId,
+    gate: createGate({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
+    ingest: createIngest(intake),
+    accept: createAcceptor(intake),
+    inventory: createInventory({
+      sender: await senderOf(TOPICS.inventory),
+      codec: await createCodec<InventoryRecord>(registry, TOPICS.inventory, 'inventory'),
+      memory: createInventoryMemory(redis, logger),
       partitions: session.config.eventPartitions,
-      anonymousSalt: (nowMs) => salts.at(nowMs),
-      identitySecret: identitySecret(environment()),
-      randomEventId: uuidv7,
+      randomId: uuidv7,
       nowMs: Date.now,
-      metrics,
     }),
     configOf: createConfigAnswers(settings.table),
     healthy: () => pulse.alive() && sender.oldestMs() < config.acknowledgeMs,

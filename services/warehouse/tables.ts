@@ -2,8 +2,10 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader, createCodec, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
 import { decodeEntry } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
+import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { DeliveryOutcomes, QuotaUsage } from '#schemas/records.ts';
 
 export type Row = Record<string, unknown>;
@@ -26,6 +28,7 @@ export async function createTables(registry: Registry): Promise<Tables> {
     [TOPICS.links, await links(registry)],
     [TOPICS.usage, await usage(registry)],
     [TOPICS.outcomes, await outcomes(registry)],
+    [TOPICS.inventory, await inventory(registry)],
   ]);
   const sourceOf = (topic: string): Source => {
     const source = sources.get(topic);
@@ -75,6 +78,11 @@ async function outcomes(registry: Registry): Promise<Source> {
     rowsOf: async (value) =>
       mapped(await codec.decode(value), ({ outcomes: each, ...shared }) => each.map((one) => ({ ...shared, ...one }))),
   };
+}
+
+async function inventory(registry: Registry): Promise<Source> {
+  const codec = await createCodec<InventoryRecord>(registry, TOPICS.inventory, 'inventory');
+  return { table: 'inventory', rowsOf: async (value) => mapped(await codec.decode(value), inventoryRows) };
 }
 
 function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Row[]> {

@@ -1,0 +1,46 @@
+import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/server.ts';
+import { checkKey } from '#pipelines/settings/keys.ts';
+import type { EdgeErrorCode } from '#services/edge/errors.ts';
+import { readForeignBody } from './body.ts';
+import { posthogRefusal, projectKey } from './posthog.ts';
+import type { CompatOptions } from './routes.ts';
+
+const PATHS = ['/flags', '/flags/', '/decide', '/decide/'];
+const BODY_BYTES_MAX = 256 * 1024;
+
+/** There are no feature flags here: PostHog's libraries ask for them at start and go on when told so. */
+const NO_FLAGS = {
+  flags: {},
+  featureFlags: {},
+  featureFlagPayloads: {},
+  errorsWhileComputingFlags: false,
+  sessionRecording: false,
+  supportedCompression: ['gzip', 'gzip-js', 'base64'],
+};
+
+/** The routes where PostHog's libraries ask for feature flags. */
+export function mountFlags(app: HttpServer, options: CompatOptions): void {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    options.collectBodies(scope, BODY_BYTES_MAX);
+    const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => {
+      const { status, body } = posthogRefusal(code, []);
+      return reply.code(status).send(body);
+    };
+    scope.setErrorHandler((error, _request, reply) => {
+      const code = options.faultOf(error);
+      if (code === null) options.onFatal(error);
+      return refuse(reply, code ?? 'overloaded');
+    });
+    const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
+      const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+      const body = readForeignBody(bytes, request.headers['content-encoding'], BODY_BYTES_MAX);
+      if (!body.ok) return refuse(reply, body.code);
+      const key = projectKey(body.value);
+      const presented = typeof key === 'string' ? key : null;
+      const check = checkKey(options.table, presented, request.headers.origin ?? null, options.nowMs());
+      return check.ok ? reply.send(NO_FLAGS) : refuse(reply, check.code);
+    };
+    for (const path of PATHS) scope.post(path, handle);
+  });
+}

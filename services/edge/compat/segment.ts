@@ -1,0 +1,77 @@
+import { isObject, timeOf } from '#pipelines/intake/compat/foreign.ts';
+import { mapSegmentCall, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
+import { type EdgeErrorCode, errorAnswer } from '#services/edge/errors.ts';
+import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall } from './dialect.ts';
+
+/** Segment's HTTP Tracking API page: 500 kB a request, 32 kB a call, 2,500 calls; beyond them it answers 400. */
+const BODY_BYTES_MAX = 500 * 1024;
+const CALL_BYTES_MAX = 32 * 1024;
+const CALLS_MAX = 2_500;
+
+/** The second path is the browser library's. */
+const CALL_PATHS: Readonly<Record<string, SegmentCall>> = {
+  '/v1/track': 'track',
+  '/v1/t': 'track',
+  '/v1/identify': 'identify',
+  '/v1/i': 'identify',
+  '/v1/page': 'page',
+  '/v1/p': 'page',
+  '/v1/screen': 'screen',
+  '/v1/s': 'screen',
+  '/v1/group': 'group',
+  '/v1/g': 'group',
+  '/v1/alias': 'alias',
+  '/v1/a': 'alias',
+};
+
+/** Segment's HTTP Tracking API, which RudderStack's libraries speak too. */
+export const segment: Dialect = {
+  paths: ['/v1/batch', '/v1/b', ...Object.keys(CALL_PATHS)],
+  bodyBytesMax: BODY_BYTES_MAX,
+  callsMax: CALLS_MAX,
+  keyOfHeaders: basicUser,
+  keyOfBody: (body) => (isObject(body) ? body['writeKey'] : undefined),
+  read: readRequest,
+  accepted: () => ({ status: 200, body: { success: true } }),
+  refused,
+};
+
+/** The write key is the user of Basic authentication; there is no password. */
+function basicUser(authorization: string | undefined): string | null {
+  const [, encoded] = /^basic\s+([A-Za-z0-9+/_=-]+)\s*$/i.exec(authorization ?? '') ?? [];
+  if (encoded === undefined) return null;
+  const [user = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
+  return user === '' ? null : user;
+}
+
+function readRequest(path: string, body: unknown): ForeignRequest {
+  if (!isObject(body)) return { ok: false, code: 'body_not_calls' };
+  const type = CALL_PATHS[path] ?? null;
+  const calls = type === null ? body['batch'] : [body];
+  if (!Array.isArray(calls) || calls.length === 0) return { ok: false, code: 'body_not_calls' };
+  return {
+    ok: true,
+    calls,
+    sentAtMs: timeOf(body['sentAt']),
+    map: (call, arrival) =>
+      isTooLarge(call) ? { ok: false, code: 'call_too_large' } : mapSegmentCall(call, type, arrival),
+  };
+}
+
+function isTooLarge(call: unknown): boolean {
+  try {
+    return Buffer.byteLength(JSON.stringify(call)) > CALL_BYTES_MAX;
+  } catch {
+    // Nested so deeply that it can be read, but not written again.
+    return true;
+  }
+}
+
+/** What is too large has 400 there, which its libraries do not send again. */
+function refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer {
+  const { status, body } = errorAnswer(code);
+  return {
+    status: status === 413 ? 400 : status,
+    body: { success: false, ...body.error, ...(calls.length === 0 ? {} : { rejected: calls }) },
+  };
+}

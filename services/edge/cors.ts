@@ -1,0 +1,16 @@
+import type { HttpReply, HttpRequestIn } from '#infra/http/server.ts';
+
+const PREFLIGHT_S = 86_400;
+
+/**
+ * CORS is open (SPEC section 5): who may call is decided by the key's allow-list, not by the browser. No credentials are
+ * asked for, so the star holds for headers and origins alike; Authorization must be named beside it.
+ */
+export function cors(request: HttpRequestIn, reply: HttpReply): void {
+  reply.header('access-control-allow-origin', '*');
+  reply.header('access-control-expose-headers', 'Retry-After, ETag');
+  if (request.method !== 'OPTIONS') return;
+  reply.header('access-control-allow-methods', 'GET, HEAD, POST, OPTIONS');
+  reply.header('access-control-allow-headers', 'Content-Type, Content-Encoding, X-Svc-Key, Authorization, *');
+  reply.header('access-control-max-age', String(PREFLIGHT_S));
+}

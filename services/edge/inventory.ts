@@ -1,0 +1,58 @@
+import type { HttpRequestIn } from '#infra/http/server.ts';
+import type { PartitionSender } from '#infra/kafka/sender.ts';
+import type { InventoryMemory } from '#infra/redis/inventory.ts';
+import type { Codec } from '#infra/registry/codec.ts';
+import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
+import type { InventoryRecord } from '#schemas/inventory.ts';
+import { partitionOf } from '#schemas/partition.ts';
+import { BODY_BYTES_MAX } from './body.ts';
+import { decompress, parseJson } from './decode.ts';
+import { type EdgeErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
+import type { IngestAnswer, IngestCaller } from './ingest.ts';
+
+export interface InventoryOptions {
+  sender: PartitionSender;
+  codec: Pick<Codec<InventoryRecord>, 'encode'>;
+  memory: InventoryMemory;
+  partitions: number;
+  randomId(): string;
+  nowMs(): number;
+}
+
+/** POST /v1/inventory: stores what a tag found on a page, unless the key sent the same of that page last. */
+export function createInventory(
+  options: InventoryOptions,
+): (request: HttpRequestIn, caller: IngestCaller) => Promise<IngestAnswer> {
+  return async (request, { key, site }) => {
+    const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], BODY_BYTES_MAX);
+    const body = bytes.ok ? parseJson(bytes.value) : bytes;
+    if (!body.ok) return refusal(body.code);
+    const read = readInventory(body.value, site.mode === 'offline');
+    if (!read.ok) return refusal(read.code, read.index);
+    const { inventory } = read;
+    const found = contentHash(inventory);
+    if (await options.memory.isKnown(key.key_hash, inventory.page, found)) return accepted(0);
+    const record: InventoryRecord = {
+      site_id: site.site_id,
+      inventory_id: options.randomId(),
+      ...inventory,
+      content_hash: found,
+      received_at: options.nowMs(),
+    };
+    const partition = partitionOf(site.site_id, options.partitions);
+    const sent = await options.sender.send(partition, options.codec.encode(record));
+    if (!sent.ok) return refusal(sent.code === 'not_acknowledged' ? 'not_acknowledged' : 'overloaded');
+    await options.memory.remember(key.key_hash, inventory.page, found);
+    return accepted(inventory.elements.length);
+  };
+}
+
+function accepted(count: number): IngestAnswer {
+  return { status: 200, body: { accepted: count } };
+}
+
+function refusal(code: EdgeErrorCode, index: number | null = null): IngestAnswer {
+  const { status, body } = errorAnswer(code);
+  const answer = { status, body: index === null ? body : { error: { ...body.error, index } } };
+  return status === 503 ? { ...answer, retryAfterS: RETRY_AFTER_S } : answer;
+}

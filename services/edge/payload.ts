@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import type { HttpRequestIn } from '#infra/http/server.ts';
+import type { EdgeErrorCode } from './errors.ts';
+import type { Pass } from './gate.ts';
+
+/** The body cannot be taken; `code` is of the edge's table. */
+export class PayloadError extends Error {
+  readonly code: EdgeErrorCode;
+
+  constructor(code: EdgeErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+type Done = (error: Error | null, body?: Buffer) => void;
+
+/** Collects a body as it is, up to `bytesMax`, each chunk against the request's pass. */
+export function payloadReader(
+  bytesMax: number,
+  passOf: (request: HttpRequestIn) => Pass | undefined,
+): (request: HttpRequestIn, payload: IncomingMessage, done: Done) => void {
+  return (request, payload, done) => {
+    const announced = Number(request.headers['content-length'] ?? 0);
+    if (announced > bytesMax) done(new PayloadError('body_too_large'));
+    else collect(payload, bytesMax, passOf(request), done);
+  };
+}
+
+function collect(payload: IncomingMessage, bytesMax: number, pass: Pass | undefined, done: Done): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+
+  function end(error: Error | null): void {
+    payload.off('data', onData).off('end', onEnd).off('error', end);
+    if (error !== null) done(error);
+    // One chunk may be a view of the socket's buffer, which is used again: always a copy.
+    else done(null, Buffer.concat(chunks, bytes));
+  }
+  function onData(chunk: Buffer): void {
+    bytes += chunk.length;
+    if (bytes > bytesMax) end(new PayloadError('body_too_large'));
+    else if (pass !== undefined && !pass.hold(chunk.length)) end(new PayloadError('overloaded'));
+    else chunks.push(chunk);
+  }
+  const onEnd = (): void => end(null);
+
+  payload.on('data', onData).on('end', onEnd).on('error', end);
+}

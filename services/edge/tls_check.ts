@@ -1,0 +1,32 @@
+import type { HttpReply, HttpServer } from '#infra/http/server.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { canonicalDomain } from '#pipelines/settings/web_names.ts';
+import type { EdgeErrorCode } from './errors.ts';
+
+/**
+ * Whether a certificate may be had for a domain, as Caddy's `on_demand_tls ask` wants to know: exactly the claimed
+ * domains, and none below or above them. Null: it may.
+ */
+export function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
+  const canonical = typeof domain === 'string' ? canonicalDomain(withoutRootDot(domain)) : null;
+  if (canonical === null) return 'domain_malformed';
+  return table.siteByDomain(canonical) === undefined ? 'domain_unclaimed' : null;
+}
+
+/** A fully qualified name may end with the root's dot. */
+function withoutRootDot(domain: string): string {
+  return domain.endsWith('.') ? domain.slice(0, -1) : domain;
+}
+
+/** GET /v1/tls-check: no key and no rate limit, as every call comes from the one proxy. */
+export function mountTlsCheck(
+  app: HttpServer,
+  table: SettingsTable,
+  refuse: (reply: HttpReply, code: EdgeErrorCode) => HttpReply,
+): void {
+  app.get('/v1/tls-check', { exposeHeadRoute: true }, (request, reply) => {
+    const refusal = tlsRefusal(table, (request.query as Record<string, unknown>)['domain']);
+    reply.header('cache-control', 'no-store');
+    return refusal === null ? reply.send({ allowed: true }) : refuse(reply, refusal);
+  });
+}

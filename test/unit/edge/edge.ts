@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { type HttpServer, listen } from '#infra/http/server.ts';
+import type { PartitionSender, SendResult } from '#infra/kafka/sender.ts';
+import { createMetrics } from '#infra/metrics/metrics.ts';
+import { issueKey } from '#pipelines/settings/keys.ts';
+import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { schemaType } from '#schemas/avro.ts';
+import type { Event } from '#schemas/event.ts';
+import { decodeEntry, readBatch } from '#schemas/event_batch.ts';
+import type { InventoryRecord } from '#schemas/inventory.ts';
+import type { Site } from '#schemas/setting.ts';
+import { readWire, writeWire } from '#schemas/wire.ts';
+import { createAcceptor } from '#services/edge/accept.ts';
+import { createApp } from '#services/edge/app.ts';
+import { createGate, type Gate, type GateOptions } from '#services/edge/gate.ts';
+import { createIngest, type IngestOptions } from '#services/edge/ingest.ts';
+import { createInventory } from '#services/edge/inventory.ts';
+import { filledTable, put } from '#test/unit/settings/filled_table.ts';
+import { account, apiKey, site } from '#test/unit/settings/samples.ts';
+
+const SCHEMA_ID = 1;
+const PARTITIONS = 4;
+const HOST = '127.0.0.1';
+
+/** An edge in this process that sends to memory instead of Kafka. */
+export interface TestEdge {
+  url: string;
+  table: SettingsTable;
+  serverKey: string;
+  browserKey: string;
+  gate: Gate;
+  /** Records sent, as the events each holds. */
+  records: Event[][];
+  inventories: InventoryRecord[];
+  /** What the next sends are answered; those beyond it are acknowledged. */
+  answers: Promise<SendResult>[];
+  /** Errors that would have ended the process. */
+  fatal: unknown[];
+  close(): Promise<void>;
+}
+
+export interface TestEdgeOptions {
+  site?: Partial<Site>;
+  browserOrigins?: string[];
+  gate?: Partial<GateOptions>;
+}
+
+export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge> {
+  const server = issueKey('server', randomBytes);
+  const browser = issueKey('browser', randomBytes);
+  const table = filledTable({ account: account() }, { site: site({ domains: ['shop.example'], ...options.site }) });
+  put(table, { key: apiKey({ key_hash: server.keyHash, caller: 'server' }) });
+  const allowed_origins = options.browserOrigins ?? [];
+  put(table, { key: apiKey({ key_hash: browser.keyHash, caller: 'browser', allowed_origins }) });
+  const records: Event[][] = [];
+  const inventories: InventoryRecord[] = [];
+  const answers: Promise<SendResult>[] = [];
+  const fatal: unknown[] = [];
+  const gate = createGate({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.gate });
+  const inventoryType = schemaType('inventory');
+  const known = new Map<string, string>();
+  const intake: IngestOptions = {
+    sender: memorySender(answers, (value) => records.push(eventsOf(value))),
+    schemaId: SCHEMA_ID,
+    partitions: PARTITIONS,
+    anonymousSalt: () => Buffer.alloc(32, 1),
+    identitySecret: Buffer.alloc(32, 2),
+    randomEventId: uuidv7,
+    nowMs: Date.now,
+    metrics: createMetrics('edge'),
+  };
+  const app: HttpServer = createApp({
+    table,
+    trustedProxies: [],
+    gate,
+    ingest: createIngest(intake),
+    accept: createAcceptor(intake),
+    inventory: createInventory({
+      sender: memorySender(answers, (value) => inventories.push(inventoryType.fromBuffer(bodyOf(value)))),
+      codec: { encode: (value) => writeWire(SCHEMA_ID, inventoryType.toBuffer(value)) },
+      memory: {
+        isKnown: async (keyHash, page, found) => known.get(`${keyHash} ${page}`) === found,
+        remember: async (keyHash, page, found) => void known.set(`${keyHash} ${page}`, found),
+      },
+      partitions: PARTITIONS,
+      randomId: uuidv7,
+      nowMs: Date.now,
+    }),
+    configOf: createConfigAnswers(table),
+    healthy: () => true,
+    nowMs: Date.now,
+    onFatal: (error) => fatal.push(error),
+  });
+  const port = await listen(app, HOST, 0);
+  return {
+    url: `http://${HOST}:${port}`,
+    table,
+    serverKey: server.secret,
+    browserKey: browser.secret,
+    gate,
+    records,
+    inventories,
+    answers,
+    fatal,
+    close: () => app.close(),
+  };
+}
+
+function memorySender(answers: Promise<SendResult>[], keep: (value: Buffer) => void): PartitionSender {
+  return {
+    async send(_partition, value) {
+      const result = (await answers.shift()) ?? { ok: true };
+      if (result.ok) keep(value);
+      return result;
+    },
+    queuedBytes: () => 0,
+    oldestMs: () => 0,
+    stop: async () => undefined,
+  };
+}
+
+function eventsOf(value: Buffer): Event[] {
+  return readBatch(bodyOf(value)).map((view) => decodeEntry(view).event);
+}
+
+function bodyOf(value: Buffer): Buffer {
+  const wire = readWire(value);
+  if (!wire.ok) throw new Error(wire.code);
+  return wire.body;
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startEdge, type TestEdge } from './edge.ts';
+import { post, posthogBatch } from './foreign.ts';
+
+let edge: TestEdge;
+beforeAll(async () => {
+  edge = await startEdge();
+});
+beforeEach(() => {
+  edge.records.length = 0;
+});
+afterAll(async () => {
+  await edge.close();
+  expect(edge.fatal).toEqual([]);
+});
+
+const BROWSER = {
+  'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0.0.0 Safari',
+};
+const event = (index: number, extra: object = {}) => ({
+  event: 'Seen',
+  uuid: randomUUID(),
+  distinct_id: `p${index}`,
+  timestamp: new Date().toISOString(),
+  properties: { $lib: 'posthog-node' },
+  ...extra,
+});
+const SUCCESS = { status: 200, body: { status: 1 } };
+
+test('a batch is stored as it says, in records of at most 50', async () => {
+  const batch = Array.from({ length: 100 }, (_, index) => event(index));
+  expect(await posthogBatch(edge, batch)).toMatchObject(SUCCESS);
+  expect(edge.records.map((events) => events.length)).toEqual([50, 50]);
+  expect(edge.records.flat().map(({ event_id }) => event_id)).toEqual(batch.map(({ uuid }) => uuid));
+});
+
+const browserEvent = () => ({
+  ...event(1),
+  distinct_id: undefined,
+  properties: { token: edge.browserKey, distinct_id: 'p1', $current_url: 'https://shop.example/' },
+});
+
+test.each([
+  { name: 'one event', path: '/e/', body: () => JSON.stringify(browserEvent()) },
+  { name: 'a list', path: '/i/v0/e/', body: () => JSON.stringify([browserEvent()]) },
+  { name: 'gzip that does not say so', path: '/e/?compression=gzip-js', body: () => gzipped(browserEvent()) },
+  {
+    name: 'base64 in a form field',
+    path: '/capture/?compression=base64',
+    body: () => `data=${encodeURIComponent(Buffer.from(JSON.stringify(browserEvent())).toString('base64'))}`,
+  },
+  {
+    name: 'base64 whose plus signs were not escaped',
+    path: '/e',
+    body: () => `data=${Buffer.from(JSON.stringify({ ...browserEvent(), x: '>>>???~~~' })).toString('base64')}&v=1`,
+  },
+  {
+    name: 'JSON in a form field',
+    path: '/e/',
+    body: () => `data=${encodeURIComponent(JSON.stringify(browserEvent()))}`,
+  },
+])('the browser library’s $name', async ({ path, body }) => {
+  expect(await post(edge, path, body(), { ...BROWSER, 'content-type': 'text/plain' })).toMatchObject(SUCCESS);
+  expect(edge.records.flat()).toMatchObject([{ event: 'Seen', distinct_id: 'p1', caller: 'browser' }]);
+});
+
+function gzipped(value: unknown): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(gzipSync(JSON.stringify(value)));
+}
+
+test.each([
+  { name: 'no key', body: '{"batch":[{"event":"x"}]}', status: 401, code: 'key_missing' },
+  { name: 'an unknown key', body: '{"api_key":"guess","batch":[]}', status: 403, code: 'key_invalid' },
+])('$name: $status in PostHog’s shape', async ({ body, status, code }) => {
+  expect(await post(edge, '/batch/', body)).toMatchObject({
+    status,
+    body: { type: 'authentication_error', code, detail: expect.any(String), attr: null },
+  });
+});
+
+test('a batch in which nothing is an event: 400', async () => {
+  const answer = await posthogBatch(edge, [{ properties: {} }]);
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { type: 'validation_error', code: 'events_rejected', rejected: [{ index: 0, code: 'event_name_missing' }] },
+  });
+});
+
+test('a body beyond 5 MiB: 413, at which the library halves its batch', async () => {
+  const large = event(1, { properties: { text: 'x'.repeat(5 * 1024 * 1024) } });
+  expect(await posthogBatch(edge, [large])).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+});
+
+test('what is not acknowledged: 503', async () => {
+  edge.answers.push(Promise.resolve({ ok: false, code: 'queue_full' }));
+  expect(await posthogBatch(edge, [event(1)])).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+});
+
+test.each(['/flags/?v=2', '/decide/?v=3'])('%s: there are no feature flags', async (path) => {
+  const body = JSON.stringify({ token: edge.serverKey, distinct_id: 'p1' });
+  expect(await post(edge, path, body)).toMatchObject({ status: 200, body: { flags: {}, featureFlags: {} } });
+  expect(await post(edge, path, '{"token":"guess"}')).toMatchObject({ status: 403, body: { code: 'key_invalid' } });
+});

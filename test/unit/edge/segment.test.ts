@@ -1,0 +1,122 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startEdge, type TestEdge } from './edge.ts';
+import { post, segmentBatch, segmentCall } from './foreign.ts';
+
+let edge: TestEdge;
+beforeAll(async () => {
+  edge = await startEdge({ browserOrigins: ['https://shop.example'] });
+});
+beforeEach(() => {
+  edge.records.length = 0;
+});
+afterAll(async () => {
+  await edge.close();
+  expect(edge.fatal).toEqual([]);
+});
+
+const call = (index: number, extra: object = {}) => ({
+  type: 'track',
+  event: 'Seen',
+  userId: `u${index}`,
+  messageId: `m${index}`,
+  timestamp: new Date().toISOString(),
+  ...extra,
+});
+const calls = (count: number) => Array.from({ length: count }, (_, index) => call(index));
+const SUCCESS = { status: 200, body: { success: true } };
+
+test('a batch is stored as it says', async () => {
+  expect(await segmentBatch(edge, [call(1), call(2, { type: 'identify', traits: {} })])).toMatchObject(SUCCESS);
+  expect(edge.records.flat()).toMatchObject([
+    { event: 'Seen', event_id: 'm1', distinct_id: 'u1', caller: 'server' },
+    { event: '$identify', event_id: 'm2', identify: true },
+  ]);
+});
+
+test('a large batch is several records of at most 50 events', async () => {
+  expect(await segmentBatch(edge, calls(120))).toMatchObject(SUCCESS);
+  expect(edge.records.map((events) => events.length)).toEqual([50, 50, 20]);
+  expect(edge.records.flat().map(({ event_id }) => event_id)).toEqual(calls(120).map(({ messageId }) => messageId));
+});
+
+test('one record that is not acknowledged makes the client send all again', async () => {
+  edge.answers.push(Promise.resolve({ ok: true }), Promise.resolve({ ok: false, code: 'not_acknowledged' }));
+  const answer = await segmentBatch(edge, calls(120));
+  expect(answer).toMatchObject({ status: 503, body: { success: false, code: 'not_acknowledged' } });
+  expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+});
+
+test.each(['track', 'identify', 'page', 'screen', 'group', 'alias'])('POST /v1/%s takes one call', async (type) => {
+  const body = { ...call(1), type: undefined, groupId: 'g', previousId: 'u1' };
+  expect(await segmentCall(edge, `/v1/${type}`, body)).toMatchObject(SUCCESS);
+  expect(edge.records).toHaveLength(1);
+});
+
+test('RudderStack’s form: gzip, called form data', async () => {
+  const body = new Uint8Array(gzipSync(JSON.stringify({ batch: calls(1) })));
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-encoding': 'gzip',
+    authorization: `Basic ${Buffer.from(`${edge.serverKey}:`).toString('base64')}`,
+    'user-agent': 'analytics-node/3.0.13',
+  };
+  expect(await post(edge, '/v1/batch', body, headers)).toMatchObject(SUCCESS);
+});
+
+test('the key may be in the body, and a server library may use a browser key', async () => {
+  const body = JSON.stringify({ batch: calls(1), writeKey: edge.browserKey });
+  const headers = { 'user-agent': 'node', 'sec-fetch-mode': 'cors' };
+  expect(await post(edge, '/v1/batch', body, headers)).toMatchObject(SUCCESS);
+  expect(edge.records.flat()).toMatchObject([{ caller: 'browser' }]);
+});
+
+test.each([
+  { name: 'no key', body: '{"batch":[]}', key: '', status: 401, code: 'key_missing' },
+  { name: 'a stranger’s unreadable body', body: 'no JSON', key: '', status: 401, code: 'key_missing' },
+  { name: 'an unknown key', body: 'no JSON', key: 'guess', status: 403, code: 'key_invalid' },
+])('$name: $status in Segment’s shape', async ({ body, key, status, code }) => {
+  const headers = key === '' ? {} : { authorization: `Basic ${Buffer.from(`${key}:`).toString('base64')}` };
+  expect(await post(edge, '/v1/batch', body, headers as Record<string, string>)).toMatchObject({
+    status,
+    body: { success: false, code, message: expect.any(String) },
+  });
+});
+
+test('origins are checked as everywhere', async () => {
+  const body = JSON.stringify({ batch: calls(1), writeKey: edge.browserKey });
+  const from = (origin: string) =>
+    post(edge, '/v1/batch', body, { origin, 'user-agent': 'Mozilla/5.0 Chrome/130 Safari' });
+  expect(await from('https://shop.example')).toMatchObject(SUCCESS);
+  expect(await from('https://evil.example')).toMatchObject({ status: 403, body: { code: 'origin_not_allowed' } });
+});
+
+test.each([
+  { name: 'no calls', body: { batch: [] }, code: 'body_not_calls' },
+  { name: 'no batch', body: {}, code: 'body_not_calls' },
+  { name: 'none of a known type', body: { batch: [{ type: 'import' }, 7] }, code: 'events_rejected' },
+  { name: 'too many calls', body: { batch: Array.from({ length: 2_501 }, () => 1) }, code: 'calls_too_many' },
+  { name: 'too large a batch', body: { batch: ['x'.repeat(500 * 1024)] }, code: 'body_too_large' },
+])('$name: 400', async ({ body, code }) => {
+  expect(await segmentCall(edge, '/v1/batch', body)).toMatchObject({ status: 400, body: { success: false, code } });
+});
+
+test('a call beyond 32 KiB is refused alone', async () => {
+  const large = call(1, { properties: { text: 'x'.repeat(32 * 1024) } });
+  expect(await segmentCall(edge, '/v1/track', large)).toMatchObject({
+    status: 400,
+    body: { rejected: [{ index: 0, code: 'call_too_large' }] },
+  });
+  expect(await segmentBatch(edge, [large, call(2)])).toMatchObject(SUCCESS);
+  expect(edge.records.flat()).toMatchObject([{ event_id: 'm2' }]);
+});
+
+test('the shopper’s device is believed of a server key only', async () => {
+  const context = { ip: '203.0.113.50', userAgent: 'Mozilla/5.0 Phone' };
+  await segmentBatch(edge, [call(1, { context })]);
+  await segmentBatch(edge, [call(2, { context })], edge.browserKey);
+  expect(edge.records.flat()).toMatchObject([
+    { client_ip: '203.0.113.50', client_user_agent: 'Mozilla/5.0 Phone' },
+    { client_ip: '127.0.0.1', client_user_agent: 'analytics-node-next/latest' },
+  ]);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
+import { RECEIVED_AT_MS, server, take } from '#test/unit/intake/context.ts';
+
+const ARRIVAL = { receivedAtMs: RECEIVED_AT_MS, sentAtMs: null };
+const UUID = '01a1fcd7-39fb-72e2-9358-3ad5b6cf06f6';
+const AT = '2026-11-10T11:59:58.000Z';
+
+function eventsOf(event: object, arrival: object = {}): object[] {
+  const mapped = mapPosthogEvent(event, { ...ARRIVAL, ...arrival });
+  if (!mapped.ok) throw new Error(mapped.code);
+  return mapped.events as object[];
+}
+
+test('a server library’s event', () => {
+  const properties = { $lib: 'posthog-node', $current_url: 'https://a.example/' };
+  expect(eventsOf({ event: 'Seen', uuid: UUID, distinct_id: 'p1', timestamp: AT, properties })).toEqual([
+    { event: 'Seen', uuid: UUID, distinct_id: 'p1', timestamp: AT, properties },
+  ]);
+});
+
+test('the browser library’s event has its ids among the properties, and its time as an age', () => {
+  const properties = { token: 'svc_pk_x', distinct_id: 'p1', $insert_id: 'i1', path: '/x' };
+  expect(eventsOf({ event: '$pageview', offset: 1_500, properties, $set: { plan: 'pro' } })).toEqual([
+    {
+      event: '$pageview',
+      uuid: 'i1',
+      distinct_id: 'p1',
+      timestamp: new Date(RECEIVED_AT_MS - 1_500).toISOString(),
+      properties: { $set: { plan: 'pro' }, path: '/x' },
+    },
+  ]);
+});
+
+test('an $identify that names the id used before links the two', () => {
+  const properties = { $anon_distinct_id: 'a1', $set: { email: 'jane@example.com' }, $lib: 'web' };
+  expect(eventsOf({ event: '$identify', uuid: UUID, distinct_id: 'u1', properties })).toMatchObject([
+    { event: '$identify', uuid: UUID, distinct_id: 'u1', properties: { external_id: 'u1' } },
+    {
+      event: '$create_alias',
+      uuid: `${UUID}:alias`,
+      distinct_id: 'a1',
+      properties: { external_id: 'u1', $lib: 'web' },
+    },
+  ]);
+});
+
+test('an alias links the two', () => {
+  const properties = { distinct_id: 'p1', alias: 'p2' };
+  expect(eventsOf({ event: '$create_alias', uuid: UUID, distinct_id: 'p1', properties })).toMatchObject([
+    { event: '$create_alias', distinct_id: 'p1', properties: { external_id: 'p1', alias: 'p2' } },
+    { event: '$create_alias', uuid: `${UUID}:alias`, distinct_id: 'p2', properties: { external_id: 'p1' } },
+  ]);
+});
+
+test('the sender’s clock is corrected', () => {
+  const sentAtMs = RECEIVED_AT_MS - 3_600_000;
+  const event = { event: 'Seen', uuid: UUID, timestamp: '2026-11-10T10:59:50.000Z' };
+  expect(eventsOf(event, { sentAtMs })).toMatchObject([{ timestamp: '2026-11-10T11:59:50.000Z' }]);
+});
+
+test('what a person’s record says is hashed and gone', () => {
+  const properties = { $set: { email: 'jane@example.com', name: 'Jane Doe' }, $ip: '203.0.113.50' };
+  const [event] = eventsOf({ event: '$identify', uuid: UUID, distinct_id: 'u1', properties });
+  const taken = take(event, server());
+  expect(taken).toMatchObject({
+    identify: true,
+    client_ip: '203.0.113.50',
+    identifiers: { email: expect.any(String) },
+  });
+  expect(JSON.parse(taken.properties)).toEqual({ external_id: 'u1' });
+});
+
+test('what is no event goes on as it is', () => {
+  expect(mapPosthogEvent(7, ARRIVAL)).toEqual({ ok: true, events: [7] });
+  expect(eventsOf({ event: 'Seen', properties: [] })).toEqual([{ event: 'Seen', properties: [] }]);
+});
