@@ -2,6 +2,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Consumption } from '#infra/kafka/consume.ts';
 import { type HopOptions, runHop } from '#infra/kafka/hop.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
+import type { LocalPart } from '#infra/local/part.ts';
 import { createTopic, kafkaOf, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
 
@@ -9,6 +10,7 @@ export interface HopWorld {
   kafka: Kafka;
   admin: Admin;
   brokers: string;
+  broker: LocalPart;
 }
 
 /** A broker for the tests of one file. */
@@ -20,7 +22,9 @@ export function useKafka(): () => HopWorld {
     const kafka = kafkaOf(brokers);
     const admin = kafka.admin();
     await admin.connect();
-    world = { kafka, admin, brokers };
+    const broker = parts().parts.kafka;
+    if (broker === undefined) throw new Error('no broker was started');
+    world = { kafka, admin, brokers, broker };
   });
   afterAll(() => world.admin.disconnect());
   return () => world;

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { provisionTopics } from '#infra/kafka/provision.ts';
+import type { TopicDeclaration } from '#infra/kafka/topics.ts';
+import { uniqueName } from '../support/kafka.ts';
+import { useKafka } from './hop_world.ts';
+
+const kafka = useKafka();
+const DAY_MS = 86_400_000;
+
+function declaration(changes: Partial<TopicDeclaration> = {}): TopicDeclaration {
+  const config = { 'cleanup.policy': 'delete', 'retention.ms': String(9 * DAY_MS) };
+  return { name: uniqueName('provision'), partitions: 3, config, schema: 'event_batch', ...changes };
+}
+
+test('missing topics are made as declared, and nothing is done the second time', async () => {
+  const declared = [declaration(), declaration({ config: { 'cleanup.policy': 'compact' } })];
+  const names = declared.map(({ name }) => name);
+  const world = kafka();
+  expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: names, mismatches: [] });
+  const { topics } = await world.admin.fetchTopicMetadata({ topics: names });
+  expect(topics.map(({ partitions }) => partitions.length)).toEqual([3, 3]);
+  expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: [], mismatches: [] });
+});
+
+test('other partitions and another retention are told and left alone', async () => {
+  const first = declaration();
+  const other = {
+    ...first,
+    partitions: 6,
+    config: { ...first.config, 'retention.ms': String(2 * DAY_MS) },
+  };
+  const world = kafka();
+  await provisionTopics(world.kafka, [first], 1);
+  const expected = [
+    { topic: first.name, setting: 'partitions', declared: '6', found: '3' },
+    { topic: first.name, setting: 'retention.ms', declared: String(2 * DAY_MS), found: String(9 * DAY_MS) },
+  ];
+  expect((await provisionTopics(world.kafka, [other], 1)).mismatches).toEqual(expected);
+  expect((await provisionTopics(world.kafka, [first], 1)).mismatches).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { createClaimStore } from '#infra/redis/claims.ts';
+import { asked, createRedis } from '#infra/redis/client.ts';
+import { createIdentityStore } from '#infra/redis/identity.ts';
+import { claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
+import { question } from '#test/contract/identity/questions.ts';
+import { quiet } from '../support/kafka.ts';
+import { useParts } from '../support/parts.ts';
+import { until } from '../support/wait.ts';
+
+const TEST_MS = 30_000;
+const SECRET = 'known-only-to-the-caller';
+const parts = useParts('redis');
+
+async function open() {
+  const redis = createRedis(parts().addresses.redisUrl, quiet);
+  await until('a connection', () => redis.status === 'ready');
+  const claims = createClaimStore(redis, { windowMs: WINDOW_MS, cluster: false });
+  const identity = createIdentityStore(redis);
+  const commands: Record<string, () => Promise<unknown>> = {
+    claim: () => claims.claim([{ ...claim('a', 1), field: SECRET }], Date.now()),
+    resolve: () => identity.resolve('shop', [question('shop', SECRET, { nodes: [SECRET] })]),
+    set: () => asked(redis.set('key', SECRET)),
+  };
+  return { redis, commands };
+}
+
+async function errorOf(command: () => Promise<unknown>): Promise<unknown> {
+  return command().then(
+    () => 'no error',
+    (error: unknown) => error,
+  );
+}
+
+test('scripts are loaded again after Redis forgot them', { timeout: TEST_MS }, async () => {
+  const { redis, commands } = await open();
+  await commands['claim']?.();
+  await redis.script('FLUSH');
+  expect(await commands['claim']?.()).toEqual(['0:1:0']);
+  redis.disconnect();
+});
+
+test('a refusal says its kind and not what was asked', { timeout: TEST_MS }, async () => {
+  const { redis } = await open();
+  await redis.hset('not-a-text', 'a', 'b');
+  const error = await errorOf(() => asked(redis.incr('not-a-text')));
+  expect(error).toMatchObject({ code: 'redis_unavailable', recovery: 'again' });
+  const identity = createIdentityStore(redis);
+  await redis.set(`i:{shop}:i:${SECRET}`, 'not a hash');
+  const failed = await errorOf(() => identity.resolve('shop', [question('shop', SECRET)]));
+  expect(failed).toMatchObject({ code: 'redis_unavailable', message: 'redis script failed: WRONGTYPE' });
+  expect(inspect(failed, { depth: 9, showHidden: true })).not.toContain(SECRET);
+  redis.disconnect();
+});
+
+for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
+  test(`after ${signal} every command fails with a known error, and works when Redis is back`, {
+    timeout: TEST_MS,
+  }, async () => {
+    const { redis, commands } = await open();
+    parts().parts.redis?.kill(signal);
+    for (const command of Object.values(commands)) {
+      const error = await errorOf(command);
+      expect(error).toMatchObject({ code: 'redis_unavailable', recovery: 'again' });
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(SECRET);
+    }
+    if (signal === 'SIGSTOP') parts().parts.redis?.kill('SIGCONT');
+    else await parts().parts.redis?.start();
+    await until('Redis to answer', async () => (await errorOf(commands['set'] ?? open)) === 'no error');
+    expect(await commands['claim']?.()).toEqual([expect.anything()].map(() => expect.toSatisfy(isHolder)));
+    redis.disconnect();
+  });
+}
+
+/** Null where the kill took the claim with it, else the coordinate that holds it. */
+function isHolder(value: unknown): boolean {
+  return value === null || value === '0:1:0';
+}
