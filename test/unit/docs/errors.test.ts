@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';
@@ -27,4 +28,9 @@ test('the page has every code of a single event, with its message, and no other'
   const ofEvents = Object.entries(REJECTIONS).filter(([code]) => !ofBodies.has(code));
   const expected = ofEvents.map(([code, message]) => `\`${code}\` | ${message}`);
   expect(tableRows(section('errors.md', 'Codes of single events')).sort()).toEqual(expected.sort());
+});
+
+test("the page has every code of a single call of Segment's and PostHog's routes, and no other", () => {
+  const expected = Object.entries(CALL_PROBLEMS).map(([code, message]) => `\`${code}\` | ${message}`);
+  expect(tableRows(section('errors.md', "Segment's and PostHog's routes")).sort()).toEqual(expected.sort());
 });
