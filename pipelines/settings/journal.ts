@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Setting } from '#schemas/setting.ts';
 import { auditKey, keyOfSetting } from './address.ts';
 import { type AuditLog, auditEntry, createAuditLog } from './audit.ts';
@@ -65,24 +66,47 @@ type Body = Partial<Pick<Setting, 'account' | 'site' | 'key' | 'destination' | '
 /** A fact to be written with its body, or to be removed by its key. */
 export type Fact = { body: Body } | { removedKey: string };
 
-/** The records of a change: each fact, and beside it the entry that says who changed what. */
+/**
+ * The records of a change: each fact, and beside it the entry that says who changed what. A fact that is so already is
+ * left out.
+ */
 export function auditedRecords(
   view: SettingsView,
   facts: readonly Fact[],
   changedBy: string,
   nowMs: number,
 ): SettingRecord[] {
-  return facts.flatMap((fact, index) => {
-    const key = 'removedKey' in fact ? fact.removedKey : keyOf(fact.body);
-    const before = view.record(key) ?? null;
+  const changes = facts.map((fact) => changeOf(view, fact)).filter(({ before, body }) => !isSame(before, body));
+  return changes.flatMap(({ key, before, body }, index) => {
     const changed = { changed_at: laterThan(before, nowMs), changed_by: changedBy };
-    const setting = 'removedKey' in fact ? null : { ...changed, ...NOTHING, ...fact.body };
+    const setting = body === null ? null : { ...changed, ...NOTHING, ...body };
     const audit = auditEntry(view.audit.lastSeq + 1 + index, key, before, setting);
     return [
       { key, setting },
       { key: auditKey(audit.seq), setting: { ...changed, ...NOTHING, audit } },
     ];
   });
+}
+
+interface FactChange {
+  key: string;
+  before: Setting | null;
+  body: Body | null;
+}
+
+function changeOf(view: SettingsView, fact: Fact): FactChange {
+  const key = 'removedKey' in fact ? fact.removedKey : keyOf(fact.body);
+  return { key, before: view.record(key) ?? null, body: 'removedKey' in fact ? null : fact.body };
+}
+
+function isSame(before: Setting | null, body: Body | null): boolean {
+  if (before === null || body === null) return before === null && body === null;
+  return isDeepStrictEqual(plain(before), plain({ ...before, ...body }));
+}
+
+/** Decoded records have a class of their own, which plain objects with the same fields do not equal. */
+function plain(setting: Setting): unknown {
+  return JSON.parse(JSON.stringify(setting));
 }
 
 const NOTHING = { account: null, site: null, key: null, destination: null };

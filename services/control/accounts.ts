@@ -1,0 +1,120 @@
+import { type Static, Type } from 'typebox';
+import { accountKey } from '#pipelines/settings/address.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { accountProblems } from '#pipelines/settings/validate.ts';
+import type { Account } from '#schemas/setting.ts';
+import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
+import { closed, idField, metaFields, nameField, nothing, page, pageFields, pageOf, refusedAs } from './shapes.ts';
+import { metaOf, refuseStale, shownWith } from './versions.ts';
+
+const ACCOUNTS_MAX = 10_000;
+const ALLOWANCE_MAX = 1_000_000_000_000;
+
+const accountId = idField('Chosen at creation, for good');
+const name = nameField('Name shown to people');
+const allowance = Type.Integer({
+  description: 'Events per UTC month, before the grace of 20%',
+  minimum: 0,
+  maximum: ALLOWANCE_MAX,
+  ...refusedAs('allowance_malformed'),
+});
+
+export const accountShape = Type.Object({
+  account_id: accountId,
+  name,
+  monthly_allowance: allowance,
+  ...metaFields,
+});
+export type AccountItem = Static<typeof accountShape>;
+
+const params = closed({ account_id: accountId });
+const tag = 'Accounts';
+const base = '/v1/admin/accounts';
+
+export const accountRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listAccounts',
+    tag,
+    summary: 'List accounts',
+    params: nothing,
+    query: closed(pageFields),
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(accountShape), description: 'Accounts, sorted by id' },
+    errors: [],
+    run: ({ query }, { view }) => {
+      const items = view.table.accounts();
+      const body = page(
+        items,
+        query,
+        ({ account_id }) => account_id,
+        (account) => ({ ...account, ...metaOf(view, accountKey(account.account_id)) }),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: base,
+    operationId: 'createAccount',
+    tag,
+    summary: 'Create an account',
+    params: nothing,
+    query: nothing,
+    body: closed({ account_id: accountId, name: Type.Optional(name), monthly_allowance: allowance }),
+    ifMatch: 'none',
+    success: { status: 201, schema: accountShape, description: 'The account' },
+    errors: ['account_exists', 'limit_reached'],
+    run({ body }, { view }) {
+      if (view.table.account(body.account_id) !== undefined) return refused('account_exists');
+      if (view.table.accounts().length >= ACCOUNTS_MAX) return refused('limit_reached');
+      return written({ name: body.account_id, ...body });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{account_id}`,
+    operationId: 'getAccount',
+    tag,
+    summary: 'Read an account',
+    params,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: accountShape, description: 'The account' },
+    errors: ['account_unknown'],
+    run({ params: { account_id } }, { view }) {
+      if (view.table.account(account_id) === undefined) return refused('account_unknown');
+      return done([], show(account_id));
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${base}/{account_id}`,
+    operationId: 'changeAccount',
+    tag,
+    summary: 'Change the fields of an account that are given',
+    params,
+    query: nothing,
+    body: closed({ name: Type.Optional(name), monthly_allowance: Type.Optional(allowance) }),
+    ifMatch: 'required',
+    success: { status: 200, schema: accountShape, description: 'The account as it is now' },
+    errors: ['account_unknown'],
+    run({ params: { account_id }, body, ifMatch }, { view }) {
+      const before = view.table.account(account_id);
+      if (before === undefined) return refused('account_unknown');
+      return refuseStale(view, accountKey(account_id), ifMatch, 'required') ?? written({ ...before, ...body });
+    },
+  }),
+];
+
+function written(account: Account): Outcome {
+  return refusedFor(accountProblems(account)) ?? done([{ body: { account } }], show(account.account_id));
+}
+
+const show =
+  (accountId: string) =>
+  (view: SettingsView): Shown =>
+    shownWith(view, accountKey(accountId), view.table.account(accountId) ?? {});

@@ -1,0 +1,197 @@
+import { isUtf8 } from 'node:buffer';
+import { createHttpServer, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { checkToken } from '#pipelines/settings/admin_tokens.ts';
+import {
+  auditedRecords,
+  JournalError,
+  type Planned,
+  type SettingsJournal,
+  type SettingsView,
+} from '#pipelines/settings/journal.ts';
+import type { RandomBytes } from '#pipelines/settings/keys.ts';
+import type { Problem } from '#pipelines/settings/problem.ts';
+import { docsPage } from './docs_page.ts';
+import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
+import { controlDocument } from './openapi.ts';
+import type { Input, Outcome, Route, World } from './route.ts';
+import { ROUTES } from './routes.ts';
+import { readQuery, schemaProblems } from './validate.ts';
+
+export interface ControlOptions {
+  journal: SettingsJournal;
+  adapters: readonly Adapter[];
+  seal: World['seal'];
+  randomBytes: RandomBytes;
+  nowMs(): number;
+  /** Whether changes can be written as far as is known. */
+  healthy(): boolean;
+  /** An error nobody foresaw: the process must not go on. */
+  onFatal(error: unknown): void;
+}
+
+export const BODY_BYTES_MAX = 1024 * 1024;
+const REQUEST_MS_MAX = 30_000;
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+/** The pages run nothing and load nothing. */
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
+/** The routes of the control service. Nothing is parsed for a stranger: the token is checked before the body is read. */
+export function createControlApp(options: ControlOptions): HttpServer {
+  const app = createHttpServer({
+    trustedProxies: [],
+    bodyBytesMax: BODY_BYTES_MAX,
+    requestTimeoutMs: REQUEST_MS_MAX,
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  });
+  app.setNotFoundHandler((_request, reply) => refuse(reply, 'not_found'));
+  app.setErrorHandler((error, _request, reply) => {
+    if (error instanceof JournalError) return refuse(reply, 'settings_not_stored');
+    const code = codeOf(error);
+    if (code !== null) return refuse(reply, code);
+    options.onFatal(error);
+    return refuse(reply, 'internal');
+  });
+
+  const actors = new WeakMap<HttpRequestIn, string>();
+  const authenticated = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+    const check = checkToken(options.journal.view().table, bearer(request), options.nowMs());
+    if (!check.ok) return refuse(reply.header('www-authenticate', 'Bearer'), check.code);
+    actors.set(request, check.token.label);
+    return undefined;
+  };
+  for (const route of ROUTES) {
+    app.route({
+      method: route.method,
+      url: fastifyPath(route.path),
+      onRequest: authenticated,
+      handler: (request, reply) => answer(options, route, actors.get(request) ?? '', request, reply),
+    });
+  }
+  for (const [path, methods] of pathMethods()) {
+    const others = METHODS.filter((method) => !methods.includes(method));
+    app.route({
+      method: others,
+      url: fastifyPath(path),
+      handler: (_request, reply) => refuse(reply.header('allow', methods.join(', ')), 'method_not_allowed'),
+    });
+  }
+  publicRoutes(app, options);
+  return app;
+}
+
+function publicRoutes(app: HttpServer, options: ControlOptions): void {
+  const document = controlDocument();
+  const page = docsPage(document);
+  app.get('/v1/admin/health', (_request, reply) => {
+    const ok = options.healthy();
+    return reply.code(ok ? 200 : 503).send({ ok });
+  });
+  app.get('/docs', (_request, reply) =>
+    reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(page),
+  );
+  app.get('/docs/openapi.json', (_request, reply) => reply.send(document));
+}
+
+async function answer(
+  options: ControlOptions,
+  route: Route,
+  actor: string,
+  request: HttpRequestIn,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const read = readInput(route, request);
+  if (!read.ok) return refuse(reply, read.code, read.problems);
+  const { journal } = options;
+  const outcome = await (route.method === 'GET'
+    ? outcomeOf(options, route, read.input, journal.view())
+    : change(read.input));
+  if (outcome.kind === 'refused') return refuse(reply, outcome.code, outcome.problems);
+  const { body, version } = outcome.show(journal.view());
+  if (version !== undefined) reply.header('etag', `"${version}"`);
+  return reply.code(route.success.status).send(body);
+
+  function change(input: Input): Promise<Outcome> {
+    return journal.change((view): Planned<Outcome> => {
+      const result = outcomeOf(options, route, input, view);
+      const facts = result.kind === 'done' ? result.facts : [];
+      return { records: auditedRecords(view, facts, actor, options.nowMs()), result };
+    });
+  }
+}
+
+function outcomeOf(options: ControlOptions, route: Route, input: Input, view: SettingsView): Outcome {
+  const { adapters, seal, randomBytes } = options;
+  return route.run(input, { view, nowMs: options.nowMs(), adapters, seal, randomBytes });
+}
+
+type InputRead = { ok: true; input: Input } | { ok: false; code: ControlErrorCode; problems: Problem[] };
+
+function readInput(route: Route, request: HttpRequestIn): InputRead {
+  const body = route.body === null ? ({ ok: true, value: null } as const) : readBody(request);
+  if (!body.ok) return { ok: false, code: body.code, problems: [] };
+  const params = { ...(request.params as object) };
+  const query = readQuery(route.query, { ...(request.query as object) });
+  const problems = [
+    ...schemaProblems(route.params, params),
+    ...schemaProblems(route.query, query),
+    ...(route.body === null ? [] : schemaProblems(route.body, body.value)),
+  ];
+  if (problems.length > 0) return { ok: false, code: 'settings_invalid', problems };
+  const ifMatch = request.headers['if-match'] ?? null;
+  return { ok: true, input: { params, query, body: body.value, ifMatch } };
+}
+
+type BodyRead = { ok: true; value: unknown } | { ok: false; code: ControlErrorCode };
+
+function readBody(request: HttpRequestIn): BodyRead {
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
+  if (type.trim().toLowerCase() !== 'application/json') return { ok: false, code: 'content_type_unsupported' };
+  const bytes = request.body;
+  if (!Buffer.isBuffer(bytes) || !isUtf8(bytes)) return { ok: false, code: 'body_not_json' };
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? { ok: true, value } : { ok: false, code: 'body_not_json' };
+  } catch {
+    // What JSON.parse says quotes the body, which may hold a secret.
+    return { ok: false, code: 'body_not_json' };
+  }
+}
+
+function bearer(request: HttpRequestIn): string | null {
+  return /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
+}
+
+function refuse(reply: HttpReply, code: ControlErrorCode, problems: Problem[] = []): HttpReply {
+  const { status, body } = errorAnswer(code, problems);
+  if (status === 503) reply.header('retry-after', String(RETRY_AFTER_S));
+  return reply.code(status).send(body);
+}
+
+const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+function pathMethods(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { path, method } of ROUTES) found.set(path, [...(found.get(path) ?? []), method]);
+  return found;
+}
+
+/** What of the server's own errors is the caller's fault, by the server's stable codes. */
+const CALLER_FAULTS: Record<string, ControlErrorCode> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type_unsupported',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request_malformed',
+  FST_ERR_BAD_URL: 'request_malformed',
+  ECONNRESET: 'request_malformed',
+  ECONNABORTED: 'request_malformed',
+};
+
+function codeOf(error: unknown): ControlErrorCode | null {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? (CALLER_FAULTS[code] ?? null) : null;
+}

@@ -1,0 +1,119 @@
+import type { Problem } from '#pipelines/settings/problem.ts';
+
+export interface ControlRequest {
+  method: string;
+  /** With its query. */
+  path: string;
+  headers: Record<string, string>;
+  body: string | null;
+}
+
+/** Carries a request to the control service. @throws ControlUnavailableError when there is no answer. */
+export type Transport = (request: ControlRequest) => Promise<{ status: number; body: string }>;
+
+/** The control API, as programs call it. Paths begin after /v1/admin. */
+export interface ControlClient {
+  /** @throws ControlRefusal */
+  get<Item>(path: string, query?: Query): Promise<Item>;
+  /** The resource, or undefined where the answer is 404. */
+  find<Item>(path: string): Promise<Item | undefined>;
+  /** Every item of a list, page by page. */
+  list<Item>(path: string, query?: Query): Promise<Item[]>;
+  /** @param version What was read, for If-Match; null where nothing was. */
+  send<Item>(
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    version: string | null,
+    body?: object,
+  ): Promise<Item>;
+}
+
+type Query = Record<string, string | number | undefined>;
+
+/** The service refused the request: with stable codes. */
+export class ControlRefusal extends Error {
+  readonly code: string;
+  readonly status: number;
+  readonly problems: Problem[];
+
+  constructor(status: number, code: string, message: string, problems: Problem[]) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.problems = problems;
+  }
+}
+
+export class ControlUnavailableError extends Error {
+  readonly code = 'control_unavailable';
+}
+
+const PAGE_ITEMS = '1000';
+const PREFIX = '/v1/admin';
+
+export function createControlClient(transport: Transport, token: string): ControlClient {
+  async function call(method: string, path: string, version: string | null, body?: object): Promise<Answer> {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(version === null ? {} : { 'if-match': `"${version}"` }),
+    };
+    const request = { method, path: PREFIX + path, headers, body: body === undefined ? null : JSON.stringify(body) };
+    const answer = await transport(request);
+    return { status: answer.status, body: parsed(answer.body) };
+  }
+
+  const client: ControlClient = {
+    get: async (path, query) => taken(await call('GET', withQuery(path, query), null)),
+    async find<Item>(path: string) {
+      const answer = await call('GET', path, null);
+      return answer.status === 404 ? undefined : taken<Item>(answer);
+    },
+    async list<Item>(path: string, query: Query = {}) {
+      const items: Item[] = [];
+      let after: string | undefined;
+      do {
+        const page: Page<Item> = await client.get(path, { ...query, limit: PAGE_ITEMS, after });
+        items.push(...page.items);
+        after = page.next ?? undefined;
+      } while (after !== undefined);
+      return items;
+    },
+    send: async (method, path, version, body) => taken(await call(method, path, version, body)),
+  };
+  return client;
+}
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+interface Page<Item> {
+  items: Item[];
+  next: string | null;
+}
+
+function taken<Item>({ status, body }: Answer): Item {
+  if (status < 300) return body as Item;
+  const { error, problems = [] } = body as { error?: { code: string; message: string }; problems?: Problem[] };
+  if (status >= 500 || error === undefined) {
+    throw new ControlUnavailableError(`the control service answers ${status}${error ? ` ${error.code}` : ''}`);
+  }
+  throw new ControlRefusal(status, error.code, error.message, problems);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Something else than the control service answers there; what it says is not for us.
+    return {};
+  }
+}
+
+function withQuery(path: string, query: Query = {}): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
+  return given.size === 0 ? path : `${path}?${given.toString()}`;
+}

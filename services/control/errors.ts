@@ -1,0 +1,51 @@
+import type { Problem } from '#pipelines/settings/problem.ts';
+
+/** Every code an answer of the control API may carry, with its status and message. docs/errors.md repeats the table. */
+export const CONTROL_ERRORS = {
+  body_not_json: { status: 400, message: 'The body is not a JSON object in UTF-8.' },
+  settings_invalid: { status: 400, message: 'Some fields cannot be taken; problems lists them.' },
+  request_malformed: { status: 400, message: 'The request cannot be read.' },
+  token_missing: { status: 401, message: 'Send an admin token: Authorization: Bearer svc_at_...' },
+  token_invalid: { status: 401, message: 'The admin token is not known.' },
+  token_revoked: { status: 401, message: 'The admin token was revoked.' },
+  token_expired: { status: 401, message: 'The admin token has expired.' },
+  not_found: { status: 404, message: 'There is no such route.' },
+  account_unknown: { status: 404, message: 'There is no such account.' },
+  site_unknown: { status: 404, message: 'There is no such site.' },
+  key_unknown: { status: 404, message: 'There is no such key.' },
+  destination_unknown: { status: 404, message: 'The site has no such destination.' },
+  event_definition_unknown: { status: 404, message: 'The site has no such event definition.' },
+  token_unknown: { status: 404, message: 'There is no such admin token.' },
+  method_not_allowed: { status: 405, message: 'The route does not take this method; Allow names those it takes.' },
+  account_exists: { status: 409, message: 'There is an account of this id already.' },
+  site_exists: { status: 409, message: 'There is a site of this id already.' },
+  destination_exists: { status: 409, message: 'The site has this destination already.' },
+  event_definition_exists: { status: 409, message: 'The site has an event definition of this id already.' },
+  token_exists: { status: 409, message: 'An active admin token has this label already.' },
+  token_last: { status: 409, message: 'The last active admin token cannot be revoked: issue another one first.' },
+  key_not_active: { status: 409, message: 'The key was revoked or has expired: issue a new one instead.' },
+  claimed_elsewhere: { status: 409, message: 'Another site has claimed this; problems says what.' },
+  limit_reached: { status: 409, message: 'There are as many of these as there may be.' },
+  version_conflict: { status: 412, message: 'It was changed since it was read: read it again and decide anew.' },
+  body_too_large: { status: 413, message: 'The body must not exceed 1 MiB.' },
+  content_type_unsupported: { status: 415, message: 'Send application/json.' },
+  if_match_missing: { status: 428, message: 'Send If-Match with the ETag that was read, or * to change it as it is.' },
+  internal: { status: 500, message: 'Something unforeseen went wrong.' },
+  settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },
+} as const;
+export type ControlErrorCode = keyof typeof CONTROL_ERRORS;
+
+/** Seconds a client should wait after a 503. */
+export const RETRY_AFTER_S = 2;
+
+export interface ErrorAnswer {
+  status: number;
+  body: { error: { code: ControlErrorCode; message: string }; problems?: Problem[] };
+}
+
+/** The answer for a code; `message` takes the place of the table's where more can be said. */
+export function errorAnswer(code: ControlErrorCode, problems: Problem[] = [], message?: string): ErrorAnswer {
+  const { status, message: standard } = CONTROL_ERRORS[code];
+  const error = { code, message: message ?? standard };
+  return { status, body: problems.length === 0 ? { error } : { error, problems } };
+}

@@ -1,0 +1,224 @@
+import { apiKeyKey } from '#pipelines/settings/address.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/keys.ts';
+import { keyProblems } from '#pipelines/settings/validate.ts';
+import { canonicalOrigin } from '#pipelines/settings/web_names.ts';
+import type { ApiKey } from '#schemas/setting.ts';
+import {
+  issuedKeyShape,
+  keyChange,
+  keyParams,
+  keyQuery,
+  keyRotation,
+  keyShape,
+  newKey,
+  OVERLAP_MS,
+  rotatedKeyShape,
+} from './key_shapes.ts';
+import { done, type Outcome, type Route, refused, refusedFor, route, type World } from './route.ts';
+import { nothing, page, pageOf } from './shapes.ts';
+import { metaOf, refuseStale } from './versions.ts';
+
+const ACTIVE_KEYS_PER_SITE_MAX = 100;
+const tag = 'Keys';
+const base = '/v1/admin/keys';
+
+export const keyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listKeys',
+    tag,
+    summary: 'List keys; of each only the first characters are known',
+    params: nothing,
+    query: keyQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(keyShape), description: 'Keys, sorted by site' },
+    errors: ['site_unknown'],
+    run({ query }, world) {
+      const { site_id, shown_prefix } = query;
+      const { table } = world.view;
+      if (site_id !== undefined && table.site(site_id) === undefined) return refused('site_unknown');
+      const keys = table
+        .keys()
+        .filter((key) => site_id === undefined || key.site_id === site_id)
+        .filter((key) => shown_prefix === undefined || key.shown_prefix === shown_prefix);
+      const body = page(
+        keys,
+        query,
+        (key) => `${key.site_id}/${key.shown_prefix}/${key.key_hash}`,
+        (key) => itemOf(world.view, key, world.nowMs),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: base,
+    operationId: 'issueKey',
+    tag,
+    summary: 'Issue a key and show it, once',
+    params: nothing,
+    query: nothing,
+    body: newKey,
+    ifMatch: 'none',
+    success: { status: 201, schema: issuedKeyShape, description: 'The key' },
+    errors: ['limit_reached'],
+    run({ body }, world) {
+      if (isFull(world, body.site_id)) return refused('limit_reached');
+      const issued = issueKey(body.caller, world.randomBytes);
+      const key = withChange(blankKey(issued, body, world.nowMs), body);
+      return (
+        refusedFor(keyProblems(key, world.view.table)) ??
+        done([{ body: { key } }], (view) => {
+          const item = itemOf(view, key, world.nowMs);
+          return { body: { secret: issued.secret, key: item }, version: item.version };
+        })
+      );
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{key_hash}`,
+    operationId: 'getKey',
+    tag,
+    summary: 'Read a key',
+    params: keyParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: keyShape, description: 'The key' },
+    errors: ['key_unknown'],
+    run({ params: { key_hash } }, world) {
+      const key = world.view.table.keyByHash(key_hash);
+      return key === undefined ? refused('key_unknown') : written([], key, world);
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${base}/{key_hash}`,
+    operationId: 'changeKey',
+    tag,
+    summary: 'Change the label, the origin allow-list or the expiry of a key',
+    params: keyParams,
+    query: nothing,
+    body: keyChange,
+    ifMatch: 'required',
+    success: { status: 200, schema: keyShape, description: 'The key as it is now' },
+    errors: ['key_unknown'],
+    run({ params: { key_hash }, body, ifMatch }, world) {
+      const before = world.view.table.keyByHash(key_hash);
+      if (before === undefined) return refused('key_unknown');
+      const stale = refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'required');
+      if (stale !== null) return stale;
+      const key = withChange(before, body);
+      return refusedFor(keyProblems(key, world.view.table)) ?? written([key], key, world);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${base}/{key_hash}/revoke`,
+    operationId: 'revokeKey',
+    tag,
+    summary: 'Revoke a key, at once and for good; a revoked key stays as it is',
+    params: keyParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'optional',
+    success: { status: 200, schema: keyShape, description: 'The revoked key' },
+    errors: ['key_unknown'],
+    run({ params: { key_hash }, ifMatch }, world) {
+      const before = world.view.table.keyByHash(key_hash);
+      if (before === undefined) return refused('key_unknown');
+      const key = { ...before, revoked_at: before.revoked_at ?? world.nowMs };
+      return refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'optional') ?? written([key], key, world);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${base}/{key_hash}/rotate`,
+    operationId: 'rotateKey',
+    tag,
+    summary: 'Issue a key in place of another, which goes on working for a while',
+    params: keyParams,
+    query: nothing,
+    body: keyRotation,
+    ifMatch: 'optional',
+    success: { status: 201, schema: rotatedKeyShape, description: 'The new key, and the old one as it is now' },
+    errors: ['key_unknown', 'key_not_active', 'limit_reached'],
+    run({ params: { key_hash }, body, ifMatch }, world) {
+      const before = world.view.table.keyByHash(key_hash);
+      if (before === undefined) return refused('key_unknown');
+      const stale = refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'optional');
+      if (stale !== null) return stale;
+      if (lifetimeRefusal(before, world.nowMs) !== null) return refused('key_not_active');
+      if (isFull(world, before.site_id)) return refused('limit_reached');
+      return rotated(before, body.overlap_ms ?? OVERLAP_MS, body.expires_at ?? null, world);
+    },
+  }),
+];
+
+function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, world: World): Outcome {
+  const { nowMs } = world;
+  const issued = issueKey(before.caller, world.randomBytes);
+  const { label, allowed_origins } = before;
+  const key: ApiKey = { ...blankKey(issued, before, nowMs), label, allowed_origins, expires_at: expiresAt };
+  const ends = Math.min(nowMs + overlapMs, before.expires_at ?? Number.POSITIVE_INFINITY);
+  const previous = overlapMs === 0 ? { ...before, revoked_at: nowMs } : { ...before, expires_at: ends };
+  return (
+    refusedFor(keyProblems(key, world.view.table)) ??
+    done([{ body: { key } }, { body: { key: previous } }], (view) => {
+      const item = itemOf(view, key, nowMs);
+      const body = { secret: issued.secret, key: item, previous: itemOf(view, previous, nowMs) };
+      return { body, version: item.version };
+    })
+  );
+}
+
+function blankKey(issued: IssuedKey, of: Pick<ApiKey, 'site_id' | 'caller'>, nowMs: number): ApiKey {
+  return {
+    key_hash: issued.keyHash,
+    shown_prefix: issued.shownPrefix,
+    site_id: of.site_id,
+    caller: of.caller,
+    label: '',
+    allowed_origins: [],
+    created_at: nowMs,
+    expires_at: null,
+    revoked_at: null,
+  };
+}
+
+type KeyChange = Partial<Pick<ApiKey, 'label' | 'allowed_origins' | 'expires_at'>>;
+
+/** Origins are brought into their canonical form; what has none is left for the check to refuse. */
+function withChange(key: ApiKey, { label, allowed_origins, expires_at }: KeyChange): ApiKey {
+  return {
+    ...key,
+    label: label ?? key.label,
+    allowed_origins: allowed_origins?.map((origin) => canonicalOrigin(origin) ?? origin) ?? key.allowed_origins,
+    expires_at: expires_at === undefined ? key.expires_at : expires_at,
+  };
+}
+
+function written(changed: ApiKey[], key: ApiKey, world: World): Outcome {
+  return done(
+    changed.map((item) => ({ body: { key: item } })),
+    (view) => {
+      const item = itemOf(view, key, world.nowMs);
+      return { body: item, version: item.version };
+    },
+  );
+}
+
+function isFull({ view, nowMs }: World, siteId: string): boolean {
+  const active = view.table.keys().filter((key) => key.site_id === siteId && lifetimeRefusal(key, nowMs) === null);
+  return active.length >= ACTIVE_KEYS_PER_SITE_MAX;
+}
+
+function itemOf(view: SettingsView, key: ApiKey, nowMs: number) {
+  const refusal = lifetimeRefusal(key, nowMs);
+  const state = refusal === null ? 'active' : refusal === 'key_revoked' ? 'revoked' : 'expired';
+  return { ...key, state, ...metaOf(view, apiKeyKey(key.key_hash)) } as const;
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { environment } from '#infra/config/config.ts';
+import { controlConfig } from '#infra/config/stage_config.ts';
+import { listen } from '#infra/http/server.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { sealSecret } from '#infra/secrets/seal.ts';
+import { openSettingsJournal } from '#infra/settings/journal.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { runProcess } from '#services/runtime.ts';
+import { createControlApp } from './app.ts';
+import { ensureFirstToken } from './first_token.ts';
+
+/** HTTP -> site.config: the only writer of settings. What follows the topic goes on without it. */
+runProcess('control', async (runtime) => {
+  const config = controlConfig(environment());
+  const ring = parseKeyRing(config.secretsKeys);
+  const journal = await openSettingsJournal(runtime.session, runtime.registry, runtime.logger, (error) =>
+    runtime.fatal(error),
+  );
+  runtime.onStop(() => journal.close());
+  if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
+  const app = createControlApp({
+    journal,
+    adapters: DESTINATIONS,
+    seal: (place, value) => sealSecret(ring, place, value, randomBytes),
+    randomBytes,
+    nowMs: Date.now,
+    healthy: () => journal.writable(),
+    onFatal: (error) => runtime.fatal(error),
+  });
+  const port = await listen(app, config.host, config.port);
+  runtime.onStop(() => app.close());
+  runtime.ready({ url: `http://${config.host}:${port}` });
+});

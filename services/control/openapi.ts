@@ -1,0 +1,98 @@
+import { type TSchema, Type } from 'typebox';
+import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '#pipelines/openapi/document.ts';
+import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
+import { accountShape } from './accounts.ts';
+import { destinationShape } from './destination_shapes.ts';
+import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
+import { keyShape } from './key_shapes.ts';
+import type { Route } from './route.ts';
+import { errorsOf, ROUTES } from './routes.ts';
+import { closed, errorShape } from './shapes.ts';
+import { definitionInput, siteShape } from './site_shapes.ts';
+import { tokenShape } from './tokens.ts';
+
+const DESCRIPTION = `Accounts, sites, keys and destinations of the event ingest service. Every change is recorded with the label of the
+admin token that made it. A change names the version it is of: the ETag that was read goes into If-Match, and 412 says
+that somebody else was faster. Times are in milliseconds since 1970 UTC. Secrets can be written and never read.`;
+
+const etag = { ETag: 'The version, for If-Match' };
+const healthShape = Type.Object({ ok: Type.Boolean() });
+
+/** The OpenAPI 3.1 document of the control service, made from the routes themselves. */
+export function controlDocument(): Record<string, unknown> {
+  return openApiDocument({
+    title: 'Event ingest control API',
+    version: '1.0.0',
+    description: DESCRIPTION,
+    routes: [...ROUTES.map(documented), health],
+    components: {
+      Account: accountShape,
+      Site: siteShape,
+      EventDefinition: eventDefinitionSchema,
+      EventDefinitionInput: definitionInput,
+      Key: keyShape,
+      Destination: destinationShape,
+      AdminToken: tokenShape,
+      Error: errorShape,
+    },
+    securitySchemes: {
+      adminToken: { type: 'http', scheme: 'bearer', description: 'An admin token: svc_at_ and 32 characters' },
+    },
+  });
+}
+
+const health: DocumentedRoute = {
+  method: 'GET',
+  path: '/v1/admin/health',
+  operationId: 'health',
+  tag: 'Health',
+  summary: 'Whether changes can be written',
+  params: null,
+  query: null,
+  headers: null,
+  body: null,
+  responses: [
+    { status: 200, description: 'They can', schema: healthShape },
+    { status: 503, description: 'The last change could not be written', schema: healthShape },
+  ],
+  security: [],
+};
+
+function documented(route: Route): DocumentedRoute {
+  return {
+    method: route.method,
+    path: route.path,
+    operationId: route.operationId,
+    tag: route.tag,
+    summary: route.summary,
+    params: route.params,
+    query: route.query,
+    headers: route.ifMatch === 'none' ? null : ifMatchHeader(route.ifMatch),
+    body: route.body === null ? null : { contentTypes: ['application/json'], schema: route.body },
+    responses: [success(route), ...failures(errorsOf(route))],
+    security: ['adminToken'],
+  };
+}
+
+function ifMatchHeader(need: 'required' | 'optional') {
+  const description = 'The ETag of what is changed, or * for whatever there is';
+  const header: TSchema = Type.String({ description });
+  return closed({ 'If-Match': need === 'required' ? header : Type.Optional(header) });
+}
+
+function success(route: Route): DocumentedResponse {
+  return { ...route.success, headers: etag };
+}
+
+/** One response for each status, naming the codes it may carry. */
+function failures(codes: readonly ControlErrorCode[]): DocumentedResponse[] {
+  const byStatus = Map.groupBy(new Set(codes), (code) => CONTROL_ERRORS[code].status);
+  return [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, group]) => ({
+      status,
+      description: group.map((code) => `\`${code}\`: ${CONTROL_ERRORS[code].message}`).join('\n\n'),
+      schema: errorShape,
+      ...(status === 503 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
+    }));
+}

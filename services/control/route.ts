@@ -1,0 +1,85 @@
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
+import type { RandomBytes } from '#pipelines/settings/keys.ts';
+import type { Problem } from '#pipelines/settings/problem.ts';
+import type { ControlErrorCode } from './errors.ts';
+
+/** Everything a route may use beside the request. */
+export interface World {
+  view: SettingsView;
+  /** Milliseconds since 1970 UTC. */
+  nowMs: number;
+  randomBytes: RandomBytes;
+  adapters: readonly Adapter[];
+  seal(place: { siteId: string; destination: string; field: string }, value: string): string;
+}
+
+export interface Input<Params = unknown, Query = unknown, Body = unknown> {
+  params: Params;
+  query: Query;
+  body: Body;
+  /** The If-Match header as received. */
+  ifMatch: string | null;
+}
+
+/** What is answered: `version` becomes the ETag. */
+export interface Shown {
+  body: object;
+  version?: string;
+}
+
+/** What a request comes to. The facts are written first, and what is shown is read from the settings after that. */
+export type Outcome =
+  | { kind: 'done'; facts: Fact[]; show(view: SettingsView): Shown }
+  | { kind: 'refused'; code: ControlErrorCode; problems: Problem[] };
+
+/** A route is a value: what it takes, what it answers, and a pure function. The document is made from the same value. */
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With parameters in braces. */
+  path: string;
+  operationId: string;
+  tag: string;
+  summary: string;
+  params: TObject;
+  query: TObject;
+  body: TSchema | null;
+  /** Whether If-Match is read: it must be sent, or it may be. */
+  ifMatch: 'required' | 'optional' | 'none';
+  success: { status: 200 | 201; schema: TSchema; description: string };
+  /** Codes that only this route answers; those of every route are added. */
+  errors: readonly ControlErrorCode[];
+  run(input: Input, world: World): Outcome;
+}
+
+interface RouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema>
+  extends Omit<Route, 'params' | 'query' | 'body' | 'run'> {
+  params: Params;
+  query: Query;
+  body: Body | null;
+  run(input: Input<Static<Params>, Static<Query>, Static<Body>>, world: World): Outcome;
+}
+
+/** Declares a route. Its function is only called with what its schemas have checked, so its types are theirs. */
+export function route<Params extends TObject, Query extends TObject, Body extends TSchema>(
+  spec: RouteSpec<Params, Query, Body>,
+): Route {
+  return spec as unknown as Route;
+}
+
+export function done(facts: Fact[], show: (view: SettingsView) => Shown): Outcome {
+  return { kind: 'done', facts, show };
+}
+
+export function refused(code: ControlErrorCode, problems: Problem[] = []): Outcome {
+  return { kind: 'refused', code, problems };
+}
+
+const CLAIMS: ReadonlySet<string> = new Set(['domain_claimed', 'measurement_id_claimed']);
+
+/** The refusal for what the checks found, or null where they found nothing. */
+export function refusedFor(problems: Problem[]): Outcome | null {
+  if (problems.length === 0) return null;
+  return refused(problems.every(({ code }) => CLAIMS.has(code)) ? 'claimed_elsewhere' : 'settings_invalid', problems);
+}

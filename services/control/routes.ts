@@ -1,0 +1,46 @@
+import { accountRoutes } from './accounts.ts';
+import { auditRoutes } from './audit.ts';
+import { destinationRoutes } from './destinations.ts';
+import { domainRoutes } from './domains.ts';
+import type { ControlErrorCode } from './errors.ts';
+import { definitionRoutes } from './event_definitions.ts';
+import { keyRoutes } from './keys.ts';
+import type { Route } from './route.ts';
+import { siteRoutes } from './sites.ts';
+import { tokenRoutes } from './tokens.ts';
+
+/** Every route that needs an admin token. */
+export const ROUTES: readonly Route[] = [
+  ...accountRoutes,
+  ...siteRoutes,
+  ...definitionRoutes,
+  ...domainRoutes,
+  ...keyRoutes,
+  ...destinationRoutes,
+  ...tokenRoutes,
+  ...auditRoutes,
+];
+
+const ALWAYS: readonly ControlErrorCode[] = [
+  'request_malformed',
+  'settings_invalid',
+  'token_missing',
+  'token_invalid',
+  'token_revoked',
+  'token_expired',
+  'internal',
+];
+const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large', 'content_type_unsupported'];
+
+/** Every code that a route may answer. */
+export function errorsOf(route: Route): ControlErrorCode[] {
+  const writes = route.method !== 'GET';
+  return [
+    ...ALWAYS,
+    ...(writes ? WITH_BODY : []),
+    ...route.errors,
+    ...(route.ifMatch === 'none' ? [] : (['version_conflict'] as const)),
+    ...(route.ifMatch === 'required' ? (['if_match_missing'] as const) : []),
+    ...(writes ? (['settings_not_stored'] as const) : []),
+  ];
+}

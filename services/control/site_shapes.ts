@@ -1,0 +1,84 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
+import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
+import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
+import { closed, idField, metaFields, nameField, nullable, refusedAs } from './shapes.ts';
+
+const { id, name, trigger, ...withDefaults } = eventDefinitionSchema.properties;
+
+/** An event definition as it is written: what has a default may be left out. */
+export const definitionInput = closed(
+  { id, name, trigger, ...optional(withDefaults) },
+  refusedAs('event_definition_malformed'),
+);
+
+const blockRule = closed(
+  {
+    kind: Type.Enum([...BLOCK_RULE_KINDS], { description: 'What is compared; ip takes an address or a CIDR range' }),
+    value: Type.String({ maxLength: 500 }),
+    property: Type.Optional(
+      nullable(Type.String({ maxLength: 200 }), { description: 'Name of the property, for kind property only' }),
+    ),
+  },
+  refusedAs('block_rule_malformed'),
+);
+
+const settable = {
+  account_id: idField('The account whose allowance it uses'),
+  name: nameField('Name shown to people'),
+  mode: Type.Enum(['online', 'offline'], {
+    description: 'offline: anonymous only, the edge strips identifiers',
+    ...refusedAs('mode_unknown'),
+  }),
+  business_category: Type.Enum([...BUSINESS_CATEGORIES], {
+    description: 'Informational only',
+    ...refusedAs('category_unknown'),
+  }),
+  default_country: nullable(Type.String({ pattern: '^[A-Z]{2}$' }), {
+    description: 'ISO 3166-1 alpha-2; reads phone numbers written without a country code',
+    ...refusedAs('country_unknown'),
+  }),
+  identify_events: nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200 }), {
+    description: 'Events that may stitch identities; null means the standard list',
+    ...refusedAs('event_name_malformed'),
+  }),
+  clarity_project_id: nullable(Type.String({ pattern: '^[a-z0-9]{4,20}$' }), refusedAs('clarity_id_malformed')),
+  gtm_container_id: nullable(Type.String({ pattern: '^GTM-[A-Z0-9]{4,10}$' }), refusedAs('gtm_id_malformed')),
+  domains: Type.Array(Type.String({ minLength: 1, maxLength: 253, ...refusedAs('domain_malformed') }), {
+    description: 'Claimed first-party domains; a domain belongs to one site',
+    maxItems: 100,
+    ...refusedAs('too_many'),
+  }),
+  block_rules: Type.Array(blockRule, { maxItems: 500, ...refusedAs('too_many') }),
+  event_definitions: Type.Array(definitionInput, { maxItems: 200, ...refusedAs('too_many') }),
+};
+
+const siteId = idField('Chosen at creation, for good');
+const { account_id, ...defaulted } = settable;
+
+/** Body of a creation. */
+export const newSite = closed({ site_id: siteId, account_id, ...optional(defaulted) });
+/** Body of a change: the fields that are given take the place of what was there. */
+export const siteChange = closed(optional(settable));
+export type SiteChange = Static<typeof siteChange>;
+
+export const siteParams = closed({ site_id: siteId });
+export const definitionParams = closed({ site_id: siteId, definition_id: idField('Id of the event definition') });
+
+export const siteShape = Type.Object({
+  site_id: siteId,
+  ...settable,
+  block_rules: Type.Array(Type.Object({ ...blockRule.properties, property: nullable(Type.String()) })),
+  event_definitions: Type.Array(eventDefinitionSchema),
+  ...metaFields,
+});
+export type SiteItem = Static<typeof siteShape>;
+
+type Optionals<Properties extends Record<string, TSchema>> = {
+  [Name in keyof Properties]: ReturnType<typeof Type.Optional<Properties[Name]>>;
+};
+
+function optional<Properties extends Record<string, TSchema>>(properties: Properties): Optionals<Properties> {
+  const entries = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]);
+  return Object.fromEntries(entries) as Optionals<Properties>;
+}

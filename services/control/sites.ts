@@ -1,0 +1,152 @@
+import { Type } from 'typebox';
+import { siteKey } from '#pipelines/settings/address.ts';
+import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { type Problem, problem } from '#pipelines/settings/problem.ts';
+import { siteProblems } from '#pipelines/settings/validate_site.ts';
+import { canonicalDomain } from '#pipelines/settings/web_names.ts';
+import type { Site } from '#schemas/setting.ts';
+import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
+import { closed, idField, nothing, page, pageFields, pageOf } from './shapes.ts';
+import { newSite, type SiteChange, siteChange, siteParams, siteShape } from './site_shapes.ts';
+import { metaOf, refuseStale, shownWith } from './versions.ts';
+
+const SITES_PER_ACCOUNT_MAX = 1_000;
+const tag = 'Sites';
+const base = '/v1/admin/sites';
+
+export const siteRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listSites',
+    tag,
+    summary: 'List sites',
+    params: nothing,
+    query: closed({ account_id: Type.Optional(idField('Only sites of this account')), ...pageFields }),
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(siteShape), description: 'Sites, sorted by id' },
+    errors: ['account_unknown'],
+    run({ query }, { view }) {
+      const { account_id } = query;
+      if (account_id !== undefined && view.table.account(account_id) === undefined) return refused('account_unknown');
+      const sites = view.table.sites().filter((site) => account_id === undefined || site.account_id === account_id);
+      const body = page(
+        sites,
+        query,
+        ({ site_id }) => site_id,
+        (site) => ({ ...shownSite(site), ...metaOf(view, siteKey(site.site_id)) }),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: base,
+    operationId: 'createSite',
+    tag,
+    summary: 'Create a site',
+    params: nothing,
+    query: nothing,
+    body: newSite,
+    ifMatch: 'none',
+    success: { status: 201, schema: siteShape, description: 'The site' },
+    errors: ['site_exists', 'claimed_elsewhere', 'limit_reached'],
+    run({ body: { site_id, ...change } }, { view }) {
+      if (view.table.site(site_id) !== undefined) return refused('site_exists');
+      const siblings = view.table.sites().filter(({ account_id }) => account_id === change.account_id);
+      if (siblings.length >= SITES_PER_ACCOUNT_MAX) return refused('limit_reached');
+      return changedSite(blankSite(site_id), change, view);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{site_id}`,
+    operationId: 'getSite',
+    tag,
+    summary: 'Read a site',
+    params: siteParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: siteShape, description: 'The site' },
+    errors: ['site_unknown'],
+    run({ params: { site_id } }, { view }) {
+      if (view.table.site(site_id) === undefined) return refused('site_unknown');
+      return done([], showSite(site_id));
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${base}/{site_id}`,
+    operationId: 'changeSite',
+    tag,
+    summary: 'Change the fields of a site that are given: mode, category, domains, block rules and the rest',
+    params: siteParams,
+    query: nothing,
+    body: siteChange,
+    ifMatch: 'required',
+    success: { status: 200, schema: siteShape, description: 'The site as it is now' },
+    errors: ['site_unknown', 'claimed_elsewhere'],
+    run({ params: { site_id }, body, ifMatch }, { view }) {
+      const before = view.table.site(site_id);
+      if (before === undefined) return refused('site_unknown');
+      return refuseStale(view, siteKey(site_id), ifMatch, 'required') ?? changedSite(before, body, view);
+    },
+  }),
+];
+
+function blankSite(siteId: string): Site {
+  return {
+    site_id: siteId,
+    account_id: '',
+    name: siteId,
+    mode: 'online',
+    business_category: 'other',
+    default_country: null,
+    identify_events: null,
+    clarity_project_id: null,
+    gtm_container_id: null,
+    domains: [],
+    block_rules: [],
+    event_definitions: [],
+  };
+}
+
+/** Domains are brought into their canonical form; what has none is left for the check to refuse. */
+function changedSite(before: Site, change: SiteChange, view: SettingsView): Outcome {
+  const { event_definitions: given, domains, block_rules, ...rest } = change;
+  const definitions = given === undefined ? { texts: before.event_definitions, problems: [] } : definitionTexts(given);
+  if (definitions.problems.length > 0) return refused('settings_invalid', definitions.problems);
+  const site: Site = {
+    ...before,
+    ...rest,
+    domains: domains?.map((domain) => canonicalDomain(domain) ?? domain) ?? before.domains,
+    block_rules: block_rules?.map((rule) => ({ property: null, ...rule })) ?? before.block_rules,
+    event_definitions: definitions.texts,
+  };
+  return refusedFor(siteProblems(site, view.table)) ?? done([{ body: { site } }], showSite(site.site_id));
+}
+
+function definitionTexts(definitions: readonly unknown[]): { texts: string[]; problems: Problem[] } {
+  const read = definitions.map(readEventDefinition);
+  return {
+    texts: read.flatMap((result) => (result.ok ? [JSON.stringify(result.definition)] : [])),
+    problems: read.flatMap((result, index) =>
+      result.ok ? [] : [problem('event_definition_malformed', `event_definitions[${index}]`, result.message)],
+    ),
+  };
+}
+
+/** A site as it is answered. */
+export const showSite =
+  (siteId: string) =>
+  (view: SettingsView): Shown => {
+    const site = view.table.site(siteId);
+    return shownWith(view, siteKey(siteId), site === undefined ? {} : shownSite(site));
+  };
+
+function shownSite(site: Site): object {
+  return { ...site, event_definitions: site.event_definitions.map((text): unknown => JSON.parse(text)) };
+}

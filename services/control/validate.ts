@@ -1,0 +1,78 @@
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { type Problem, type ProblemCode, problem } from '#pipelines/settings/problem.ts';
+import { PROBLEM_KEYWORD } from './shapes.ts';
+
+const validators = new WeakMap<TSchema, Validator>();
+
+interface SchemaError {
+  keyword: string;
+  schemaPath: string;
+  instancePath: string;
+  params: object;
+  message: string;
+}
+
+/** What of a value a schema does not take; no problem: it takes it. No message holds a value. */
+export function schemaProblems(schema: TSchema, value: unknown): Problem[] {
+  const validator = validators.get(schema) ?? Compile(schema);
+  validators.set(schema, validator);
+  if (validator.Check(value)) return [];
+  const problems = (validator.Errors(value) as SchemaError[]).flatMap((error) => problemsOf(schema, error));
+  return problems.filter(({ field }, index) => problems.findIndex((other) => other.field === field) === index);
+}
+
+function problemsOf(schema: TSchema, error: SchemaError): Problem[] {
+  const { params } = error;
+  if (error.keyword === 'required' && 'requiredProperties' in params) {
+    return namesIn(params.requiredProperties).map((name) =>
+      problem('field_missing', fieldName(`${error.instancePath}/${name}`), 'is missing'),
+    );
+  }
+  if (error.keyword === 'additionalProperties' && 'additionalProperties' in params) {
+    return namesIn(params.additionalProperties).map((name) =>
+      problem('field_unknown', fieldName(`${error.instancePath}/${name}`), 'is not a field'),
+    );
+  }
+  // Each unknown field is also reported by itself, as one for which the schema is false.
+  if (error.keyword === 'boolean') return [];
+  return [problem(codeAt(schema, error.schemaPath), fieldName(error.instancePath), error.message)];
+}
+
+function namesIn(names: unknown): string[] {
+  return Array.isArray(names) ? names.map(String) : [];
+}
+
+/** `/block_rules/0/value` is read as block_rules[0].value by people. */
+function fieldName(instancePath: string): string {
+  const parts = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return parts.reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : `${name}${name && '.'}${part}`), '');
+}
+
+/** The code of the innermost schema on the path that names one. */
+function codeAt(schema: TSchema, schemaPath: string): ProblemCode {
+  let code: ProblemCode = 'field_malformed';
+  let at: unknown = schema;
+  for (const part of schemaPath.split('/')) {
+    if (part !== '#') at = child(at, part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    code = (child(at, PROBLEM_KEYWORD) as ProblemCode | undefined) ?? code;
+  }
+  return code;
+}
+
+function child(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** Query texts as the schema means them: a whole number where it asks for one. */
+export function readQuery(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => {
+      const isNumber = child(child(child(schema, 'properties'), name), 'type') === 'integer';
+      return [name, isNumber && typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value];
+    }),
+  );
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, type Control, controlWithShop, NOW_MS } from './harness.ts';
+
+const SECRET = 'tok-en very secret';
+const base = 'sites/shop/destinations';
+const sealedFor = (field: string, value: string): string =>
+  `k1.${'A'.repeat(16)}.${Buffer.from(`shop/crm/${field}/${value}`).toString('base64url')}`;
+const created = { name: 'crm', settings: { url: 'https://a.example' }, secrets: { token: SECRET } };
+const stored = (world: Control) => world.journal.view().table.destination('shop', 'crm');
+
+async function withCrm(): Promise<{ world: Control; answer: Answer }> {
+  const world = await controlWithShop();
+  return { world, answer: await world.call('POST', base, { body: created }) };
+}
+
+describe('destinations', () => {
+  it('are created with their secrets sealed, and answered without them', async () => {
+    const { world, answer } = await withCrm();
+    expect(answer).toMatchObject({ status: 201, body: { name: 'crm', enabled: true, secrets: ['token'] } });
+    expect(stored(world)?.secrets).toEqual({ token: sealedFor('token', SECRET) });
+  });
+
+  it('keep what is not named, replace what is, and remove what is null', async () => {
+    const { world, answer } = await withCrm();
+    const more = { settings: { note: 'n' }, secrets: { spare: 's' } };
+    const second = await world.call('PATCH', `${base}/crm`, { body: more, ifMatch: answer.etag });
+    expect(stored(world)).toMatchObject({
+      settings: { url: 'https://a.example', note: 'n' },
+      secrets: { token: sealedFor('token', SECRET), spare: sealedFor('spare', 's') },
+    });
+    const less = { settings: { note: null }, secrets: { spare: null, token: 'new' } };
+    await world.call('PATCH', `${base}/crm`, { body: less, ifMatch: second.etag });
+    expect(stored(world)).toMatchObject({ settings: { url: 'https://a.example' } });
+    expect(stored(world)?.secrets).toEqual({ token: sealedFor('token', 'new') });
+  });
+
+  it('are switched off and on, and removed with a tombstone', async () => {
+    const { world, answer } = await withCrm();
+    const off = await world.call('PATCH', `${base}/crm`, { body: { enabled: false }, ifMatch: answer.etag });
+    expect(off.body.enabled).toBe(false);
+    const on = await world.call('PATCH', `${base}/crm`, { body: { enabled: true }, ifMatch: off.etag });
+    expect(await world.call('DELETE', `${base}/crm`, { ifMatch: off.etag })).toMatchObject({ status: 412 });
+    world.journal.records.length = 0;
+    expect(await world.call('DELETE', `${base}/crm`, { ifMatch: on.etag })).toMatchObject({ status: 200 });
+    expect(world.journal.records[0]).toEqual({ key: 'destination/shop/crm', setting: null });
+    expect(stored(world)).toBeUndefined();
+  });
+
+  it.each([
+    [{ settings: { note: null } }, 'not_there'],
+    [{ settings: { url: null } }, 'destination_setting_malformed'],
+    [{ settings: { token: SECRET } }, 'destination_setting_secret'],
+    [{ secrets: { tokn: SECRET } }, 'destination_secret_unknown'],
+    [{ secrets: { token: null } }, 'destination_setting_malformed'],
+  ])('refuse %j', async (body, code) => {
+    const { world } = await withCrm();
+    const answer = await world.call('PATCH', `${base}/crm`, { body, ifMatch: '*' });
+    expect(answer).toMatchObject({ status: 400, body: { problems: [{ code }] } });
+  });
+
+  it('say which kinds there are', async () => {
+    const { world } = await withCrm();
+    const [kind] = (await world.call('GET', 'destination-kinds')).body.items;
+    expect(kind).toMatchObject({ name: 'crm', schema: { properties: { token: { secret: true } } } });
+  });
+});
+
+describe('a secret', () => {
+  it('is in no answer and no audit entry, neither clear nor sealed', async () => {
+    const { world, answer } = await withCrm();
+    const answers = [
+      answer,
+      await world.call('PATCH', `${base}/crm`, { body: { secrets: { token: `${SECRET}2` } }, ifMatch: '*' }),
+      await world.call('PATCH', `${base}/crm`, {
+        body: { secrets: { [SECRET.replaceAll(' ', '_')]: 'x' } },
+        ifMatch: '"x"',
+      }),
+      await world.call('PATCH', `${base}/crm`, { body: { settings: { token: SECRET } }, ifMatch: '*' }),
+      await world.call('PATCH', `${base}/crm`, { body: { secrets: { token: [SECRET] } }, ifMatch: '*' }),
+      await world.call('PATCH', `${base}/crm`, { body: `{"secrets":{"token":"${SECRET}"}`, ifMatch: '*' }),
+      await world.call('GET', `${base}/crm`),
+      await world.call('GET', 'destinations'),
+      await world.call('DELETE', `${base}/crm`, { ifMatch: '*' }),
+      await world.call('GET', 'audit'),
+    ];
+    for (const { text } of answers) expect(text).not.toMatch(/very secret|k1\.A/);
+    expect(JSON.stringify(world.journal.records)).not.toContain('very secret');
+    const audit = JSON.stringify(world.journal.records.filter(({ key }) => key.startsWith('audit/')));
+    expect(audit).not.toContain('k1.A');
+  });
+});
+
+describe('the audit', () => {
+  it('says who changed what, when, from what to what, newest first', async () => {
+    const { world } = await withCrm();
+    world.clock.nowMs += 1000;
+    await world.call('PATCH', `${base}/crm`, {
+      body: { settings: { note: 'n' }, secrets: { token: 'new' } },
+      ifMatch: '*',
+    });
+    await world.call('DELETE', `${base}/crm`, { ifMatch: '*' });
+    const { items } = (await world.call('GET', 'audit?setting_key=destination/')).body;
+    expect(items).toMatchObject([
+      { seq: 6, action: 'delete', after: null, before: { secrets: ['token'] }, secrets_changed: ['token'] },
+      {
+        seq: 5,
+        action: 'change',
+        changed_at: NOW_MS + 1000,
+        changed_by: 'tester',
+        setting_key: 'destination/shop/crm',
+        before: { settings: {} },
+        after: { settings: { note: 'n' } },
+        secrets_changed: ['token'],
+      },
+      { seq: 4, action: 'create', before: null, after: { name: 'crm', secrets: ['token'] } },
+    ]);
+  });
+
+  it('is read page by page and by whom', async () => {
+    const { world } = await withCrm();
+    const first = (await world.call('GET', 'audit?limit=2&changed_by=tester')).body;
+    expect(first.items.map((item: { seq: number }) => item.seq)).toEqual([4, 3]);
+    const second = (await world.call('GET', `audit?limit=2&changed_by=tester&before=${first.next}`)).body;
+    expect(second).toMatchObject({ items: [{ seq: 2 }], next: null });
+    expect((await world.call('GET', 'audit?changed_by=nobody')).body.items).toEqual([]);
+  });
+});

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { Type } from 'typebox';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { secretField, textField } from '#pipelines/delivery/settings.ts';
+import {
+  createSettingsView,
+  type Planned,
+  type SettingRecord,
+  type SettingsJournal,
+  type SettingsView,
+} from '#pipelines/settings/journal.ts';
+import { hashKey } from '#pipelines/settings/keys.ts';
+import { createControlApp } from '#services/control/app.ts';
+import type { Transport } from '#services/control/client.ts';
+import { ensureFirstToken } from '#services/control/first_token.ts';
+import { undocumented } from './documented.ts';
+
+export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
+export const TOKEN = `svc_at_${'T'.repeat(32)}`;
+export const LABEL = 'tester';
+
+/** A journal in memory, which remembers what was appended and can be told to fail. */
+export interface MemoryJournal extends SettingsJournal {
+  records: SettingRecord[];
+  failure: Error | null;
+}
+
+export function memoryJournal(view: SettingsView = createSettingsView()): MemoryJournal {
+  const journal: MemoryJournal = {
+    records: [],
+    failure: null,
+    view: () => view,
+    async change<T>(plan: (view: SettingsView) => Planned<T>): Promise<T> {
+      const { records, result } = plan(view);
+      if (journal.failure !== null && records.length > 0) throw journal.failure;
+      for (const record of records) {
+        // As read back from the topic: values of their own, that nobody else holds.
+        const applied = view.apply(record.key, structuredClone(record.setting));
+        if (!applied.ok) throw new Error(applied.code);
+        journal.records.push(record);
+      }
+      return result;
+    },
+  };
+  return journal;
+}
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  body: any;
+  headers: Record<string, string | string[] | number | undefined>;
+  etag: string;
+  text: string;
+}
+
+export interface CallOptions {
+  body?: unknown;
+  token?: string | null;
+  ifMatch?: string;
+  headers?: Record<string, string>;
+}
+
+export interface Control {
+  journal: MemoryJournal;
+  clock: { nowMs: number };
+  fatal: unknown[];
+  transport: Transport;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+/** A control service in memory with one admin token. */
+export async function control(label = LABEL): Promise<Control> {
+  let randomness = 0;
+  const clock = { nowMs: NOW_MS };
+  const journal = memoryJournal();
+  const fatal: unknown[] = [];
+  await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
+  journal.records.length = 0;
+  const app = createControlApp({
+    journal,
+    adapters: [crm],
+    seal: ({ siteId, destination, field }, value) =>
+      `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
+    randomBytes: (bytes) => shake(String(randomness++), bytes),
+    nowMs: () => clock.nowMs,
+    healthy: () => journal.failure === null,
+    onFatal: (error) => fatal.push(error),
+  });
+  return {
+    journal,
+    clock,
+    fatal,
+    async transport({ method, path, headers, body }) {
+      const response = await app.inject({ method: method as 'GET', url: path, headers, payload: body ?? '' });
+      return { status: response.statusCode, body: response.body };
+    },
+    async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
+      const response = await app.inject({
+        method: method as 'GET',
+        url: path.startsWith('/') ? path : `/v1/admin/${path}`,
+        headers: {
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const url = path.startsWith('/') ? path : `/v1/admin/${path}`;
+      const isJson = response.headers['content-type']?.includes('json') === true;
+      const strange = isJson ? undocumented(method, url, response.statusCode, response.json()) : [];
+      if (strange.length > 0) throw new Error(strange.join('\n'));
+      return {
+        status: response.statusCode,
+        body: isJson ? response.json() : null,
+        headers: response.headers,
+        etag: String(response.headers['etag'] ?? ''),
+        text: response.body,
+      };
+    },
+  };
+}
+
+/** A control service with an account `acme` and a site `shop`. */
+export async function controlWithShop(): Promise<Control> {
+  const world = await control();
+  await world.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
+  await world.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });
+  world.journal.records.length = 0;
+  return world;
+}
+
+/** Bytes that look random and are the same in every run. */
+function shake(seed: string, bytes: number): Uint8Array {
+  return createHash('shake256', { outputLength: bytes }).update(seed).digest();
+}
+
+const unused = (): never => {
+  throw new Error('the control service does not send');
+};
+
+export const crm: Adapter = {
+  name: 'crm',
+  title: 'CRM',
+  schema: Type.Object({
+    url: textField({ title: 'Address', pattern: '^https://' }),
+    note: Type.Optional(textField({ title: 'Note' })),
+    token: secretField({ title: 'Token' }),
+    spare: Type.Optional(secretField({ title: 'Spare token' })),
+  }),
+  anonymousEvents: 'send',
+  limits: unused,
+  ageMaxMs: unused,
+  map: unused,
+  overheadBytes: unused,
+  request: unused,
+  classify: unused,
+};
