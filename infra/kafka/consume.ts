@@ -21,8 +21,8 @@ export interface InRecord {
 /** What one fetch brought of one partition. */
 export interface InBatch extends TopicPartition {
   records: InRecord[];
-  /** Offset behind the newest record of the partition. */
-  highWatermark: number;
+  /** Records of the partition behind this batch; the marker that ends a transaction is none. */
+  lag: number;
   /** False once the partition may belong to somebody else: nothing may be committed then. */
   owned(): boolean;
 }
@@ -242,7 +242,7 @@ function toInBatch({ batch }: EachBatchPayload, owned: () => boolean): InBatch {
   return {
     topic: batch.topic,
     partition: batch.partition,
-    highWatermark: Number(batch.highWatermark),
+    lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
     records: batch.messages.map((message) => ({
       offset: Number(message.offset),
       timestampMs: Number(message.timestamp),

@@ -27,8 +27,7 @@ export function publish(metrics: Metrics, tally: Tally, batch: InBatch, startedM
   for (const [reason, number] of tally.dropped) metrics.dropped(reason, number);
   for (const [lane, number] of tally.diverted) metrics.diverted(lane, number);
   for (const [reason, number] of tally.dead) metrics.dead(reason, number);
-  const last = batch.records.at(-1);
-  if (last !== undefined) metrics.lag(batch.topic, batch.partition, Math.max(0, batch.highWatermark - last.offset - 1));
+  metrics.lag(batch.topic, batch.partition, batch.lag);
   metrics.batchSeconds((nowMs - startedMs) / 1000);
   if (tally.oldestMs !== null) metrics.ageSeconds(Math.max(0, nowMs - tally.oldestMs) / 1000);
 }

@@ -52,7 +52,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       if (blockOf(batch).isPast(record.offset)) await close(batch);
       const block = blockOf(batch);
       block.add({ offset: record.offset, rows });
-      block.highWatermark = batch.highWatermark;
+      block.lag = batch.lag;
       if (block.isFull(options.blockRowsMax)) await flush(batch, block, () => batch.owned());
     }
     return undefined;
@@ -78,7 +78,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     if (fill === null || !owned()) return;
     await write(at, fill, block.planned);
     blocks.delete(nameOf(at));
-    options.committed(at.topic, at.partition, fill.rows, Math.max(0, block.highWatermark - fill.last - 1));
+    options.committed(at.topic, at.partition, fill.rows, block.lag);
   }
 
   async function write(at: TopicPartition, fill: Fill<Row>, planned: BlockPlan | null): Promise<void> {

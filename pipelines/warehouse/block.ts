@@ -28,7 +28,8 @@ interface Part<Row> {
 export interface Block<Row> {
   /** The plan it must follow to the record; null where it may still choose its end. */
   readonly planned: BlockPlan | null;
-  highWatermark: number;
+  /** Records of the partition behind what was added last. */
+  lag: number;
   add(part: Part<Row>): void;
   /** Whether it must be written now: a planned block when its last record is in, another by its rows. */
   isFull(rowsMax: number): boolean;
@@ -46,7 +47,7 @@ export function openBlock<Row>(planned: BlockPlan | null, openedMs: number): Blo
   let last = -1;
   return {
     planned,
-    highWatermark: 0,
+    lag: 0,
     add(part) {
       first ??= part.offset;
       last = part.offset;
