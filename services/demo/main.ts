@@ -19,6 +19,10 @@ function introduce(options: DemoOptions, { ledger }: World): string {
 }
 
 async function demo(argv: readonly string[]): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
   const options = readOptions(argv, Date.now());
   const ready = await readReady(options.ready);
   const { shop, travel } = ready.demo;
