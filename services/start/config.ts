@@ -6,6 +6,8 @@ import { type Environment, environment, list, text } from '#infra/config/config.
 import { ownerEnvironment } from '#infra/local/environment.ts';
 import type { LocalAddresses } from '#infra/local/parts.ts';
 import { loadOrCreateLocalKeyRing } from '#infra/secrets/local_key_ring.ts';
+import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import { hashKey } from '#pipelines/settings/keys.ts';
 
 /** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
 export function dataDirectory(): string {
@@ -45,6 +47,8 @@ export async function serviceEnvironment(dataDir: string, addresses: LocalAddres
     ...defaults,
     ...definedOnly(env),
     ...ownerEnvironment(),
+    CONTROL_FIRST_TOKEN_SHA256: hashKey(localAdminToken(dataDir)),
+    CONTROL_FIRST_TOKEN_LABEL: 'local',
     KAFKA_BROKERS: addresses.kafkaBrokers,
     SCHEMA_REGISTRY_URL: addresses.registryUrl,
     REDIS_URL: addresses.redisUrl,
@@ -63,13 +67,23 @@ function localSecret(path: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
+/** The file of the local admin token. */
+export const adminTokenFile = (dataDir: string): string => join(dataDir, 'admin.token');
+
+/** The admin token of the local default: made once, readable by its owner only. */
+export function localAdminToken(dataDir: string): string {
+  const path = adminTokenFile(dataDir);
+  if (!existsSync(path)) writeFileSync(path, `${issueToken(randomBytes).secret}\n`, { mode: 0o600 });
+  return readFileSync(path, 'utf8').trim();
+}
+
 /** Destinations whose delivery runs; all by default. */
 export function wantedDestinations(all: readonly string[]): string[] {
   return list(environment(), 'DELIVERY_DESTINATIONS', all);
 }
 
-/** The port the user wants for the edge, or null for a free one. */
-export function wantedEdgePort(): number | null {
-  const value = environment()['EDGE_PORT'];
+/** The port the user wants for a process, or null for a free one. */
+export function wantedPort(variable: 'EDGE_PORT' | 'CONTROL_PORT'): number | null {
+  const value = environment()[variable];
   return value === undefined || value === '' ? null : Number(value);
 }

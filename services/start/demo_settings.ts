@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KeyRing } from '#infra/secrets/key_ring.ts';
-import { sealSecret } from '#infra/secrets/seal.ts';
-import { accountKey, apiKeyKey, destinationKey, siteKey } from '#pipelines/settings/address.ts';
-import { hashKey, issueKey } from '#pipelines/settings/keys.ts';
-import type { SettingsStore } from '#pipelines/settings/store.ts';
+import { hashKey } from '#pipelines/settings/keys.ts';
 import type { Caller } from '#schemas/event.ts';
-import type { ApiKey, Setting, Site } from '#schemas/setting.ts';
+import type { AccountItem } from '#services/control/accounts.ts';
+import type { ControlClient } from '#services/control/client.ts';
+import type { DestinationItem } from '#services/control/destination_shapes.ts';
+import type { IssuedKeyItem, KeyItem } from '#services/control/key_shapes.ts';
+import type { SiteItem } from '#services/control/site_shapes.ts';
 
 /** A demo site as scripts find it in ready.json. */
 export interface DemoSite {
@@ -28,135 +28,92 @@ export interface StandinUrls {
   webhook: string;
 }
 
-const CHANGED_BY = 'start';
 const ACCOUNT_ID = 'demo';
 /** Enough for many demo days. */
 const ALLOWANCE = 10_000_000;
 /** From a range kept for documentation (RFC 5737). */
 const BLOCKED_IP = '198.51.100.66';
 const PIXELS = { shop: '100000000000001', travel: '100000000000002' } as const;
+const CATEGORIES = { shop: 'ecommerce_retail', travel: 'travel' } as const;
 
 /**
- * Makes the demo account, two sites, their keys and their destinations where they are missing. The keys' secrets are
- * kept beside the data, as the topic holds only their hashes.
+ * Makes the demo account, two sites, their keys and their destinations where they are missing, through the control
+ * service. The keys' secrets are kept beside the data, as the topic holds only their hashes.
  */
-export async function ensureDemo(
-  store: SettingsStore,
-  ring: KeyRing,
-  dataDir: string,
-  standins: StandinUrls,
-  nowMs: number,
-): Promise<DemoSites> {
-  const write = (key: string, body: Partial<Setting>): Promise<void> =>
-    store.write(key, {
-      changed_at: nowMs,
-      changed_by: CHANGED_BY,
-      account: null,
-      site: null,
-      key: null,
-      destination: null,
-      ...body,
-    });
-  if (store.table.account(ACCOUNT_ID) === undefined) {
-    await write(accountKey(ACCOUNT_ID), {
-      account: { account_id: ACCOUNT_ID, name: 'Demo', monthly_allowance: ALLOWANCE },
-    });
-  }
+export async function ensureDemo(client: ControlClient, dataDir: string, standins: StandinUrls): Promise<DemoSites> {
+  await ensureAccount(client);
   const saved = readSaved(dataDir);
-  const sites = { shop: await ensureSite('shop', 'ecommerce_retail'), travel: await ensureSite('travel', 'travel') };
+  const sites = {
+    shop: await ensureSite(client, 'shop', saved?.shop, standins),
+    travel: await ensureSite(client, 'travel', saved?.travel, standins),
+  };
   writeFileSync(join(dataDir, 'demo_keys.json'), `${JSON.stringify(sites, null, 2)}\n`, { mode: 0o600 });
   return sites;
+}
 
-  async function ensureSite(name: keyof DemoSites, category: string): Promise<DemoSite> {
-    if (store.table.site(name) === undefined) await write(siteKey(name), { site: newSite(name, category) });
-    const browserKey = await ensureKey(name, 'browser', saved?.[name].browserKey);
-    const serverKey = await ensureKey(name, 'server', saved?.[name].serverKey);
-    await ensureMeta(name);
-    await ensureWebhook(name);
-    return { site: name, browserKey, serverKey, blockedIp: BLOCKED_IP };
-  }
+async function ensureAccount(client: ControlClient): Promise<void> {
+  if ((await client.find<AccountItem>(`/accounts/${ACCOUNT_ID}`)) !== undefined) return;
+  const account = { account_id: ACCOUNT_ID, name: 'Demo', monthly_allowance: ALLOWANCE };
+  await client.send('POST', '/accounts', null, account);
+}
 
-  async function ensureKey(siteId: string, caller: Caller, known: string | undefined): Promise<string> {
-    if (known !== undefined && store.table.keyByHash(hashKey(known))?.revoked_at === null) return known;
-    const issued = issueKey(caller, randomBytes);
-    await write(apiKeyKey(issued.keyHash), { key: newKey(siteId, caller, issued.keyHash, issued.shownPrefix, nowMs) });
-    return issued.secret;
-  }
-
-  async function ensureMeta(siteId: keyof DemoSites): Promise<void> {
-    const settings = { pixel_id: PIXELS[siteId], base_url: standins.meta };
-    await ensureDestination(siteId, 'meta', settings, 'base_url', {
-      access_token: `demo-token-${randomBytes(8).toString('hex')}`,
+async function ensureSite(
+  client: ControlClient,
+  site: keyof DemoSites,
+  saved: DemoSite | undefined,
+  standins: StandinUrls,
+): Promise<DemoSite> {
+  if ((await client.find<SiteItem>(`/sites/${site}`)) === undefined) {
+    await client.send('POST', '/sites', null, {
+      site_id: site,
+      account_id: ACCOUNT_ID,
+      name: `Demo ${site}`,
+      business_category: CATEGORIES[site],
+      default_country: 'US',
+      block_rules: [{ kind: 'ip', value: BLOCKED_IP }],
     });
   }
+  const browserKey = await ensureKey(client, site, 'browser', saved?.browserKey);
+  const serverKey = await ensureKey(client, site, 'server', saved?.serverKey);
+  await ensureDestination(client, site, 'meta', { pixel_id: PIXELS[site], base_url: standins.meta }, () => ({
+    access_token: `demo-token-${randomBytes(8).toString('hex')}`,
+  }));
+  await ensureDestination(client, site, 'webhook', { url: `${standins.webhook}/${site}` }, () => ({
+    secret: `whsec_${randomBytes(32).toString('base64')}`,
+  }));
+  return { site, browserKey, serverKey, blockedIp: BLOCKED_IP };
+}
 
-  async function ensureWebhook(siteId: string): Promise<void> {
-    const secret = `whsec_${randomBytes(32).toString('base64')}`;
-    await ensureDestination(siteId, 'webhook', { url: `${standins.webhook}/${siteId}` }, 'url', { secret });
-  }
+async function ensureKey(
+  client: ControlClient,
+  site: string,
+  caller: Caller,
+  known: string | undefined,
+): Promise<string> {
+  const found = known === undefined ? undefined : await client.find<KeyItem>(`/keys/${hashKey(known)}`);
+  if (known !== undefined && found?.revoked_at === null) return known;
+  const issued = await client.send<IssuedKeyItem>('POST', '/keys', null, { site_id: site, caller, label: 'demo' });
+  return issued.secret;
+}
 
-  /** The stand-ins may have moved to another port since the last start. */
-  async function ensureDestination(
-    siteId: string,
-    name: string,
-    settings: Record<string, string>,
-    address: string,
-    secrets: Record<string, string>,
-  ): Promise<void> {
-    const found = store.table.destination(siteId, name);
-    if (found !== undefined && found.settings[address] === settings[address]) return;
-    const sealed =
-      found?.secrets ??
-      Object.fromEntries(
-        Object.entries(secrets).map(([field, value]) => [
-          field,
-          sealSecret(ring, { siteId, destination: name, field }, value, randomBytes),
-        ]),
-      );
-    await write(destinationKey(siteId, name), {
-      destination: {
-        site_id: siteId,
-        name,
-        enabled: found?.enabled ?? true,
-        settings: { ...found?.settings, ...settings },
-        secrets: sealed,
-      },
-    });
+/** The stand-ins may have moved to another port since the last start. */
+async function ensureDestination(
+  client: ControlClient,
+  site: string,
+  name: string,
+  settings: Record<string, string>,
+  newSecrets: () => Record<string, string>,
+): Promise<void> {
+  const path = `/sites/${site}/destinations`;
+  const found = await client.find<DestinationItem>(`${path}/${name}`);
+  if (found === undefined) {
+    await client.send('POST', path, null, { name, settings, secrets: newSecrets() });
+  } else if (Object.keys(settings).some((field) => found.settings[field] !== settings[field])) {
+    await client.send('PATCH', `${path}/${name}`, found.version, { settings });
   }
 }
 
 function readSaved(dataDir: string): DemoSites | null {
   const path = join(dataDir, 'demo_keys.json');
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as DemoSites) : null;
-}
-
-function newSite(name: string, category: string): Site {
-  return {
-    site_id: name,
-    account_id: ACCOUNT_ID,
-    name: `Demo ${name}`,
-    mode: 'online',
-    business_category: category,
-    default_country: 'US',
-    identify_events: null,
-    clarity_project_id: null,
-    gtm_container_id: null,
-    domains: [],
-    block_rules: [{ kind: 'ip', value: BLOCKED_IP, property: null }],
-    event_definitions: [],
-  };
-}
-
-function newKey(siteId: string, caller: Caller, keyHash: string, shownPrefix: string, nowMs: number): ApiKey {
-  return {
-    key_hash: keyHash,
-    shown_prefix: shownPrefix,
-    site_id: siteId,
-    caller,
-    label: 'demo',
-    allowed_origins: [],
-    created_at: nowMs,
-    expires_at: null,
-    revoked_at: null,
-  };
 }

@@ -1,22 +1,28 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { openKafka } from '#infra/kafka/session.ts';
 import { acquireLock } from '#infra/local/lock.ts';
 import { onParentGone } from '#infra/local/parent.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { choosePorts } from '#infra/local/ports.ts';
 import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { createRegistry } from '#infra/registry/registry.ts';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { openSettingsStore } from '#infra/settings/store.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { createControlClient } from '#services/control/client.ts';
+import { httpTransport } from '#services/control/http_transport.ts';
 import { provision } from '#services/provision/provision.ts';
 import { createSupervisor, type Supervisor } from '#services/supervisor/supervisor.ts';
-import { dataDirectory, externalAddresses, serviceEnvironment, wantedDestinations, wantedEdgePort } from './config.ts';
+import {
+  adminTokenFile,
+  dataDirectory,
+  externalAddresses,
+  localAdminToken,
+  serviceEnvironment,
+  wantedDestinations,
+  wantedPort,
+} from './config.ts';
 import { type DemoSites, ensureDemo } from './demo_settings.ts';
-import { processSpecs } from './processes.ts';
+import { controlSpec, processSpecs } from './processes.ts';
 import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
 import { readyScreen } from './screen.ts';
 
@@ -73,8 +79,12 @@ async function start(): Promise<void> {
   for (const line of report.done) say(line);
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
 
-  const ports = await choosePorts(dataDir, ['edge', 'metaStandin', 'webhookStandin']);
-  const edgePort = wantedEdgePort() ?? ports.edge;
+  const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin']);
+  const chosen = {
+    ...ports,
+    edge: wantedPort('EDGE_PORT') ?? ports.edge,
+    control: wantedPort('CONTROL_PORT') ?? ports.control,
+  };
   const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
   const supervisor = createSupervisor({
     logDir,
@@ -84,42 +94,32 @@ async function start(): Promise<void> {
   });
   running.supervisor = supervisor;
   const destinations = wantedDestinations(DESTINATIONS.map(({ name }) => name));
-  say('starting the edge and the pipelines');
+  say('starting the edge, the control service and the pipelines');
+  const control = `http://${HOST}:${chosen.control}`;
   const [demo] = await Promise.all([
-    demoSettings(config, env, standins),
-    supervisor.start(processSpecs(env, { ...ports, edge: edgePort }, destinations, dataDir)),
+    supervisor.start([controlSpec(env, chosen)]).then(() => demoSettings(control, standins)),
+    supervisor.start(processSpecs(env, chosen, destinations, dataDir)),
   ]);
-  const ready = readyFile(`http://${HOST}:${edgePort}`, parts, demo, standins, supervisor);
+  const ready = readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
   writeReadyFile(dataDir, ready);
   say(readyScreen(ready, supervisor.states(), logDir));
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
 }
 
-async function demoSettings(
-  config: ReturnType<typeof partsConfig>,
-  env: Record<string, string>,
-  standins: { meta: string; webhook: string },
-): Promise<DemoSites> {
-  const logger = createLogger('start', 'warn');
-  const session = await openKafka(config.kafka, 'svc.start', logger);
-  const store = await openSettingsStore(session, createRegistry(config.registryUrl), logger);
-  try {
-    return await ensureDemo(store, parseKeyRing(env['SECRETS_KEYS'] ?? ''), dataDir, standins, Date.now());
-  } finally {
-    await store.close();
-    await session.stop();
-  }
+function demoSettings(control: string, standins: { meta: string; webhook: string }): Promise<DemoSites> {
+  return ensureDemo(createControlClient(httpTransport(control), localAdminToken(dataDir)), dataDir, standins);
 }
 
 function readyFile(
-  edge: string,
+  urls: { edge: string; control: string },
   { addresses }: LocalParts,
   demo: DemoSites,
   standins: { meta: string; webhook: string },
   supervisor: Supervisor,
 ): ReadyFile {
   return {
-    edge,
+    ...urls,
+    adminTokenFile: adminTokenFile(dataDir),
     registry: addresses.registryUrl,
     kafka: addresses.kafkaBrokers,
     redis: addresses.redisUrl,

@@ -2,11 +2,21 @@ import type { ProcessSpec } from '#services/supervisor/supervisor.ts';
 
 export interface LocalPorts {
   edge: number;
+  control: number;
   metaStandin: number;
   webhookStandin: number;
 }
 
-/** Every process of the service, and the stand-in platforms the demo site delivers to. */
+/** The process that settings are changed through. */
+export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalPorts): ProcessSpec {
+  return {
+    name: 'control',
+    file: 'services/control/main.ts',
+    env: { ...env, CONTROL_PORT: String(ports.control) },
+  };
+}
+
+/** Every other process of the service, and the stand-in platforms the demo site delivers to. */
 export function processSpecs(
   env: Readonly<Record<string, string>>,
   ports: LocalPorts,

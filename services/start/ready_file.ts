@@ -5,6 +5,9 @@ import type { DemoSites } from './demo_settings.ts';
 /** What `.local/ready.json` holds while everything runs: where scripts and tests find the service. */
 export interface ReadyFile {
   edge: string;
+  control: string;
+  /** The file that holds an admin token for it. */
+  adminTokenFile: string;
   registry: string;
   kafka: string;
   redis: string;

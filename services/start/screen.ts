@@ -18,6 +18,7 @@ export function selectLine(ready: ReadyFile): string {
 export function readyScreen(ready: ReadyFile, processes: readonly ProcessState[], logDir: string): string {
   const rows: [string, string][] = [
     ['edge', ready.edge],
+    ['control', `${ready.control}/docs`],
     ['kafka', ready.kafka],
     ['registry', ready.registry],
     ['redis', ready.redis],

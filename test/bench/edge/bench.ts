@@ -6,11 +6,9 @@ import { partsConfig } from '#infra/config/service_config.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import { startParts } from '#infra/local/parts.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { createRegistry } from '#infra/registry/registry.ts';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { openSettingsStore } from '#infra/settings/store.ts';
+import { openControl } from '#services/control/in_process.ts';
 import { provision } from '#services/provision/provision.ts';
-import { serviceEnvironment } from '#services/start/config.ts';
+import { localAdminToken, serviceEnvironment } from '#services/start/config.ts';
 import { ensureDemo } from '#services/start/demo_settings.ts';
 import { requestBody } from './body.ts';
 import { type BenchChild, startChild } from './child.ts';
@@ -65,15 +63,15 @@ async function measure(dataDir: string, addresses: Parameters<typeof serviceEnvi
   const logger = createLogger('bench', 'warn');
   await provision(config, logger);
   const session = await openKafka(config.kafka, 'svc.bench', logger);
-  const store = await openSettingsStore(session, createRegistry(config.registryUrl), logger);
+  const control = await openControl(service, localAdminToken(dataDir), logger);
   const standins = { meta: 'http://127.0.0.1:9', webhook: 'http://127.0.0.1:9' };
-  const { shop } = await ensureDemo(store, parseKeyRing(service['SECRETS_KEYS'] ?? ''), dataDir, standins, Date.now());
+  const { shop } = await ensureDemo(control.client, dataDir, standins);
   const topic = `bench.record.${randomBytes(4).toString('hex')}`;
   await session.admin.createTopics({
     topics: [{ topic, numPartitions: config.kafka.eventPartitions }],
     waitForLeaders: true,
   });
-  await store.close();
+  await control.close();
   await session.stop();
 
   const subjects: Subject[] = [

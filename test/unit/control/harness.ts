@@ -13,6 +13,7 @@ import { hashKey } from '#pipelines/settings/keys.ts';
 import { createControlApp } from '#services/control/app.ts';
 import type { Transport } from '#services/control/client.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
+import { injected } from '#services/control/in_process.ts';
 import { undocumented } from './documented.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
@@ -91,10 +92,7 @@ export async function control(label = LABEL): Promise<Control> {
     journal,
     clock,
     fatal,
-    async transport({ method, path, headers, body }) {
-      const response = await app.inject({ method: method as 'GET', url: path, headers, payload: body ?? '' });
-      return { status: response.statusCode, body: response.body };
-    },
+    transport: injected(app),
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
       const response = await app.inject({
         method: method as 'GET',
