@@ -1,9 +1,10 @@
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/avro.ts';
+import { chooseCompatibility } from './compatibility.ts';
 
 /** The registry cannot be reached or refuses. Try again later, or stop. */
 export class RegistryError extends Error {
-  readonly code: 'registry_unavailable' | 'schema_incompatible' | 'schema_unregistered';
+  readonly code: 'registry_unavailable' | 'schema_incompatible' | 'compatibility_mismatch' | 'schema_unregistered';
   readonly recovery: 'again' | 'stop';
 
   constructor(code: RegistryError['code'], message: string, cause: unknown) {
@@ -19,7 +20,10 @@ export function subjectOf(topic: string): string {
 }
 
 export interface Registry {
-  /** Registers our schema under the topic's subject with BACKWARD_TRANSITIVE compatibility. Idempotent. */
+  /**
+   * Registers our schema under the topic's subject with BACKWARD_TRANSITIVE compatibility. Idempotent. Throws
+   * `compatibility_mismatch` where somebody has chosen another compatibility for the subject.
+   */
   register(topic: string, schema: SchemaName): Promise<number>;
   /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
   idOf(topic: string, schema: SchemaName): Promise<number>;
@@ -34,12 +38,14 @@ export function createRegistry(url: string): Registry {
 
   return {
     async register(topic, schema) {
-      const { id } = await guarded(`cannot register the schema of ${topic}`, () =>
-        client.register(
+      const subject = subjectOf(topic);
+      const { id } = await guarded(`cannot register the schema of ${topic}`, async () => {
+        await chooseCompatibility(url, subject);
+        return client.register(
           { type: SchemaType.AVRO, schema: schemaText(schema) },
-          { subject: subjectOf(topic), compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE },
-        ),
-      );
+          { subject, compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE },
+        );
+      });
       return id;
     },
     async idOf(topic, schema) {
@@ -77,6 +83,10 @@ async function guarded<T>(message: string, call: () => Promise<T>): Promise<T> {
 
 function codeOf(error: unknown): RegistryError['code'] {
   const status = statusOf(error);
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'ConfluentSchemaRegistryCompatibilityError') return 'compatibility_mismatch';
+  // The client drops the status of a 404 when it looks an id up.
+  if (name === 'ConfluentSchemaRegistryError') return 'schema_unregistered';
   if (status === 409) return 'schema_incompatible';
   return status === 404 ? 'schema_unregistered' : 'registry_unavailable';
 }

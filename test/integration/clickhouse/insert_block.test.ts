@@ -1,0 +1,104 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { migrate } from '#infra/clickhouse/migrate.ts';
+import { createReloader } from '#infra/clickhouse/reloader.ts';
+import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import type { Event } from '#schemas/event.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+import { quiet } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
+
+const create = useClickhouse();
+const DAY_MS = 86_400_000;
+
+async function migrated(): Promise<Database> {
+  const database = await create();
+  await migrate(database.warehouse, database.url);
+  return database;
+}
+
+function row(changes: Partial<Event>, personId = 'p_1') {
+  return eventRow({
+    coordinate: { partition: 1, offset: 2, index: 3 },
+    person: { person_id: personId, identifiers: null },
+    event: sampleEvent(changes),
+  });
+}
+
+const count = async (database: Database): Promise<unknown> =>
+  rowsOf(database, 'SELECT count() AS rows FROM event_rows SETTINGS optimize_trivial_count_query = 0');
+
+test('a block inserted twice under its token stands there once, over several months too', async () => {
+  const database = await migrated();
+  const rows = [0, 40, 80].map((days) =>
+    row({ event_id: `e-${days}`, timestamp: Date.UTC(2026, 5, 1) + days * DAY_MS }),
+  );
+  for (let times = 0; times < 3; times++) await insertBlock(database.warehouse, 'event_rows', 'events/0/0-2', rows);
+  expect(await count(database)).toEqual([{ rows: 3 }]);
+});
+
+test('the same rows under another token stand there again', async () => {
+  const database = await migrated();
+  await database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
+  for (const token of ['a', 'b']) await insertBlock(database.warehouse, 'event_rows', token, [row({})]);
+  expect(await count(database)).toEqual([{ rows: 2 }]);
+});
+
+test('times, texts and numbers come back as they were sent', async () => {
+  const database = await migrated();
+  const events = [
+    { event_id: 'a', timestamp: 1_790_000_000_123, received_at: 1_790_000_000_999, value: 0.1, currency: 'EUR' },
+    { event_id: 'b', timestamp: Date.UTC(2024, 1, 29, 23, 59, 59, 1), received_at: 1_790_000_000_000, value: -1e-9 },
+    {
+      event_id: 'c\n"\\\u{1f600}',
+      timestamp: Date.UTC(2026, 0, 1),
+      properties: '{"text":"\\"quoted\\" \\n \u{1f600}"}',
+    },
+  ];
+  const rows = events.map((event) => row(event));
+  await insertBlock(database.warehouse, 'event_rows', 'token', rows);
+  const found = await rowsOf(
+    database,
+    `SELECT * REPLACE (toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at)
+     FROM event_rows ORDER BY event_id`,
+  );
+  expect(found).toEqual(rows);
+});
+
+test('rows of wrong types and unknown tables are refused, without their content in the error', async () => {
+  const database = await migrated();
+  const wrong = [
+    { ...row({}), timestamp: 'yesterday' },
+    { ...row({}), value: 'much' },
+    { ...row({}), raw_offset: 'secret' },
+    { ...row({}), identify: 'perhaps' },
+    { ...row({}), site_id: null },
+    { ...row({}), unknown_column: 'secret' },
+  ];
+  for (const [index, one] of wrong.entries()) {
+    const inserting = insertBlock(database.warehouse, 'event_rows', `wrong-${index}`, [one]);
+    await expect(inserting, `case ${index}`).rejects.toMatchObject({ code: 'warehouse_refused' });
+    await expect(inserting).rejects.not.toThrow(/secret|yesterday|much|perhaps/);
+  }
+  const nowhere = insertBlock(database.warehouse, 'no_such_table', 'token', [row({})]);
+  await expect(nowhere).rejects.toMatchObject({ code: 'warehouse_refused', recovery: 'stop' });
+});
+
+test('a later merge shows in the events view within three seconds', { timeout: 30_000 }, async () => {
+  const database = await migrated();
+  await insertBlock(database.warehouse, 'event_rows', 'events', [row({}, 'p_2'), row({ event_id: 'other' }, 'p_9')]);
+  const overrides = createReloader(database.warehouse, 'person_overrides', quiet);
+  onTestFinished(() => overrides.stop());
+  const persons = async (): Promise<string> => {
+    const found = await rowsOf<{ person_id: string }>(database, 'SELECT person_id FROM events ORDER BY person_id');
+    return found.map(({ person_id }) => person_id).join();
+  };
+  expect(await persons()).toBe('p_2,p_9');
+  for (const [version, target] of ['p_1', 'p_0'].entries()) {
+    const link = { site_id: 'shop', person_id: 'p_2', target, first_seen: 1_790_000_000_000, version: version + 1 };
+    await insertBlock(database.warehouse, 'person_links', `links-${version}`, [link]);
+    overrides.changed();
+    await until(`the person to be ${target}`, async () => (await persons()) === `${target},p_9`, 3_000);
+  }
+});

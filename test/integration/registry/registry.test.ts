@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { createRegistry, subjectOf } from '#infra/registry/registry.ts';
+import { schemaText } from '#schemas/avro.ts';
+import { uniqueName } from '../support/kafka.ts';
+import { useParts } from '../support/parts.ts';
+
+const parts = useParts('kafka', 'registry');
+const url = (): string => parts().addresses.registryUrl;
+const HEADERS = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
+
+async function ask(path: string, method = 'GET', body?: object): Promise<unknown> {
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  return (await fetch(`${url()}${path}`, { method, headers: HEADERS, ...sent })).json();
+}
+
+test('a schema is registered once, under BACKWARD_TRANSITIVE', async () => {
+  const topic = uniqueName('topic');
+  const registry = createRegistry(url());
+  const id = await registry.register(topic, 'quota_usage');
+  expect(await ask(`/config/${subjectOf(topic)}`)).toEqual({ compatibilityLevel: 'BACKWARD_TRANSITIVE' });
+  expect(await createRegistry(url()).register(topic, 'quota_usage')).toBe(id);
+  expect(await createRegistry(url()).idOf(topic, 'quota_usage')).toBe(id);
+  expect(await ask(`/subjects/${subjectOf(topic)}/versions`)).toEqual([1]);
+});
+
+test('a subject that was left without a compatibility gets ours', async () => {
+  const topic = uniqueName('topic');
+  const schema = schemaText('quota_usage');
+  await ask(`/subjects/${subjectOf(topic)}/versions`, 'POST', { schema });
+  await createRegistry(url()).register(topic, 'quota_usage');
+  expect(await ask(`/config/${subjectOf(topic)}`)).toEqual({ compatibilityLevel: 'BACKWARD_TRANSITIVE' });
+});
+
+test('a compatibility that somebody chose is left alone and told', async () => {
+  const topic = uniqueName('topic');
+  await ask(`/config/${subjectOf(topic)}`, 'PUT', { compatibility: 'FULL' });
+  const registering = createRegistry(url()).register(topic, 'quota_usage');
+  await expect(registering).rejects.toMatchObject({ code: 'compatibility_mismatch', recovery: 'stop' });
+  expect(await ask(`/config/${subjectOf(topic)}`)).toEqual({ compatibilityLevel: 'FULL' });
+});
+
+test('a schema that cannot read what stands in the topic is refused', async () => {
+  const topic = uniqueName('topic');
+  await ask(`/subjects/${subjectOf(topic)}/versions`, 'POST', { schema: '{"type":"string"}' });
+  await ask(`/config/${subjectOf(topic)}`, 'PUT', { compatibility: 'BACKWARD_TRANSITIVE' });
+  const registering = createRegistry(url()).register(topic, 'quota_usage');
+  await expect(registering).rejects.toMatchObject({ code: 'schema_incompatible', recovery: 'stop' });
+});
+
+test('asking for a schema before provisioning says so', async () => {
+  const registry = createRegistry(url());
+  const asking = registry.idOf(uniqueName('topic'), 'quota_usage');
+  await expect(asking).rejects.toMatchObject({ code: 'schema_unregistered', recovery: 'stop' });
+  expect(await registry.typeOf(987_654)).toBe(null);
+});
+
+test('a registry that is not there is asked again later', async () => {
+  const asking = createRegistry('http://127.0.0.1:1').idOf('topic', 'quota_usage');
+  await expect(asking).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'again' });
+  const fetching = createRegistry('http://127.0.0.1:1').typeOf(1);
+  await expect(fetching).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'again' });
+});
