@@ -1,10 +1,9 @@
-import { accountProblems } from '#pipelines/settings/validate.ts';
-import type { Account } from '#schemas/setting.ts';
+import type { AccountItem } from '#services/control/accounts.ts';
 import type { Arguments } from './arguments.ts';
-import { known, refuseExisting, refuseProblems, refuseUnchanged, writeOf } from './changes.ts';
+import { changedFields, given, withoutMeta } from './changes.ts';
 import type { Command, Context, Outcome } from './command.ts';
 import { renderTable } from './render.ts';
-import { readWhole } from './values.ts';
+import { pathOf, readWhole } from './values.ts';
 
 const subject = { name: 'ACCOUNT', help: 'its id: lower-case letters, digits, - and _' };
 const name = { kind: 'text', value: 'TEXT', help: 'Name shown to people' } as const;
@@ -18,7 +17,7 @@ export const accountCommands: Command[] = [
     subject: null,
     options: {},
     examples: ['account list', 'account list --json'],
-    run: (_args, { table }) => listed(table.accounts()),
+    run: async (_args, { client }) => listed(await client.list('/accounts')),
   },
   {
     noun: 'account',
@@ -43,35 +42,32 @@ export const accountCommands: Command[] = [
   },
 ];
 
-function createAccount(args: Arguments, context: Context): Outcome {
-  refuseExisting(context.table.account(args.subject), 'account', args.subject);
-  const blank: Account = { account_id: args.subject, name: args.subject, monthly_allowance: 0 };
-  return written(changed(blank, args), context, 'created');
+async function createAccount(args: Arguments, { client }: Context): Promise<Outcome> {
+  const account = { account_id: args.subject, ...changes(args) };
+  return written(await client.send('POST', '/accounts', null, account), 'created');
 }
 
-function setAccount(args: Arguments, context: Context): Outcome {
-  const before = known(context.table.account(args.subject), 'account', args.subject);
-  const after = changed(before, args);
-  refuseUnchanged(before, after);
-  return written(after, context, 'changed');
+async function setAccount(args: Arguments, { client }: Context): Promise<Outcome> {
+  const path = pathOf('accounts', args.subject);
+  const change = changes(args);
+  const before = await client.get<AccountItem>(path);
+  return written(await client.send('PATCH', path, before.version, changedFields(before, change)), 'changed');
 }
 
-function changed(account: Account, args: Arguments): Account {
+function changes(args: Arguments): object {
   const events = args.text('allowance');
-  return {
-    account_id: account.account_id,
-    name: args.text('name') ?? account.name,
-    monthly_allowance: events === undefined ? account.monthly_allowance : readWhole(events, 'allowance'),
-  };
+  return given({
+    name: args.text('name'),
+    monthly_allowance: events === undefined ? undefined : readWhole(events, 'allowance'),
+  });
 }
 
-function written(account: Account, context: Context, done: string): Outcome {
-  refuseProblems(accountProblems(account));
-  return { writes: [writeOf(context, { account })], text: `Account ${account.account_id} ${done}.`, json: account };
+function written(account: AccountItem, done: string): Outcome {
+  return { text: `Account ${account.account_id} ${done}.`, json: withoutMeta(account) };
 }
 
-function listed(accounts: Account[]): Outcome {
+function listed(accounts: AccountItem[]): Outcome {
   const rows = accounts.map((account) => [account.account_id, account.name, String(account.monthly_allowance)]);
   const text = renderTable(['ACCOUNT', 'NAME', 'EVENTS/MONTH'], rows, 'There are no accounts.');
-  return { writes: [], text, json: accounts };
+  return { text, json: accounts.map(withoutMeta) };
 }

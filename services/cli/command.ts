@@ -1,30 +1,16 @@
-import type { Adapter } from '#pipelines/delivery/contract.ts';
-import type { RandomBytes } from '#pipelines/settings/keys.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { Setting } from '#schemas/setting.ts';
+import type { ControlClient } from '#services/control/client.ts';
 import type { Arguments } from './arguments.ts';
 
 /** Everything a command may use beside its arguments. */
 export interface Context {
-  table: SettingsTable;
+  client: ControlClient;
   nowMs: number;
-  randomBytes: RandomBytes;
-  /** Recorded with each change. */
-  changedBy: string;
-  adapters: readonly Adapter[];
-  seal(place: { siteId: string; destination: string; field: string }, value: string): string;
   readFile(path: string): string;
   readStdin(): string;
 }
 
-export interface Write {
-  key: string;
-  setting: Setting | null;
-}
-
-/** What a command comes to: what is to be written, and what is printed once that is durable. */
+/** What a command comes to, once it is done: what is printed for people, and for programs. */
 export interface Outcome {
-  writes: Write[];
   text: string;
   json: unknown;
 }
@@ -37,7 +23,10 @@ export interface OptionSpec {
   required?: true;
 }
 
-/** A command is a value: its words, its options and a pure function. It throws UsageError for what cannot be done. */
+/**
+ * A command is a value: its words, its options and what it does with the control service. It throws UsageError for what
+ * cannot be done, and passes on what the service refuses.
+ */
 export interface Command {
   noun: string;
   verb: string;
@@ -46,5 +35,5 @@ export interface Command {
   subject: { name: string; help: string } | null;
   options: Record<string, OptionSpec>;
   examples: string[];
-  run(args: Arguments, context: Context): Outcome;
+  run(args: Arguments, context: Context): Promise<Outcome>;
 }

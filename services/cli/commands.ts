@@ -1,13 +1,17 @@
 import { accountCommands } from './accounts.ts';
+import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
 import { destinationCommands } from './destinations.ts';
 import { keyCommands } from './keys.ts';
 import { siteCommands } from './sites.ts';
+import { tokenCommands } from './tokens.ts';
 
-/** Every command that reads or writes settings. */
+/** Every command that reads or changes settings. */
 export const COMMANDS: readonly Command[] = [
   ...accountCommands,
   ...siteCommands,
   ...keyCommands,
   ...destinationCommands,
+  ...tokenCommands,
+  ...auditCommands,
 ];

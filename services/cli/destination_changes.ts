@@ -1,8 +1,6 @@
-import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
-import { destinationProblems } from '#pipelines/settings/validate.ts';
-import type { Destination } from '#schemas/setting.ts';
+import type { DestinationItem } from '#services/control/destination_shapes.ts';
 import type { Arguments } from './arguments.ts';
-import { refuseProblems } from './changes.ts';
+import { unchanged } from './changes.ts';
 import type { Context, OptionSpec } from './command.ts';
 import { readText } from './inputs.ts';
 import { UsageError } from './usage_error.ts';
@@ -20,46 +18,28 @@ export const DESTINATION_REMOVALS: Record<string, OptionSpec> = {
   unset: { kind: 'texts', value: 'NAME', help: 'Remove a setting or secret (repeatable)' },
 };
 
+/** Settings and secrets that were given. */
+export function givenSettings(args: Arguments, context: Context) {
+  return { settings: pairs(args.texts('set'), 'set'), secrets: givenSecrets(args, context) };
+}
+
 /**
- * The destination with the arguments applied, its new secrets sealed.
+ * What is to be set and, by null, removed. A secret that is given again counts as changed: nobody can say whether it is.
  *
- * @throws UsageError when it is of no known kind or its settings do not fit that kind.
+ * @throws UsageError for removing what is not there, and when nothing would change.
  */
-export function changedDestination(before: Destination, args: Arguments, context: Context): Destination {
+export function changedSettings(before: DestinationItem, args: Arguments, context: Context): object {
   const removed = args.texts('unset');
   refuseAbsent(before, removed);
-  const settings = { ...without(before.settings, removed), ...pairs(args.texts('set'), 'set') };
-  const stored = without(before.secrets, removed);
-  const given = givenSecrets(args, context);
-  checkSettings(before.name, context, { settings, secrets: given, storedSecrets: Object.keys(stored) });
-  const destination = { ...before, settings, secrets: { ...stored, ...sealed(before, given, context) } };
-  refuseProblems(destinationProblems(destination, context.table));
-  return destination;
-}
-
-function checkSettings(
-  name: string,
-  { adapters }: Context,
-  draft: Parameters<typeof destinationSettingProblems>[1],
-): void {
-  const adapter = adapters.find((candidate) => candidate.name === name);
-  if (adapter === undefined) {
-    const names = adapters.map((candidate) => candidate.name).join(', ');
-    throw new UsageError('destination_unknown', `there is no destination ${name}; there are ${names}`);
-  }
-  refuseProblems(destinationSettingProblems(adapter, draft));
-}
-
-/** Sealing makes new bytes each time, so a secret that is given again counts as changed. */
-function sealed(
-  { site_id: siteId, name: destination }: Destination,
-  given: Record<string, string>,
-  context: Context,
-): Record<string, string> {
-  const entries = Object.entries(given);
-  return Object.fromEntries(
-    entries.map(([field, value]) => [field, context.seal({ siteId, destination, field }, value)]),
-  );
+  const { settings, secrets } = givenSettings(args, context);
+  const isChanged = Object.entries(settings).some(([name, value]) => before.settings[name] !== value);
+  if (!isChanged && removed.length === 0 && Object.keys(secrets).length === 0) throw unchanged();
+  const nulls = (names: string[]) =>
+    Object.fromEntries(removed.filter((name) => names.includes(name)).map((name) => [name, null]));
+  return {
+    settings: { ...nulls(Object.keys(before.settings)), ...settings },
+    secrets: { ...nulls(before.secrets), ...secrets },
+  };
 }
 
 /** @throws UsageError when a secret is given twice, in whatever way: which one counts would be a guess. */
@@ -93,12 +73,8 @@ function uniquePairs(entries: (readonly [string, string])[], option: string): Re
   return Object.fromEntries(entries);
 }
 
-function without(values: Record<string, string>, removed: readonly string[]): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => !removed.includes(name)));
-}
-
-function refuseAbsent(before: Destination, removed: readonly string[]): void {
-  const there = [...Object.keys(before.settings), ...Object.keys(before.secrets)];
+function refuseAbsent(before: DestinationItem, removed: readonly string[]): void {
+  const there = [...Object.keys(before.settings), ...before.secrets];
   const absent = removed.find((name) => !there.includes(name));
   if (absent !== undefined) throw new UsageError('not_there', `${absent} is not set, so it cannot be removed`);
 }

@@ -1,10 +1,10 @@
-import { destinationKey } from '#pipelines/settings/address.ts';
-import type { Destination } from '#schemas/setting.ts';
+import type { DestinationItem } from '#services/control/destination_shapes.ts';
 import type { Arguments } from './arguments.ts';
-import { known, refuseExisting, refuseUnchanged, writeOf } from './changes.ts';
+import { unchanged, withoutMeta } from './changes.ts';
 import type { Command, Context, OptionSpec, Outcome } from './command.ts';
-import { changedDestination, DESTINATION_OPTIONS, DESTINATION_REMOVALS } from './destination_changes.ts';
+import { changedSettings, DESTINATION_OPTIONS, DESTINATION_REMOVALS, givenSettings } from './destination_changes.ts';
 import { renderList, renderTable } from './render.ts';
+import { pathOf } from './values.ts';
 
 const subject = { name: 'NAME', help: 'the kind of destination, such as meta or webhook' };
 const site: OptionSpec = { kind: 'text', value: 'SITE', help: 'The site it belongs to', required: true };
@@ -65,70 +65,54 @@ function switchCommand(verb: string, summary: string, enabled: boolean): Command
     subject,
     options: { site },
     examples: [`destination ${verb} meta --site shop`],
-    run(args, context) {
-      const before = find(args, context);
-      const after = { ...before, enabled };
-      refuseUnchanged(before, after);
-      return written(after, context, `${verb}d`);
+    async run(args, { client }) {
+      const before = await client.get<DestinationItem>(pathTo(args));
+      if (before.enabled === enabled) throw unchanged();
+      return written(await client.send('PATCH', pathTo(args), before.version, { enabled }), `${verb}d`);
     },
   };
 }
 
-function createDestination(args: Arguments, context: Context): Outcome {
-  const siteId = args.text('site') ?? '';
-  known(context.table.site(siteId), 'site', siteId);
-  refuseExisting(context.table.destination(siteId, args.subject), 'destination', `${args.subject} of site ${siteId}`);
-  const blank = { site_id: siteId, name: args.subject, enabled: !args.flag('disabled'), settings: {}, secrets: {} };
-  return written(changedDestination(blank, args, context), context, 'created');
+async function createDestination(args: Arguments, context: Context): Promise<Outcome> {
+  const body = { name: args.subject, enabled: !args.flag('disabled'), ...givenSettings(args, context) };
+  const path = `${pathOf('sites', args.text('site') ?? '')}/destinations`;
+  return written(await context.client.send('POST', path, null, body), 'created');
 }
 
-function setDestination(args: Arguments, context: Context): Outcome {
-  const before = find(args, context);
-  const after = changedDestination(before, args, context);
-  refuseUnchanged(before, after);
-  return written(after, context, 'changed');
+async function setDestination(args: Arguments, context: Context): Promise<Outcome> {
+  const before = await context.client.get<DestinationItem>(pathTo(args));
+  const change = changedSettings(before, args, context);
+  return written(await context.client.send('PATCH', pathTo(args), before.version, change), 'changed');
 }
 
-function deleteDestination(args: Arguments, context: Context): Outcome {
-  const destination = find(args, context);
-  const key = destinationKey(destination.site_id, destination.name);
-  return { writes: [{ key, setting: null }], text: `${titleOf(destination)} deleted.`, json: shown(destination) };
+async function deleteDestination(args: Arguments, { client }: Context): Promise<Outcome> {
+  const before = await client.get<DestinationItem>(pathTo(args));
+  return written(await client.send('DELETE', pathTo(args), before.version), 'deleted');
 }
 
-function find(args: Arguments, { table }: Context): Destination {
-  const siteId = args.text('site') ?? '';
-  known(table.site(siteId), 'site', siteId);
-  return known(table.destination(siteId, args.subject), 'destination', `${args.subject} of site ${siteId}`);
+function pathTo(args: Arguments): string {
+  return pathOf('sites', args.text('site') ?? '', 'destinations', args.subject);
 }
 
-function written(destination: Destination, context: Context, done: string): Outcome {
-  const text = `${titleOf(destination)} ${done}.`;
-  return { writes: [writeOf(context, { destination })], text, json: shown(destination) };
+function written(destination: DestinationItem, done: string): Outcome {
+  const text = `Destination ${destination.name} of site ${destination.site_id} ${done}.`;
+  return { text, json: withoutMeta(destination) };
 }
 
-const titleOf = ({ name, site_id }: Destination): string => `Destination ${name} of site ${site_id}`;
-
-function listDestinations(args: Arguments, { table }: Context): Outcome {
-  const siteId = args.text('site');
-  if (siteId !== undefined) known(table.site(siteId), 'site', siteId);
-  const destinations = table.destinations().filter((item) => siteId === undefined || item.site_id === siteId);
+async function listDestinations(args: Arguments, { client }: Context): Promise<Outcome> {
+  const destinations = await client.list<DestinationItem>('/destinations', { site_id: args.text('site') });
   const headings = ['SITE', 'DESTINATION', 'STATE', 'SETTINGS', 'SECRETS'];
   const text = renderTable(headings, destinations.map(row), 'There are no destinations.');
-  return { writes: [], text, json: destinations.map(shown) };
+  return { text, json: destinations.map(withoutMeta) };
 }
 
-function row(destination: Destination): string[] {
+function row(destination: DestinationItem): string[] {
   const settings = Object.entries(destination.settings).map(([name, value]) => `${name}=${value}`);
   return [
     destination.site_id,
     destination.name,
     destination.enabled ? 'enabled' : 'disabled',
     renderList(settings),
-    renderList(Object.keys(destination.secrets)),
+    renderList(destination.secrets),
   ];
-}
-
-/** A destination without the values of its secrets, not even sealed. */
-function shown(destination: Destination): object {
-  return { ...destination, secrets: Object.keys(destination.secrets) };
 }

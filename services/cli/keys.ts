@@ -1,15 +1,13 @@
-import { hashKey, isKeyFormat, issueKey, lifetimeRefusal, shownPrefix } from '#pipelines/settings/keys.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
-import { keyProblems } from '#pipelines/settings/validate.ts';
+import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/keys.ts';
 import { canonicalOrigin } from '#pipelines/settings/web_names.ts';
-import type { Caller } from '#schemas/event.ts';
-import type { ApiKey } from '#schemas/setting.ts';
+import type { ControlClient } from '#services/control/client.ts';
+import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control/key_shapes.ts';
 import type { Arguments } from './arguments.ts';
-import { edited, known, refuseProblems, refuseUnchanged, writeOf } from './changes.ts';
+import { changedFields, edited, given, known, withoutMeta } from './changes.ts';
 import type { Command, Context, OptionSpec, Outcome } from './command.ts';
 import { renderList, renderTable, renderTime } from './render.ts';
 import { UsageError } from './usage_error.ts';
-import { readExpiry } from './values.ts';
+import { pathOf, readDuration, readExpiry } from './values.ts';
 
 const subject = { name: 'KEY', help: 'as key list shows it, its hash, or the whole key' };
 const changeable: Record<string, OptionSpec> = {
@@ -65,110 +63,118 @@ export const keyCommands: Command[] = [
     examples: ['key revoke svc_sk_AbCd'],
     run: revokeKey,
   },
+  {
+    noun: 'key',
+    verb: 'rotate',
+    summary: 'Create a key in place of another, which goes on working for a while',
+    subject,
+    options: {
+      overlap: { kind: 'text', value: 'TIME', help: 'How long the old key still works: 7d, 12h, 30m or 0 (24h)' },
+      expires: changeable['expires'] as OptionSpec,
+    },
+    examples: ['key rotate svc_sk_AbCd', 'key rotate svc_sk_AbCd --overlap 7d'],
+    run: rotateKey,
+  },
 ];
 
-function createKey(args: Arguments, context: Context): Outcome {
-  const caller = args.text('caller') === 'server' ? 'server' : 'browser';
-  const issued = issueKey(caller, context.randomBytes);
-  const blank: ApiKey = {
-    key_hash: issued.keyHash,
-    shown_prefix: issued.shownPrefix,
-    site_id: args.text('site') ?? '',
-    caller: args.text('caller') as Caller,
-    label: '',
-    allowed_origins: [],
-    created_at: context.nowMs,
-    expires_at: null,
-    revoked_at: null,
-  };
-  const key = changed(blank, args, context);
-  const lines = [
-    `Key created for site ${key.site_id}, to be used by a ${key.caller}:`,
-    '',
-    `  ${issued.secret}`,
-    '',
-    'It is shown this once and stored nowhere: copy it now.',
-  ];
-  return { ...written(key, context, ''), text: lines.join('\n'), json: { secret: issued.secret, ...key } };
+async function createKey(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
+  const body = given({
+    site_id: args.text('site'),
+    caller: args.text('caller'),
+    label: args.text('label'),
+    allowed_origins: origins(args, 'origin'),
+    expires_at: expiry(args, nowMs),
+  });
+  const { secret, key } = await client.send<IssuedKeyItem>('POST', '/keys', null, body);
+  const title = `Key created for site ${key.site_id}, to be used by a ${key.caller}:`;
+  return { text: issued(title, secret), json: { secret, ...withoutMeta(key) } };
 }
 
-function setKey(args: Arguments, context: Context): Outcome {
-  const before = findKey(context.table, args.subject);
-  const after = changed(before, args, context);
-  refuseUnchanged(before, after);
-  return written(after, context, 'changed');
-}
-
-function revokeKey(args: Arguments, context: Context): Outcome {
-  const key = findKey(context.table, args.subject);
-  if (key.revoked_at !== null) {
-    throw new UsageError('key_revoked', `${key.shown_prefix} was revoked at ${renderTime(key.revoked_at)}`);
-  }
-  const revoked = { ...key, revoked_at: context.nowMs };
-  const text = `Key ${key.shown_prefix} of site ${key.site_id} revoked.`;
-  return { writes: [writeOf(context, { key: revoked })], text, json: revoked };
-}
-
-function changed(key: ApiKey, args: Arguments, context: Context): ApiKey {
-  const expires = args.text('expires');
-  return {
-    ...key,
-    label: args.text('label') ?? key.label,
+async function setKey(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
+  const before = await findKey(client, args.subject);
+  const change = given({
+    label: args.text('label'),
     allowed_origins: edited(
-      key.allowed_origins,
+      before.allowed_origins,
       origins(args, 'origin'),
       origins(args, 'remove-origin'),
       (origin) => origin,
     ),
-    expires_at: expires === undefined ? key.expires_at : readExpiry(expires, context.nowMs),
-  };
+    expires_at: expiry(args, nowMs),
+  });
+  const path = pathOf('keys', before.key_hash);
+  const key = await client.send<KeyItem>('PATCH', path, before.version, changedFields(before, change));
+  return { text: `Key ${key.shown_prefix} changed.`, json: withoutMeta(key) };
+}
+
+async function revokeKey(args: Arguments, { client }: Context): Promise<Outcome> {
+  const before = await findKey(client, args.subject);
+  if (before.revoked_at !== null) {
+    throw new UsageError('key_revoked', `${before.shown_prefix} was revoked at ${renderTime(before.revoked_at)}`);
+  }
+  const key = await client.send<KeyItem>('POST', `${pathOf('keys', before.key_hash)}/revoke`, null);
+  return { text: `Key ${key.shown_prefix} of site ${key.site_id} revoked.`, json: withoutMeta(key) };
+}
+
+async function rotateKey(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
+  const overlap = args.text('overlap');
+  const body = given({
+    overlap_ms: overlap === undefined ? undefined : readDuration(overlap, 'overlap'),
+    expires_at: expiry(args, nowMs),
+  });
+  const before = await findKey(client, args.subject);
+  const path = `${pathOf('keys', before.key_hash)}/rotate`;
+  const { secret, key, previous } = await client.send<RotatedKeyItem>('POST', path, before.version, body);
+  const ends = previous.revoked_at === null ? `works until ${renderTime(previous.expires_at)}` : 'is revoked';
+  const title = `Key created for site ${key.site_id} in place of ${previous.shown_prefix}, which ${ends}:`;
+  const json = { secret, ...withoutMeta(key), previous: withoutMeta(previous) };
+  return { text: issued(title, secret), json };
+}
+
+function issued(title: string, secret: string): string {
+  return [title, '', `  ${secret}`, '', 'It is shown this once and stored nowhere: copy it now.'].join('\n');
+}
+
+function expiry(args: Arguments, nowMs: number): number | null | undefined {
+  const expires = args.text('expires');
+  return expires === undefined ? undefined : readExpiry(expires, nowMs);
 }
 
 function origins(args: Arguments, option: string): string[] {
   return args.texts(option).map((text) => canonicalOrigin(text) ?? text);
 }
 
-function written(key: ApiKey, context: Context, done: string): Outcome {
-  refuseProblems(keyProblems(key, context.table));
-  return { writes: [writeOf(context, { key })], text: `Key ${key.shown_prefix} ${done}.`, json: key };
-}
+const SHOWN_CHARACTERS_MAX = 100;
 
 /** Finds a key by hash, by the key itself or by its shown prefix, if only one has it. */
-function findKey(table: SettingsTable, text: string): ApiKey {
+async function findKey(client: ControlClient, text: string): Promise<KeyItem> {
   const hash = isKeyFormat(text) ? hashKey(text) : text;
-  const found = table.keys().filter((key) => key.key_hash === hash || key.shown_prefix === text);
-  if (found.length > 1) {
-    throw new UsageError('key_ambiguous', `${found.length} keys begin with ${text}; give the hash (key list --json)`);
+  const found = /^[0-9a-f]{64}$/.test(hash) ? await client.find<KeyItem>(pathOf('keys', hash)) : undefined;
+  if (found !== undefined) return found;
+  const isShown = text.length <= SHOWN_CHARACTERS_MAX;
+  const shown = isShown ? await client.list<KeyItem>('/keys', { shown_prefix: text }) : [];
+  if (shown.length > 1) {
+    throw new UsageError('key_ambiguous', `${shown.length} keys begin with ${text}; give the hash (key list --json)`);
   }
   // Whatever was typed may be a key: no more of it is shown than lists show.
-  return known(found[0], 'key', shownPrefix(text));
+  return known(shown[0], 'key', shownPrefix(text));
 }
 
-function listKeys(args: Arguments, { table, nowMs }: Context): Outcome {
-  const siteId = args.text('site');
-  if (siteId !== undefined) known(table.site(siteId), 'site', siteId);
-  const keys = table.keys().filter((key) => siteId === undefined || key.site_id === siteId);
+async function listKeys(args: Arguments, { client }: Context): Promise<Outcome> {
+  const keys = await client.list<KeyItem>('/keys', { site_id: args.text('site') });
   const headings = ['KEY', 'SITE', 'CALLER', 'LABEL', 'STATE', 'CREATED', 'EXPIRES', 'ORIGINS'];
-  const rows = keys.map((key) => row(key, nowMs));
-  const json = keys.map((key) => ({ ...key, state: stateOf(key, nowMs) }));
-  return { writes: [], text: renderTable(headings, rows, 'There are no keys.'), json };
+  return { text: renderTable(headings, keys.map(row), 'There are no keys.'), json: keys.map(withoutMeta) };
 }
 
-function row(key: ApiKey, nowMs: number): string[] {
+function row(key: KeyItem): string[] {
   return [
     key.shown_prefix,
     key.site_id,
     key.caller,
     key.label === '' ? '-' : key.label,
-    stateOf(key, nowMs),
+    key.state,
     renderTime(key.created_at),
     renderTime(key.expires_at),
     key.caller === 'server' ? '-' : renderList(key.allowed_origins, 'all'),
   ];
-}
-
-function stateOf(key: ApiKey, nowMs: number): 'active' | 'revoked' | 'expired' {
-  const refusal = lifetimeRefusal(key, nowMs);
-  if (refusal === null) return 'active';
-  return refusal === 'key_revoked' ? 'revoked' : 'expired';
 }

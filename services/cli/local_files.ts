@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataDirectory } from '#services/start/config.ts';
+import { fileURLToPath } from 'node:url';
+import { type Environment, text } from '#infra/config/config.ts';
 
-/** The ignored folder that holds everything local, as `npm start` finds it. */
-export const DATA_DIRECTORY = dataDirectory();
+/** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
+function dataDirectory(env: Environment): string {
+  return text(env, 'LOCAL_DIR', fileURLToPath(new URL('../../.local', import.meta.url)));
+}
 
 /** What `npm start` wrote when everything was ready; null while it has not. */
-export function readReadyFile(): string | null {
+export function readReadyFile(env: Environment): string | null {
   try {
-    return readFileSync(join(DATA_DIRECTORY, 'ready.json'), 'utf8');
+    return readFileSync(join(dataDirectory(env), 'ready.json'), 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw error;

@@ -1,26 +1,21 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { environment } from '#infra/config/config.ts';
-import { openKeyRing } from '#infra/secrets/key_ring_config.ts';
-import { sealSecret } from '#infra/secrets/seal.ts';
-import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { createControlClient } from '#services/control/client.ts';
+import { httpTransport } from '#services/control/http_transport.ts';
 import type { Context } from './command.ts';
-import { DATA_DIRECTORY, readReadyFile } from './local_files.ts';
-import { openStore } from './open_store.ts';
+import { controlAddress } from './control_config.ts';
+import { readReadyFile } from './local_files.ts';
 import { type CliPorts, oneLine, runCli } from './run.ts';
 
 const HEALTH_TIMEOUT_MS = 3000;
 const STDIN = 0;
 
-async function openContext(): Promise<Omit<Context, 'table'>> {
-  const ring = await openKeyRing(environment(), DATA_DIRECTORY);
+async function openContext(): Promise<Context> {
+  const env = environment();
+  const { url, token } = controlAddress(env, readReadyFile(env), (path) => readFileSync(path, 'utf8'));
   return {
+    client: createControlClient(httpTransport(url), token),
     nowMs: Date.now(),
-    randomBytes,
-    changedBy: `cli:${userInfo().username}`,
-    adapters: DESTINATIONS,
-    seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),
   };
@@ -43,9 +38,8 @@ function explain(error: unknown): string {
 }
 
 const ports: CliPorts = {
-  openStore: () => openStore(environment()),
   openContext,
-  status: { readReadyFile, fetchHealth },
+  status: { readReadyFile: () => readReadyFile(environment()), fetchHealth },
 };
 
 try {

@@ -1,4 +1,4 @@
-import type { SettingsStore } from '#pipelines/settings/store.ts';
+import { ControlRefusal } from '#services/control/client.ts';
 import type { Context } from './command.ts';
 import { type Plan, planOf } from './plan.ts';
 import { type StatusPorts, statusReport } from './status.ts';
@@ -6,9 +6,7 @@ import { UsageError } from './usage_error.ts';
 
 /** The world around the command line. */
 export interface CliPorts {
-  openStore(): Promise<SettingsStore>;
-  /** Everything a command may use beside the table of the store. */
-  openContext(): Promise<Omit<Context, 'table'>>;
+  openContext(): Promise<Context>;
   status: StatusPorts;
 }
 
@@ -21,28 +19,30 @@ export interface CliResult {
 
 /**
  * Runs one command line. What is wrong with it comes back as one line, `svc: CODE: message`, and exit status 2; failures
- * of the service, such as a broker that does not answer, are thrown.
+ * of the service, such as one that does not answer, are thrown.
  */
 export async function runCli(words: readonly string[], ports: CliPorts): Promise<CliResult> {
   try {
     return await execute(planOf(words), ports);
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return { exitCode: 2, stdout: '', stderr: `svc: ${error.code}: ${oneLine(error.message)}\n` };
+    const refusal = error instanceof ControlRefusal ? usageError(error) : error;
+    if (!(refusal instanceof UsageError)) throw error;
+    return { exitCode: 2, stdout: '', stderr: `svc: ${refusal.code}: ${oneLine(refusal.message)}\n` };
   }
 }
 
 async function execute(plan: Plan, ports: CliPorts): Promise<CliResult> {
   if (plan.kind === 'print') return printed(plan.text);
   if (plan.kind === 'status') return await statusReport(ports.status, plan.json);
-  const store = await ports.openStore();
-  try {
-    const outcome = plan.command.run(plan.args, { ...(await ports.openContext()), table: store.table });
-    for (const { key, setting } of outcome.writes) await store.write(key, setting);
-    return printed(plan.args.flag('json') ? JSON.stringify(outcome.json, null, 2) : outcome.text);
-  } finally {
-    await store.close();
-  }
+  const outcome = await plan.command.run(plan.args, await ports.openContext());
+  return printed(plan.args.flag('json') ? JSON.stringify(outcome.json, null, 2) : outcome.text);
+}
+
+/** The code of the first problem, where there is one, says more than that there are problems. */
+function usageError({ code, message, problems }: ControlRefusal): UsageError {
+  const [first] = problems;
+  if (first === undefined) return new UsageError(code, message);
+  return new UsageError(first.code, problems.map((item) => `${item.field}: ${item.message}`).join('; '));
 }
 
 function printed(text: string): CliResult {

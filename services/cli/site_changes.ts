@@ -1,10 +1,10 @@
 import { blockRuleText } from '#pipelines/settings/block_rules.ts';
-import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
+import { type EventDefinition, readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
-import type { SiteMode } from '#schemas/event.ts';
-import type { BlockRule, Site } from '#schemas/setting.ts';
+import type { BlockRule } from '#schemas/setting.ts';
+import type { SiteItem } from '#services/control/site_shapes.ts';
 import type { Arguments } from './arguments.ts';
-import { edited } from './changes.ts';
+import { edited, given } from './changes.ts';
 import type { Context, OptionSpec } from './command.ts';
 import { readText } from './inputs.ts';
 import { UsageError } from './usage_error.ts';
@@ -42,39 +42,45 @@ export const SITE_REMOVALS: Record<string, OptionSpec> = {
   'standard-identify-events': { kind: 'flag', help: 'Back to the standard list of identifying events' },
 };
 
-/** The site as the arguments ask for it, not yet checked. */
-export function changedSite(site: Site, args: Arguments, context: Context): Site {
+/** The fields that a new site is to have; the others begin with their defaults. Nothing is checked yet. */
+export function newFields(args: Arguments, context: Context): object {
+  return given({
+    account_id: args.text('account'),
+    name: args.text('name'),
+    mode: args.text('mode'),
+    business_category: args.text('category'),
+    default_country: orNull(args.text('country')?.toUpperCase()),
+    identify_events: identifyEvents(args),
+    clarity_project_id: orNull(args.text('clarity')),
+    gtm_container_id: orNull(args.text('gtm')),
+    domains: domains(args, 'domain'),
+    block_rules: rules(args, 'block'),
+    event_definitions: definitions(args, context),
+  });
+}
+
+/** The fields that a site is to have instead of its own. @throws UsageError for removing what it does not have. */
+export function changedLists(before: SiteItem, args: Arguments, context: Context): object {
   return {
-    site_id: site.site_id,
-    account_id: args.text('account') ?? site.account_id,
-    name: args.text('name') ?? site.name,
-    // Whether the words are among those allowed is for the check of the whole site to say.
-    mode: (args.text('mode') as SiteMode | undefined) ?? site.mode,
-    business_category: args.text('category') ?? site.business_category,
-    default_country: orNull(args.text('country')?.toUpperCase(), site.default_country),
-    identify_events: identifyEvents(site, args),
-    clarity_project_id: orNull(args.text('clarity'), site.clarity_project_id),
-    gtm_container_id: orNull(args.text('gtm'), site.gtm_container_id),
-    domains: edited(site.domains, domains(args, 'domain'), domains(args, 'remove-domain'), (domain) => domain),
-    block_rules: edited(site.block_rules, rules(args, 'block'), rules(args, 'unblock'), blockRuleText),
-    event_definitions: definitions(site, args, context),
+    ...newFields(args, context),
+    domains: edited(before.domains, domains(args, 'domain'), domains(args, 'remove-domain'), (domain) => domain),
+    block_rules: edited(before.block_rules, rules(args, 'block'), rules(args, 'unblock'), blockRuleText),
   };
 }
 
-function orNull(given: string | undefined, before: string | null): string | null {
-  if (given === undefined) return before;
-  return given === '' ? null : given;
+function orNull(text: string | undefined): string | null | undefined {
+  return text === '' ? null : text;
 }
 
-function identifyEvents(site: Site, args: Arguments): string[] | null {
-  const given = args.texts('identify-event');
+function identifyEvents(args: Arguments): string[] | null | undefined {
+  const events = args.texts('identify-event');
   if (args.flag('standard-identify-events')) {
-    if (given.length > 0) {
+    if (events.length > 0) {
       throw new UsageError('flags_conflict', '--identify-event and --standard-identify-events exclude each other');
     }
     return null;
   }
-  return given.length > 0 ? given : site.identify_events;
+  return events.length > 0 ? events : undefined;
 }
 
 /** Typed names are brought into their canonical form; what has none is left for the check to refuse. */
@@ -91,14 +97,14 @@ function rules(args: Arguments, option: string): BlockRule[] {
   });
 }
 
-function definitions(site: Site, args: Arguments, context: Context): string[] {
+function definitions(args: Arguments, context: Context): EventDefinition[] | undefined {
   const path = args.text('definitions-file');
-  if (path === undefined) return site.event_definitions;
+  if (path === undefined) return undefined;
   const list = readJson(readText(context, path));
   if (!Array.isArray(list)) throw new UsageError('event_definition_malformed', `${path} is not a JSON array`);
   return list.map((item: unknown, index) => {
     const result = readEventDefinition(item);
-    if (result.ok) return JSON.stringify(result.definition);
+    if (result.ok) return result.definition;
     throw new UsageError('event_definition_malformed', `definition ${index + 1}: ${result.message}`);
   });
 }

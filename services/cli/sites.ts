@@ -1,10 +1,10 @@
-import { siteProblems } from '#pipelines/settings/validate_site.ts';
-import type { Site } from '#schemas/setting.ts';
+import type { SiteItem } from '#services/control/site_shapes.ts';
 import type { Arguments } from './arguments.ts';
-import { known, refuseExisting, refuseProblems, refuseUnchanged, writeOf } from './changes.ts';
+import { changedFields, withoutMeta } from './changes.ts';
 import type { Command, Context, Outcome } from './command.ts';
 import { renderList, renderTable } from './render.ts';
-import { changedSite, SITE_OPTIONS, SITE_REMOVALS } from './site_changes.ts';
+import { changedLists, newFields, SITE_OPTIONS, SITE_REMOVALS } from './site_changes.ts';
+import { pathOf } from './values.ts';
 
 const subject = { name: 'SITE', help: 'its id: lower-case letters, digits, - and _' };
 
@@ -53,49 +53,29 @@ export const siteCommands: Command[] = [
   },
 ];
 
-function createSite(args: Arguments, context: Context): Outcome {
-  refuseExisting(context.table.site(args.subject), 'site', args.subject);
-  return written(changedSite(blankSite(args.subject), args, context), context, 'created');
+async function createSite(args: Arguments, context: Context): Promise<Outcome> {
+  const site = { site_id: args.subject, ...newFields(args, context) };
+  return written(await context.client.send('POST', '/sites', null, site), 'created');
 }
 
-function setSite(args: Arguments, context: Context): Outcome {
-  const before = known(context.table.site(args.subject), 'site', args.subject);
-  const after = changedSite(before, args, context);
-  refuseUnchanged(before, after);
-  return written(after, context, 'changed');
+async function setSite(args: Arguments, context: Context): Promise<Outcome> {
+  const path = pathOf('sites', args.subject);
+  const before = await context.client.get<SiteItem>(path);
+  const change = changedFields(before, changedLists(before, args, context));
+  return written(await context.client.send('PATCH', path, before.version, change), 'changed');
 }
 
-function blankSite(siteId: string): Site {
-  return {
-    site_id: siteId,
-    account_id: '',
-    name: siteId,
-    mode: 'online',
-    business_category: 'other',
-    default_country: null,
-    identify_events: null,
-    clarity_project_id: null,
-    gtm_container_id: null,
-    domains: [],
-    block_rules: [],
-    event_definitions: [],
-  };
+function written(site: SiteItem, done: string): Outcome {
+  return { text: `Site ${site.site_id} ${done}.`, json: withoutMeta(site) };
 }
 
-function written(site: Site, context: Context, done: string): Outcome {
-  refuseProblems(siteProblems(site, context.table));
-  return { writes: [writeOf(context, { site })], text: `Site ${site.site_id} ${done}.`, json: shown(site) };
-}
-
-function listSites(args: Arguments, { table }: Context): Outcome {
-  const accountId = args.text('account');
-  if (accountId !== undefined) known(table.account(accountId), 'account', accountId);
-  const sites = table.sites().filter((site) => accountId === undefined || site.account_id === accountId);
+async function listSites(args: Arguments, { client }: Context): Promise<Outcome> {
+  const sites = await client.list<SiteItem>('/sites', { account_id: args.text('account') });
   const headings = ['SITE', 'ACCOUNT', 'NAME', 'MODE', 'CATEGORY', 'COUNTRY', 'DOMAINS', 'BLOCKS', 'DEFINITIONS'];
-  return { writes: [], text: renderTable(headings, sites.map(row), 'There are no sites.'), json: sites.map(shown) };
+  return { text: renderTable(headings, sites.map(row), 'There are no sites.'), json: sites.map(withoutMeta) };
 }
 
-function row(site: Site): string[] {
+function row(site: SiteItem): string[] {
   return [
     site.site_id,
     site.account_id,
@@ -107,8 +87,4 @@ function row(site: Site): string[] {
     String(site.block_rules.length),
     String(site.event_definitions.length),
   ];
-}
-
-function shown(site: Site): object {
-  return { ...site, event_definitions: site.event_definitions.map((text): unknown => JSON.parse(text)) };
 }

@@ -19,6 +19,20 @@ export function readExpiry(text: string, nowMs: number): number | null {
   return instantMs;
 }
 
+/** Reads a length of time in milliseconds: `7d`, `12h`, `30m` or `0`. @throws UsageError for anything else. */
+export function readDuration(text: string, option: string): number {
+  if (text === '0') return 0;
+  const [, amount, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+  if (amount === undefined)
+    throw new UsageError('duration_malformed', `--${option} ${text} is not like 7d, 12h or 30m`);
+  return Number(amount) * (UNIT_MS[unit] ?? 0);
+}
+
+/** The path of a resource; what was typed may hold anything. */
+export function pathOf(...parts: string[]): string {
+  return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
+}
+
 /** Reads a whole number. @throws UsageError for anything else. */
 export function readWhole(text: string, option: string): number {
   const plain = text.replaceAll('_', '');

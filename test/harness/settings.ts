@@ -1,12 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { loadOrCreateLocalKeyRing } from '#infra/secrets/local_key_ring.ts';
-import { sealSecret } from '#infra/secrets/seal.ts';
-import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import type { SettingsStore } from '#pipelines/settings/store.ts';
-import { openStore } from '#services/cli/open_store.ts';
 import { runCli } from '#services/cli/run.ts';
+import { createControlClient } from '#services/control/client.ts';
+import { httpTransport } from '#services/control/http_transport.ts';
 import type { SharedService } from './shared_service.ts';
 
 /** The settings of a running service, changed by the words of the command line. */
@@ -16,23 +11,18 @@ export interface SettingsEditor {
   close(): Promise<void>;
 }
 
-/** Opens the settings once for many commands, as each start of the command line takes a second or two. */
-export async function openSettings({ dataDir, ready }: SharedService): Promise<SettingsEditor> {
-  const store = await openStore(addressVariables(ready));
-  const ring = await loadOrCreateLocalKeyRing(dataDir);
-  const kept: SettingsStore = { ...store, close: async () => undefined };
+/** Opens the settings for many commands, in this process, as each start of the command line takes a while. */
+export async function openSettings({ ready }: SharedService): Promise<SettingsEditor> {
+  const token = readFileSync(ready.adminTokenFile, 'utf8').trim();
+  const client = createControlClient(httpTransport(ready.control), token);
   const ports: Parameters<typeof runCli>[1] = {
-    openStore: async () => kept,
     openContext: async () => ({
+      client,
       nowMs: Date.now(),
-      randomBytes,
-      changedBy: 'test',
-      adapters: DESTINATIONS,
-      seal: (place, value) => sealSecret(ring, place, value, randomBytes),
       readFile: (path) => readFileSync(path, 'utf8'),
       readStdin: () => '',
     }),
-    status: { readReadyFile: () => readFileSync(join(dataDir, 'ready.json'), 'utf8'), fetchHealth: async () => null },
+    status: { readReadyFile: () => null, fetchHealth: async () => null },
   };
   return {
     async run(...words) {
@@ -40,7 +30,7 @@ export async function openSettings({ dataDir, ready }: SharedService): Promise<S
       if (exitCode !== 0) throw new Error(stderr);
       return JSON.parse(stdout);
     },
-    close: () => store.close(),
+    close: async () => undefined,
   };
 }
 

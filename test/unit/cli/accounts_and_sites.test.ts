@@ -3,7 +3,7 @@ import { expectDone, installation, installedShop, NOW_MS } from './harness.ts';
 
 describe('accounts', () => {
   it('are created, changed and listed', async () => {
-    const shop = installation();
+    const shop = await installation();
     expect(await expectDone(shop.svc('account list'))).toBe('There are no accounts.\n');
     await expectDone(shop.svc(['account', 'create', 'acme', '--name', 'Acme Ltd', '--allowance', '1_000_000']));
     expect(shop.store.writes).toEqual([

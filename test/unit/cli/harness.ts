@@ -1,43 +1,27 @@
-import { Type } from 'typebox';
-import type { Adapter } from '#pipelines/delivery/contract.ts';
-import { secretField, textField } from '#pipelines/delivery/settings.ts';
-import type { SettingsStore } from '#pipelines/settings/store.ts';
-import { createSettingsTable } from '#pipelines/settings/table.ts';
-import type { Setting } from '#schemas/setting.ts';
-import type { Context, Write } from '#services/cli/command.ts';
-import { type CliResult, runCli } from '#services/cli/run.ts';
+import type { SettingRecord } from '#pipelines/settings/journal.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { CliResult } from '#services/cli/run.ts';
+import { runCli } from '#services/cli/run.ts';
+import { createControlClient } from '#services/control/client.ts';
+import { type Control, control, TOKEN } from '#test/unit/control/harness.ts';
 
-export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
+export { NOW_MS } from '#test/unit/control/harness.ts';
 export const SECRET = 'tok-en very secret';
 
-/** A store in memory that remembers what was written, and how often it was opened and closed. */
-export interface MemoryStore extends SettingsStore {
-  writes: Write[];
+/** The settings behind the control service. */
+export interface Store {
+  readonly table: SettingsTable;
+  /** Facts that were written; the audit beside them is left out. */
+  readonly writes: SettingRecord[];
+  /** Forgets what was written so far. */
+  forget(): void;
+  /** How often a command reached for the control service. */
   opened: number;
-  closed: number;
-}
-
-export function memoryStore(): MemoryStore {
-  const table = createSettingsTable();
-  const store: MemoryStore = {
-    table,
-    writes: [],
-    opened: 0,
-    closed: 0,
-    async write(key: string, setting: Setting | null) {
-      const result = table.apply(key, setting);
-      if (!result.ok) throw new Error(result.code);
-      store.writes.push({ key, setting });
-    },
-    async close() {
-      store.closed += 1;
-    },
-  };
-  return store;
 }
 
 export interface Shop {
-  store: MemoryStore;
+  control: Control;
+  store: Store;
   files: Map<string, string>;
   stdin: string;
   nowMs: number;
@@ -45,51 +29,50 @@ export interface Shop {
   svc(words: string | string[]): Promise<CliResult>;
 }
 
-/** An empty installation with a command line. */
-export function installation(): Shop {
-  let randomness = 0;
+/** An empty installation: a command line, and a control service in memory behind it. */
+export async function installation(): Promise<Shop> {
+  const world = await control('cli:tester');
   const shop: Shop = {
-    store: memoryStore(),
+    control: world,
+    store: storeOf(world),
     files: new Map(),
     stdin: '',
-    nowMs: NOW_MS,
+    get nowMs() {
+      return world.clock.nowMs;
+    },
+    set nowMs(nowMs) {
+      world.clock.nowMs = nowMs;
+    },
     svc: (words) =>
       runCli(typeof words === 'string' ? words.split(' ') : words, {
-        async openStore() {
-          shop.store.opened += 1;
-          return shop.store;
-        },
-        openContext: async () => contextOf(shop, () => randomness++),
+        openContext: async () => contextOf(shop),
         status: { readReadyFile: () => null, fetchHealth: async () => null },
       }),
   };
   return shop;
 }
 
-/** An installation with one account and one site. */
-export async function installedShop(): Promise<Shop> {
-  const shop = installation();
-  await expectDone(shop.svc('account create acme --allowance 1000'));
-  await expectDone(shop.svc('site create shop --account acme'));
-  shop.store.writes.length = 0;
-  return shop;
-}
-
-export async function expectDone(running: Promise<CliResult>): Promise<string> {
-  const result = await running;
-  if (result.exitCode !== 0) throw new Error(`expected success: ${result.stderr}`);
-  return result.stdout;
-}
-
-function contextOf(shop: Shop, nextRandom: () => number): Omit<Context, 'table'> {
+function storeOf({ journal }: Control): Store {
   return {
+    get table() {
+      return journal.view().table;
+    },
+    get writes() {
+      return journal.records.filter(({ key }) => !key.startsWith('audit/'));
+    },
+    forget() {
+      journal.records.length = 0;
+    },
+    opened: 0,
+  };
+}
+
+function contextOf(shop: Shop) {
+  shop.store.opened += 1;
+  return {
+    client: createControlClient(shop.control.transport, TOKEN),
     nowMs: shop.nowMs,
-    randomBytes: (bytes) => Uint8Array.from({ length: bytes }, () => (nextRandom() * 7) % 248),
-    changedBy: 'cli:tester',
-    adapters: [adapter],
-    seal: ({ siteId, destination, field }, value) =>
-      `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
-    readFile(path) {
+    readFile(path: string) {
       const text = shop.files.get(path);
       if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
       return text;
@@ -98,24 +81,17 @@ function contextOf(shop: Shop, nextRandom: () => number): Omit<Context, 'table'>
   };
 }
 
-const unused = (): never => {
-  throw new Error('the command line does not send');
-};
+/** An installation with one account and one site. */
+export async function installedShop(): Promise<Shop> {
+  const shop = await installation();
+  await expectDone(shop.svc('account create acme --allowance 1000'));
+  await expectDone(shop.svc('site create shop --account acme'));
+  shop.store.forget();
+  return shop;
+}
 
-const adapter: Adapter = {
-  name: 'crm',
-  title: 'CRM',
-  schema: Type.Object({
-    url: textField({ title: 'Address', pattern: '^https://' }),
-    note: Type.Optional(textField({ title: 'Note' })),
-    token: secretField({ title: 'Token' }),
-    spare: Type.Optional(secretField({ title: 'Spare token' })),
-  }),
-  anonymousEvents: 'send',
-  limits: unused,
-  ageMaxMs: unused,
-  map: unused,
-  overheadBytes: unused,
-  request: unused,
-  classify: unused,
-};
+export async function expectDone(running: Promise<CliResult>): Promise<string> {
+  const result = await running;
+  if (result.exitCode !== 0) throw new Error(`expected success: ${result.stderr}`);
+  return result.stdout;
+}

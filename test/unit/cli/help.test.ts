@@ -11,20 +11,23 @@ describe('help', () => {
     expect(plan.text).toContain('status');
   });
 
-  it.each(['account', 'site', 'key', 'destination'])('of %s names its commands, with examples', async (noun) => {
-    const shop = installation();
-    for (const words of [noun, `${noun} --help`]) {
-      const text = await expectDone(shop.svc(words));
-      for (const command of COMMANDS.filter((item) => item.noun === noun)) expect(text).toContain(command.summary);
-      expect(text).toContain('Examples:');
-    }
-    expect(shop.store.opened).toBe(0);
-  });
+  it.each(['account', 'site', 'key', 'destination', 'token', 'audit'])(
+    'of %s names its commands, with examples',
+    async (noun) => {
+      const shop = await installation();
+      for (const words of [noun, `${noun} --help`]) {
+        const text = await expectDone(shop.svc(words));
+        for (const command of COMMANDS.filter((item) => item.noun === noun)) expect(text).toContain(command.summary);
+        expect(text).toContain('Examples:');
+      }
+      expect(shop.store.opened).toBe(0);
+    },
+  );
 
   it.each(COMMANDS.map((command) => [`${command.noun} ${command.verb}`, command] as const))(
     'of %s names its options, with examples, and opens nothing',
     async (words, command) => {
-      const shop = installation();
+      const shop = await installation();
       const text = await expectDone(shop.svc(`${words} --help`));
       for (const option of Object.keys(command.options)) expect(text).toContain(`--${option}`);
       for (const example of command.examples) expect(text).toContain(`npm run svc -- ${example}`);
@@ -41,6 +44,6 @@ describe('help', () => {
   });
 
   it('of status says what it does', async () => {
-    expect(await expectDone(installation().svc('status --help'))).toContain('npm run svc -- status --json');
+    expect(await expectDone((await installation()).svc('status --help'))).toContain('npm run svc -- status --json');
   });
 });

@@ -74,7 +74,7 @@ describe('key revoke', () => {
     const [write] = shop.store.writes;
     if (key === undefined || !write?.setting) return expect.unreachable();
     const twin = { ...key, key_hash: 'b'.repeat(64) };
-    await shop.store.write(`key/${twin.key_hash}`, { ...write.setting, key: twin });
+    shop.control.journal.view().apply(`key/${twin.key_hash}`, { ...write.setting, key: twin });
     const result = await shop.svc(`key revoke ${key.shown_prefix}`);
     expect(result.stderr).toMatch(/^svc: key_ambiguous: 2 keys/);
     await expectDone(shop.svc(`key revoke ${twin.key_hash}`));
@@ -100,6 +100,24 @@ describe('key set', () => {
     const secret = await createdSecret(shop, CREATE);
     const result = await shop.svc(`key set ${secret.slice(0, 11)}`);
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^svc: nothing_to_change: /) });
+  });
+});
+
+describe('key rotate', () => {
+  it('shows a new key, and both work for the overlap', async () => {
+    const shop = await installedShop();
+    const old = await createdSecret(shop, `${CREATE} --label web`);
+    const text = await expectDone(shop.svc(`key rotate ${old.slice(0, 11)} --overlap 12h`));
+    const [secret = ''] = /svc_pk_[0-9A-Za-z]{32}/.exec(text) ?? [];
+    expect(text).toContain('works until 2026-11-22T00:00:00Z');
+    const codes = () =>
+      [old, secret].map((key) => {
+        const check = checkKey(shop.store.table, key, null, shop.nowMs);
+        return check.ok ? check.key.label : check.code;
+      });
+    expect(codes()).toEqual(['web', 'web']);
+    shop.nowMs += DAY_MS / 2;
+    expect(codes()).toEqual(['key_expired', 'web']);
   });
 });
 
