@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runHostile } from '#test/harness/hostile/run.ts';
+import { newEvent, postEvents } from '#test/harness/ingest.ts';
+import { startEdge, type TestEdge } from './edge.ts';
+
+let edge: TestEdge;
+beforeAll(async () => {
+  edge = await startEdge();
+});
+afterAll(() => edge.close());
+
+const COUNT = 1_000;
+const SEED = 1;
+
+test('hostile requests get documented answers and nothing breaks', { timeout: 120_000 }, async () => {
+  const run = await runHostile(edge.url, edge, { seed: SEED, count: COUNT });
+  expect(run.surprises).toEqual([]);
+  expect(edge.fatal).toEqual([]);
+  expect(run.statuses['503']).toBeUndefined();
+  expect(run.statuses['200']).toBeGreaterThan(COUNT / 20);
+  expect(await postEvents(edge.url, edge.serverKey, [newEvent()])).toMatchObject({ status: 200 });
+  expect([edge.gate.requests, edge.gate.bytes]).toEqual([0, 0]);
+  expect(({} as Record<string, unknown>)['x']).toBeUndefined();
+});
