@@ -7,6 +7,12 @@ export interface LocalPorts {
   webhookStandin: number;
 }
 
+/**
+ * A larger young generation: a request's objects die before they are ever moved. On two cores one thread collects with
+ * less CPU time than several that wait for each other.
+ */
+export const EDGE_NODE_ARGS = ['--max-semi-space-size=32', '--single-threaded-gc'];
+
 /** The process that settings are changed through. */
 export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalPorts): ProcessSpec {
   return {
@@ -37,7 +43,12 @@ export function processSpecs(
       ],
       env,
     },
-    { name: 'edge', file: 'services/edge/main.ts', env: { ...env, EDGE_PORT: String(ports.edge) } },
+    {
+      name: 'edge',
+      file: 'services/edge/main.ts',
+      nodeArgs: EDGE_NODE_ARGS,
+      env: { ...env, EDGE_PORT: String(ports.edge) },
+    },
     { name: 'dedup', file: 'services/dedup/main.ts', env },
     { name: 'quota', file: 'services/quota/main.ts', env },
     { name: 'identity', file: 'services/identity/main.ts', env },

@@ -10,6 +10,8 @@ export interface ProcessSpec {
   /** Module to run, from the repository's root. */
   file: string;
   args?: readonly string[];
+  /** Options of Node itself. */
+  nodeArgs?: readonly string[];
   env: Readonly<Record<string, string>>;
 }
 
@@ -65,11 +67,15 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     one.timer = null;
     if (stopping) return;
     const log = openSync(join(options.logDir, `${one.spec.name}.log`), 'a');
-    const child = spawn(process.execPath, [join(ROOT, one.spec.file), ...(one.spec.args ?? [])], {
-      env: { ...one.spec.env },
-      stdio: ['ignore', log, log, 'ipc'],
-      detached: true,
-    });
+    const child = spawn(
+      process.execPath,
+      [...(one.spec.nodeArgs ?? []), join(ROOT, one.spec.file), ...(one.spec.args ?? [])],
+      {
+        env: { ...one.spec.env },
+        stdio: ['ignore', log, log, 'ipc'],
+        detached: true,
+      },
+    );
     closeSync(log);
     one.child = child;
     one.startedMs = options.nowMs();

@@ -10,6 +10,7 @@ import { openControl } from '#services/control/in_process.ts';
 import { provision } from '#services/provision/provision.ts';
 import { localAdminToken, serviceEnvironment } from '#services/start/config.ts';
 import { ensureDemo } from '#services/start/demo_settings.ts';
+import { EDGE_NODE_ARGS } from '#services/start/processes.ts';
 import { requestBody } from './body.ts';
 import { type BenchChild, startChild } from './child.ts';
 import { load } from './load.ts';
@@ -80,7 +81,7 @@ async function measure(dataDir: string, addresses: Parameters<typeof serviceEnvi
       name: 'edge',
       path: '/v1/ingest',
       key: shop.serverKey,
-      start: () => startChild('../../../services/edge/main.ts', [], env),
+      start: () => startChild('../../../services/edge/main.ts', [], env, EDGE_NODE_ARGS),
     },
     {
       name: 'record per event',

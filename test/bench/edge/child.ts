@@ -15,9 +15,15 @@ const TICKS_PER_SECOND = 100;
 const START_MS_MAX = 60_000;
 
 /** Starts a server as a process of its own; it says its port, or its url in the facts of its ready message. */
-export async function startChild(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<BenchChild> {
+export async function startChild(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  nodeArgs: readonly string[] = [],
+): Promise<BenchChild> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     env,
+    execArgv: [...nodeArgs],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const url = await addressOf(child, file);

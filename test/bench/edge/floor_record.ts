@@ -4,6 +4,8 @@ import { Kafka, logLevel } from 'kafkajs';
 /** What one would write first: Fastify and kafkajs, a record per event, the request's send awaited. */
 const [brokers = '', topic = ''] = process.argv.slice(2);
 const kafka = new Kafka({ clientId: 'floor', brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+// The client's warning about its own timers, of which it prints one a process.
+process.removeAllListeners('warning');
 const producer = kafka.producer();
 await producer.connect();
 const app = Fastify({ bodyLimit: 1024 * 1024 });
