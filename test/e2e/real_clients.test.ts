@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { select } from '#test/harness/clickhouse.ts';
+import { type PostHog, type Rudder, realClients, type Segment } from '#test/harness/real_clients.ts';
+import { sharedService } from '#test/harness/shared_service.ts';
+import { makeSite, type TestSite } from '#test/harness/test_site.ts';
+import { until } from '#test/harness/until.ts';
+
+const service = sharedService();
+const { edge, clickhouse } = service.ready;
+const clients = await realClients();
+const CALLS = 120;
+
+let site: TestSite;
+beforeAll(async () => {
+  site = await makeSite(service);
+});
+afterAll(() => site.close());
+
+interface Row {
+  event: string;
+  distinct_id: string;
+  identify: boolean;
+  hashed: boolean;
+}
+
+/** The rows of the visitors whose ids begin with a prefix, by event and visitor. */
+const rowsOf = (prefix: string): Promise<Row[]> =>
+  select<Row>(
+    clickhouse,
+    `SELECT event, distinct_id, identify, toBool(email_sha256 != '') AS hashed FROM events
+     WHERE site_id = {site:String} AND startsWith(distinct_id, {prefix:String}) ORDER BY event, distinct_id`,
+    { site: site.site, prefix },
+  );
+
+async function stored(prefix: string, count: number): Promise<Row[]> {
+  await until(
+    `${count} rows of ${prefix}`,
+    () => rowsOf(prefix),
+    (rows) => rows.length >= count,
+    { timeoutMs: 30_000 },
+  );
+  return rowsOf(prefix);
+}
+
+test.skipIf(clients === null)('Segment’s library for Node', async () => {
+  const { Analytics } = clients as { Analytics: Segment };
+  const errors: unknown[] = [];
+  const analytics = new Analytics({ writeKey: site.serverKey, host: edge, flushAt: 30 });
+  analytics.on('error', (error) => errors.push(error));
+  for (let index = 0; index < CALLS; index++) analytics.track({ userId: `seg-${index}`, event: 'Seen' });
+  analytics.identify({ userId: 'seg-jane', anonymousId: 'seg-anon', traits: { email: 'zyx.jane@example.com' } });
+  analytics.page({ anonymousId: 'seg-anon', name: 'Home', properties: { url: 'https://shop.example/' } });
+  analytics.screen({ anonymousId: 'seg-anon', name: 'Cart' });
+  analytics.group({ userId: 'seg-jane', groupId: 'g1', traits: { plan: 'pro' } });
+  analytics.alias({ userId: 'seg-jane', previousId: 'seg-before' });
+  await analytics.closeAndFlush();
+  expect(errors).toEqual([]);
+  const rows = await stored('seg-', CALLS + 7);
+  expect(rows).toHaveLength(CALLS + 7);
+  const others = rows.filter(({ event }) => event !== 'Seen').map(({ event, distinct_id }) => [event, distinct_id]);
+  expect(others).toEqual([
+    ['$create_alias', 'seg-anon'],
+    ['$create_alias', 'seg-before'],
+    ['$create_alias', 'seg-jane'],
+    ['$groupidentify', 'seg-jane'],
+    ['$identify', 'seg-jane'],
+    ['page_view', 'seg-anon'],
+    ['screen_view', 'seg-anon'],
+  ]);
+  expect(rows.find(({ event }) => event === '$identify')).toMatchObject({ identify: true, hashed: true });
+});
+
+test.skipIf(clients === null)('what Segment’s library linked is one person', async () => {
+  const persons = await until(
+    'one person',
+    () =>
+      select<{ persons: number }>(
+        clickhouse,
+        `SELECT toInt32(uniqExact(person_id)) AS persons FROM events
+         WHERE site_id = {site:String} AND distinct_id IN ('seg-jane', 'seg-anon', 'seg-before')`,
+        { site: site.site },
+      ),
+    ([row]) => row?.persons === 1,
+    { timeoutMs: 20_000 },
+  );
+  expect(persons).toEqual([{ persons: 1 }]);
+});
+
+test.skipIf(clients === null)('PostHog’s library for Node', async () => {
+  const { PostHog: Client } = clients as { PostHog: PostHog };
+  const errors: unknown[] = [];
+  const posthog = new Client(site.serverKey, { host: edge, flushAt: 30 });
+  posthog.on('error', (error) => errors.push(error));
+  for (let index = 0; index < CALLS; index++) posthog.capture({ distinctId: `ph-${index}`, event: 'Seen' });
+  posthog.identify({ distinctId: 'ph-jane', properties: { email: 'zyx.jane@example.com' } });
+  posthog.alias({ distinctId: 'ph-jane', alias: 'ph-before' });
+  await posthog.captureImmediate({ distinctId: 'ph-now', event: 'Now' });
+  expect(await posthog.getFeatureFlag('any', 'ph-jane')).toBeUndefined();
+  await posthog.shutdown();
+  expect(errors).toEqual([]);
+  const rows = await stored('ph-', CALLS + 5);
+  const others = rows.filter(({ event }) => event !== 'Seen').map(({ event, distinct_id }) => [event, distinct_id]);
+  expect(rows).toHaveLength(CALLS + others.length);
+  expect(others).toEqual([
+    ['$create_alias', 'ph-before'],
+    ['$create_alias', 'ph-jane'],
+    ['$feature_flag_called', 'ph-jane'],
+    ['$identify', 'ph-jane'],
+    ['Now', 'ph-now'],
+  ]);
+  expect(rows.find(({ event }) => event === '$identify')).toMatchObject({ identify: true, hashed: true });
+});
+
+test.skipIf(clients === null)('RudderStack’s library for Node', async () => {
+  const { Rudder: Client } = clients as { Rudder: Rudder };
+  const rudder = new Client(site.serverKey, { dataPlaneUrl: edge, flushAt: 30 });
+  const failures: unknown[] = [];
+  const done = (error?: unknown): void => void (error !== undefined && error !== null && failures.push(error));
+  for (let index = 0; index < CALLS; index++) rudder.track({ userId: `rud-${index}`, event: 'Seen' }, done);
+  rudder.identify({ userId: 'rud-jane', traits: { email: 'zyx.jane@example.com' } }, done);
+  await new Promise<void>((resolve, reject) => rudder.flush((error) => (error ? reject(error) : resolve())));
+  const rows = await stored('rud-', CALLS + 1);
+  expect(failures).toEqual([]);
+  expect(rows).toHaveLength(CALLS + 1);
+  expect(rows.find(({ event }) => event === '$identify')).toMatchObject({ identify: true, hashed: true });
+});
