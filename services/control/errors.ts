@@ -1,6 +1,6 @@
 import type { Problem } from '#pipelines/settings/problem.ts';
 
-/** Every code an answer of the control API may carry, with its status and message. docs/errors.md repeats the table. */
+/** Every code an answer of the control API may carry, with its status and message. */
 export const CONTROL_ERRORS = {
   body_not_json: { status: 400, message: 'The body is not a JSON object in UTF-8.' },
   settings_invalid: { status: 400, message: 'Some fields cannot be taken; problems lists them.' },

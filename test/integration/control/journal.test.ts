@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { partsConfig } from '#infra/config/service_config.ts';
+import { openKafka } from '#infra/kafka/session.ts';
+import { createRegistry } from '#infra/registry/registry.ts';
+import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts';
+import type { AccountItem } from '#services/control/accounts.ts';
+import type { AuditPage } from '#services/control/audit.ts';
+import { ControlRefusal, ControlUnavailableError } from '#services/control/client.ts';
+import type { OpenControl } from '#services/control/in_process.ts';
+import { quiet, uniqueName } from '../support/kafka.ts';
+import { useParts } from '../support/parts.ts';
+import { until } from '../support/wait.ts';
+import { controlEnvironment, openReplica, provisionSettings } from './world.ts';
+
+const VISIBLE_MS_MAX = 2_000;
+const parts = useParts('kafka', 'registry');
+let env: Record<string, string> = {};
+let replica: OpenControl;
+
+beforeAll(async () => {
+  env = controlEnvironment(parts().addresses);
+  await provisionSettings(env);
+  replica = await openReplica(env);
+});
+
+afterAll(() => replica.close());
+
+async function createAccount(control: OpenControl): Promise<AccountItem> {
+  return control.client.send('POST', '/accounts', null, { account_id: uniqueName('a'), monthly_allowance: 0 });
+}
+
+describe('a change', () => {
+  it('is seen by whoever follows the topic in under two seconds', async () => {
+    const follower = await openFollower();
+    const account = await createAccount(replica);
+    for (const name of ['one', 'two', 'three']) {
+      const path = `/accounts/${account.account_id}`;
+      const { version } = await replica.client.get<AccountItem>(path);
+      await replica.client.send('PATCH', path, version, { name });
+      const isThere = () => follower.table.account(account.account_id)?.name === name;
+      await until(`the follower knows ${name}`, isThere, VISIBLE_MS_MAX);
+    }
+    await follower.stop();
+  });
+
+  it('outlives the control service with its version and its audit', async () => {
+    const account = await createAccount(replica);
+    const audit = await replica.client.get<AuditPage>('/audit?limit=1000');
+    await replica.close();
+    replica = await openReplica(env);
+    expect(await replica.client.get(`/accounts/${account.account_id}`)).toEqual(account);
+    expect(await replica.client.get('/audit?limit=1000')).toEqual(audit);
+    expect(audit.items[0]).toMatchObject({ setting_key: `account/${account.account_id}`, changed_by: 'first' });
+  });
+});
+
+describe('two control services', () => {
+  it('never write on top of what they have not read', async () => {
+    const second = await openReplica(env);
+    const account = await createAccount(second);
+    const path = `/accounts/${account.account_id}`;
+    // The first one was fenced: it says so, opens the topic anew, and then knows what the second one wrote.
+    const change = () => replica.client.send('PATCH', path, account.version, { name: 'first' });
+    await expect(createAccount(replica)).rejects.toThrow(ControlUnavailableError);
+    await second.client.send('PATCH', path, account.version, { name: 'second' });
+    await expect(change()).rejects.toMatchObject({ code: 'version_conflict' });
+    expect(await second.client.get(path)).toMatchObject({ name: 'second' });
+    await second.close();
+  });
+
+  it('lose no acknowledged change when both are written to at once', async () => {
+    const second = await openReplica(env);
+    const { account_id } = await createAccount(second);
+    await Promise.all(
+      [replica, second, replica, second].map((control) => countUp(control, `/accounts/${account_id}`, 5)),
+    );
+    const last = await openReplica(env);
+    expect(await last.client.get(`/accounts/${account_id}`)).toMatchObject({ monthly_allowance: 20 });
+    const { items } = await last.client.get<AuditPage>(`/audit?limit=1000&setting_key=account/${account_id}`);
+    expect(items).toHaveLength(21);
+    expect(new Set(items.map(({ seq }) => seq)).size).toBe(21);
+    await second.close();
+    await last.close();
+  }, 120_000);
+});
+
+/** Adds one to the allowance so many times, reading anew whenever somebody else was faster. */
+async function countUp({ client }: OpenControl, path: string, times: number): Promise<void> {
+  for (let done = 0; done < times; ) {
+    const { version, monthly_allowance } = await client.get<AccountItem>(path).catch(onlyUnknown);
+    try {
+      await client.send('PATCH', path, version, { monthly_allowance: monthly_allowance + 1 });
+      done++;
+    } catch (error) {
+      if (!(error instanceof ControlUnavailableError || isConflict(error))) throw error;
+    }
+  }
+}
+
+/** A replica that has not read the account yet knows it after its next write. */
+function onlyUnknown(error: unknown): Pick<AccountItem, 'version' | 'monthly_allowance'> {
+  if (error instanceof ControlRefusal && error.status === 404) return { version: 'none', monthly_allowance: 0 };
+  throw error;
+}
+
+const isConflict = (error: unknown): boolean => error instanceof ControlRefusal && [404, 412].includes(error.status);
+
+async function openFollower(): Promise<FollowedSettings> {
+  const config = partsConfig(env);
+  const session = await openKafka(config.kafka, 'follower', quiet);
+  const failed = (error: unknown): never => {
+    throw error;
+  };
+  const settings = await followSettings(session, createRegistry(config.registryUrl), quiet, failed);
+  return {
+    ...settings,
+    async stop() {
+      await settings.stop();
+      await session.stop();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { followTopic } from '#infra/kafka/follow.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { AuditPage } from '#services/control/audit.ts';
+import { type ControlClient, createControlClient } from '#services/control/client.ts';
+import { httpTransport } from '#services/control/http_transport.ts';
+import type { IssuedKeyItem } from '#services/control/key_shapes.ts';
+import type { SiteItem } from '#services/control/site_shapes.ts';
+import { readyProcess } from '#test/harness/service_process.ts';
+import { sharedService } from '#test/harness/shared_service.ts';
+import { until } from '#test/harness/until.ts';
+import { kafkaOf, uniqueName } from '../support/kafka.ts';
+
+const EFFECT_MS_MAX = 2_000;
+const service = sharedService();
+const token = readFileSync(service.ready.adminTokenFile, 'utf8').trim();
+const client = createControlClient(httpTransport(service.ready.control), token);
+
+interface Place {
+  site: string;
+  issued: IssuedKeyItem;
+}
+
+async function makePlace(control: ControlClient): Promise<Place> {
+  const site = uniqueName('c');
+  await control.send('POST', '/accounts', null, { account_id: site, monthly_allowance: 1000 });
+  await control.send('POST', '/sites', null, { site_id: site, account_id: site });
+  const issued = await control.send<IssuedKeyItem>('POST', '/keys', null, { site_id: site, caller: 'browser' });
+  await effect('the edge knows the key', issued.secret, (status) => status === 200);
+  return { site, issued };
+}
+
+/** Asks the edge for the configuration until the answer is as wanted; a change has two seconds. */
+function effect(what: string, key: string, isThere: (status: number, body: string) => boolean, origin?: string) {
+  const headers = { 'x-svc-key': key, ...(origin === undefined ? {} : { origin }) };
+  const ask = async () => {
+    const response = await fetch(`${service.ready.edge}/v1/config`, { headers });
+    return { status: response.status, body: await response.text() };
+  };
+  return until(what, ask, ({ status, body }) => isThere(status, body), { timeoutMs: EFFECT_MS_MAX });
+}
+
+describe('the edge obeys, in under two seconds,', () => {
+  it('a changed mode, allow-list and key', async () => {
+    const { site, issued } = await makePlace(client);
+    const { secret, key } = issued;
+    const { version } = await client.get<SiteItem>(`/sites/${site}`);
+    await client.send('PATCH', `/sites/${site}`, version, { mode: 'offline' });
+    await effect('offline mode', secret, (_status, body) => body.includes('"offline"'));
+    const origins = { allowed_origins: ['https://a.example'] };
+    await client.send('PATCH', `/keys/${key.key_hash}`, key.version, origins);
+    await effect('the allow-list', secret, (status) => status === 403, 'https://b.example');
+    await client.send('POST', `/keys/${key.key_hash}/revoke`, null);
+    await effect('the revocation', secret, (status) => status === 403);
+  });
+});
+
+describe('a secret', () => {
+  it('is in no answer, no log and no record', async () => {
+    const { site } = await makePlace(client);
+    const planted = 'whsec_UGxhbnRlZFNlY3JldE9mVGhlQ29udHJvbFRlc3Q=';
+    const path = `/v1/admin/sites/${site}/destinations`;
+    const good = { name: 'webhook', settings: { url: `https://hook.example/${site}` }, secrets: { secret: planted } };
+    const answers = [
+      await post(path, JSON.stringify({ ...good, secrets: { secrt: planted } })),
+      await post(path, JSON.stringify({ ...good, settings: { ...good.settings, secret: planted } })),
+      await post(path, JSON.stringify(good).slice(0, -1)),
+      await post(path, JSON.stringify(good), 'text/plain'),
+      await post(path, JSON.stringify(good)),
+      await get(`${path}/webhook`),
+      await get('/v1/admin/audit?limit=50'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 415, 201, 200, 200]);
+    for (const { body } of answers) expect(body).not.toContain(planted);
+    expect(filesWith(join(service.dataDir, 'log'), planted)).toEqual([]);
+    const records = await settingRecords();
+    expect(records.filter((record) => record.includes(planted))).toEqual([]);
+    // The search does find what is there: the address beside the secret, in the fact and in its audit entry.
+    expect(records.filter((record) => record.includes(good.settings.url))).toHaveLength(2);
+  });
+});
+
+describe('without the control service', () => {
+  it('the edge goes on, and the audit is there when it is back', async () => {
+    const { issued } = await makePlace(client);
+    const before = await client.get<AuditPage>('/audit?limit=1');
+    const running = await readyProcess(service, 'control');
+    process.kill(running.pid, 'SIGKILL');
+    await effect('the configuration', issued.secret, (status) => status === 200);
+    await readyProcess(service, 'control', running);
+    expect(await client.get('/audit?limit=1')).toEqual(before);
+    expect(await get('/v1/admin/health')).toMatchObject({ status: 200, body: '{"ok":true}' });
+  });
+});
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+async function post(path: string, body: string, type = 'application/json'): Promise<Answer> {
+  return httpTransport(service.ready.control)({
+    method: 'POST',
+    path,
+    headers: { authorization: `Bearer ${token}`, 'content-type': type },
+    body,
+  });
+}
+
+async function get(path: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}` };
+  return httpTransport(service.ready.control)({ method: 'GET', path, headers, body: null });
+}
+
+/** Every record of site.config as it stands in Kafka, decompressed. */
+async function settingRecords(): Promise<Buffer[]> {
+  const records: Buffer[] = [];
+  const following = await followTopic({
+    kafka: kafkaOf(service.ready.kafka),
+    topic: TOPICS.settings,
+    groupPrefix: 'test',
+    onRecord: (key, value) => void records.push(Buffer.concat([Buffer.from(key), value ?? Buffer.of()])),
+    onFatal(error) {
+      throw error;
+    },
+  });
+  await following.stop();
+  return records;
+}
+
+function filesWith(folder: string, text: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes(text));
+}
