@@ -1,0 +1,129 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { createSender, type PartitionSender, type SenderOptions, type SendResult } from '#infra/kafka/sender.ts';
+
+const DEADLINE_MS = 1_000;
+const ROOM_BYTES = 1_000;
+
+interface Broker {
+  kafka: SenderOptions['kafka'];
+  /** Open produce requests, oldest first: each is answered by calling it. */
+  open: { partition: number; acknowledge(): void; fail(): void }[];
+}
+
+/** A broker that answers only when told to. */
+function silentBroker(): Broker {
+  const open: Broker['open'] = [];
+  const producer = {
+    connect: async () => undefined,
+    disconnect: async () => undefined,
+    send: ({ messages }: { messages: { partition: number }[] }) =>
+      new Promise<void>((resolve, reject) => {
+        const partition = messages[0]?.partition ?? -1;
+        open.push({ partition, acknowledge: resolve, fail: () => reject(new Error('broker')) });
+      }),
+  };
+  return { open, kafka: { producer: () => producer } as unknown as SenderOptions['kafka'] };
+}
+
+let sender: PartitionSender | undefined;
+afterEach(async () => {
+  await sender?.stop();
+  vi.useRealTimers();
+});
+
+async function start(): Promise<Broker & { sender: PartitionSender }> {
+  vi.useFakeTimers();
+  const broker = silentBroker();
+  sender = await createSender({
+    kafka: broker.kafka,
+    topic: 't',
+    requestBytesMax: 500,
+    queuedBytesMax: ROOM_BYTES,
+    deadlineMs: DEADLINE_MS,
+    nowMs: Date.now,
+  });
+  return { ...broker, sender };
+}
+
+/** The answer, or undefined while there is none. */
+function answerOf(sent: Promise<SendResult>): () => SendResult | undefined {
+  let answer: SendResult | undefined;
+  void sent.then((result) => {
+    answer = result;
+  });
+  return () => answer;
+}
+
+const bytes = (count: number): Buffer => Buffer.alloc(count);
+const REFUSED = (code: string) => ({ ok: false, code });
+
+test('what is not answered by the deadline is said to be uncertain, and held until it is answered', async () => {
+  const { sender, open } = await start();
+  const first = answerOf(sender.send(0, bytes(100)));
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS - 100);
+  expect(first()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(first()).toEqual(REFUSED('not_acknowledged'));
+  expect([sender.queuedBytes(), open.length]).toEqual([100, 1]);
+  expect(sender.oldestMs()).toBeGreaterThan(DEADLINE_MS);
+  open[0]?.acknowledge();
+  await vi.advanceTimersByTimeAsync(10);
+  expect([sender.queuedBytes(), sender.oldestMs()]).toEqual([0, 0]);
+});
+
+test('a partition whose oldest record is old takes no more, and no other suffers', async () => {
+  const { sender, open } = await start();
+  void sender.send(0, bytes(10));
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS / 2 - 100);
+  void sender.send(0, bytes(10));
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await sender.send(0, bytes(10))).toEqual(REFUSED('queue_old'));
+  const other = answerOf(sender.send(1, bytes(10)));
+  open.find(({ partition }) => partition === 1)?.acknowledge();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(other()).toEqual({ ok: true });
+});
+
+test('after the broker has come back all is as before', async () => {
+  const { sender, open } = await start();
+  void sender.send(0, bytes(10));
+  await vi.advanceTimersByTimeAsync(5 * DEADLINE_MS);
+  open[0]?.fail();
+  await vi.advanceTimersByTimeAsync(10);
+  const again = answerOf(sender.send(0, bytes(10)));
+  open[1]?.acknowledge();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(again()).toEqual({ ok: true });
+});
+
+test('what waits behind a request that hangs is answered at its own deadline and gives its room back', async () => {
+  const { sender } = await start();
+  void sender.send(0, bytes(10));
+  await vi.advanceTimersByTimeAsync(300);
+  const waiting = answerOf(sender.send(0, bytes(200)));
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS - 200);
+  expect(waiting()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(300);
+  expect(waiting()).toEqual(REFUSED('not_acknowledged'));
+  expect(sender.queuedBytes()).toBe(10);
+});
+
+test('beyond its room nothing is taken', async () => {
+  const { sender } = await start();
+  void sender.send(0, bytes(ROOM_BYTES - 10));
+  expect(await sender.send(1, bytes(11))).toEqual(REFUSED('queue_full'));
+  const fitting = answerOf(sender.send(1, bytes(10)));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(fitting()).toBeUndefined();
+});
+
+test('records that come while a request is open go together in the next one, up to its bytes', async () => {
+  const { sender, open } = await start();
+  const sent = [100, 300, 100, 200].map((count) => answerOf(sender.send(0, bytes(count))));
+  open[0]?.acknowledge();
+  await vi.advanceTimersByTimeAsync(20);
+  open[1]?.acknowledge();
+  await vi.advanceTimersByTimeAsync(20);
+  expect(sent.map((answer) => answer()?.ok)).toEqual([true, true, true, undefined]);
+  expect(open).toHaveLength(3);
+});
