@@ -11,7 +11,7 @@ import {
 } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
-import { docsPage } from './docs_page.ts';
+import { mountDocs } from '#services/openapi_routes.ts';
 import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 import { controlDocument } from './openapi.ts';
 import type { Input, Outcome, Route, World } from './route.ts';
@@ -33,15 +33,15 @@ export interface ControlOptions {
 export const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 30_000;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-/** The pages run nothing and load nothing. */
-const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
-
 /** The routes of the control service. Nothing is parsed for a stranger: the token is checked before the body is read. */
 export function createControlApp(options: ControlOptions): HttpServer {
   const app = createHttpServer({
     trustedProxies: [],
     bodyBytesMax: BODY_BYTES_MAX,
     requestTimeoutMs: REQUEST_MS_MAX,
+    onBadUrl: (reply) => {
+      refuse(reply, 'request_malformed');
+    },
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -85,16 +85,11 @@ export function createControlApp(options: ControlOptions): HttpServer {
 }
 
 function publicRoutes(app: HttpServer, options: ControlOptions): void {
-  const document = controlDocument();
-  const page = docsPage(document);
+  mountDocs(app, controlDocument());
   app.get('/v1/admin/health', (_request, reply) => {
     const ok = options.healthy();
     return reply.code(ok ? 200 : 503).send({ ok });
   });
-  app.get('/docs', (_request, reply) =>
-    reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(page),
-  );
-  app.get('/docs/openapi.json', (_request, reply) => reply.send(document));
 }
 
 async function answer(

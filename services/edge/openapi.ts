@@ -1,0 +1,172 @@
+import { type TSchema, Type } from 'typebox';
+import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '#pipelines/openapi/document.ts';
+import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
+import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
+import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
+import { elementShape, errorShape, eventShape, ingestBody, inventoryBody, rejectionShape } from './openapi_shapes.ts';
+
+const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. A key is sent in the
+X-Svc-Key header, or where headers cannot be set in the query parameter key. Bodies may be compressed with gzip, deflate
+or br; sizes count after decompression.`;
+
+const KEY_ERRORS = [
+  'key_missing',
+  'key_invalid',
+  'key_revoked',
+  'key_expired',
+  'key_not_for_browsers',
+  'origin_not_allowed',
+] as const satisfies EdgeErrorCode[];
+const BODY_ERRORS = [
+  'request_malformed',
+  'body_undecodable',
+  'body_not_json',
+  'body_too_large',
+  'content_type_unsupported',
+  'content_encoding_unsupported',
+  'overloaded',
+  'not_acknowledged',
+] as const satisfies EdgeErrorCode[];
+
+const accepted = Type.Object({ accepted: Type.Integer({ minimum: 0 }) });
+const ingested = Type.Object({
+  accepted: Type.Integer({ description: 'Events that are stored', minimum: 0 }),
+  dropped: Type.Optional(Type.Integer({ description: 'Events over the allowance and its grace', minimum: 0 })),
+  rejected: Type.Optional(
+    Type.Array(rejectionShape, { description: 'Events that were malformed; not to be sent again' }),
+  ),
+});
+const healthShape = Type.Object({ ok: Type.Boolean(), ratelimit: Type.Enum(['redis', 'memory']) });
+const routePixel = Type.Object({ pixel_id: Type.String(), url_pattern: Type.String() });
+const orNull = (properties: Record<string, TSchema>) => Type.Union([Type.Object(properties), Type.Null()]);
+const configShape = Type.Object({
+  mode: Type.Enum(['online', 'offline']),
+  business_category: Type.Enum([...BUSINESS_CATEGORIES]),
+  clarity: orNull({ project_id: Type.String() }),
+  facebook: orNull({ pixel_id: Type.String(), route_pixels: Type.Array(routePixel) }),
+  tiktok: orNull({ pixel_code: Type.String() }),
+  ga4: orNull({ measurement_id: Type.String() }),
+  gtm: orNull({ container_id: Type.String() }),
+  custom_loader: Type.Boolean(),
+  events: Type.Array(eventDefinitionSchema),
+});
+
+/** The OpenAPI 3.1 document of the public routes. */
+export function publicDocument(): Record<string, unknown> {
+  return openApiDocument({
+    title: 'Event ingest API',
+    version: '1.0.0',
+    description: DESCRIPTION,
+    routes: ROUTES,
+    components: {
+      Event: eventShape,
+      Rejection: rejectionShape,
+      Element: elementShape,
+      EventDefinition: eventDefinitionSchema,
+      Error: errorShape,
+    },
+    securitySchemes: {
+      keyHeader: { type: 'apiKey', in: 'header', name: 'X-Svc-Key' },
+      keyQuery: { type: 'apiKey', in: 'query', name: 'key' },
+    },
+  });
+}
+
+const NOTHING = { params: null, query: null, headers: null, body: null, security: [] };
+const KEYED = { ...NOTHING, security: ['keyHeader', 'keyQuery'] };
+const body = (schema: TSchema) => ({ contentTypes: ['application/json', 'text/plain'], schema });
+
+const ROUTES: DocumentedRoute[] = [
+  {
+    ...KEYED,
+    method: 'POST',
+    path: '/v1/ingest',
+    operationId: 'ingest',
+    tag: 'Events',
+    summary: 'Send up to 50 events',
+    body: body(ingestBody),
+    responses: [
+      {
+        status: 200,
+        description: 'What is stored. Traffic of bots and blocked events are 0 without an error',
+        schema: ingested,
+      },
+      ...failures([...KEY_ERRORS, ...BODY_ERRORS, 'events_rejected', 'events_too_many']),
+    ],
+  },
+  {
+    ...KEYED,
+    method: 'POST',
+    path: '/v1/inventory',
+    operationId: 'inventory',
+    tag: 'Tag',
+    summary: 'Send the elements of a page',
+    body: body(inventoryBody),
+    responses: [
+      { status: 200, description: 'Elements that were stored; 0 when the page is known as it is', schema: accepted },
+      ...failures([...KEY_ERRORS, ...BODY_ERRORS, ...inventoryErrors()]),
+    ],
+  },
+  {
+    ...KEYED,
+    method: 'GET',
+    path: '/v1/config',
+    operationId: 'config',
+    tag: 'Tag',
+    summary: 'Read the public configuration of a site',
+    headers: Type.Object({ 'If-None-Match': Type.Optional(Type.String({ description: 'The ETag that is known' })) }),
+    responses: [
+      {
+        status: 200,
+        description: 'The configuration; it holds no secret',
+        schema: configShape,
+        headers: { ETag: 'Its version' },
+      },
+      { status: 304, description: 'It is as it was', schema: null },
+      ...failures([...KEY_ERRORS, 'request_malformed', 'not_found']),
+    ],
+  },
+  {
+    ...NOTHING,
+    method: 'GET',
+    path: '/v1/health',
+    operationId: 'health',
+    tag: 'Operation',
+    summary: 'Whether an event could be accepted now',
+    responses: [
+      { status: 200, description: 'It could', schema: healthShape },
+      { status: 503, description: 'It could not', schema: healthShape },
+    ],
+  },
+  {
+    ...NOTHING,
+    method: 'GET',
+    path: '/v1/tls-check',
+    operationId: 'tlsCheck',
+    tag: 'Operation',
+    summary: 'Whether a domain is claimed, asked before a certificate is issued for it',
+    query: Type.Object({ domain: Type.String() }),
+    responses: [
+      { status: 200, description: 'It is claimed', schema: Type.Object({ allowed: Type.Literal(true) }) },
+      ...failures(['request_malformed', 'domain_malformed', 'domain_unclaimed']),
+    ],
+  },
+];
+
+function inventoryErrors(): EdgeErrorCode[] {
+  const own = /^(inventory|page|url|title|elements?)_/;
+  return (Object.keys(EDGE_ERRORS) as EdgeErrorCode[]).filter((code) => own.test(code));
+}
+
+/** One response for each status, naming the codes it may carry. */
+function failures(codes: readonly EdgeErrorCode[]): DocumentedResponse[] {
+  const byStatus = Map.groupBy(codes, (code) => EDGE_ERRORS[code].status);
+  return [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, group]) => ({
+      status,
+      description: group.map((code) => `\`${code}\`: ${EDGE_ERRORS[code].message}`).join('\n\n'),
+      schema: errorShape,
+      ...(status === 503 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
+    }));
+}

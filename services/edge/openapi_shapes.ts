@@ -1,0 +1,81 @@
+import { Type } from 'typebox';
+import { ELEMENTS_MAX } from '#pipelines/intake/inventory.ts';
+import { ACTION_SOURCES } from '#schemas/event.ts';
+import { EVENTS_MAX } from './ingest.ts';
+
+const plainText = (description: string) =>
+  Type.String({
+    description,
+    minLength: 1,
+    maxLength: 200,
+    pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$',
+  });
+
+const identifier = (description: string) => Type.Optional(Type.String({ description }));
+
+/** The properties that mean something to the service; every other one is kept as it is. */
+const properties = Type.Object(
+  {
+    email: identifier('Hashed before it is stored'),
+    phone: identifier('Hashed before it is stored, and never kept raw'),
+    value: Type.Optional(Type.Number({ description: 'Monetary amount of a conversion' })),
+    currency: identifier('Currency of the value'),
+    order_id: identifier('Order identifier'),
+    first_name: identifier('Hashed before it is stored'),
+    last_name: identifier('Hashed before it is stored'),
+    city: identifier('For matching customers'),
+    zip: identifier('For matching customers'),
+    country: identifier('For matching customers'),
+    external_id: identifier('Hashed before it is stored'),
+    client_ip_address: identifier("The shopper's address, where a server sends"),
+    client_user_agent: identifier("The shopper's user agent, where a server sends"),
+    $action_source: Type.Optional(
+      Type.Enum([...ACTION_SOURCES], { description: 'Where it happened; website by default' }),
+    ),
+  },
+  { additionalProperties: true },
+);
+
+export const eventShape = Type.Object({
+  event: plainText('Name of the event'),
+  uuid: Type.Optional(plainText('Unique id of the event: the same one is counted once')),
+  distinct_id: Type.Optional(plainText('Visitor or user; an anonymous id by default')),
+  timestamp: Type.Optional(
+    Type.String({
+      description: 'ISO 8601 with offset or Z, not older than two years; arrival by default',
+      format: 'date-time',
+    }),
+  ),
+  properties: Type.Optional(properties),
+});
+
+export const ingestBody = Type.Object({ events: Type.Array(eventShape, { minItems: 1, maxItems: EVENTS_MAX }) });
+
+export const elementShape = Type.Object({
+  type: Type.String({ minLength: 1, maxLength: 100 }),
+  selector: Type.String({ minLength: 1, maxLength: 2048 }),
+  text: Type.String(),
+  href: Type.Optional(Type.String({ maxLength: 2048 })),
+  event_hint: Type.Optional(Type.String({ maxLength: 200 })),
+});
+
+export const inventoryBody = Type.Object({
+  page: Type.String({ minLength: 1, maxLength: 2048 }),
+  url: Type.String({ minLength: 1, maxLength: 2048 }),
+  title: Type.String({ maxLength: 1000 }),
+  elements: Type.Array(elementShape, { maxItems: ELEMENTS_MAX }),
+});
+
+export const rejectionShape = Type.Object({
+  index: Type.Integer({ description: 'Place of the event in the request', minimum: 0 }),
+  code: Type.String({ description: 'Stable' }),
+  message: Type.String(),
+});
+
+export const errorShape = Type.Object({
+  error: Type.Object({
+    code: Type.String({ description: 'Stable: programs decide by it' }),
+    message: Type.String({ description: 'For people; it may change' }),
+  }),
+  rejected: Type.Optional(Type.Array(rejectionShape)),
+});

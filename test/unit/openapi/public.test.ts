@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { Value } from 'typebox/value';
+import { describe, expect, it } from 'vitest';
+import { readInventory } from '#pipelines/intake/inventory.ts';
+import { publicDocument } from '#services/edge/openapi.ts';
+import { eventShape, inventoryBody } from '#services/edge/openapi_shapes.ts';
+import { refusal } from '#test/unit/intake/context.ts';
+
+const document = publicDocument() as {
+  openapi: string;
+  paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+};
+
+describe('the public document', () => {
+  it('is OpenAPI 3.1 and plain JSON, with the routes of the specification', () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(JSON.parse(JSON.stringify(document))).toEqual(document);
+    expect(Object.keys(document.paths)).toEqual([
+      '/v1/ingest',
+      '/v1/inventory',
+      '/v1/config',
+      '/v1/health',
+      '/v1/tls-check',
+    ]);
+  });
+
+  it.each([
+    ['post', '/v1/ingest', ['200', '400', '401', '403', '413', '415', '503']],
+    ['post', '/v1/inventory', ['200', '400', '401', '403', '413', '415', '503']],
+    ['get', '/v1/config', ['200', '304', '400', '401', '403', '404']],
+    ['get', '/v1/health', ['200', '503']],
+    ['get', '/v1/tls-check', ['200', '400', '404']],
+  ])('says what %s %s may answer', (method, path, statuses) => {
+    expect(Object.keys(document.paths[path]?.[method]?.responses ?? {})).toEqual(expect.arrayContaining(statuses));
+  });
+});
+
+const odd = fc.oneof(
+  fc.constantFrom(null, 1, true, '', ' ', '\u0007', 'x'.repeat(201)),
+  fc.constant([]),
+  fc.constant({}),
+);
+const text = fc.oneof({ weight: 3, arbitrary: fc.string({ maxLength: 220 }) }, { weight: 1, arbitrary: odd });
+const source = fc.constantFrom('website', 'physical_store', 'nowhere', 1, undefined);
+
+describe('a schema never promises what the intake refuses:', () => {
+  it('an event that fits is taken', () => {
+    const events = fc.record(
+      {
+        event: fc.oneof(text, fc.constant('purchase')),
+        uuid: text,
+        distinct_id: text,
+        properties: fc.oneof(
+          odd,
+          fc.record({ $action_source: source, value: fc.integer(), plan: text }, { requiredKeys: [] }),
+        ),
+      },
+      { requiredKeys: ['event'] },
+    );
+    let fitted = 0;
+    fc.assert(
+      fc.property(events, (event) => {
+        const sent: unknown = JSON.parse(JSON.stringify(event));
+        if (!Value.Check(eventShape, sent)) return;
+        fitted++;
+        expect(refusal(sent)).toBeNull();
+      }),
+      { numRuns: 3000 },
+    );
+    expect(fitted).toBeGreaterThan(100);
+  });
+
+  it('an inventory fits exactly when it is taken', () => {
+    const element = fc.record(
+      { type: text, selector: text, text, href: fc.string(), event_hint: fc.string({ maxLength: 220 }) },
+      { requiredKeys: ['type', 'selector'] },
+    );
+    const inventories = fc.record(
+      { page: text, url: text, title: text, elements: fc.array(element, { maxLength: 2 }) },
+      { requiredKeys: ['page', 'url', 'elements'] },
+    );
+    fc.assert(
+      fc.property(inventories, (inventory) => {
+        expect(Value.Check(inventoryBody, inventory)).toBe(readInventory(inventory, false).ok);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
