@@ -9,7 +9,7 @@ import { createLogger, type Logger } from '#infra/log/logger.ts';
 /** The shortest session a broker grants by default. */
 export const SESSION_TIMEOUT_MS = 6_000;
 
-export const quiet: Logger = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
+export const quiet: Logger = createLogger('test', 'silent');
 
 export function kafkaOf(brokers: string, clientId = 'test'): Kafka {
   const config: KafkaConfig = {
