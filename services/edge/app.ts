@@ -1,6 +1,7 @@
 import { createHttpServer, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { mountDocs } from '#services/openapi_routes.ts';
 import type { Acceptance, Peer } from './accept.ts';
 import { BODY_BYTES_MAX } from './body.ts';
 import { checkCaller } from './caller.ts';
@@ -14,6 +15,7 @@ import { faultOf } from './faults.ts';
 import type { Gate, Pass } from './gate.ts';
 import { type IngestAnswer, type IngestCaller, sendAnswer } from './ingest.ts';
 import { watchMethods } from './methods.ts';
+import { publicDocument } from './openapi.ts';
 import { payloadReader } from './payload.ts';
 import { mountTlsCheck } from './tls_check.ts';
 
@@ -113,6 +115,7 @@ export function createApp(options: AppOptions): HttpServer {
       .send({ ok, ratelimit: 'memory' });
   });
   mountTlsCheck(app, options.table, refuse);
+  mountDocs(app, publicDocument());
   const compat: CompatOptions = {
     ...options,
     faultOf,

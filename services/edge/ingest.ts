@@ -70,9 +70,10 @@ export function createIngest(
       if (!sent.ok) {
         metrics.in(envelope.events.length);
         metrics.dropped(sent.code, envelope.events.length);
-        return refusal(sent.code === 'queue_full' ? 'overloaded' : 'not_acknowledged');
+        return refusal(sent.code === 'not_acknowledged' ? 'not_acknowledged' : 'overloaded');
       }
     }
+    metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
     metrics.in(envelope.events.length);
     metrics.passed(batch.taken.length);
     for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
