@@ -9,13 +9,13 @@ import { type EdgeProcess, startEdgeProcess } from './edge_process.ts';
 
 const MIB = 1024 * 1024;
 const QUEUED_BYTES_MAX = 8 * MIB;
-const SLOTS = 64;
+const SLOTS = 32;
 /** Of a request's 50 events. */
 const BODY_BYTES_MIN = 20_000;
-const PAUSE_MS = 20;
+const PAUSE_MS = 30;
 /** From then on every partition's oldest record is older than half of the time an answer may wait for Kafka. */
 const OLD_MS = 3_500;
-const STALL_MS = 20_000;
+const STALL_MS = 25_000;
 /** By then the heap has grown to what refusing at this rate needs. */
 const SETTLED_MS = 8_000;
 /** A small part of what is refused in the meantime. */
@@ -24,7 +24,11 @@ const GROWTH_BYTES_MAX = 48 * MIB;
 let edge: EdgeProcess;
 const dataDir = mkdtempSync(join(tmpdir(), 'backpressure-'));
 beforeAll(async () => {
-  edge = await startEdgeProcess(dataDir, { EDGE_QUEUED_BYTES: String(QUEUED_BYTES_MAX) });
+  edge = await startEdgeProcess(dataDir, {
+    EDGE_QUEUED_BYTES: String(QUEUED_BYTES_MAX),
+    // What is thrown away young is then collected at once, so that what grows is what is kept.
+    NODE_OPTIONS: '--max-semi-space-size=8',
+  });
 });
 afterAll(async () => {
   await edge.stop();
