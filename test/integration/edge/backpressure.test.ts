@@ -19,7 +19,7 @@ const STALL_MS = 25_000;
 /** By then the heap has grown to what refusing at this rate needs. */
 const SETTLED_MS = 8_000;
 /** A small part of what is refused in the meantime. */
-const GROWTH_BYTES_MAX = 48 * MIB;
+const GROWTH_BYTES_MAX = 32 * MIB;
 
 let edge: EdgeProcess;
 const dataDir = mkdtempSync(join(tmpdir(), 'backpressure-'));
