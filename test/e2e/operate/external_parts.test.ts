@@ -1,9 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
+import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import { type Command, type Ended, runCommand, startCommand } from '#test/harness/command.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { storedIds } from '#test/harness/stored_rows.ts';
@@ -13,18 +14,20 @@ import { deliveredIds, startWebhookReceiver, type WebhookReceiver } from '#test/
 const STARTED_MS = 120_000;
 const PROCESS_STOP_MS = 25_000;
 const PARTITIONS = '3';
-const MAINS = ['edge', 'dedup', 'quota', 'identity', 'warehouse', 'delivery'];
+const MAINS = ['control', 'edge', 'dedup', 'quota', 'identity', 'warehouse', 'delivery'];
 
 let dataDir: string;
 let parts: LocalParts;
 let receiver: WebhookReceiver;
 let env: Record<string, string>;
+let token: string;
 const running: Command[] = [];
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'external-'));
   receiver = await startWebhookReceiver();
   parts = await startParts({ dataDir, external: {}, onProgress: () => undefined, onPartExit: () => undefined });
+  token = issueToken(randomBytes).secret;
   env = {
     KAFKA_BROKERS: parts.addresses.kafkaBrokers,
     SCHEMA_REGISTRY_URL: parts.addresses.registryUrl,
@@ -36,6 +39,8 @@ beforeAll(async () => {
     DELIVERY_DESTINATION: 'webhook',
     EGRESS_ALLOW_LOOPBACK: 'true',
     EDGE_PORT: '0',
+    CONTROL_PORT: '0',
+    CONTROL_FIRST_TOKEN_SHA256: hash('sha256', token),
   };
 }, STARTED_MS);
 
@@ -83,7 +88,7 @@ test('the edge and every pipeline run with only environment variables', { timeou
     `secret=${secret}`,
   );
   const key = await svc('key', 'create', '--site', site, '--caller', 'server');
-  const edge = await edgeAddress();
+  const edge = await addressOf('edge');
 
   const event = newEvent({ event: 'purchase' });
   const accepted = () => postEvents(edge, String(key['secret']), [event]);
@@ -105,23 +110,22 @@ test('each of them stops on SIGTERM with exit code 0', { timeout: PROCESS_STOP_M
 
 async function svc(...words: string[]): Promise<Record<string, unknown>> {
   const { code, output } = await runCommand('services/cli/main.ts', [...words, '--json'], {
-    ...env,
+    SVC_CONTROL_URL: await addressOf('control'),
+    SVC_ADMIN_TOKEN: token,
     LOCAL_DIR: dataDir,
   });
   if (code !== 0) throw new Error(`${words.join(' ')}: ${output}`);
   return JSON.parse(output);
 }
 
-/** Where the edge says that it listens. */
-async function edgeAddress(): Promise<string> {
-  const log = (): string => running[0]?.output() ?? '';
-  const line = await until(
-    'the edge ready',
-    () => log().match(/"url":"([^"]+)"/),
-    (found) => found !== null,
-    {
-      timeoutMs: 30_000,
-    },
+/** Where a process says that it listens. */
+async function addressOf(name: string): Promise<string> {
+  const log = (): string => running[MAINS.indexOf(name)]?.output() ?? '';
+  const found = await until(
+    `${name} ready`,
+    () => /"url":"([^"]+)"/.exec(log()),
+    (match) => match !== null,
+    { timeoutMs: 60_000 },
   );
-  return line?.[1] ?? '';
+  return found?.[1] ?? '';
 }
