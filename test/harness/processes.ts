@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { isSameProcess, processStart } from '#infra/local/proc.ts';
 
 /** A process by pid and start time, so that a reused pid is never mistaken for it. */
@@ -11,6 +11,11 @@ export interface ProcessMark {
 /** All processes that live now and whose environment, as it was at their start, holds `NAME=value`. */
 export function processesWith(variable: string, value: string): ProcessMark[] {
   return allPids().flatMap((pid) => (environmentOf(pid).includes(`${variable}=${value}`) ? mark(pid) : []));
+}
+
+/** All processes that live now and whose working directory is in a folder, even if that is removed already. */
+export function processesIn(folder: string): ProcessMark[] {
+  return allPids().flatMap((pid) => (`${directoryOf(pid)}/`.startsWith(`${folder}/`) ? mark(pid) : []));
 }
 
 /** All descendants of a process. */
@@ -49,6 +54,14 @@ function parentOf(pid: number): number | undefined {
   const stat = fileOf(pid, 'stat');
   if (stat === '') return undefined;
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+function directoryOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return '';
+  }
 }
 
 function fileOf(pid: number, name: string): string {

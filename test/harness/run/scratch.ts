@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSameProcess, owner } from '#infra/local/proc.ts';
 import { TEMPORARY_FOLDER, useTemporaryFolder } from '#test/harness/environment.ts';
-import { type ProcessMark, processesWith } from '#test/harness/processes.ts';
+import { type ProcessMark, processesIn, processesWith } from '#test/harness/processes.ts';
 
 /** The folder that holds every temporary file of one run; its name also marks every process the run starts. */
 export interface Scratch {
@@ -56,8 +56,10 @@ async function clear(path: string): Promise<void> {
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
+/** By what they inherited, or by where they work: some programs, Redis among them, write over their environment. */
 function started(path: string): ProcessMark[] {
-  return processesWith(TEMPORARY_FOLDER, path).filter(({ pid }) => pid !== process.pid);
+  const found = [...processesWith(TEMPORARY_FOLDER, path), ...processesIn(path)];
+  return [...new Map(found.map((one) => [one.pid, one])).values()].filter(({ pid }) => pid !== process.pid);
 }
 
 function kill(pid: number): void {
