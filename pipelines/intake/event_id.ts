@@ -8,14 +8,36 @@ import type { SentEvent } from './sent_event.ts';
 import { readShortText } from './short_text.ts';
 
 const UUID_CHARACTERS = 36;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const HYPHEN = 0x2d;
+/** What a position of a UUID holds, by character code: 1 a digit or small letter, 2 a capital. */
+const HEX = new Uint8Array(128);
+for (const code of Buffer.from('0123456789abcdef')) HEX[code] = 1;
+for (const code of Buffer.from('ABCDEF')) HEX[code] = 2;
+
+/** A well-formed UUID in lower case, or null. A loop, as a regular expression costs three times as much on every event. */
+function lowerUuid(text: string): string | null {
+  let hasCapital = false;
+  for (let at = 0; at < UUID_CHARACTERS; at += 1) {
+    const code = text.charCodeAt(at);
+    if (at === 8 || at === 13 || at === 18 || at === 23) {
+      if (code !== HYPHEN) return null;
+      continue;
+    }
+    const kind = HEX[code] ?? 0;
+    if (kind === 0) return null;
+    hasCapital ||= kind === 2;
+  }
+  return hasCapital ? text.toLowerCase() : text;
+}
 
 /** The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null. */
 export function readUuid(sent: unknown, secret: Buffer): string | null {
-  if (typeof sent === 'string' && sent.length === UUID_CHARACTERS && UUID.test(sent)) return sent.toLowerCase();
+  const whole = typeof sent === 'string' && sent.length === UUID_CHARACTERS ? lowerUuid(sent) : null;
+  if (whole !== null) return whole;
   const uuid = readShortText(sent);
   if (uuid === null) return null;
-  if (uuid.length === UUID_CHARACTERS && UUID.test(uuid)) return uuid.toLowerCase();
+  const trimmed = uuid.length === UUID_CHARACTERS ? lowerUuid(uuid) : null;
+  if (trimmed !== null) return trimmed;
   return holdsPersonalText(uuid) ? hashedSecretly(uuid, secret) : uuid;
 }
 

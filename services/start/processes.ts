@@ -8,10 +8,9 @@ export interface LocalPorts {
 }
 
 /**
- * A larger young generation: a request's objects die before they are ever moved. On two cores one thread collects with
- * less CPU time than several that wait for each other.
+ * A larger young generation: most of a request's objects die before they are ever moved.
  */
-export const EDGE_NODE_ARGS = ['--max-semi-space-size=32', '--single-threaded-gc'];
+export const EDGE_NODE_ARGS = ['--max-semi-space-size=32'];
 
 /** The process that settings are changed through. */
 export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalPorts): ProcessSpec {

@@ -18,7 +18,7 @@ import { load } from './load.ts';
 const EVENTS_PER_REQUEST = 50;
 const CONCURRENCY = 64;
 const BODIES = 200;
-const WARM_MS = 4_000;
+const WARM_MS = 8_000;
 const RUN_MS = 10_000;
 const ROUNDS = 2;
 

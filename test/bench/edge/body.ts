@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
-/** A request of 50 web events of about 500 bytes, one in ten with an e-mail address. */
+/**
+ * A request of 50 web events of about 500 bytes, as a visitor's browser makes them: mostly page views, one in five a
+ * product view with its price, and one event with the visitor's e-mail address.
+ */
 export function requestBody(): string {
   const visitor = randomUUID();
   return JSON.stringify({ events: Array.from({ length: 50 }, (_, index) => webEvent(visitor, index)) });
@@ -15,16 +18,15 @@ function webEvent(visitor: string, index: number): object {
     timestamp: new Date().toISOString(),
     properties: {
       url: `https://shop.example/catalogue/${product}?utm_source=newsletter&utm_campaign=autumn`,
-      referrer: 'https://search.example/',
-      title: `Product ${product} in the autumn sale`,
+      referrer: 'https://search.example/results/autumn-jackets',
+      title: `Product ${product} in the autumn sale of the example shop`,
       screen_width: 1920,
+      language: 'en-GB',
       session_id: visitor.slice(0, 13),
       utm_source: 'newsletter',
       utm_campaign: 'autumn',
-      product_id: product,
-      value: 19.5 + index,
-      currency: 'EUR',
-      ...(index % 10 === 0 ? { email: `visitor.${index}@example.com` } : {}),
+      ...(index % 5 === 0 ? { product_id: product, value: 19.5 + index, currency: 'EUR' } : {}),
+      ...(index === 0 ? { email: 'visitor@example.com' } : {}),
     },
   };
 }
