@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
+import { mendAbortedRecords } from './aborted_records.ts';
 import { registerZstd } from './compression.ts';
 
 /** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
@@ -15,6 +16,7 @@ const RETRIES = 25;
 export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
   silenceNegativeTimeoutWarning();
   registerZstd();
+  mendAbortedRecords();
   return new Kafka({
     clientId,
     brokers: config.brokers,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
+import { mendAbortedRecords } from '#infra/kafka/aborted_records.ts';
 import { registerZstd } from '#infra/kafka/compression.ts';
 
 export interface TopicRecord {
@@ -17,6 +18,7 @@ const POLL_MS = 50;
 
 function client(brokers: string): Kafka {
   registerZstd();
+  mendAbortedRecords();
   return new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
 }
 

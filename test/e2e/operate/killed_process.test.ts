@@ -58,7 +58,7 @@ function deliveredOnce(): string[] {
   return [...byMessage.values()];
 }
 
-const PROCESSES = ['edge', 'control', 'quota', 'warehouse', 'delivery.webhook'];
+const PROCESSES = ['edge', 'control', 'dedup', 'quota', 'identity', 'warehouse', 'delivery.webhook'];
 
 test.for(PROCESSES)(
   'kill -9 of %s while events flow: each is counted once everywhere',
