@@ -1,17 +1,7 @@
+import { noIdentifiers } from '#pipelines/privacy/identifiers.ts';
 import type { EventEntry, Identifiers } from '#schemas/event.ts';
 
-const NONE: Identifiers = {
-  email: null,
-  email_google: null,
-  email_stripped: null,
-  phone: null,
-  phone_digits: null,
-  first_name: null,
-  first_name_google: null,
-  last_name: null,
-  last_name_google: null,
-  external_id: null,
-};
+const NONE = noIdentifiers();
 
 /** A base and its variants are taken from one source together: a variant that is null equals its own base. */
 function pick<Keys extends keyof Identifiers>(
