@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka, Producer, Transaction } from 'kafkajs';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
@@ -90,6 +91,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     if (producer === undefined) throw new PartitionLostError('no producer for the partition');
     const transaction = await producer.transaction();
     try {
+      failpoint('hop.before_send');
       for (const [topic, partition, messages] of perPartition(outputs)) {
         await transaction.send({
           topic,
@@ -97,9 +99,12 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
           compression: COMPRESSION,
           messages: messages.map((message) => ({ partition, ...message })),
         });
+        failpoint('hop.after_send');
       }
       await sendOffsets(transaction, options.groupId, batch, next);
+      failpoint('hop.after_offsets');
       await transaction.commit();
+      failpoint('hop.after_commit');
     } catch (error) {
       if (transaction.isActive()) {
         // The next owner's fence ends the transaction if this abort does not arrive.

@@ -1,4 +1,5 @@
 import type { Admin, Kafka } from 'kafkajs';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Block, type BlockPlan, type Fill, openBlock, readPlan, writePlan } from '#pipelines/warehouse/block.ts';
 import { type Consumption, consume, type InBatch, type InRecord, type TopicPartition } from './consume.ts';
@@ -85,8 +86,11 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     if (consumption === null) throw new Error('sink not running');
     const plan = { first: fill.first, last: fill.last };
     if (planned === null && fill.rows.length > 0) await consumption.commit(at, fill.first, writePlan(plan));
+    failpoint('sink.after_plan');
     if (fill.rows.length > 0) await options.insert(at.topic, tokenOf(at, plan), fill.rows);
+    failpoint('sink.after_insert');
     await consumption.commit(at, fill.last + 1, '');
+    failpoint('sink.after_commit');
   }
 
   consumption = await consume({ ...options, handlers: { acquire, process } });

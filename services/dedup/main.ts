@@ -1,5 +1,6 @@
 import { environment } from '#infra/config/config.ts';
 import { dedupConfig } from '#infra/config/stage_config.ts';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { InBatch } from '#infra/kafka/consume.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import { type HopResult, runHop } from '#infra/kafka/hop.ts';
@@ -32,6 +33,7 @@ runProcess('dedup', async (runtime) => {
       views.map((view, index) => ({ view, coordinate: { partition: batch.partition, offset, index } })),
     );
     const { passed, duplicates } = await deduplicate(entries, claims, claimBucketChars, startedMs);
+    failpoint('dedup.after_claim');
     const tally = emptyTally();
     const outputs = packBatches(
       TOPICS.unique,

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { environment, text } from '#infra/config/config.ts';
 import { deliveryConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { InBatch } from '#infra/kafka/consume.ts';
 import { publish } from '#infra/kafka/counting.ts';
 import { type HopResult, runHop } from '#infra/kafka/hop.ts';
@@ -55,6 +56,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     const startedMs = Date.now();
     const taken = await intake.take(batch, startedMs);
     const results = await Promise.all(taken.jobs.map((job) => attempts.make(job)));
+    failpoint('delivery.after_answer');
     const { outputs, tally } = output.write(results.flat(), taken.dead, Date.now());
     return {
       outputs,

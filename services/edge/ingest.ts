@@ -1,3 +1,4 @@
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { HttpReply, HttpRequestIn } from '#infra/http/server.ts';
 import type { PartitionSender } from '#infra/kafka/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
@@ -62,6 +63,7 @@ export function createIngest(
       identitySecret: options.identitySecret,
       randomEventId: options.randomEventId,
     });
+    failpoint('edge.before_send');
     if (batch.taken.length > 0) {
       const sent = await options.sender.send(
         partitionOfRequest(batch.taken, options.partitions),
@@ -73,6 +75,7 @@ export function createIngest(
         return refusal(sent.code === 'not_acknowledged' ? 'not_acknowledged' : 'overloaded');
       }
     }
+    failpoint('edge.after_send');
     metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
     metrics.in(envelope.events.length);
     metrics.passed(batch.taken.length);

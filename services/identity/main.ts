@@ -1,5 +1,6 @@
 import { environment } from '#infra/config/config.ts';
 import { identitySecret } from '#infra/config/service_config.ts';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { InBatch } from '#infra/kafka/consume.ts';
 import { emptyTally, publish } from '#infra/kafka/counting.ts';
 import { type HopResult, type OutRecord, runHop } from '#infra/kafka/hop.ts';
@@ -33,6 +34,7 @@ runProcess('identity', async (runtime) => {
     const read = await readRecords('identity', batch, batch.records, reader, startedMs);
     const views = read.records.flatMap((record) => record.views);
     const identified = await identify(views, store, secret);
+    failpoint('identity.after_resolve');
     const tally = emptyTally();
     const outputs = packBatches(
       TOPICS.identified,

@@ -1,3 +1,4 @@
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { consume, type InBatch } from '#infra/kafka/consume.ts';
 import { emptyTally, publish } from '#infra/kafka/counting.ts';
 import { committedOffset } from '#infra/kafka/hop.ts';
@@ -36,6 +37,7 @@ runProcess('quota', async (runtime) => {
     const accountOf = (siteId: string): string | undefined => settings.table.site(siteId)?.account_id;
     const settlements = settlementsOf(read.records, batch.partition, accountOf);
     const settled = await store.settle(settlements);
+    failpoint('quota.after_settle');
     const tally = emptyTally();
     const letters = deadRecords('quota', read.dead, dead, tally, SMALL_PARTITIONS);
     const facts = settlements.map((settlement, index) => usageOf(settlement, settled[index] as SettledUsage));
@@ -46,7 +48,9 @@ runProcess('quota', async (runtime) => {
         return { topic: TOPICS.usage, partition: partitionOf(key, SMALL_PARTITIONS), key, value: usage.encode(fact) };
       }),
     ]);
+    failpoint('quota.after_usage');
     await consumption.commit(batch, last.offset + 1, '');
+    failpoint('quota.after_commit');
     const events = read.records.reduce((sum, { views }) => sum + views.length, 0);
     const counted = settlements.reduce(
       (sum, { records }) => sum + records.reduce((all, { count }) => all + count, 0),

@@ -1,0 +1,20 @@
+/** Every failpoint, with the processes that pass there. A delivery process is any destination's. */
+export const FAILPOINTS = {
+  'edge.before_send': ['edge'],
+  'edge.after_send': ['edge'],
+  'dedup.after_claim': ['dedup'],
+  'identity.after_resolve': ['identity'],
+  'delivery.after_answer': ['delivery'],
+  'hop.before_send': ['dedup', 'identity', 'delivery'],
+  'hop.after_send': ['dedup', 'identity', 'delivery'],
+  'hop.after_offsets': ['dedup', 'identity', 'delivery'],
+  'hop.after_commit': ['dedup', 'identity', 'delivery'],
+  'quota.after_settle': ['quota'],
+  'quota.after_usage': ['quota'],
+  'quota.after_commit': ['quota'],
+  'sink.after_plan': ['warehouse'],
+  'sink.after_insert': ['warehouse'],
+  'sink.after_commit': ['warehouse'],
+} as const satisfies Record<string, readonly string[]>;
+
+export type FailpointName = keyof typeof FAILPOINTS;
