@@ -1,6 +1,7 @@
 import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
 import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
-import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
+import { REDACTED } from '#pipelines/privacy/redacted.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
 
 const PHONE_MARK = /^(?:tel:|\+|\(\+)/i;
@@ -12,16 +13,17 @@ export interface CleanDistinctId {
 }
 
 /**
- * The distinct_id as it may be stored. One that is an e-mail address or an international phone number becomes `h_` and
+ * The distinct_id as it may be stored. One that is an e-mail address or a phone number written as one becomes `h_` and
  * the keyed hash of its normalised form, so that every spelling of it stays one visitor; one that merely holds such is
- * hashed as it stands. `country` reads numbers of `tel:` links without a country code.
+ * hashed as it stands. `country` reads numbers without a country code.
  */
 export function cleanDistinctId(sent: string, secret: Buffer, country: string | null): CleanDistinctId {
   if (!holdsPersonalText(sent)) return { distinctId: sent, identifier: null };
   const plain = decoded(sent);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
-  const phone = PHONE_MARK.test(plain) ? normalisePhone(plain, country) : null;
+  const isPhone = PHONE_MARK.test(plain) || redactText(plain) === REDACTED;
+  const phone = isPhone ? normalisePhone(plain, country) : null;
   if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
   return { distinctId: hashedSecretly(sent, secret), identifier: null };
 }

@@ -1,4 +1,5 @@
 import * as words from './key_words.ts';
+import { HOLDS_LONG_NUMBER, scanText } from './scan_text.ts';
 
 /** What a person's record gives under a key. */
 export type Feed =
@@ -65,7 +66,7 @@ function classify(key: string): KeyMeaning {
     .filter((segment) => !INDEX.test(segment));
   const found = wordMeaning(squash(segments.at(-1) ?? ''));
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
-  const suspicious = SUSPICIOUS.test(key) || !key.isWellFormed();
+  const suspicious = SUSPICIOUS.test(key) || (scanText(key) & HOLDS_LONG_NUMBER) !== 0 || !key.isWellFormed();
   return feeds === found.feeds && !suspicious ? found : { ...found, feeds, suspicious };
 }
 

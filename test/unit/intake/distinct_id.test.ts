@@ -20,14 +20,26 @@ describe('a sent distinct_id', () => {
     },
   );
 
-  it.each(['+14155550100', '+1 (415) 555-0100', 'tel:+14155550100', 'tel:4155550100', '%2B14155550100'])(
-    '%s becomes the keyed hash of the number and feeds it',
-    (distinct_id) => {
-      const event = take({ event: 'e', distinct_id });
-      expect(event.distinct_id).toBe(keyed('+14155550100'));
-      expect(event.identifiers).toMatchObject({ phone: sha256('+14155550100'), phone_digits: sha256('14155550100') });
-    },
-  );
+  it.each([
+    '+14155550100',
+    '+1 (415) 555-0100',
+    'tel:+14155550100',
+    'tel:4155550100',
+    '%2B14155550100',
+    '(415) 555-0100',
+  ])('%s becomes the keyed hash of the number and feeds it', (distinct_id) => {
+    const event = take({ event: 'e', distinct_id });
+    expect(event.distinct_id).toBe(keyed('+14155550100'));
+    expect(event.identifiers).toMatchObject({ phone: sha256('+14155550100'), phone_digits: sha256('14155550100') });
+  });
+
+  it('that is a number of a country nobody named is hashed as it stands', () => {
+    const event = take(
+      { event: 'e', distinct_id: '0151 12345678' },
+      server({ site: siteWith({ default_country: null }) }),
+    );
+    expect(event).toMatchObject({ distinct_id: keyed('0151 12345678'), identifiers: null });
+  });
 
   it('that holds an address among other text is hashed as it stands', () => {
     const event = take({ event: 'e', distinct_id: 'user:jane@example.com' });

@@ -77,8 +77,14 @@ describe('what does not identify a person stays', () => {
 
 describe('cleaning', () => {
   it('redacts addresses in keys and keeps their members apart', () => {
-    const properties = { 'jane@example.com': 1, 'john@example.com': 2, '+14155550100': 3, other: 4 };
-    expect(clean(properties).properties).toEqual({ redacted: 1, redacted_1: 2, redacted_2: 3, other: 4 });
+    const properties = { 'jane@example.com': 1, 'john@example.com': 2, '+14155550100': 3, other: 4, '650-555-0142': 5 };
+    expect(clean(properties).properties).toEqual({
+      redacted: 1,
+      redacted_1: 2,
+      redacted_2: 3,
+      other: 4,
+      redacted_3: 5,
+    });
   });
 
   it('removes __proto__', () => {
