@@ -27,16 +27,17 @@ export interface CallerSigns {
   prefetch: boolean;
 }
 
-/** What the headers say of who calls: a browser by Origin, Sec-Fetch-* or Referer; a prefetch by its purpose headers. */
+/**
+ * What the headers say of who calls: a browser by Origin, Referer or Sec-Fetch-Site; a prefetch by its purpose headers.
+ * Sec-Fetch-Mode says nothing: Node's fetch, which libraries for servers use, sends it too, while no browser leaves out
+ * Sec-Fetch-Site.
+ */
 export function callerSigns(request: HttpRequestIn): CallerSigns {
   const { headers } = request;
   return {
     userAgent: headers['user-agent'] ?? null,
     browserSigns:
-      headers.origin !== undefined ||
-      headers.referer !== undefined ||
-      headers['sec-fetch-mode'] !== undefined ||
-      headers['sec-fetch-site'] !== undefined,
+      headers.origin !== undefined || headers.referer !== undefined || headers['sec-fetch-site'] !== undefined,
     prefetch: PREFETCH_HEADERS.some((name) => /\b(prefetch|prerender|preview)\b/i.test(single(headers[name]) ?? '')),
   };
 }

@@ -94,7 +94,7 @@ async function take(
   read: Extract<ForeignRequest, { ok: true }>,
 ): Promise<DialectAnswer> {
   const mapped = mapCalls(read, options.nowMs());
-  const accepted = await options.accept(mapped.events, peerOf(request), caller);
+  const accepted = await options.accept(mapped.events, { clientIp: request.ip, ...callerSigns(request) }, caller);
   if (!accepted.ok) return dialect.refused(accepted.code, []);
   const rejected = accepted.rejected.map((one) => ({ ...one, index: mapped.origins[one.index] ?? -1 }));
   const refused = [...mapped.refused, ...rejected];
@@ -123,15 +123,4 @@ function mapCalls({ calls, sentAtMs, map }: Extract<ForeignRequest, { ok: true }
     }
   });
   return mapped;
-}
-
-/**
- * The peer as the headers show it. Node's fetch, which libraries for servers use, sends Sec-Fetch-Mode like a browser,
- * but no Sec-Fetch-Site, which no browser leaves out.
- */
-function peerOf(request: HttpRequestIn): Peer {
-  const { headers } = request;
-  const browserSigns =
-    headers.origin !== undefined || headers.referer !== undefined || headers['sec-fetch-site'] !== undefined;
-  return { clientIp: request.ip, ...callerSigns(request), browserSigns };
 }
