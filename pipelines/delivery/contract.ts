@@ -47,11 +47,12 @@ export type EventVerdict =
 
 /**
  * What an answer means for the batch that was sent. `split`: the platform refused the whole batch because of some event
- * in it. `per_event`: the platform judged each event, in the order sent.
+ * in it; `culprits` are the places of those it named, from 0, and absent where it named none. `per_event`: the platform
+ * judged each event, in the order sent.
  */
 export type Verdict =
   | EventVerdict
-  | { kind: 'split'; reason: string; detail: string }
+  | { kind: 'split'; reason: string; detail: string; culprits?: readonly number[] }
   | { kind: 'per_event'; verdicts: EventVerdict[] };
 
 /** Limits of one request and of one site's traffic to a platform. */
@@ -69,6 +70,8 @@ export interface MapContext<Settings> {
   settings: Settings;
   site: Site;
   name: ConversionName;
+  /** The platform's name that the site's `event_names` setting gives to the event; null where it gives none. */
+  chosenName: string | null;
   /** The event's own identifiers, completed by what is known of the person. */
   identifiers: Identifiers;
   /** `event.properties`, parsed. */
@@ -77,7 +80,7 @@ export interface MapContext<Settings> {
 
 /**
  * `form` is the platform's JSON form of the event. `group` separates events that may not share a request (another
- * pixel, another event source); '' where there is one kind.
+ * pixel, another visitor) and says what those of one request share; '' where there is one kind.
  */
 export type MapResult = { kind: 'mapped'; form: object; group: string } | { kind: 'skip'; reason: string };
 
@@ -94,7 +97,23 @@ export interface RequestContext<Settings> {
   /** Overrides the platform's address for the whole process; null in production. */
   baseUrl: string | null;
   group: string;
+  /** The short-lived token of `authorisation`; '' where the destination has none. */
+  token: string;
   nowMs: number;
+}
+
+/** What came of asking for a token. */
+export type TokenAnswer =
+  | { kind: 'token'; token: string; lifetimeMs: number }
+  | { kind: 'none'; verdict: EventVerdict };
+
+/** How a platform gives out the short-lived token that its requests carry, as OAuth 2 does. */
+export interface Authorisation<Settings = unknown> {
+  /** The request for a token, or why none can be made: a key that cannot be read. */
+  request(
+    context: Pick<RequestContext<Settings>, 'settings' | 'baseUrl' | 'nowMs'>,
+  ): { kind: 'request'; request: HttpRequest } | { kind: 'none'; verdict: EventVerdict };
+  read(answer: Answer): TokenAnswer;
 }
 
 /**
@@ -109,6 +128,10 @@ export interface Adapter<Settings = unknown> {
   readonly schema: TObject;
   /** What becomes of events taken while the site was in offline mode, which carry no identifiers. */
   readonly anonymousEvents: 'send' | 'skip';
+  /** Set where the platform does not tell a repetition by the event's id, so that one after a lost answer counts again. */
+  readonly repetition?: 'at_least_once';
+  /** Absent where requests carry what the settings hold. */
+  readonly authorisation?: Authorisation<Settings>;
   limits(settings: Settings): Limits;
   /** How old an event may be when it is sent; null where age does not matter. */
   ageMaxMs(event: Event): number | null;
@@ -116,7 +139,8 @@ export interface Adapter<Settings = unknown> {
   /** Bytes of the request body beside the forms and one separator for each. */
   overheadBytes(settings: Settings): number;
   request(pieces: readonly Piece[], context: RequestContext<Settings>): HttpRequest;
-  classify(answer: Answer): Verdict;
+  /** @param count events in the request that was answered. */
+  classify(answer: Answer, count: number): Verdict;
 }
 
 /** What became of one event in one attempt. `tookMs` is the time of the call; 0 when none was made. */

@@ -2,10 +2,12 @@ import type { EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import { batchEventsMax, cutBatches } from './batches.ts';
 import type { BreakerPort } from './breakers.ts';
-import type { Adapter, Answer, EntryOutcome, HttpRequest, Piece } from './contract.ts';
+import type { Adapter, Answer, EntryOutcome, HttpRequest, Piece, TokenAnswer, Verdict } from './contract.ts';
 import { prepare } from './eligibility.ts';
+import { sha256Hex } from './hash.ts';
 import { dead, paused, pausedByBreaker, settle, skipped } from './outcomes.ts';
 import { readSettings } from './settings.ts';
+import type { TokenStore } from './tokens.ts';
 import { healthOf } from './verdicts.ts';
 
 /** Calls that one batch may cost while the events the platform refuses in it are being found. */
@@ -35,6 +37,8 @@ export interface DeliveryPorts {
   nowMs(): number;
   /** The breaker of this destination and site. */
   breaker: BreakerPort;
+  /** Short-lived tokens of destinations that need one. */
+  tokens: TokenStore;
 }
 
 interface IndexedPiece extends Piece {
@@ -48,6 +52,8 @@ interface Run {
   settings: unknown;
   timeoutMs: number;
   outcomes: EntryOutcome[];
+  /** The one exchange for a token that the calls of the job wait for. */
+  token: Promise<TokenAnswer> | null;
 }
 
 /**
@@ -63,7 +69,7 @@ export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<E
   if (read.kind === 'invalid')
     return job.entries.map(() => paused('settings_invalid', read.fields.join(', '), SETTINGS_WAIT_MS));
   const limits = job.adapter.limits(read.settings);
-  const run: Run = { job, ports, settings: read.settings, timeoutMs: limits.timeoutMs, outcomes: [] };
+  const run: Run = { job, ports, settings: read.settings, timeoutMs: limits.timeoutMs, outcomes: [], token: null };
   const pieces = job.entries.flatMap((entry, index) => preparePiece(run, entry, index));
   const bytesMax = limits.batchBytesMax - job.adapter.overheadBytes(read.settings);
   await sendAll(run, cutBatches(pieces, batchEventsMax(limits, job.attempt), bytesMax), limits.concurrencyMax);
@@ -111,11 +117,9 @@ async function sendPermitted(run: Run, batch: IndexedPiece[], budget: { callsLef
 }
 
 async function exchange(run: Run, batch: IndexedPiece[], budget: { callsLeft: number }): Promise<void> {
-  const { job, ports, settings, timeoutMs } = run;
-  const group = batch[0]?.group ?? '';
+  const { ports } = run;
   const startedMs = ports.nowMs();
-  const request = job.adapter.request(batch, { settings, baseUrl: job.baseUrl, group, nowMs: startedMs });
-  const verdict = job.adapter.classify(await ports.send(request, timeoutMs));
+  const verdict = await call(run, batch, startedMs);
   const tookMs = ports.nowMs() - startedMs;
   budget.callsLeft -= 1;
   ports.breaker.report(healthOf(verdict));
@@ -124,9 +128,60 @@ async function exchange(run: Run, batch: IndexedPiece[], budget: { callsLeft: nu
     for (const [place, piece] of batch.entries()) settleAll(run, [piece], outcomes[place]);
     return;
   }
+  const { refused, parts } = partsOf(batch, verdict.culprits ?? []);
+  settleAll(run, refused, settle(verdict, 1, tookMs)[0]);
+  for (const part of parts) await sendPermitted(run, part, budget);
+}
+
+/** Where the platform named the events it refuses, the others go again together; else each half goes by itself. */
+function partsOf(
+  batch: IndexedPiece[],
+  culprits: readonly number[],
+): { refused: IndexedPiece[]; parts: IndexedPiece[][] } {
+  const named = new Set(culprits);
+  const refused = batch.filter((_, place) => named.has(place));
+  const rest = batch.filter((_, place) => !named.has(place));
+  if (refused.length > 0) return { refused, parts: rest.length === 0 ? [] : [rest] };
   const middle = Math.ceil(batch.length / 2);
-  await sendPermitted(run, batch.slice(0, middle), budget);
-  await sendPermitted(run, batch.slice(middle), budget);
+  return { refused, parts: [batch.slice(0, middle), batch.slice(middle)] };
+}
+
+async function call(run: Run, batch: IndexedPiece[], startedMs: number): Promise<Verdict> {
+  const { job, ports, settings, timeoutMs } = run;
+  run.token ??= tokenFor(run);
+  const token = await run.token;
+  if (token.kind === 'none') return token.verdict;
+  const group = batch[0]?.group ?? '';
+  const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: startedMs };
+  const request = job.adapter.request(batch, context);
+  const verdict = job.adapter.classify(await ports.send(request, timeoutMs), batch.length);
+  if (verdict.kind === 'credentials_broken') forgetToken(run);
+  return verdict;
+}
+
+/** A token belongs to the very credentials it was given for. */
+const tokenKey = ({ job, settings }: Run): string =>
+  sha256Hex(JSON.stringify([job.adapter.name, job.site.site_id, settings]));
+
+function forgetToken(run: Run): void {
+  if (run.job.adapter.authorisation === undefined) return;
+  run.ports.tokens.forget(tokenKey(run));
+  run.token = null;
+}
+
+async function tokenFor(run: Run): Promise<TokenAnswer> {
+  const { job, ports, settings, timeoutMs } = run;
+  const { authorisation } = job.adapter;
+  if (authorisation === undefined) return { kind: 'token', token: '', lifetimeMs: 0 };
+  const nowMs = ports.nowMs();
+  const key = tokenKey(run);
+  const known = ports.tokens.get(key, nowMs);
+  if (known !== null) return { kind: 'token', token: known, lifetimeMs: 0 };
+  const asked = authorisation.request({ settings, baseUrl: job.baseUrl, nowMs });
+  if (asked.kind === 'none') return asked;
+  const answer = authorisation.read(await ports.send(asked.request, timeoutMs));
+  if (answer.kind === 'token') ports.tokens.put(key, answer.token, nowMs + answer.lifetimeMs);
+  return answer;
 }
 
 function settleAll(run: Run, batch: readonly IndexedPiece[], outcome: EntryOutcome | undefined): void {

@@ -2,6 +2,7 @@ import type { Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { Adapter, MapResult } from './contract.ts';
 import { type EventRule, eventRule } from './definitions.ts';
+import { chosenName } from './event_names.ts';
 import { matchingIdentifiers } from './identifiers.ts';
 import { conversionName } from './names.ts';
 
@@ -38,10 +39,12 @@ export function prepare<Settings>(
   const rule = eventRule(site, event.event);
   const reason = skipReason(adapter, event, rule, nowMs);
   if (reason !== null) return { kind: 'skip', reason };
+  const name = conversionName(rule.conversionEvent ?? event.event);
   return adapter.map(entry, {
     settings,
     site,
-    name: conversionName(rule.conversionEvent ?? event.event),
+    name,
+    chosenName: chosenName(settings, [event.event, rule.conversionEvent, name.canonical]),
     identifiers: matchingIdentifiers(entry),
     properties: JSON.parse(event.properties) as Record<string, unknown>,
   });

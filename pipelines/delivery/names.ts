@@ -35,7 +35,8 @@ export interface ConversionName {
   given: string;
 }
 
-const folded = (name: string): string => name.toLowerCase().replace(/[\s_.-]+/g, '');
+/** A name as it is compared: case and separators do not matter. */
+export const folded = (name: string): string => name.toLowerCase().replace(/[\s_.-]+/g, '');
 
 const CANONICAL_BY_FOLDED: ReadonlyMap<string, CanonicalName> = new Map(
   CANONICAL_NAMES.flatMap((canonical) =>

@@ -14,6 +14,10 @@ export const secretField = (options: FieldOptions) => Type.String({ ...options, 
 
 export const textField = (options: FieldOptions) => Type.String({ ...options, minLength: 1 });
 
+/** A text that a function checks, where a pattern cannot say what is right. */
+export const checkedField = (options: FieldOptions, isValid: (value: string) => boolean) =>
+  Type.Refine(textField(options), isValid, () => 'is malformed');
+
 /** A setting that is one of a few words. */
 export const choiceField = <const Values extends string[]>(
   values: readonly [...Values],

@@ -10,7 +10,13 @@ export const credentialsBroken = (reason: string, detail = ''): EventVerdict => 
   reason,
   detail,
 });
-export const split = (reason: string, detail = ''): Verdict => ({ kind: 'split', reason, detail });
+/** @param culprits places of the events that the platform named, from 0. */
+export const split = (reason: string, detail = '', culprits: readonly number[] = []): Verdict => ({
+  kind: 'split',
+  reason,
+  detail,
+  ...(culprits.length === 0 ? {} : { culprits }),
+});
 export const throttle = (reason: string, retryAfterMs: number | null, detail = ''): EventVerdict => ({
   kind: 'throttle',
   reason,

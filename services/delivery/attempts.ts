@@ -6,6 +6,7 @@ import type { Breakers } from '#pipelines/delivery/breakers.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { skipped } from '#pipelines/delivery/outcomes.ts';
+import { createTokens } from '#pipelines/delivery/tokens.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
@@ -38,10 +39,14 @@ export interface Attempts {
   make(job: SiteJob): Promise<Attempted[]>;
 }
 
+/** Short-lived tokens kept at the most, one for each site whose destination needs one. */
+const TOKENS_MAX = 10_000;
+
 /** Makes attempts with the site's settings as they are now. */
 export function createAttempts(options: AttemptOptions): Attempts {
   const { adapter, table, nowMs } = options;
   const known = new Map<string, Destination>();
+  const tokens = createTokens(TOKENS_MAX);
 
   /** A site whose settings or secrets were changed is tried at once, whatever its breaker held of the old ones. */
   function noticeChange(destination: Destination): void {
@@ -90,7 +95,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
         attempt: job.attempt,
         nowMs: startedMs,
       },
-      { send: egress.send, nowMs, breaker: breakers.of(adapter.name, job.siteId) },
+      { send: egress.send, nowMs, breaker: breakers.of(adapter.name, job.siteId), tokens },
     );
   }
 }

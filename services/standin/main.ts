@@ -1,43 +1,60 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { DESTINATION_NAMES } from '#pipelines/delivery/registry.ts';
 import type { ReadyMessage } from '#services/runtime.ts';
-import { startMetaStandin } from './meta.ts';
-import { startWebhookStandin } from './webhook.ts';
+import { type PlatformStandin, startPlatform } from './platform.ts';
+import type { Standin } from './server.ts';
 
-const USAGE = 'node services/standin/main.ts --meta-port PORT --webhook-port PORT --state-dir FOLDER\n';
+const USAGE = `node services/standin/main.ts --NAME-port PORT … --state-dir FOLDER
+NAME is one or more of ${DESTINATION_NAMES.join(', ')}; port 0 takes a free one.
+`;
 
-function portOf(text: string | undefined): number {
-  const port = Number(text);
-  if (text === undefined || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    process.stderr.write(USAGE);
-    process.exit(2);
-  }
-  return port;
+function refuse(): never {
+  process.stderr.write(USAGE);
+  process.exit(2);
 }
 
-/** Both stand-ins in one process, with their ledgers in a folder, so that a restart goes on counting. */
-const text = { type: 'string' } as const;
-const { values } = parseArgs({ options: { 'meta-port': text, 'webhook-port': text, 'state-dir': text } });
-const stateDir = values['state-dir'] ?? '.local/standin';
-const meta = await startMetaStandin({
-  port: portOf(values['meta-port']),
-  ledgerPath: join(stateDir, 'meta.jsonl'),
+function readWords(): Record<string, string | undefined> {
+  const names = [...DESTINATION_NAMES.map((name) => `${name}-port`), 'state-dir'];
+  try {
+    return parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])) }).values;
+  } catch {
+    return refuse();
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  return text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535 ? port : refuse();
+}
+
+/** The stand-ins whose ports were given, in one process, with their ledgers in a folder, so that a restart goes on counting. */
+const words = readWords();
+const stateDir = words['state-dir'] ?? '.local/standin';
+const wanted = DESTINATION_NAMES.flatMap((name) => {
+  const text = words[`${name}-port`];
+  return text === undefined ? [] : [{ name, port: portOf(text) }];
 });
-const webhook = await startWebhookStandin({
-  port: portOf(values['webhook-port']),
-  ledgerPath: join(stateDir, 'webhook.jsonl'),
-});
+if (wanted.length === 0) refuse();
+
+async function start({ name, port }: { name: string; port: number }): Promise<[name: string, standin: Standin]> {
+  const { standin } = (await import(`./${name}.ts`)) as { standin: PlatformStandin };
+  return [name, await startPlatform(standin, { port, ledgerPath: join(stateDir, `${name}.jsonl`) })];
+}
+
+const standins = await Promise.all(wanted.map(start));
+const urls = Object.fromEntries(standins.map(([name, { url }]) => [name, url]));
 
 const stop = async (): Promise<void> => {
-  await Promise.all([meta.stop(), webhook.stop()]);
+  await Promise.all(standins.map(([, standin]) => standin.stop()));
   process.exit(0);
 };
 for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, () => void stop());
 
-process.stdout.write(`${JSON.stringify({ ready: true, meta: meta.url, webhook: webhook.url })}\n`);
+process.stdout.write(`${JSON.stringify({ ready: true, ...urls })}\n`);
 process.send?.({
   kind: 'ready',
   stage: 'standin',
-  metricsPort: meta.port,
-  facts: { meta: meta.url, webhook: webhook.url },
+  metricsPort: standins[0]?.[1].port ?? 0,
+  facts: urls,
 } satisfies ReadyMessage);

@@ -1,21 +1,7 @@
-import { createLedger } from './ledger.ts';
-import { type EventFault, eventFault, isRecord } from './meta_rules.ts';
-import { createScript } from './script.ts';
-import {
-  type Platform,
-  type PlatformAnswer,
-  type PlatformRequest,
-  type Standin,
-  type StandinOptions,
-  startStandin,
-} from './server.ts';
-
-export interface MetaStandinOptions extends StandinOptions {
-  /** Pixels there are, each with the tokens that may send to it; null (the default) takes every pixel and token. */
-  pixels?: Readonly<Record<string, readonly string[]>> | null;
-  /** File that keeps the ledger over restarts; null (the default) keeps it in memory. */
-  ledgerPath?: string | null;
-}
+import { isRecord, readJson } from './json.ts';
+import { type EventFault, eventFault } from './meta_rules.ts';
+import type { PlatformStandin } from './platform.ts';
+import type { PlatformAnswer, PlatformRequest, StandinOptions } from './server.ts';
 
 /** Meta's deduplication window for event_name and event_id on one pixel. */
 const DEDUPLICATION_MS = 48 * 3_600_000;
@@ -38,12 +24,8 @@ function graphError(code: number, message: string, subcode?: number, status = 40
 }
 
 function parse(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = readJson(text);
+  return isRecord(value) ? value : null;
 }
 
 function tokenOf(request: PlatformRequest, body: Record<string, unknown> | null): string | null {
@@ -54,7 +36,7 @@ function tokenOf(request: PlatformRequest, body: Record<string, unknown> | null)
 
 const pixelOf = (request: PlatformRequest): string => PATH.exec(request.path)?.[1] ?? '';
 
-function accessFault(pixels: MetaStandinOptions['pixels'], pixel: string, token: string | null): PlatformAnswer | null {
+function accessFault(pixels: StandinOptions['accounts'], pixel: string, token: string | null): PlatformAnswer | null {
   if (token === null || token === '') return graphError(190, 'An access token is required.');
   if (pixels === null || pixels === undefined) return null;
   const tokens = pixels[pixel];
@@ -85,11 +67,11 @@ function accept(pixel: string, data: readonly unknown[], nowMs: number): Platfor
   return { status: 200, body: JSON.stringify(body), accepted };
 }
 
-function answer(options: MetaStandinOptions, request: PlatformRequest, nowMs: number): PlatformAnswer {
+function answer(options: StandinOptions, request: PlatformRequest, nowMs: number): PlatformAnswer {
   const pixel = pixelOf(request);
   if (request.method !== 'POST' || pixel === '') return graphError(2500, 'Unknown path components.');
   const body = parse(request.body);
-  const refused = accessFault(options.pixels, pixel, tokenOf(request, body));
+  const refused = accessFault(options.accounts, pixel, tokenOf(request, body));
   if (refused !== null) return refused;
   const data = body?.['data'];
   if (!Array.isArray(data)) return graphError(100, 'The parameter data is required.');
@@ -104,12 +86,12 @@ function answer(options: MetaStandinOptions, request: PlatformRequest, nowMs: nu
  * A stand-in for Meta's Conversions API: `POST /vN.0/{pixel}/events`. As there, one event that is not valid refuses the
  * whole request.
  */
-export function startMetaStandin(options: MetaStandinOptions = {}): Promise<Standin> {
-  const platform: Platform = {
+export const standin: PlatformStandin = {
+  keyWindowMs: DEDUPLICATION_MS,
+  platform: (options) => ({
     scopeOf: (request) => ({ scope: pixelOf(request), token: tokenOf(request, parse(request.body)) }),
     answer: (request, nowMs) => answer(options, request, nowMs),
     graphError: ({ code, subcode, status, is_transient }) =>
       graphError(code, 'As scripted.', subcode, status ?? 400, is_transient ?? false),
-  };
-  return startStandin(platform, createLedger(options.ledgerPath ?? null, DEDUPLICATION_MS), createScript(), options);
-}
+  }),
+};

@@ -1,13 +1,11 @@
 import { isIP } from 'node:net';
+import { isRecord } from './json.ts';
 
 /** Why Meta refuses an event, and with it the request. */
 export interface EventFault {
   message: string;
   subcode: number;
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const DAY_S = 86_400;
 const ACTION_SOURCES = new Set([

@@ -36,7 +36,7 @@ const Rules = Type.Array(
     fault: Faults,
     /** Requests it applies to; absent means until the script is replaced. */
     times: Type.Optional(Type.Integer({ minimum: 1 })),
-    /** A pixel id, or the path of a webhook; absent means all. */
+    /** A pixel id, or the path of a webhook; absent means all but those that begin with @, as `@token` does. */
     scope: Type.Optional(Type.String()),
     /** A token; absent means all. */
     token: Type.Optional(Type.String()),
@@ -53,6 +53,9 @@ export interface Script {
   take(scope: string, token: string | null): Rule | null;
 }
 
+/** Requests beside the events themselves, as for a token; only a rule that names their scope applies to them. */
+const isAside = (scope: string): boolean => scope.startsWith('@');
+
 export function createScript(): Script {
   let rules: Rule[] = [];
   return {
@@ -62,7 +65,8 @@ export function createScript(): Script {
     list: () => rules.map((rule) => ({ ...rule })),
     take: (scope, token) => {
       const rule = rules.find(
-        (one) => (one.scope ?? scope) === scope && (one.token === undefined || one.token === token),
+        (one) =>
+          (one.scope ?? (isAside(scope) ? null : scope)) === scope && (one.token === undefined || one.token === token),
       );
       if (rule === undefined) return null;
       if (rule.times !== undefined) rule.times -= 1;

@@ -25,6 +25,8 @@ export interface Platform {
   /** The scope and token by which a script picks requests. */
   scopeOf(request: PlatformRequest): { scope: string; token: string | null };
   answer(request: PlatformRequest, nowMs: number): PlatformAnswer;
+  /** The platform's own way to say that there were too many requests; a plain 429 where it is left out. */
+  throttled?(retryAfterS: number | null): PlatformAnswer;
   /** The answer of a scripted Graph API error; platforms that have none answer it as a plain status. */
   graphError?(fault: Extract<Fault, { kind: 'graph_error' }>): PlatformAnswer;
 }
@@ -40,6 +42,10 @@ export interface Standin {
 }
 
 export interface StandinOptions {
+  /** Accounts (pixels, datasets) there are, each with the tokens that may send to it; null (the default) takes all. */
+  accounts?: Readonly<Record<string, readonly string[]>> | null;
+  /** File that keeps the ledger over restarts; null (the default) keeps it in memory. */
+  ledgerPath?: string | null;
   /** 0, the default, takes a free one. */
   port?: number;
   nowMs?: () => number;
@@ -64,16 +70,20 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return bytes > BODY_BYTES_MAX ? null : Buffer.concat(chunks).toString('utf8');
 }
 
+const plainThrottle = (seconds: number | null): PlatformAnswer => ({
+  status: 429,
+  headers: seconds === null ? {} : { 'retry-after': String(seconds) },
+  body: '',
+});
+
 function faultAnswer(platform: Platform, fault: Fault): PlatformAnswer | null {
   switch (fault.kind) {
     case 'status':
       return { status: fault.status, headers: fault.headers ?? {}, body: fault.body ?? '' };
     case 'graph_error':
       return platform.graphError?.(fault) ?? { status: fault.status ?? 400, body: '' };
-    case 'throttle': {
-      const seconds = fault.retry_after_s;
-      return { status: 429, headers: seconds === undefined ? {} : { 'retry-after': String(seconds) }, body: '' };
-    }
+    case 'throttle':
+      return (platform.throttled ?? plainThrottle)(fault.retry_after_s ?? null);
     case 'html':
       return { status: 500, headers: { 'content-type': 'text/html; charset=utf-8' }, body: HTML_PAGE };
     case 'none':

@@ -1,22 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { type Acceptance, createLedger } from './ledger.ts';
-import { isRecord } from './meta_rules.ts';
-import { createScript } from './script.ts';
-import {
-  type Platform,
-  type PlatformAnswer,
-  type PlatformRequest,
-  type Standin,
-  type StandinOptions,
-  startStandin,
-} from './server.ts';
+import { isRecord, readJson } from './json.ts';
+import type { Acceptance } from './ledger.ts';
+import type { PlatformStandin } from './platform.ts';
+import type { PlatformAnswer, PlatformRequest, StandinOptions } from './server.ts';
 
-export interface WebhookStandinOptions extends StandinOptions {
-  /** Secret by path; at a path without one, signatures are checked for their form only. */
-  secrets?: Readonly<Record<string, string>>;
-  /** File that keeps the ledger over restarts; null (the default) keeps it in memory. */
-  ledgerPath?: string | null;
-}
+/** Secret by path; at a path without one, signatures are checked for their form only. */
+export type WebhookSecrets = Readonly<Record<string, string>>;
 
 /** Standard Webhooks advises to refuse timestamps further off than this, against replayed requests. */
 const TOLERANCE_S = 300;
@@ -35,14 +24,6 @@ function isSigned(request: PlatformRequest, id: string, timestamp: string, secre
   return signatures.some((signature) => timingSafeEqual(Buffer.from(signature), expected));
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 /** One message or a list of them; each is known by its own id, and a single one by the request's, which is the same. */
 function acceptances(body: unknown, webhookId: string, scope: string, at: number): Acceptance[] | null {
   if (!isRecord(body)) return null;
@@ -58,7 +39,12 @@ function acceptances(body: unknown, webhookId: string, scope: string, at: number
   return read.includes(null) ? null : read.filter((one) => one !== null);
 }
 
-function answer(options: WebhookStandinOptions, request: PlatformRequest, nowMs: number): PlatformAnswer {
+function answer(
+  secrets: WebhookSecrets,
+  options: StandinOptions,
+  request: PlatformRequest,
+  nowMs: number,
+): PlatformAnswer {
   if (request.method !== 'POST') return { status: 405, body: '' };
   const id = request.headers['webhook-id'] ?? '';
   const timestamp = request.headers['webhook-timestamp'] ?? '';
@@ -66,19 +52,21 @@ function answer(options: WebhookStandinOptions, request: PlatformRequest, nowMs:
   if (id === '' || !/^\d{1,12}$/.test(timestamp)) return { status: 401, body: 'headers are missing' };
   if (Math.abs(nowMs / 1000 - Number(timestamp)) > TOLERANCE_S)
     return { status: 401, body: 'timestamp is too far off' };
-  if (!isSigned(request, id, timestamp, options.secrets?.[scope])) return { status: 401, body: 'no signature matches' };
-  const accepted = acceptances(parse(request.body), id, scope, nowMs);
+  if (!isSigned(request, id, timestamp, secrets[scope])) return { status: 401, body: 'no signature matches' };
+  const accepted = acceptances(readJson(request.body), id, scope, nowMs);
   if (accepted === null) return { status: 400, body: 'not a message' };
   const isRefused = accepted.some((one) => options.refusedIds?.has(one.event_id) === true);
   return isRefused ? { status: 422, body: 'as told' } : { status: 204, body: '', accepted };
 }
 
-/** A stand-in for a customer's receiver of Standard Webhooks; it takes messages at any path. */
-export function startWebhookStandin(options: WebhookStandinOptions = {}): Promise<Standin> {
-  const platform: Platform = {
+/** A stand-in for a customer's receiver of Standard Webhooks, with its secrets; it takes messages at any path. */
+export const webhookStandin = (secrets: WebhookSecrets): PlatformStandin => ({
+  keyWindowMs: Number.POSITIVE_INFINITY,
+  platform: (options) => ({
     scopeOf: (request) => ({ scope: pathOf(request), token: null }),
-    answer: (request, nowMs) => answer(options, request, nowMs),
-  };
-  const ledger = createLedger(options.ledgerPath ?? null, Number.POSITIVE_INFINITY);
-  return startStandin(platform, ledger, createScript(), options);
-}
+    answer: (request, nowMs) => answer(secrets, options, request, nowMs),
+  }),
+});
+
+/** The same where no secret is known. */
+export const standin: PlatformStandin = webhookStandin({});

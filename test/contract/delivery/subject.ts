@@ -1,4 +1,4 @@
-import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { Adapter, Answer, HttpRequest, Verdict } from '#pipelines/delivery/contract.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { Rule } from '#services/standin/script.ts';
@@ -10,7 +10,17 @@ export interface MappingCase {
   entry: EventEntry;
   site?: Partial<Site>;
   settings?: Record<string, string>;
-  expected: { skip: string } | { form: object; without?: readonly string[] };
+  /** `path` is of the request's address, with its query. */
+  expected: { skip: string } | { form: object; without?: readonly string[]; path?: string };
+}
+
+/** An answer of the platform's and what it means. */
+export interface AnswerCase {
+  title: string;
+  answer: Answer;
+  /** Events in the request; 1 unless told. */
+  count?: number;
+  expected: Partial<Verdict> & { kind: Verdict['kind'] };
 }
 
 /** What a destination brings to the contract suite. */
@@ -30,4 +40,12 @@ export interface Subject {
   /** How many cases there must be. */
   casesMin: number;
   cases: readonly MappingCase[];
+  /** What each answer that the platform documents means. */
+  answers: readonly AnswerCase[];
+  /** Secrets that the platform itself wants in the address. */
+  secretsInUrl?: readonly string[];
+  /** Set where the platform takes every request that it can read and never says what was wrong with an event. */
+  neverRefuses?: true;
+  /** Recognises the exchange for a token, which is no delivery. */
+  isTokenRequest?(request: HttpRequest): boolean;
 }

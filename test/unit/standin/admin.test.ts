@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startMetaStandin } from '#services/standin/meta.ts';
+import { standin as meta } from '#services/standin/meta.ts';
+import { startPlatform } from '#services/standin/platform.ts';
 import type { Standin } from '#services/standin/server.ts';
 
 let standin: Standin;
 beforeEach(async () => {
-  standin = await startMetaStandin();
+  standin = await startPlatform(meta);
 });
 afterEach(() => standin.stop());
 

@@ -1,3 +1,4 @@
+import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
 import type { Event } from '#schemas/event.ts';
 import { classify } from './classify.ts';
@@ -19,14 +20,9 @@ function envelope(settings: MetaSettings): [before: string, after: string] {
 function request(pieces: readonly Piece[], context: RequestContext<MetaSettings>): HttpRequest {
   const { settings } = context;
   const [before, after] = envelope(settings);
-  const base = (context.baseUrl ?? settings.base_url).replace(/\/+$/, '');
-  return {
-    method: 'POST',
-    url: `${base}/${settings.version}/${context.group}/events`,
-    headers: { 'content-type': 'application/json' },
-    body: before + pieces.map((piece) => piece.json).join(',') + after,
-    trusted: context.baseUrl !== null || settings.base_url === DEFAULT_BASE_URL,
-  };
+  const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
+  const body = before + pieces.map((piece) => piece.json).join(',') + after;
+  return postJson(address, `/${settings.version}/${context.group}/events`, body);
 }
 
 /** Meta Conversions API. */

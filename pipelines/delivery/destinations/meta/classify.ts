@@ -1,14 +1,7 @@
+import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
 import { isRecord } from '#pipelines/delivery/properties.ts';
-import {
-  credentialsBroken,
-  DELIVERED,
-  isHtml,
-  retry,
-  retryAfterMs,
-  split,
-  throttle,
-} from '#pipelines/delivery/verdicts.ts';
+import { credentialsBroken, DELIVERED, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
 
 /** Errors of Meta's own side, or that pass by themselves (unknown error, service away, limits of the moment). */
 const RETRY_CODES = new Set([1, 2, 341, 368, 5000, 21009]);
@@ -24,14 +17,6 @@ interface GraphError {
   isTransient: boolean;
   traceId: string;
 }
-
-const readJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};
 
 function readError(body: unknown): GraphError | null {
   const error = isRecord(body) ? body['error'] : undefined;
@@ -56,24 +41,14 @@ function classifyError(error: GraphError, status: number, waitMs: number | null)
   return split(reason, detail);
 }
 
-function classifyStatus(status: number, waitMs: number | null): Verdict {
-  const reason = `http_${status}`;
-  if (status === 429) return throttle(reason, waitMs);
-  if (status === 401 || status === 403 || status === 404) return credentialsBroken(reason);
-  return status === 400 || status === 413 || status === 422 ? split(reason) : retry(reason);
-}
-
 /**
  * Meta's answers. A request with one event it refuses is refused as a whole, so what is wrong with an event splits the
  * batch. The text of an error may repeat what was sent and is left out.
  */
-export function classify(answer: Answer): Verdict {
-  if (answer.kind === 'no_answer') return retry(answer.reason);
-  if (isHtml(answer)) return retry('html_answer', `status ${answer.status}`);
-  const body = readJson(answer.body);
-  const error = readError(body);
-  const waitMs = retryAfterMs(answer.headers);
-  if (error !== null) return classifyError(error, answer.status, waitMs);
-  if (answer.status !== 200) return classifyStatus(answer.status, waitMs);
-  return isRecord(body) && typeof body['events_received'] === 'number' ? DELIVERED : retry('unreadable_answer');
-}
+export const classify = (answer: Answer): Verdict =>
+  classifyAnswer(answer, (body, { status }, waitMs) => {
+    const error = readError(body);
+    if (error !== null) return classifyError(error, status, waitMs);
+    if (status !== 200) return null;
+    return isRecord(body) && typeof body['events_received'] === 'number' ? DELIVERED : retry('unreadable_answer');
+  });

@@ -1,17 +1,10 @@
+import { currencyCode } from '#pipelines/delivery/currency.ts';
 import { type Item, itemsOf } from '#pipelines/delivery/items.ts';
+import { listOrNull, present } from '#pipelines/delivery/present.ts';
 import { firstNumber, firstText, type Properties } from '#pipelines/delivery/properties.ts';
 import type { Event } from '#schemas/event.ts';
 
 const DELIVERY_CATEGORIES = new Set(['home_delivery', 'in_store', 'curbside']);
-
-const present = (record: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null && value !== undefined));
-
-/** ISO 4217 in upper case; null when it is not three letters. */
-export function currencyCode(text: string | null): string | null {
-  const code = text?.trim().toUpperCase() ?? '';
-  return /^[A-Z]{3}$/.test(code) ? code : null;
-}
 
 const content = (item: Item, deliveryCategory: string | null): object =>
   present({
@@ -27,8 +20,6 @@ function contentIds(properties: Properties, items: readonly Item[]): string[] {
   return given.flatMap((id) => (typeof id === 'string' || typeof id === 'number' ? [String(id)] : []));
 }
 
-const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list);
-
 function itemKeys(properties: Properties): Record<string, unknown> {
   const items = itemsOf(properties);
   const category = firstText(properties, ['delivery_category']);
@@ -36,8 +27,8 @@ function itemKeys(properties: Properties): Record<string, unknown> {
   const ids = contentIds(properties, items);
   const counted = items.length === 0 ? null : items.reduce((sum, item) => sum + (item.quantity ?? 1), 0);
   return {
-    contents: orNull(items.map((item) => content(item, deliveryCategory))),
-    content_ids: orNull(ids),
+    contents: listOrNull(items.map((item) => content(item, deliveryCategory))),
+    content_ids: listOrNull(ids),
     content_type: firstText(properties, ['content_type']) ?? (ids.length > 0 ? 'product' : null),
     num_items: firstNumber(properties, ['num_items']) ?? counted,
     delivery_category: deliveryCategory,

@@ -1,6 +1,9 @@
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import { type CanonicalName, platformName } from '#pipelines/delivery/names.ts';
 import { firstFlag, firstNumber, type Properties, pageUrl } from '#pipelines/delivery/properties.ts';
+import { matchesUrl } from '#pipelines/delivery/url_pattern.ts';
+import { readRoutePixels } from '#pipelines/settings/route_pixels.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import { customData } from './custom_data.ts';
@@ -62,8 +65,12 @@ function sourceUrl(settings: MetaSettings, site: Site, properties: Properties): 
   return pageUrl(properties) ?? settings.event_source_url ?? (domain === undefined ? null : `https://${domain}/`);
 }
 
-/** Meta refuses a time in its future; an event cannot have happened after it reached us, whatever the sender's clock. */
-const eventTimeS = (event: Event): number => Math.floor(Math.min(event.timestamp, event.received_at) / 1000);
+/** The pixel of the first pattern that the page matches, else the site's own. */
+function pixelOf(settings: MetaSettings, url: string | null): string {
+  const routes = settings.route_pixels === undefined ? [] : (readRoutePixels(settings.route_pixels) ?? []);
+  const route = url === null ? undefined : routes.find(({ url_pattern }) => matchesUrl(url_pattern, url));
+  return route?.pixel_id ?? settings.pixel_id;
+}
 
 const isMissing = (custom: Record<string, unknown>, key: string): boolean => custom[key] === undefined;
 
@@ -75,7 +82,7 @@ const isMissing = (custom: Record<string, unknown>, key: string): boolean => cus
 export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): MapResult {
   const { event } = entry;
   const { settings, site, properties, identifiers } = context;
-  const name = platformName(context.name, STANDARD_EVENTS);
+  const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
   const user = userData(event, site, identifiers, properties);
   const custom = customData(event, properties);
   const url = sourceUrl(settings, site, properties);
@@ -83,7 +90,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): 
   if (reason !== null) return { kind: 'skip', reason };
   const form = {
     event_name: name,
-    event_time: eventTimeS(event),
+    event_time: happenedAtS(event),
     event_id: event.event_id,
     action_source: event.action_source,
     ...(url !== null && event.action_source === 'website' ? { event_source_url: url } : {}),
@@ -92,7 +99,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): 
     ...(firstFlag(properties, ['opt_out']) === true ? { opt_out: true } : {}),
     ...dataProcessing(settings, properties),
   };
-  return { kind: 'mapped', form, group: settings.pixel_id };
+  return { kind: 'mapped', form, group: pixelOf(settings, pageUrl(properties)) };
 }
 
 function refusal(

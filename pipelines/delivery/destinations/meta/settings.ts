@@ -1,5 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { choiceField, secretField, textField } from '#pipelines/delivery/settings.ts';
+import { baseUrlField } from '#pipelines/delivery/address.ts';
+import { eventNamesField } from '#pipelines/delivery/event_names.ts';
+import { checkedField, choiceField, secretField, textField } from '#pipelines/delivery/settings.ts';
+import { readRoutePixels } from '#pipelines/settings/route_pixels.ts';
 
 /** Graph API version; Meta keeps each one for at least two years for this API. */
 export const DEFAULT_VERSION = 'v25.0';
@@ -40,12 +43,18 @@ export const META_SCHEMA = Type.Object({
       'What is declared where an event says nothing itself: nothing, no limits, limits where Meta locates the person, or the limits of California.',
     default: 'unset',
   }),
-  base_url: textField({
-    title: 'Address',
-    description: 'Of the Graph API; changed only for a gateway of your own.',
-    pattern: '^https?://[^\\s?#]+$',
-    default: DEFAULT_BASE_URL,
-  }),
+  route_pixels: Type.Optional(
+    checkedField(
+      {
+        title: 'Pixels for some pages',
+        description:
+          'A JSON array of {"pixel_id", "url_pattern"}: events of pages that match go to that pixel, with the same access token.',
+      },
+      (value) => readRoutePixels(value) !== null,
+    ),
+  ),
+  event_names: Type.Optional(eventNamesField('Event names', "Meta's names for events of yours.")),
+  base_url: baseUrlField(DEFAULT_BASE_URL),
 });
 
 export type MetaSettings = Static<typeof META_SCHEMA>;

@@ -1,10 +1,8 @@
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { present } from '#pipelines/delivery/present.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { WebhookSettings } from './settings.ts';
 import { messageId } from './sign.ts';
-
-const present = (record: object): object =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 
 const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
@@ -28,7 +26,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<WebhookSettings>
   const data = present({
     event_id: event.event_id,
     event: event.event,
-    conversion_event: context.name.canonical,
+    conversion_event: context.chosenName ?? context.name.canonical,
     site_id: event.site_id,
     distinct_id: event.distinct_id,
     person_id: event.mode === 'offline' ? null : (person?.person_id ?? null),

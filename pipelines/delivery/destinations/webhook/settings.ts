@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { eventNamesField } from '#pipelines/delivery/event_names.ts';
 import { choiceField, secretField, textField } from '#pipelines/delivery/settings.ts';
 
 /** `whsec_` and the base64 of 24 to 64 bytes, as Standard Webhooks asks. */
@@ -28,6 +29,7 @@ export const WEBHOOK_SCHEMA = Type.Object({
     pattern: '^([1-9]\\d?|100)$',
     default: '1',
   }),
+  event_names: Type.Optional(eventNamesField('Conversion names', 'Your own words for conversion_event.')),
   include_client_ip: choiceField(['no', 'yes'], {
     title: "Include the visitor's IP address",
     default: 'no',

@@ -1,14 +1,16 @@
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
-import { startWebhookStandin } from '#services/standin/webhook.ts';
+import { startPlatform } from '#services/standin/platform.ts';
+import { webhookStandin } from '#services/standin/webhook.ts';
 import { WEBHOOK_SECRET } from '#test/unit/delivery/harness.ts';
 import type { Subject } from '../subject.ts';
+import { webhookAnswers } from './webhook_answers.ts';
 import { webhookCases } from './webhook_cases.ts';
 
 const PATH = '/in/shop';
 
 export const subject: Subject = {
   adapter: webhook,
-  start: (options) => startWebhookStandin({ ...options, secrets: { [PATH]: WEBHOOK_SECRET } }),
+  start: (options) => startPlatform(webhookStandin({ [PATH]: WEBHOOK_SECRET }), options),
   settings: (standin) => ({ url: standin.url + PATH }),
   secrets: { secret: WEBHOOK_SECRET },
   brokenSecrets: { secret: WEBHOOK_SECRET },
@@ -17,4 +19,5 @@ export const subject: Subject = {
   forbidden: ['198.51.100.77', WEBHOOK_SECRET.slice('whsec_'.length)],
   casesMin: 15,
   cases: webhookCases,
+  answers: webhookAnswers,
 };
