@@ -11,8 +11,13 @@ export interface SettingsEditor {
   close(): Promise<void>;
 }
 
+/** Whatever says where the control service is and who may ask it. */
+export interface ControlledService {
+  ready: Pick<SharedService['ready'], 'control' | 'adminTokenFile'>;
+}
+
 /** Opens the settings for many commands, in this process, as each start of the command line takes a while. */
-export async function openSettings({ ready }: SharedService): Promise<SettingsEditor> {
+export async function openSettings({ ready }: ControlledService): Promise<SettingsEditor> {
   const token = readFileSync(ready.adminTokenFile, 'utf8').trim();
   const client = createControlClient(httpTransport(ready.control), token);
   const ports: Parameters<typeof runCli>[1] = {

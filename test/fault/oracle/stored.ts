@@ -1,0 +1,23 @@
+import { select } from '#test/harness/clickhouse.ts';
+import type { World } from '../world/world.ts';
+import { canonical } from './people.ts';
+
+/** How many rows each event id of a site has in the table, without FINAL. */
+export async function rowsById({ ready }: Pick<World, 'ready'>, site: string): Promise<Map<string, number>> {
+  const rows = await select<{ event_id: string; times: number }>(
+    ready.clickhouse,
+    'SELECT event_id, toUInt32(count()) AS times FROM event_rows WHERE site_id = {site:String} GROUP BY event_id',
+    { site },
+  );
+  return new Map(rows.map(({ event_id, times }) => [event_id, times]));
+}
+
+/** The distinct ids of each person of a site, merges resolved. */
+export async function storedPeople({ ready }: Pick<World, 'ready'>, site: string): Promise<string[][]> {
+  const rows = await select<{ ids: string[] }>(
+    ready.clickhouse,
+    'SELECT groupUniqArray(distinct_id) AS ids FROM events WHERE site_id = {site:String} GROUP BY person_id',
+    { site },
+  );
+  return canonical(rows.map(({ ids }) => ids));
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Consumer, Kafka, logLevel } from 'kafkajs';
+import { mendAbortedRecords } from '#infra/kafka/aborted_records.ts';
+import { registerZstd } from '#infra/kafka/compression.ts';
+import type { TopicRecord } from '#test/harness/topic.ts';
+
+/** Where topics end, by topic and partition. */
+export type Ends = Map<string, number[]>;
+
+function client(brokers: string): Kafka {
+  registerZstd();
+  mendAbortedRecords();
+  return new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+}
+
+/** The offsets at which each topic's partitions end now. */
+export async function endsOf(brokers: string, topics: readonly string[]): Promise<Ends> {
+  const admin = client(brokers).admin();
+  await admin.connect();
+  try {
+    const found = await Promise.all(
+      topics.map(async (topic): Promise<[string, number[]]> => {
+        const partitions = await admin.fetchTopicOffsets(topic);
+        const ends: number[] = [];
+        for (const { partition, high } of partitions) ends[partition] = Number(high);
+        return [topic, ends];
+      }),
+    );
+    return new Map(found);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** After everything expected was read, records that should not be there have this long to turn up. */
+const QUIET_MS = 800;
+const POLL_MS = 50;
+
+/**
+ * Records behind given offsets, as a reader of committed transactions sees them, until they are enough; whatever else
+ * follows at once is returned too. Where they never are enough, what there is after the time allowed.
+ */
+export async function readBehind(
+  brokers: string,
+  starts: Ends,
+  isEnough: (records: readonly TopicRecord[]) => boolean,
+  timeoutMs: number,
+): Promise<TopicRecord[]> {
+  const consumer = client(brokers).consumer({ groupId: `fault.${randomUUID()}`, maxWaitTimeInMs: 100 });
+  const records: TopicRecord[] = [];
+  const seen = { newestMs: performance.now() };
+  await consumer.connect();
+  try {
+    await follow(consumer, starts, (record) => {
+      records.push(record);
+      seen.newestMs = performance.now();
+    });
+    const deadline = performance.now() + timeoutMs;
+    while (performance.now() < deadline) {
+      if (performance.now() - seen.newestMs > QUIET_MS && isEnough(records)) break;
+      await sleep(POLL_MS);
+    }
+    return records;
+  } finally {
+    await consumer.disconnect();
+  }
+}
+
+async function follow(consumer: Consumer, starts: Ends, take: (record: TopicRecord) => void): Promise<void> {
+  await consumer.subscribe({ topics: [...starts.keys()], fromBeginning: true });
+  await consumer.run({
+    autoCommit: false,
+    eachMessage: async ({ topic, partition, message: { offset, key, value } }) => {
+      if (Number(offset) < (starts.get(topic)?.[partition] ?? 0)) return;
+      take({ topic, partition, offset: Number(offset), key: key?.toString('utf8') ?? null, value });
+    },
+  });
+  for (const [topic, offsets] of starts) {
+    offsets.forEach((offset, partition) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import type { Random } from '#services/demo/world/random.ts';
+import type { Ledger } from './load/ledger.ts';
+import type { FaultSite } from './world/site.ts';
+import type { World } from './world/world.ts';
+
+/** What a row may use to break things. */
+export interface RowContext {
+  world: World;
+  site: FaultSite;
+  ledger: Ledger;
+  /** Everything drawn in the row comes from here, so that the seed repeats it. */
+  random: Random;
+  /** New events that the row is to send at the least. */
+  events: number;
+  /** What a row planted that must end in a dead-letter topic, and how often: a record is read by several stages. */
+  planted: PlantedRecord[];
+  /** Resolves when so many events have been sent. */
+  untilSent(events: number): Promise<void>;
+  say(line: string): void;
+}
+
+/** A record that nobody can read, and the stages that must put it aside. */
+export interface PlantedRecord {
+  topic: string;
+  partition: number;
+  offset: number;
+  stages: readonly string[];
+}
+
+/** A fault, named; the load runs until `fault` is over, then everything is held to account. */
+export interface Row {
+  name: string;
+  /** Part of the smoke subset. */
+  smoke?: true;
+  /** New events; the run's own number where absent. */
+  events?: number;
+  requestsPerSecond?: number;
+  /** A destination may get an event again, under the same key: only where a delivery process is disturbed. */
+  resends?: true;
+  fault(context: RowContext): Promise<void>;
+}

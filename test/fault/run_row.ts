@@ -1,0 +1,97 @@
+import { randomFor } from '#services/demo/world/random.ts';
+import { until } from '#test/harness/until.ts';
+import { createLedger } from './load/ledger.ts';
+import { runLoad } from './load/load.ts';
+import { createTraffic } from './load/traffic.ts';
+import { judge, type Verdict } from './oracle/judge.ts';
+import { READ_TOPICS } from './oracle/on_topics.ts';
+import { endsOf } from './oracle/topics.ts';
+import type { Row, RowContext } from './row.ts';
+import { heal } from './world/heal.ts';
+import { makeFaultSite } from './world/site.ts';
+import type { World } from './world/world.ts';
+
+/** A row's verdict with what was sent. */
+export interface RowResult extends Verdict {
+  name: string;
+  sent: number;
+  accepted: number;
+  unknown: number;
+  tookMs: number;
+}
+
+export interface RowOptions {
+  seed: number;
+  /** New events at the least, where the row does not say. */
+  events: number;
+  say(line: string): void;
+}
+
+const REQUESTS_PER_SECOND = 50;
+const SENT_MS = 120_000;
+
+/** Runs one row in a world: load and fault side by side, then the account. What is thrown becomes a problem. */
+export async function runRow(world: World, row: Row, options: RowOptions): Promise<RowResult> {
+  const startedMs = performance.now();
+  const ledger = createLedger();
+  let verdict: Verdict;
+  try {
+    verdict = await run(world, row, options, ledger);
+  } catch (error) {
+    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    verdict = { lost: 0, doubled: 0, recoverMs: 0, problems: [problem] };
+    await heal(world);
+  }
+  return {
+    name: row.name,
+    sent: ledger.size(),
+    accepted: ledger.ids('accepted').size,
+    unknown: ledger.ids('unknown').size,
+    tookMs: performance.now() - startedMs,
+    ...verdict,
+  };
+}
+
+async function run(
+  world: World,
+  row: Row,
+  options: RowOptions,
+  ledger: ReturnType<typeof createLedger>,
+): Promise<Verdict> {
+  const site = await makeFaultSite(world, row.name);
+  const starts = await endsOf(world.addresses.kafkaBrokers, READ_TOPICS);
+  const random = (what: string) => randomFor(`${options.seed}/${row.name}/${what}`);
+  const events = row.events ?? options.events;
+  const context: RowContext = {
+    world,
+    site,
+    ledger,
+    random: random('fault'),
+    events,
+    planted: [],
+    async untilSent(count) {
+      await until(
+        `${count} events sent`,
+        () => ledger.size(),
+        (size) => size >= count,
+        { timeoutMs: SENT_MS },
+      );
+    },
+    say: options.say,
+  };
+  await runLoad(
+    {
+      edges: world.edges,
+      key: site.serverKey,
+      traffic: createTraffic(site.site, random('traffic'), Date.now),
+      ledger,
+      random: random('load'),
+      eventsMin: events,
+      requestsPerSecond: row.requestsPerSecond ?? REQUESTS_PER_SECOND,
+    },
+    row.fault(context),
+  );
+  const healedMs = performance.now();
+  await world.fleet.allReady();
+  return judge(row, context, starts, healedMs);
+}

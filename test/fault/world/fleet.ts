@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FailpointName } from '#infra/failpoint/failpoint_names.ts';
+import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
+import type { ReadyMessage } from '#services/runtime.ts';
+import type { ProcessSpec } from '#services/supervisor/supervisor.ts';
+import { until } from '#test/harness/until.ts';
+
+/** The service's processes as a nemesis needs them: each can be killed, stalled, armed, started and stopped alone. */
+export interface Fleet {
+  start(specs: readonly ProcessSpec[]): Promise<void>;
+  names(): string[];
+  /** Sends a signal; false where the process does not run just now. */
+  signal(name: string, signal: NodeJS.Signals): boolean;
+  /** Stops a process cleanly and starts it with further variables; resolves when it is ready. */
+  restart(name: string, env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Restarts a process so that it dies at a failpoint, once. */
+  arm(name: string, failpoint: FailpointName, pass: number): Promise<void>;
+  /** SIGTERM and the way it ended; it stays away until it is started again by `restart`. */
+  stop(name: string): Promise<Ending>;
+  /** How often a process died unasked. */
+  deaths(name: string): number;
+  isReady(name: string): boolean;
+  /** Waits until every process that is not stopped is ready. */
+  allReady(timeoutMs?: number): Promise<void>;
+  metricsUrl(name: string): string | null;
+  stopAll(): Promise<void>;
+}
+
+export interface Ending {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  tookMs: number;
+}
+
+interface Member {
+  spec: ProcessSpec;
+  child: ChildProcess | null;
+  gone: Promise<void>;
+  ready: boolean;
+  wanted: boolean;
+  deaths: number;
+  quickDeaths: number;
+  startedMs: number;
+  metricsPort: number | null;
+  timer: NodeJS.Timeout | null;
+}
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const READY_MS = 60_000;
+const PAUSE_MS = 100;
+const PAUSE_MS_MAX = 2_000;
+/** A process that lived this long is started again after the shortest pause. */
+const STEADY_MS = 5_000;
+const STOP_MS_MAX = 25_000;
+
+export function createFleet(logDir: string): Fleet {
+  const members = new Map<string, Member>();
+  let ending = false;
+
+  function memberOf(name: string): Member {
+    const member = members.get(name);
+    if (member === undefined) throw new Error(`no process is called ${name}`);
+    return member;
+  }
+
+  function launch(member: Member, env: Readonly<Record<string, string>> = {}): void {
+    member.timer = null;
+    const log = openSync(join(logDir, `${member.spec.name}.log`), 'a');
+    const words = [...(member.spec.nodeArgs ?? []), join(ROOT, member.spec.file), ...(member.spec.args ?? [])];
+    const child = spawn(process.execPath, words, {
+      env: { ...member.spec.env, ...env },
+      stdio: ['ignore', log, log, 'ipc'],
+      detached: true,
+    });
+    closeSync(log);
+    if (child.pid !== undefined) registerChild(child.pid, 'service');
+    Object.assign(member, { child, ready: false, wanted: true, startedMs: performance.now() });
+    child.on('message', (message) => {
+      const ready = message as ReadyMessage;
+      if (ready.kind !== 'ready' || member.child !== child) return;
+      member.ready = true;
+      member.metricsPort = ready.metricsPort;
+    });
+    member.gone = new Promise((resolve) => {
+      child.once('exit', () => {
+        onExit(member);
+        resolve();
+      });
+    });
+  }
+
+  function onExit(member: Member): void {
+    Object.assign(member, { child: null, ready: false });
+    if (!member.wanted || ending) return;
+    member.deaths++;
+    member.quickDeaths = performance.now() - member.startedMs > STEADY_MS ? 0 : member.quickDeaths + 1;
+    const pauseMs = Math.min(PAUSE_MS * 2 ** member.quickDeaths, PAUSE_MS_MAX);
+    member.timer = setTimeout(() => launch(member), pauseMs);
+  }
+
+  async function stop(name: string): Promise<Ending> {
+    const member = memberOf(name);
+    member.wanted = false;
+    if (member.timer !== null) clearTimeout(member.timer);
+    const { child } = member;
+    if (child === null) return { code: null, signal: null, tookMs: 0 };
+    const startedMs = performance.now();
+    const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
+    child.kill('SIGCONT');
+    child.kill('SIGTERM');
+    await member.gone;
+    clearTimeout(force);
+    return { code: child.exitCode, signal: child.signalCode, tookMs: performance.now() - startedMs };
+  }
+
+  async function untilReady(name: string): Promise<void> {
+    await until(`${name} ready`, () => memberOf(name).ready, Boolean, { timeoutMs: READY_MS });
+  }
+
+  async function restart(name: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
+    await stop(name);
+    launch(memberOf(name), env);
+    await untilReady(name);
+  }
+
+  return {
+    async start(specs) {
+      ensureReaper();
+      for (const spec of specs) {
+        const member: Member = {
+          spec,
+          child: null,
+          gone: Promise.resolve(),
+          ready: false,
+          wanted: true,
+          deaths: 0,
+          quickDeaths: 0,
+          startedMs: 0,
+          metricsPort: null,
+          timer: null,
+        };
+        members.set(spec.name, member);
+        launch(member);
+      }
+      await Promise.all(specs.map(({ name }) => untilReady(name)));
+    },
+    names: () => [...members.keys()],
+    signal: (name, signal) => memberOf(name).child?.kill(signal) ?? false,
+    restart,
+    arm: (name, failpoint, pass) => restart(name, { FAILPOINT: `${failpoint}:${pass}`, FAILPOINTS_ALLOWED: 'true' }),
+    stop,
+    deaths: (name) => memberOf(name).deaths,
+    isReady: (name) => memberOf(name).ready,
+    async allReady(timeoutMs = READY_MS) {
+      const waitedFor = (): string[] =>
+        [...members.values()].filter(({ wanted, ready }) => wanted && !ready).map(({ spec }) => spec.name);
+      await until('every process ready', waitedFor, (names) => names.length === 0, { timeoutMs });
+    },
+    metricsUrl(name) {
+      const { metricsPort, ready } = memberOf(name);
+      return ready && metricsPort !== null ? `http://127.0.0.1:${metricsPort}/metrics` : null;
+    },
+    async stopAll() {
+      ending = true;
+      await Promise.all([...members.keys()].map(stop));
+    },
+  };
+}

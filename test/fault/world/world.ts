@@ -1,0 +1,119 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { partsConfig } from '#infra/config/service_config.ts';
+import { type LocalAddresses, type LocalParts, startParts } from '#infra/local/parts.ts';
+import { choosePorts } from '#infra/local/ports.ts';
+import { createLogger } from '#infra/log/logger.ts';
+import { provision } from '#services/provision/provision.ts';
+import { adminTokenFile, serviceEnvironment } from '#services/start/config.ts';
+import { controlSpec, processSpecs } from '#services/start/processes.ts';
+import type { ProcessSpec } from '#services/supervisor/supervisor.ts';
+import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+
+/** Real processes on real parts, every one of which a row may break. */
+export interface World {
+  dataDir: string;
+  /** What the settings' editor of the tests wants to know. */
+  ready: { control: string; adminTokenFile: string; clickhouse: string };
+  parts: LocalParts;
+  addresses: LocalAddresses;
+  fleet: Fleet;
+  proxy: ClickhouseProxy;
+  edges: string[];
+  standins: { meta: string; webhook: string };
+  eventPartitions: number;
+  /** The variables every process of the service gets. */
+  env: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+export interface WorldOptions {
+  dataDir: string;
+  onProgress(line: string): void;
+  /** Parts that run already, such as a cluster of three brokers. */
+  external?: Partial<LocalAddresses>;
+  env?: Readonly<Record<string, string>>;
+  /** Changes the processes before they start: a broken variant in a part's place. */
+  change?(spec: ProcessSpec): ProcessSpec;
+}
+
+const HOST = '127.0.0.1';
+const EDGES = 2;
+const EVENT_PARTITIONS = 4;
+const DESTINATIONS = ['meta', 'webhook'];
+/** The shortest that the service takes: a killed process's partitions are away for so long. */
+const SESSION_TIMEOUT_MS = 6_000;
+
+/** Brings up the parts and the service: two edges, every stage, both stand-ins, a proxy before ClickHouse. */
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const { dataDir } = options;
+  const logDir = join(dataDir, 'log');
+  mkdirSync(logDir, { recursive: true });
+  const parts = await startParts({
+    dataDir,
+    external: options.external ?? {},
+    onProgress: options.onProgress,
+    onPartExit: () => undefined,
+  });
+  const proxy = await startClickhouseProxy(parts.addresses.clickhouseUrl);
+  const fleet = createFleet(logDir);
+  const stop = async (): Promise<void> => {
+    await fleet.stopAll();
+    await proxy.stop();
+    await parts.stop();
+  };
+  try {
+    const env = { ...(await serviceEnvironment(dataDir, parts.addresses)), ...processEnvironment(options) };
+    const report = await provision(partsConfig(env), createLogger('provision', 'warn'));
+    if (report.mismatches.length > 0) throw new Error(report.mismatches.join('; '));
+    const ports = await choosePorts(dataDir, ['edge', 'edge2', 'control', 'metaStandin', 'webhookStandin']);
+    const specs = [controlSpec(env, ports), ...processSpecs(env, ports, DESTINATIONS, dataDir)];
+    await fleet.start(
+      specs.flatMap((spec) => placed(spec, proxy.url, [ports.edge, ports.edge2])).map(options.change ?? same),
+    );
+    const url = (port: number): string => `http://${HOST}:${port}`;
+    return {
+      dataDir,
+      ready: {
+        control: url(ports.control),
+        adminTokenFile: adminTokenFile(dataDir),
+        clickhouse: parts.addresses.clickhouseUrl,
+      },
+      parts,
+      addresses: parts.addresses,
+      fleet,
+      proxy,
+      edges: [url(ports.edge), url(ports.edge2)],
+      standins: { meta: url(ports.metaStandin), webhook: url(ports.webhookStandin) },
+      eventPartitions: EVENT_PARTITIONS,
+      env,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const same = (spec: ProcessSpec): ProcessSpec => spec;
+
+function processEnvironment(options: WorldOptions): Record<string, string> {
+  return {
+    EVENT_PARTITIONS: String(EVENT_PARTITIONS),
+    KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
+    LOG_LEVEL: 'info',
+    ...options.env,
+  };
+}
+
+/** The edge becomes two; the warehouse reaches ClickHouse through the proxy. */
+function placed(spec: ProcessSpec, clickhouseUrl: string, edgePorts: readonly number[]): ProcessSpec[] {
+  if (spec.name === 'warehouse') return [{ ...spec, env: { ...spec.env, CLICKHOUSE_URL: clickhouseUrl } }];
+  if (spec.name !== 'edge') return [spec];
+  return edgePorts.slice(0, EDGES).map((port, index) => ({
+    ...spec,
+    name: `edge.${index + 1}`,
+    env: { ...spec.env, EDGE_PORT: String(port) },
+  }));
+}
