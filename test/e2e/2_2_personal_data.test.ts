@@ -1,101 +1,181 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { filesBelow, textsIn, textsInFile } from '#test/harness/byte_search.ts';
 import { select } from '#test/harness/clickhouse.ts';
-import { newEvent, postEvents } from '#test/harness/ingest.ts';
+import { segmentBatches } from '#test/harness/kafka_segments.ts';
+import { EMAIL, MARK, PLANTS, RAW } from '#test/harness/planted.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { untilStored } from '#test/harness/stored_rows.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { listTopics, readTopics } from '#test/harness/topic.ts';
+import { until } from '#test/harness/until.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
 
 const service = sharedService();
 const { edge, clickhouse, kafka, redis } = service.ready;
+const EMAIL_SHA256 = hash('sha256', EMAIL);
+const PHONE_SHA256 = hash('sha256', '+16505550142');
+const ACCEPTED = PLANTS.reduce((sum, { accepted }) => sum + accepted, 0);
+/** So many rows a table is asked for at the most: more than all tests write. */
+const ROWS_MAX = 1_000_000;
 
-/** What must be found nowhere, in lower case. */
-const RAW = ['quentin.zyx', 'zyx-mail.example', '6505550142', '650-555-0142', '(650) 555', 'zyxwvuts'];
-
-const EVENTS = [
-  newEvent({
-    event: 'identify',
-    distinct_id: 'visitor-1',
-    properties: {
-      email: ' Quentin.Zyx@Zyx-Mail.example ',
-      phone: '+1 (650) 555-0142',
-      first_name: 'Zyxwvuts',
-      last_name: 'Zyxwvuts',
-      nested: { list: ['call +1 (650) 555-0142', { contact: 'quentin.zyx@zyx-mail.example' }] },
-      page: 'https://shop.example/?email=quentin.zyx%40zyx-mail.example&tel=%2B16505550142',
-    },
-  }),
-  newEvent({ distinct_id: 'Quentin.Zyx@zyx-mail.example', properties: { title: 'Mail quentin.zyx@zyx-mail.example' } }),
-  newEvent({
-    event: 'purchase',
-    distinct_id: '+16505550142',
-    properties: { order_id: 'quentin.zyx@zyx-mail.example' },
-  }),
-  newEvent({ event: 'mail quentin.zyx@zyx-mail.example', uuid: 'quentin.zyx@zyx-mail.example-1' }),
-  { ...newEvent(), properties: { email: 'quentin.zyx@zyx-mail.example', $action_source: 'unknown zyxwvuts' } },
-];
-const ACCEPTED = 4;
-
+/** Refuses what it gets, so that every event becomes a dead letter too. */
+let receiver: WebhookReceiver;
 let site: TestSite;
+/** What must be found nowhere: the planted texts and the keys. */
+let raw: string[];
+let answers: { what: string; status: number; text: string }[];
+
 beforeAll(async () => {
-  site = await makeSite(service, { siteWords: ['--country', 'US'] });
-  expect(await postEvents(edge, site.serverKey, EVENTS)).toMatchObject({ status: 200, body: { accepted: ACCEPTED } });
+  receiver = await startWebhookReceiver(() => 400);
+  site = await makeSite(service, { webhookUrl: receiver.url, siteWords: ['--country', 'US'] });
+  raw = [...RAW, site.serverKey.toLowerCase(), site.browserKey.toLowerCase()];
+  answers = [];
+  for (const { what, send } of PLANTS) {
+    const answer = await send(edge, site.serverKey);
+    answers.push({ what, status: answer.status, text: await textOf(answer) });
+  }
   await untilStored(service, site.site, ACCEPTED);
+  await until(
+    'dead letters',
+    () => select<{ n: number }>(clickhouse, DEAD_OUTCOMES, { site: site.site }),
+    ([row]) => (row?.n ?? 0) >= ACCEPTED,
+    { timeoutMs: 30_000 },
+  );
 });
-afterAll(() => site.close());
+afterAll(async () => {
+  await site.close();
+  await receiver.close();
+});
 
-const found = (text: string): string[] => RAW.filter((raw) => text.toLowerCase().includes(raw));
+const DEAD_OUTCOMES =
+  "SELECT toInt32(count()) AS n FROM delivery_outcomes WHERE site_id = {site:String} AND outcome = 'dead'";
 
-test('the e-mail address and number are known by their hashes', async () => {
+const textOf = async (answer: object): Promise<string> =>
+  answer instanceof Response ? answer.text() : JSON.stringify(answer);
+
+test('every request is answered as planned, and no answer repeats anything', () => {
+  expect(answers.map(({ what, status }) => [what, status])).toEqual(PLANTS.map(({ what, status }) => [what, status]));
+  expect(answers.map(({ what, text }) => [what, ...textsIn(Buffer.from(text), raw)])).toEqual(
+    PLANTS.map(({ what }) => [what]),
+  );
+});
+
+test('the person is known by hashes, in the warehouse and on the topics', async () => {
   const query = `SELECT email_sha256, phone_sha256 FROM events WHERE site_id = {site:String} AND distinct_id = 'visitor-1'`;
   expect(await select(clickhouse, query, { site: site.site })).toEqual([
-    { email_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), phone_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    { email_sha256: EMAIL_SHA256, phone_sha256: PHONE_SHA256 },
   ]);
+  const records = await readTopics(kafka, ['events.raw', 'events.unique', 'events.identified']);
+  for (const topic of ['events.raw', 'events.unique', 'events.identified']) {
+    const values = records.filter((record) => record.topic === topic).map(({ value }) => value ?? Buffer.alloc(0));
+    const all = Buffer.concat(values);
+    const holds = (text: string): boolean => all.includes(text) || all.includes(Buffer.from(text, 'hex'));
+    expect([topic, holds(EMAIL_SHA256), holds(PHONE_SHA256), all.includes(MARK)]).toEqual([topic, true, true, true]);
+  }
 });
 
-test('in no column of any table', async () => {
+test('what a destination was sent holds hashes only', () => {
+  const bodies = Buffer.from(receiver.deliveries.map(({ body, path }) => `${path} ${body}`).join('\n'));
+  expect(textsIn(bodies, raw)).toEqual([]);
+  expect(bodies.includes(EMAIL_SHA256)).toBe(true);
+});
+
+test('in no record of any topic, dead letters among them', async () => {
+  const records = await readTopics(kafka, await listTopics(kafka));
+  const holding = new Set(records.filter(({ value }) => value?.includes(MARK)).map(({ topic }) => topic));
+  expect([...holding].sort()).toEqual(['dead.delivery', 'events.identified', 'events.raw', 'events.unique']);
+  const found = records.map(({ topic, key, value }) => ({
+    topic,
+    found: textsIn(Buffer.concat([Buffer.from(`${key} `), value ?? Buffer.alloc(0)]), raw),
+  }));
+  expect(found.filter((one) => one.found.length > 0)).toEqual([]);
+});
+
+test('in no batch of any Kafka segment, decompressed', () => {
+  let batches = 0;
+  let marked = 0;
+  for (const { path, records } of segmentBatches(join(service.dataDir, 'kafka'))) {
+    batches += 1;
+    if (records.includes(MARK)) marked += 1;
+    expect([path, ...textsIn(records, raw)]).toEqual([path]);
+  }
+  expect(batches).toBeGreaterThan(marked);
+  expect(marked).toBeGreaterThanOrEqual(4);
+});
+
+test('in no column of any table, whatever its database', async () => {
   const tables = await select<{ name: string }>(
     clickhouse,
-    "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'",
+    `SELECT concat('\`', database, '\`.\`', name, '\`') AS name FROM system.tables
+     WHERE engine LIKE '%MergeTree' OR engine LIKE '%Log'`,
   );
-  expect(tables.map(({ name }) => name)).toContain('event_rows');
+  const marked: string[] = [];
   for (const { name } of tables) {
-    const rows = await select<object>(clickhouse, `SELECT * FROM ${name}`);
-    expect([name, ...rows.flatMap((row) => found(JSON.stringify(row)))]).toEqual([name]);
+    const rows = await select<object>(clickhouse, `SELECT * FROM ${name} LIMIT ${ROWS_MAX}`);
+    expect(rows.length).toBeLessThan(ROWS_MAX);
+    const text = Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'));
+    expect([name, ...textsIn(text, raw)]).toEqual([name]);
+    if (text.includes(MARK)) marked.push(name);
   }
+  expect(marked).toEqual([expect.stringContaining('event_rows')]);
 });
 
-test('in no record of any topic', async () => {
-  const records = await readTopics(kafka, await listTopics(kafka));
-  expect(records.filter(({ topic }) => topic === 'events.identified').length).toBeGreaterThan(0);
-  const texts = records.map(({ topic, key, value }) => ({ topic, raw: found(`${key} ${value?.toString('latin1')}`) }));
-  expect(texts.filter(({ raw }) => raw.length > 0)).toEqual([]);
-});
-
-test('in no key or value of Redis', async () => {
+test('in no key or value of Redis, nor in its dump', async () => {
   const client = new Redis(redis);
-  const keys = await client.keys('*');
-  expect(keys.length).toBeGreaterThan(0);
-  const readers: Record<string, (key: string) => Promise<unknown>> = {
-    string: (key) => client.get(key),
-    hash: (key) => client.hgetall(key),
-    set: (key) => client.smembers(key),
-    zset: (key) => client.zrange(key, 0, '-1'),
-    list: (key) => client.lrange(key, 0, -1),
-  };
-  for (const key of keys) {
-    const value = await readers[await client.type(key)]?.(key);
-    expect(found(`${key} ${JSON.stringify(value)}`)).toEqual([]);
+  try {
+    const keys = await keysOf(client);
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) {
+      const value = await readKey(client, key.toString('latin1'), key);
+      expect(textsIn(Buffer.concat([key, Buffer.from(JSON.stringify(value) ?? '')]), raw)).toEqual([]);
+    }
+    // Long texts would be compressed in the dump.
+    await client.config('SET', 'rdbcompression', 'no');
+    await client.save();
+    const dump = join(service.dataDir, 'redis', 'dump.rdb');
+    expect(textsInFile(dump, ['redis-ver', ...raw])).toEqual(['redis-ver']);
+  } finally {
+    await client.config('SET', 'rdbcompression', 'yes');
+    client.disconnect();
   }
-  client.disconnect();
 });
 
-test('in no log', () => {
-  const folder = join(service.dataDir, 'log');
-  const logs = readdirSync(folder);
-  expect(logs).toContain('edge.log');
-  for (const name of logs) expect([name, ...found(readFileSync(join(folder, name), 'utf8'))]).toEqual([name]);
+async function keysOf(client: Redis): Promise<Buffer[]> {
+  const keys: Buffer[] = [];
+  for (let cursor = '0'; ; ) {
+    const [next, some] = await client.scanBuffer(cursor, 'COUNT', 1_000);
+    keys.push(...some);
+    cursor = next.toString();
+    if (cursor === '0') return keys;
+  }
+}
+
+async function readKey(client: Redis, name: string, key: Buffer): Promise<unknown> {
+  const readers: Record<string, () => Promise<unknown>> = {
+    string: () => client.get(key),
+    hash: () => client.hgetall(key),
+    set: () => client.smembers(key),
+    zset: () => client.zrange(key, 0, '-1'),
+    list: () => client.lrange(key, 0, -1),
+  };
+  const type = await client.type(key);
+  if (type === 'none') return null;
+  const reader = readers[type];
+  if (reader === undefined) throw new Error(`${name}: no reader for a ${type}`);
+  return reader();
+}
+
+test('in no byte of any file: segments, parts, append-only files, dumps, logs', () => {
+  const files = filesBelow(service.dataDir);
+  const folders = new Set(files.map((path) => path.slice(service.dataDir.length + 1).split('/')[0]));
+  expect([...folders]).toEqual(expect.arrayContaining(['kafka', 'redis', 'clickhouse', 'log']));
+  const found = files.map((path) => [path, ...textsInFile(path, raw)]).filter(({ length }) => length > 1);
+  expect(found).toEqual([]);
+});
+
+test('the logs were written meanwhile', () => {
+  expect(textsInFile(join(service.dataDir, 'log', 'edge.log'), ['"msg":"ready"'])).toHaveLength(1);
 });

@@ -14,19 +14,20 @@ export interface WebhookReceiver {
   close(): Promise<void>;
 }
 
-/** An endpoint of a customer: keeps what it gets and says 200. */
-export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+/** An endpoint of a customer: keeps what it gets and answers 200, or the status that is asked for. */
+export async function startWebhookReceiver(statusOf: (body: string) => number = () => 200): Promise<WebhookReceiver> {
   const deliveries: Delivery[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
       deliveries.push({
         path: request.url ?? '',
         headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
-        body: Buffer.concat(chunks).toString('utf8'),
+        body,
       });
-      response.end();
+      response.writeHead(statusOf(body)).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
