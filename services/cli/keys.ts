@@ -162,7 +162,7 @@ async function findKey(client: ControlClient, text: string): Promise<KeyItem> {
 
 async function listKeys(args: Arguments, { client }: Context): Promise<Outcome> {
   const keys = await client.list<KeyItem>('/keys', { site_id: args.text('site') });
-  const headings = ['KEY', 'SITE', 'CALLER', 'LABEL', 'STATE', 'CREATED', 'EXPIRES', 'ORIGINS'];
+  const headings = ['KEY', 'SITE', 'CALLER', 'LABEL', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED', 'ORIGINS'];
   return { text: renderTable(headings, keys.map(row), 'There are no keys.'), json: keys.map(withoutMeta) };
 }
 
@@ -175,6 +175,7 @@ function row(key: KeyItem): string[] {
     key.state,
     renderTime(key.created_at),
     renderTime(key.expires_at),
+    key.last_used_at === null ? '-' : renderTime(key.last_used_at),
     key.caller === 'server' ? '-' : renderList(key.allowed_origins, 'all'),
   ];
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHttpServer, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
+import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { checkToken } from '#pipelines/settings/admin_tokens.ts';
 import {
@@ -21,6 +22,7 @@ import { readQuery, schemaProblems } from './validate.ts';
 export interface ControlOptions {
   journal: SettingsJournal;
   adapters: readonly Adapter[];
+  keyUse: KeyUseView;
   seal: World['seal'];
   randomBytes: RandomBytes;
   nowMs(): number;
@@ -102,6 +104,7 @@ async function answer(
   const read = readInput(route, request);
   if (!read.ok) return refuse(reply, read.code, read.problems);
   const { journal } = options;
+  if (route.showsKeyUse === true) await options.keyUse.refresh();
   const outcome = await (route.method === 'GET'
     ? outcomeOf(options, route, read.input, journal.view())
     : change(read.input));
@@ -120,8 +123,8 @@ async function answer(
 }
 
 function outcomeOf(options: ControlOptions, route: Route, input: Input, view: SettingsView): Outcome {
-  const { adapters, seal, randomBytes } = options;
-  return route.run(input, { view, nowMs: options.nowMs(), adapters, seal, randomBytes });
+  const { adapters, seal, randomBytes, keyUse } = options;
+  return route.run(input, { view, nowMs: options.nowMs(), lastUsed: keyUse.lastUsed, adapters, seal, randomBytes });
 }
 
 type InputRead = { ok: true; input: Input } | { ok: false; code: ControlErrorCode; problems: Problem[] };

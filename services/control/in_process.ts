@@ -5,6 +5,8 @@ import { controlConfig } from '#infra/config/stage_config.ts';
 import type { HttpServer } from '#infra/http/server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createRegistry } from '#infra/registry/registry.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { sealSecret } from '#infra/secrets/seal.ts';
@@ -37,9 +39,11 @@ export async function openControl(env: Environment, token: string, logger: Logge
   };
   const journal = await openSettingsJournal(session, createRegistry(parts.registryUrl), logger, onFatal);
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
+  const redis = createRedis(parts.redisUrl, logger);
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
+    keyUse: createKeyUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
     nowMs: Date.now,
@@ -57,6 +61,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
     async close() {
       await app.close();
       await journal.close();
+      redis.disconnect();
       await session.stop();
     },
   };

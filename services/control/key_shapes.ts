@@ -68,6 +68,7 @@ export const keyShape = Type.Object({
   created_at: timeField('When it was issued'),
   expires_at: expiresAt,
   revoked_at: nullable(timeField('When it was revoked')),
+  last_used_at: nullable(timeField('When it was last used, to the minute; null where that is not known')),
   state: Type.Enum(['active', 'expired', 'revoked']),
   ...metaFields,
 });

@@ -29,6 +29,7 @@ export const keyRoutes: Route[] = [
     path: base,
     operationId: 'listKeys',
     tag,
+    showsKeyUse: true,
     summary: 'List keys; of each only the first characters are known',
     params: nothing,
     query: keyQuery,
@@ -48,7 +49,7 @@ export const keyRoutes: Route[] = [
         keys,
         query,
         (key) => `${key.site_id}/${key.shown_prefix}/${key.key_hash}`,
-        (key) => itemOf(world.view, key, world.nowMs),
+        (key) => itemOf(world.view, key, world),
       );
       return done([], () => ({ body }));
     },
@@ -58,6 +59,7 @@ export const keyRoutes: Route[] = [
     path: base,
     operationId: 'issueKey',
     tag,
+    showsKeyUse: true,
     summary: 'Issue a key and show it, once',
     params: nothing,
     query: nothing,
@@ -72,7 +74,7 @@ export const keyRoutes: Route[] = [
       return (
         refusedFor(keyProblems(key, world.view.table)) ??
         done([{ body: { key } }], (view) => {
-          const item = itemOf(view, key, world.nowMs);
+          const item = itemOf(view, key, world);
           return { body: { secret: issued.secret, key: item }, version: item.version };
         })
       );
@@ -83,6 +85,7 @@ export const keyRoutes: Route[] = [
     path: `${base}/{key_hash}`,
     operationId: 'getKey',
     tag,
+    showsKeyUse: true,
     summary: 'Read a key',
     params: keyParams,
     query: nothing,
@@ -100,6 +103,7 @@ export const keyRoutes: Route[] = [
     path: `${base}/{key_hash}`,
     operationId: 'changeKey',
     tag,
+    showsKeyUse: true,
     summary: 'Change the label, the origin allow-list or the expiry of a key',
     params: keyParams,
     query: nothing,
@@ -121,6 +125,7 @@ export const keyRoutes: Route[] = [
     path: `${base}/{key_hash}/revoke`,
     operationId: 'revokeKey',
     tag,
+    showsKeyUse: true,
     summary: 'Revoke a key, at once and for good; a revoked key stays as it is',
     params: keyParams,
     query: nothing,
@@ -140,6 +145,7 @@ export const keyRoutes: Route[] = [
     path: `${base}/{key_hash}/rotate`,
     operationId: 'rotateKey',
     tag,
+    showsKeyUse: true,
     summary: 'Issue a key in place of another, which goes on working for a while',
     params: keyParams,
     query: nothing,
@@ -169,8 +175,8 @@ function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, wo
   return (
     refusedFor(keyProblems(key, world.view.table)) ??
     done([{ body: { key } }, { body: { key: previous } }], (view) => {
-      const item = itemOf(view, key, nowMs);
-      const body = { secret: issued.secret, key: item, previous: itemOf(view, previous, nowMs) };
+      const item = itemOf(view, key, world);
+      const body = { secret: issued.secret, key: item, previous: itemOf(view, previous, world) };
       return { body, version: item.version };
     })
   );
@@ -206,7 +212,7 @@ function written(changed: ApiKey[], key: ApiKey, world: World): Outcome {
   return done(
     changed.map((item) => ({ body: { key: item } })),
     (view) => {
-      const item = itemOf(view, key, world.nowMs);
+      const item = itemOf(view, key, world);
       return { body: item, version: item.version };
     },
   );
@@ -217,8 +223,8 @@ function isFull({ view, nowMs }: World, siteId: string): boolean {
   return active.length >= ACTIVE_KEYS_PER_SITE_MAX;
 }
 
-function itemOf(view: SettingsView, key: ApiKey, nowMs: number) {
+function itemOf(view: SettingsView, key: ApiKey, { nowMs, lastUsed }: World) {
   const refusal = lifetimeRefusal(key, nowMs);
   const state = refusal === null ? 'active' : refusal === 'key_revoked' ? 'revoked' : 'expired';
-  return { ...key, state, ...metaOf(view, apiKeyKey(key.key_hash)) } as const;
+  return { ...key, last_used_at: lastUsed(key.key_hash), state, ...metaOf(view, apiKeyKey(key.key_hash)) } as const;
 }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { environment } from '#infra/config/config.ts';
 import { controlConfig } from '#infra/config/stage_config.ts';
 import { listen } from '#infra/http/server.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
@@ -19,9 +21,12 @@ runProcess('control', async (runtime) => {
   );
   runtime.onStop(() => journal.close());
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
+  const redis = createRedis(runtime.config.parts.redisUrl, runtime.logger);
+  runtime.onStop(async () => redis.disconnect());
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
+    keyUse: createKeyUseView(redis, runtime.logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
     nowMs: Date.now,

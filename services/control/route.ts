@@ -12,6 +12,8 @@ export interface World {
   nowMs: number;
   randomBytes: RandomBytes;
   adapters: readonly Adapter[];
+  /** When a key was last used, in milliseconds since 1970 UTC; null where that is not known. */
+  lastUsed(keyHash: string): number | null;
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
 }
 
@@ -48,6 +50,8 @@ export interface Route {
   /** Whether If-Match is read: it must be sent, or it may be. */
   ifMatch: 'required' | 'optional' | 'none';
   success: { status: 200 | 201; schema: TSchema; description: string };
+  /** Whether it shows when keys were used, which is then read anew. */
+  showsKeyUse?: true;
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
   run(input: Input, world: World): Outcome;

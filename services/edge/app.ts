@@ -28,6 +28,8 @@ export interface AppOptions {
   /** Takes the events of the compatible intakes. */
   accept(events: readonly unknown[], peer: Peer, caller: IngestCaller): Promise<Acceptance>;
   configOf(siteId: string): ConfigAnswer | undefined;
+  /** Called with the hash of every key that was let in. */
+  onKeyUsed(keyHash: string): void;
   /** Whether an event could be accepted now. */
   healthy(): boolean;
   nowMs(): number;
@@ -88,6 +90,7 @@ export function createApp(options: AppOptions): HttpServer {
     if (!check.ok) return refuse(reply, check.code);
     if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return refuse(reply, 'body_too_large');
     callers.set(request, check);
+    options.onKeyUsed(check.key.key_hash);
     return undefined;
   };
   const callerOf = (request: HttpRequestIn): IngestCaller => callers.get(request) as IngestCaller;

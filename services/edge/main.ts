@@ -9,6 +9,7 @@ import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
+import { noteKeyUses } from '#infra/redis/key_use.ts';
 import { createDaySalts } from '#infra/redis/salts.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { followSettings } from '#infra/settings/follow.ts';
@@ -20,6 +21,7 @@ import { createApp } from './app.ts';
 import { createGate } from './gate.ts';
 import { createIngest, type IngestOptions } from './ingest.ts';
 import { createInventory } from './inventory.ts';
+import { createKeyUse } from './key_use.ts';
 
 /** Bytes of one produce request. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
@@ -37,6 +39,8 @@ runProcess('edge', async (runtime) => {
   runtime.onStop(async () => redis.disconnect());
   const salts = await createDaySalts(redis, logger, Date.now);
   runtime.onStop(async () => salts.stop());
+  const keyUse = createKeyUse({ note: (uses) => noteKeyUses(redis, uses), nowMs: Date.now });
+  runtime.onStop(() => keyUse.stop());
   const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
   const senderOf = async (topic: string): Promise<PartitionSender> => {
     const sender = await createSender({
@@ -79,6 +83,7 @@ runProcess('edge', async (runtime) => {
       nowMs: Date.now,
     }),
     configOf: createConfigAnswers(settings.table),
+    onKeyUsed: keyUse.saw,
     healthy: () => pulse.alive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
     onFatal: runtime.fatal,

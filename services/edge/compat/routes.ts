@@ -12,6 +12,7 @@ import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall } from './dial
 export interface CompatOptions {
   table: SettingsTable;
   accept(events: readonly unknown[], peer: Peer, caller: IngestCaller): Promise<Acceptance>;
+  onKeyUsed(keyHash: string): void;
   /** Adds the parser that collects bodies of any type, of at most so many bytes. */
   collectBodies(scope: HttpServer, bytesMax: number): void;
   /** Reads the server's own errors; null: nobody foresaw it. */
@@ -68,6 +69,7 @@ async function answer(
   if (!body.ok) return dialect.refused(early?.ok === true ? body.code : strangersCode(body.code), []);
   const caller = early?.ok === true ? early : checkBody(dialect, options, request, body.value);
   if (!caller.ok) return dialect.refused(caller.code, []);
+  options.onKeyUsed(caller.key.key_hash);
   const path = request.routeOptions.url ?? '';
   const read = dialect.read(path, body.value, request.query as Record<string, unknown>);
   if (!read.ok) return dialect.refused(read.code, []);

@@ -130,12 +130,12 @@ describe('key list', () => {
     await expectDone(shop.svc(`${CREATE} --expires 1d`));
     shop.nowMs += DAY_MS;
     const [heading = '', ...rows] = (await expectDone(shop.svc('key list'))).trimEnd().split('\n');
-    expect(heading).toMatch(/^KEY +SITE +CALLER +LABEL +STATE +CREATED +EXPIRES +ORIGINS$/);
+    expect(heading).toMatch(/^KEY +SITE +CALLER +LABEL +STATE +CREATED +EXPIRES +LAST USED +ORIGINS$/);
     const stateColumn = heading.indexOf('STATE');
     const states = rows.map((row) => row.slice(stateColumn).split(' ')[0]);
     expect(new Set(states)).toEqual(new Set(['active', 'expired', 'revoked']));
     expect(rows.some((row) => row.endsWith('https://a.example,https://b.example'))).toBe(true);
-    expect(rows.some((row) => row.includes('2026-11-21T12:00:00Z  2026-11-22T12:00:00Z  all'))).toBe(true);
+    expect(rows.some((row) => /2026-11-21T12:00:00Z +2026-11-22T12:00:00Z +- +all$/.test(row))).toBe(true);
   });
 
   it('shows only the keys of a site', async () => {

@@ -66,6 +66,8 @@ export interface Control {
   journal: MemoryJournal;
   clock: { nowMs: number };
   fatal: unknown[];
+  /** When keys were used, by their hashes. */
+  used: Map<string, number>;
   transport: Transport;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
@@ -76,11 +78,13 @@ export async function control(label = LABEL): Promise<Control> {
   const clock = { nowMs: NOW_MS };
   const journal = memoryJournal();
   const fatal: unknown[] = [];
+  const used = new Map<string, number>();
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({
     journal,
     adapters: [crm],
+    keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
     randomBytes: (bytes) => shake(String(randomness++), bytes),
@@ -92,6 +96,7 @@ export async function control(label = LABEL): Promise<Control> {
     journal,
     clock,
     fatal,
+    used,
     transport: injected(app),
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
       const response = await app.inject({

@@ -133,6 +133,16 @@ describe('keys', () => {
     return result.ok ? 'ok' : result.code;
   };
 
+  it('say when they were last used, where that is known', async () => {
+    const world = await controlWithShop();
+    const { hash } = await issued(world);
+    expect((await world.call('GET', `keys/${hash}`)).body.last_used_at).toBeNull();
+    world.used.set(hash, NOW_MS + 5);
+    const { body } = await world.call('GET', 'keys');
+    expect(body.items).toMatchObject([{ key_hash: hash, last_used_at: NOW_MS + 5 }]);
+    expect((await world.call('GET', `keys/${hash}`)).body.last_used_at).toBe(NOW_MS + 5);
+  });
+
   it('work once issued, from their origins only, until they expire or are revoked', async () => {
     const world = await controlWithShop();
     const origin = 'https://a.example';

@@ -36,6 +36,8 @@ export interface TestEdge {
   inventories: InventoryRecord[];
   /** What the next sends are answered; those beyond it are acknowledged. */
   answers: Promise<SendResult>[];
+  /** Hashes of the keys that were let in, as often as they were. */
+  usedKeys: string[];
   /** Errors that would have ended the process. */
   fatal: unknown[];
   close(): Promise<void>;
@@ -58,6 +60,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const inventories: InventoryRecord[] = [];
   const answers: Promise<SendResult>[] = [];
   const fatal: unknown[] = [];
+  const usedKeys: string[] = [];
   const gate = createGate({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.gate });
   const inventoryType = schemaType('inventory');
   const known = new Map<string, string>();
@@ -89,6 +92,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
       nowMs: Date.now,
     }),
     configOf: createConfigAnswers(table),
+    onKeyUsed: (keyHash) => usedKeys.push(keyHash),
     healthy: () => true,
     nowMs: Date.now,
     onFatal: (error) => fatal.push(error),
@@ -103,6 +107,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     records,
     inventories,
     answers,
+    usedKeys,
     fatal,
     close: () => app.close(),
   };

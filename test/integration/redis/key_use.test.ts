@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createRedis, type Redis } from '#infra/redis/client.ts';
+import { createKeyUseView, noteKeyUses } from '#infra/redis/key_use.ts';
+import { sharedService } from '#test/harness/shared_service.ts';
+import { quiet } from '../support/kafka.ts';
+
+let redis: Redis;
+let nowMs = 0;
+beforeAll(() => {
+  redis = createRedis(sharedService().ready.redis, quiet);
+});
+beforeEach(() => {
+  nowMs = 1_000;
+});
+afterAll(() => redis.disconnect());
+
+const view = () => createKeyUseView(redis, quiet, () => nowMs);
+
+test('what was noted is read, and a later time is not undone by an earlier one', async () => {
+  await noteKeyUses(redis, new Map([['test-a', 2_000]]));
+  await noteKeyUses(
+    redis,
+    new Map([
+      ['test-a', 1_000],
+      ['test-b', 5],
+    ]),
+  );
+  await noteKeyUses(redis, new Map());
+  const uses = view();
+  expect(uses.lastUsed('test-a')).toBeNull();
+  await uses.refresh();
+  expect([uses.lastUsed('test-a'), uses.lastUsed('test-b'), uses.lastUsed('test-c')]).toEqual([2_000, 5, null]);
+});
+
+test('a reading serves for half a second', async () => {
+  const uses = view();
+  await uses.refresh();
+  await noteKeyUses(redis, new Map([['test-d', 7]]));
+  await uses.refresh();
+  expect(uses.lastUsed('test-d')).toBeNull();
+  nowMs += 500;
+  await uses.refresh();
+  expect(uses.lastUsed('test-d')).toBe(7);
+});
+
+test('while Redis is away what was known stays', async () => {
+  const own = createRedis(sharedService().ready.redis, quiet);
+  await noteKeyUses(own, new Map([['test-e', 9]]));
+  const uses = createKeyUseView(own, quiet, () => nowMs);
+  await uses.refresh();
+  own.disconnect();
+  nowMs += 1_000;
+  await uses.refresh();
+  expect(uses.lastUsed('test-e')).toBe(9);
+  await expect(noteKeyUses(own, new Map([['test-e', 10]]))).rejects.toMatchObject({ code: 'redis_unavailable' });
+});
