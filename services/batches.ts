@@ -1,6 +1,7 @@
-import type { InBatch, InRecord } from '#infra/kafka/consume.ts';
+import type { InBatch } from '#infra/kafka/consume.ts';
 import { count, type Tally } from '#infra/kafka/counting.ts';
 import type { OutRecord } from '#infra/kafka/hop.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';

@@ -18,6 +18,8 @@ export interface Runtime {
   onStop(task: () => Promise<unknown>): void;
   /** Stops the process at once with exit code 1; its supervisor starts it anew. */
   fatal(error: unknown): void;
+  /** Adds a condition under which the process, once it does its work, is able to do it. */
+  ableWhen(part: string, able: () => boolean): void;
   /** Says that the process does its work now. */
   ready(facts?: Record<string, string | number>): void;
 }
@@ -80,8 +82,9 @@ async function start(
   main: (runtime: Runtime) => Promise<void>,
 ): Promise<void> {
   const metrics = createMetrics(stage);
-  let isReady = false;
-  const metricsPort = await serveMetrics(config, metrics, () => isReady);
+  const conditions = new Map<string, () => boolean>([['start', () => false]]);
+  const missing = (): string[] => [...conditions].flatMap(([part, able]) => (able() ? [] : [part]));
+  const metricsPort = await serveMetrics(config, metrics, missing);
   const session = await openKafka(config.parts.kafka, `${config.parts.kafka.prefix}.${stage}`, logger);
   life.stops.push(() => session.stop());
   await main({
@@ -93,19 +96,25 @@ async function start(
     registry: createRegistry(config.parts.registryUrl),
     onStop: (task) => life.stops.push(task),
     fatal: life.fatal,
+    ableWhen: (part, able) => conditions.set(part, able),
     ready(facts = {}) {
-      isReady = true;
+      conditions.delete('start');
       logger.info({ metricsPort, ...facts }, 'ready');
       process.send?.({ kind: 'ready', stage, metricsPort, facts } satisfies ReadyMessage);
     },
   });
 }
 
-async function serveMetrics(config: ProcessConfig, metrics: Metrics, isReady: () => boolean): Promise<number> {
+/** `missing` names what is in the way of the work; nothing is, where it is empty. */
+async function serveMetrics(config: ProcessConfig, metrics: Metrics, missing: () => string[]): Promise<number> {
   const server = createHttpServer({ trustedProxies: [], bodyBytesMax: 1024, requestTimeoutMs: 5_000 });
   server.get('/metrics', async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.text()),
   );
-  server.get('/ready', (_request, reply) => reply.code(isReady() ? 200 : 503).send({ ready: isReady() }));
+  server.get('/ready', (_request, reply) => {
+    const waitingFor = missing();
+    const ready = waitingFor.length === 0;
+    return reply.code(ready ? 200 : 503).send({ ready, waiting_for: waitingFor });
+  });
   return listen(server, config.metricsHost, config.metricsPort);
 }

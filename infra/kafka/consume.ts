@@ -3,19 +3,12 @@ import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import { recoveryOf, StageFailedError } from './errors.ts';
 import { createMutex, type Mutex } from './mutex.ts';
+import { type InRecord, toInRecord } from './record.ts';
 import { CONSUMER_RETRY, runConsumer } from './run_consumer.ts';
 
 export interface TopicPartition {
   topic: string;
   partition: number;
-}
-
-export interface InRecord {
-  offset: number;
-  /** When the broker or producer stamped it; milliseconds since 1970 UTC. */
-  timestampMs: number;
-  key: Buffer | null;
-  value: Buffer | null;
 }
 
 /** What one fetch brought of one partition. */
@@ -176,7 +169,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   async function recover(error: unknown, slot: Slot, at: TopicPartition): Promise<void> {
     const recovery = recoveryOf(error);
     if (recovery === 'rejoin') throw error;
-    slot.failures++;
+    if (recovery !== 'wait' || slot.failures < FAILURES_MAX) slot.failures++;
     if (recovery === 'stop' || slot.failures > FAILURES_MAX) {
       options.onFatal(recovery === 'stop' ? error : new StageFailedError('retries used up', { cause: error }));
       return;
@@ -243,12 +236,7 @@ function toInBatch({ batch }: EachBatchPayload, owned: () => boolean): InBatch {
     topic: batch.topic,
     partition: batch.partition,
     lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
-    records: batch.messages.map((message) => ({
-      offset: Number(message.offset),
-      timestampMs: Number(message.timestamp),
-      key: message.key,
-      value: message.value,
-    })),
+    records: batch.messages.map(toInRecord),
     owned,
   };
 }

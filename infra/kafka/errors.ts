@@ -1,5 +1,5 @@
 /** What recovery an error of the client calls for. */
-export type Recovery = 'rejoin' | 'again' | 'stop';
+export type Recovery = 'rejoin' | 'again' | 'wait' | 'stop';
 
 /** A group membership error: the client rejoins by itself when it is thrown on. */
 const REJOIN_TYPES = new Set([
@@ -11,13 +11,14 @@ const REJOIN_TYPES = new Set([
 
 /**
  * Reads an error from anywhere in a stage. Client errors and errors that say `recovery: 'again'` are tried again from
- * the committed offset; anything else is unknown and stops the process.
+ * the committed offset, so many times; `recovery: 'wait'` for ever, as nothing is gained by another process; anything
+ * else is unknown and stops the process.
  */
 export function recoveryOf(error: unknown): Recovery {
   if (!(error instanceof Error)) return 'stop';
   const facts = error as Error & { type?: unknown; recovery?: unknown };
   if (typeof facts.type === 'string' && REJOIN_TYPES.has(facts.type)) return 'rejoin';
-  if (facts.recovery === 'again') return 'again';
+  if (facts.recovery === 'again' || facts.recovery === 'wait') return facts.recovery;
   return error.name.startsWith('KafkaJS') ? 'again' : 'stop';
 }
 

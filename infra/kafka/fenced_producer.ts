@@ -39,3 +39,19 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
     close: () => producer.disconnect(),
   };
 }
+
+/**
+ * Ends every open transaction of a group's hop on a topic, and bars those that have begun nothing yet but hold a producer:
+ * nothing that was read before the call is committed after it. Their owners take the partitions anew.
+ */
+export async function fenceHop(kafka: Kafka, groupId: string, topic: string, partitions: number): Promise<void> {
+  for (let partition = 0; partition < partitions; partition++) {
+    const producer = await openFencedProducer(kafka, transactionalId(groupId, { topic, partition }));
+    await producer.close();
+  }
+}
+
+/** One transactional id per group, topic and partition. */
+export function transactionalId(groupId: string, { topic, partition }: { topic: string; partition: number }): string {
+  return `${groupId}.${topic}.${partition}`;
+}

@@ -5,6 +5,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
+import { transactionalId } from './fenced_producer.ts';
 
 /** A record to be written by a hop, to a partition that we chose. */
 export interface OutRecord extends TopicPartition {
@@ -154,10 +155,6 @@ export class PartitionLostError extends Error {
 
 function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}.${partition}`;
-}
-
-export function transactionalId(groupId: string, at: TopicPartition): string {
-  return `${groupId}.${nameOf(at)}`;
 }
 
 /** The group's committed offset; null where none was ever committed. */

@@ -2,8 +2,9 @@ import type { Admin, Kafka } from 'kafkajs';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Block, type BlockPlan, type Fill, openBlock, readPlan, writePlan } from '#pipelines/warehouse/block.ts';
-import { type Consumption, consume, type InBatch, type InRecord, type TopicPartition } from './consume.ts';
+import { type Consumption, consume, type InBatch, type TopicPartition } from './consume.ts';
 import { committed } from './hop.ts';
+import type { InRecord } from './record.ts';
 
 export interface SinkOptions<Row> {
   kafka: Kafka;

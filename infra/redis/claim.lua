@@ -1,10 +1,13 @@
--- KEYS[1]: prefix of the shard's keys (its hash tag inside). ARGV: current period, periods in the window,
--- seconds a period's keys live, then bucket, field, coordinate for each claim.
--- Answers for each claim: false when it is new and now held, else the coordinate that holds it.
+-- KEYS[1]: prefix of the shard's keys (its hash tag inside). ARGV: now (milliseconds), current period, periods in the
+-- window, seconds a period's keys live, then bucket, field, coordinate for each claim.
+-- Answers for each claim: false when it is new and now held, else the coordinate that holds it. 'lost' where claims that
+-- were made may be missing: nothing is claimed then.
 local prefix = KEYS[1]
-local period = tonumber(ARGV[1])
-local periods = tonumber(ARGV[2])
-local ttl = tonumber(ARGV[3])
+if not is_whole(prefix) then return 'lost' end
+redis.call('SET', prefix .. 'used', ARGV[1])
+local period = tonumber(ARGV[2])
+local periods = tonumber(ARGV[3])
+local ttl = tonumber(ARGV[4])
 local answers = {}
 
 -- Another process's clock may run a little ahead: what it claimed lies in the period to come.
@@ -16,7 +19,7 @@ local function holder_elsewhere(bucket, field)
   return false
 end
 
-for at = 4, #ARGV, 3 do
+for at = 5, #ARGV, 3 do
   local bucket, field, coordinate = ARGV[at], ARGV[at + 1], ARGV[at + 2]
   local holder = holder_elsewhere(bucket, field)
   if not holder then

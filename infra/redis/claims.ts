@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
-import type { Claim, ClaimStore } from '#pipelines/dedup/claim.ts';
-import { createScript, type Script } from './script.ts';
+import type { Claim, ClaimStore, PastClaim } from '#pipelines/dedup/claim.ts';
+import { createEpoch, type Epoch } from './epoch.ts';
+import { createIndexScript, type Script } from './script.ts';
 
 export interface ClaimOptions {
   /** How long an id stays claimed at least; 8 days cover reports that come up to 7 days late. */
@@ -12,26 +13,33 @@ export interface ClaimOptions {
 /** The window is looked at in this many whole periods and the one that runs. */
 const PERIODS_IN_WINDOW = 2;
 
+/** Claims in Redis: throws IndexLostError where some that were made may be missing. */
+export interface ClaimIndex extends ClaimStore {
+  readonly epoch: Epoch;
+  /** Makes claims again that were made in the past; one that is there stays as it is. */
+  restore(claims: readonly PastClaim[], nowMs: number): Promise<void>;
+}
+
+/** What a cluster's shards are named by: a bucket's first character, of base64url. */
+const SHARDS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('');
+
 /**
  * Claims packed into small hashes, a hash per period and bucket: 29 bytes a claim while a hash stays below Redis's
  * listpack limit, against 161 for a key of its own. Redis 7.0 has no expiry per field, so whole periods expire.
  */
-export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimStore {
-  const script = createScript(redis, 'claim.lua');
+export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimIndex {
+  const claimScript = createIndexScript(redis, 'claim.lua');
+  const restoreScript = createIndexScript(redis, 'restore_claims.lua');
   const periodMs = options.windowMs / PERIODS_IN_WINDOW;
+  const groupsOf = <T extends Claim>(claims: readonly T[]): [prefix: string, members: Member<T>[]][] =>
+    options.cluster ? shards(claims) : [[PREFIX, claims.map((claim, index) => ({ claim, index }))]];
   return {
+    epoch: createEpoch(redis, options.cluster ? SHARDS.map(shardPrefix) : [PREFIX]),
     async claim(claims, nowMs) {
-      const window = windowAt(nowMs, periodMs);
-      if (!options.cluster) return ask(script, 'c:', window, claims);
       const answers: (string | null)[] = new Array(claims.length).fill(null);
       await Promise.all(
-        [...shards(claims)].map(async ([shard, members]) => {
-          const held = await ask(
-            script,
-            `c:{${shard}}:`,
-            window,
-            members.map(({ claim }) => claim),
-          );
+        groupsOf(claims).map(async ([prefix, members]) => {
+          const held = await ask(claimScript, prefix, nowMs, periodMs, members);
           members.forEach(({ index }, at) => {
             answers[index] = held[at] ?? null;
           });
@@ -39,34 +47,56 @@ export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimStor
       );
       return answers;
     },
+    async restore(claims, nowMs) {
+      if (claims.length === 0) return;
+      await Promise.all(
+        groupsOf(claims).map(([prefix, members]) =>
+          restoreScript.run(
+            [prefix],
+            members.flatMap(({ claim }) => restored(claim, nowMs, periodMs)),
+          ),
+        ),
+      );
+    },
   };
 }
 
-type Window = [period: number, periods: number, ttlSeconds: number];
+interface Member<T extends Claim = Claim> {
+  claim: T;
+  /** Its place among the claims that were asked for. */
+  index: number;
+}
 
-function windowAt(nowMs: number, periodMs: number): Window {
-  const ttlMs = periodMs * (PERIODS_IN_WINDOW + 1);
-  return [Math.floor(nowMs / periodMs), PERIODS_IN_WINDOW + 1, Math.ceil(ttlMs / 1000)];
+const PREFIX = 'c:';
+
+function shardPrefix(shard: string): string {
+  return `c:{${shard}}:`;
 }
 
 async function ask(
   script: Script,
   prefix: string,
-  window: Window,
-  claims: readonly Claim[],
+  nowMs: number,
+  periodMs: number,
+  members: readonly Member[],
 ): Promise<(string | null)[]> {
-  const args: (string | number)[] = [...window];
-  for (const { bucket, field, coordinate } of claims) args.push(bucket, field, coordinate);
+  const ttlSeconds = Math.ceil((periodMs * (PERIODS_IN_WINDOW + 1)) / 1000);
+  const args: (string | number)[] = [nowMs, Math.floor(nowMs / periodMs), PERIODS_IN_WINDOW + 1, ttlSeconds];
+  for (const { claim } of members) args.push(claim.bucket, claim.field, claim.coordinate);
   return (await script.run([prefix], args)) as (string | null)[];
 }
 
-function shards(claims: readonly Claim[]): Map<string, { claim: Claim; index: number }[]> {
-  const groups = new Map<string, { claim: Claim; index: number }[]>();
-  claims.forEach((claim, index) => {
-    const shard = claim.bucket.charAt(0);
-    const group = groups.get(shard) ?? [];
-    group.push({ claim, index });
-    groups.set(shard, group);
-  });
-  return groups;
+/** The keys of a period live as long as those that a claim at its end would have made. */
+function restored(claim: PastClaim, nowMs: number, periodMs: number): (string | number)[] {
+  const period = Math.floor(claim.claimedAtMs / periodMs);
+  const endMs = (period + PERIODS_IN_WINDOW + 2) * periodMs;
+  return [claim.bucket, claim.field, claim.coordinate, period, Math.max(1, Math.ceil((endMs - nowMs) / 1000))];
+}
+
+function shards<T extends Claim>(claims: readonly T[]): [prefix: string, members: Member<T>[]][] {
+  const groups = Map.groupBy(
+    claims.map((claim, index) => ({ claim, index })),
+    ({ claim }) => claim.bucket.charAt(0),
+  );
+  return [...groups].map(([shard, members]) => [shardPrefix(shard), members]);
 }

@@ -6,10 +6,24 @@ export type { Redis };
 const COMMAND_TIMEOUT_MS = 3_000;
 const RECONNECT_MS_MAX = 1_000;
 
-/** Redis did not answer, or answered with an error. What was asked may have happened; asking again is safe. */
+/**
+ * Redis did not answer, or answered with an error, such as that its memory is full. What was asked may have happened;
+ * asking again is safe, for as long as it takes.
+ */
 export class RedisUnavailableError extends Error {
   readonly code = 'redis_unavailable';
-  readonly recovery = 'again';
+  readonly recovery = 'wait';
+}
+
+/** An index is not whole: Redis was emptied, restarted or replaced since it was made. Nothing was done. */
+export class IndexLostError extends Error {
+  readonly code = 'index_lost';
+  readonly recovery = 'wait';
+}
+
+/** Redis is set to throw keys away when its memory is full; what is asked of it would then be forgotten in silence. */
+export class RedisEvictsError extends Error {
+  readonly code = 'redis_evicts';
 }
 
 /** A connection that reconnects by itself; commands fail rather than wait when there is none. */
@@ -30,5 +44,15 @@ export async function asked<T>(command: Promise<T>): Promise<T> {
     return await command;
   } catch (error) {
     throw new RedisUnavailableError(`redis: ${error instanceof Error ? error.name : 'error'}`);
+  }
+}
+
+/**
+ * Refuses a Redis that evicts keys. Throws RedisEvictsError, and RedisUnavailableError where it does not answer.
+ */
+export async function refuseEviction(redis: Redis): Promise<void> {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(await asked(redis.info('memory')))?.[1];
+  if (policy !== undefined && policy !== 'noeviction') {
+    throw new RedisEvictsError(`redis has maxmemory-policy ${policy}: set noeviction, keys must not vanish`);
   }
 }

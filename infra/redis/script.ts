@@ -1,15 +1,37 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { RedisUnavailableError } from './client.ts';
+import { IndexLostError, RedisUnavailableError } from './client.ts';
 
 export interface Script {
   run(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
 }
 
+/** What a script of an index answers when the index is not whole. */
+const LOST = 'lost';
+
 /** A Lua file beside this module, called by its digest and loaded when Redis does not know it. */
 export function createScript(redis: Redis, file: string): Script {
-  const text = readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
+  return createScriptOf(redis, read(file));
+}
+
+/** A Lua file that works on an index: it can ask whether that is whole. Throws IndexLostError when it says it is not. */
+export function createIndexScript(redis: Redis, file: string): Script {
+  const script = createScriptOf(redis, `${read('whole.lua')}\n${read(file)}`);
+  return {
+    async run(keys, args) {
+      const answer = await script.run(keys, args);
+      if (answer === LOST) throw new IndexLostError('redis lost what it held');
+      return answer;
+    },
+  };
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
+}
+
+function createScriptOf(redis: Redis, text: string): Script {
   const digest = hash('sha1', text, 'hex');
   return {
     async run(keys, args) {

@@ -13,6 +13,12 @@ export interface Claim {
   coordinate: string;
 }
 
+/** A claim of an event that passed, to be made again. */
+export interface PastClaim extends Claim {
+  /** When it was made or a little later; milliseconds since 1970 UTC. */
+  claimedAtMs: number;
+}
+
 const FIELD_CHARS = 12;
 
 /** `bucketChars` base64url characters choose the bucket: 3 make 262,144 of them. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { environment } from '#infra/config/config.ts';
 import { dedupConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
@@ -6,14 +7,17 @@ import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import { type HopResult, runHop } from '#infra/kafka/hop.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis, refuseEviction } from '#infra/redis/client.ts';
+import { keepIndex } from '#infra/redis/kept_index.ts';
 import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import { noPerson } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
-import type { DeadLetter } from '#schemas/records.ts';
+import type { DeadLetter, QuotaCounts } from '#schemas/records.ts';
 import { deadRecords, packBatches, readRecords } from '#services/batches.ts';
 import { runProcess } from '#services/runtime.ts';
+import { countsRecord } from './counts_record.ts';
+import { rebuildClaims } from './rebuild.ts';
 
 /** events.raw -> events.unique: the first event of each id passes, the rest are counted and dropped. */
 runProcess('dedup', async (runtime) => {
@@ -21,10 +25,25 @@ runProcess('dedup', async (runtime) => {
   const { claimWindowMs, claimBucketChars } = dedupConfig(environment());
   const reader = await createBatchReader(registry, TOPICS.unique);
   const dead = await createCodec<DeadLetter>(registry, deadTopic('dedup'), 'dead_letter');
+  const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
   const redis = createRedis(runtime.config.parts.redisUrl, logger);
   runtime.onStop(async () => redis.disconnect());
+  await refuseEviction(redis);
   const claims = createClaimStore(redis, { windowMs: claimWindowMs, cluster: runtime.config.parts.redisCluster });
+  const groupId = session.groupOf('dedup');
   const partitions = session.config.eventPartitions;
+  const rebuild = { session, groupId, reader, claims, windowMs: claimWindowMs, bucketChars: claimBucketChars };
+  const index = keepIndex({
+    name: 'claims',
+    redis,
+    epoch: claims.epoch,
+    rebuild: (sinceMs) => rebuildClaims({ ...rebuild, logger, nowMs: Date.now }, sinceMs),
+    token: randomUUID(),
+    logger,
+    nowMs: Date.now,
+  });
+  runtime.ableWhen('redis', index.isReady);
+  await index.await();
 
   async function transform(batch: InBatch): Promise<HopResult> {
     const startedMs = Date.now();
@@ -32,7 +51,7 @@ runProcess('dedup', async (runtime) => {
     const entries = read.records.flatMap(({ offset, views }): RawEntry[] =>
       views.map((view, index) => ({ view, coordinate: { partition: batch.partition, offset, index } })),
     );
-    const { passed, duplicates } = await deduplicate(entries, claims, claimBucketChars, startedMs);
+    const { passed, duplicates } = await index.use(() => deduplicate(entries, claims, claimBucketChars, startedMs));
     failpoint('dedup.after_claim');
     const tally = emptyTally();
     const outputs = packBatches(
@@ -45,6 +64,7 @@ runProcess('dedup', async (runtime) => {
         eventBytes: view.eventBytes,
       })),
     );
+    outputs.push(countsRecord(batch, read.records, passed, counts));
     outputs.push(...deadRecords('dedup', read.dead, dead, tally, SMALL_PARTITIONS));
     tally.in += entries.length;
     tally.passed = passed.length;
@@ -56,7 +76,7 @@ runProcess('dedup', async (runtime) => {
   const consumption = await runHop({
     kafka: session.kafka,
     admin: session.admin,
-    groupId: session.groupOf('dedup'),
+    groupId,
     topics: [TOPICS.raw],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,

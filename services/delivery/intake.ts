@@ -1,4 +1,5 @@
-import type { InBatch, InRecord, Leave } from '#infra/kafka/consume.ts';
+import type { InBatch, Leave } from '#infra/kafka/consume.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';

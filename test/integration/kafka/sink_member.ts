@@ -1,5 +1,6 @@
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
-import type { Consumption, InRecord } from '#infra/kafka/consume.ts';
+import type { Consumption } from '#infra/kafka/consume.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
 import { runSink, type SinkOptions } from '#infra/kafka/sink.ts';
 import { quiet, SESSION_TIMEOUT_MS } from '../support/kafka.ts';

@@ -11,7 +11,7 @@ const CASES: [what: string, error: unknown, recovery: Recovery][] = [
   ['a moved coordinator', named('KafkaJSProtocolError', { type: 'NOT_COORDINATOR_FOR_GROUP' }), 'rejoin'],
   ['a fenced producer', named('KafkaJSProtocolError', { type: 'INVALID_PRODUCER_EPOCH' }), 'again'],
   ['retries used up', named('KafkaJSNumberOfRetriesExceeded'), 'again'],
-  ['Redis away', new RedisUnavailableError('redis'), 'again'],
+  ['Redis away', new RedisUnavailableError('redis'), 'wait'],
   ['an error that says stop', named('Error', { recovery: 'stop' }), 'stop'],
   ['a mistake of ours', new TypeError('x'), 'stop'],
   ['a thrown text', 'x', 'stop'],

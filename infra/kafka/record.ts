@@ -1,0 +1,20 @@
+import type { IHeaders, KafkaMessage } from 'kafkajs';
+
+export interface InRecord {
+  offset: number;
+  /** When the broker or producer stamped it; milliseconds since 1970 UTC. */
+  timestampMs: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: IHeaders;
+}
+
+export function toInRecord(message: KafkaMessage): InRecord {
+  return {
+    offset: Number(message.offset),
+    timestampMs: Number(message.timestamp),
+    key: message.key,
+    value: message.value,
+    headers: message.headers ?? {},
+  };
+}

@@ -1,0 +1,64 @@
+import { fenceHop } from '#infra/kafka/fenced_producer.ts';
+import { readBack } from '#infra/kafka/read_back.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { ClaimIndex } from '#infra/redis/claims.ts';
+import type { BatchReader } from '#infra/registry/codec.ts';
+import { pastClaims } from '#pipelines/dedup/past_claims.ts';
+import { createProgress } from '#services/progress.ts';
+
+export interface RebuildOptions {
+  session: KafkaSession;
+  groupId: string;
+  reader: BatchReader;
+  claims: ClaimIndex;
+  windowMs: number;
+  bucketChars: number;
+  logger: Logger;
+  nowMs(): number;
+}
+
+/**
+ * Clocks of brokers and processes may differ by this; a record is stamped when it is produced, its claim was made when
+ * its batch was begun.
+ */
+const CLOCKS_MS = 10 * 60_000;
+const CLAIMS_PER_CALL = 2_000;
+
+/**
+ * Makes the claims again of all that passed: events.unique holds each event that passed with its coordinate. First every
+ * open transaction of dedup is ended, whoever runs it: what it let pass by a claim that is lost could else be committed
+ * behind what is read here, and pass once more.
+ */
+export async function rebuildClaims(options: RebuildOptions, sinceMs: number | null): Promise<void> {
+  const { session, reader, claims, bucketChars, logger, nowMs } = options;
+  const raw = await session.admin.fetchTopicOffsets(TOPICS.raw);
+  await fenceHop(session.kafka, options.groupId, TOPICS.raw, raw.length);
+  const windowStartMs = nowMs() - options.windowMs;
+  const progress = createProgress(logger, 'claims', nowMs);
+  await readBack({
+    kafka: session.kafka,
+    admin: session.admin,
+    topic: TOPICS.unique,
+    groupPrefix: session.config.prefix,
+    sinceMs: Math.max(windowStartMs, (sinceMs ?? 0) - CLOCKS_MS),
+    onProgress: progress.at,
+    async onRecords(records) {
+      let waiting: ReturnType<typeof pastClaims> = [];
+      for (const record of records) {
+        const read = await reader.read(record.value);
+        // What cannot be read went to the dead letters of whoever reads the topic.
+        if (read.ok) waiting.push(...pastClaims(read.value, bucketChars, record.timestampMs));
+        if (waiting.length >= CLAIMS_PER_CALL) {
+          await claims.restore(waiting, nowMs());
+          progress.count(waiting.length);
+          waiting = [];
+        }
+      }
+      await claims.restore(waiting, nowMs());
+      progress.count(waiting.length);
+    },
+  });
+  progress.end();
+}

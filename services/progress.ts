@@ -1,0 +1,27 @@
+import type { Logger } from '#infra/log/logger.ts';
+
+/** How far a rebuilding is, said in the log now and then. */
+export interface Progress {
+  count(things: number): void;
+  /** Offsets passed, and to pass in all. */
+  at(done: number, total: number): void;
+  end(): void;
+}
+
+const SAID_EVERY_MS = 5_000;
+
+export function createProgress(logger: Logger, index: string, nowMs: () => number): Progress {
+  let restored = 0;
+  let saidMs = nowMs();
+  return {
+    count(things) {
+      restored += things;
+    },
+    at(done, total) {
+      if (nowMs() - saidMs < SAID_EVERY_MS) return;
+      saidMs = nowMs();
+      logger.info({ index, restored, percent: Math.floor((100 * done) / total) }, 'rebuilding');
+    },
+    end: () => logger.info({ index, restored }, 'read back'),
+  };
+}
