@@ -41,14 +41,20 @@ function nested(properties: Properties, path: readonly string[]): Properties {
 const isWebAddress = (text: string | null): text is string => text !== null && /^https?:\/\/[^\s]+$/i.test(text);
 
 const PAGE_URL_NAMES = ['event_source_url', '$current_url', 'page_location', 'page_url', 'url', '$url', 'location'];
-const PAGE_URL_PLACES = [[], ['page'], ['context', 'page']];
+const PAGE_URL_PLACES: readonly string[][] = [[], ['page'], ['context', 'page']];
+
+const placed = (properties: Properties, places: readonly string[][], names: readonly string[]): (string | null)[] =>
+  places.flatMap((path) => names.map((name) => firstText(nested(properties, path), [name])));
+
+const REFERRER_NAMES = ['$referrer', 'page_referrer', 'referrer', 'referrer_url', 'document_referrer'];
+
+/** The http or https address of the page before, under the names that common tags and SDKs use. */
+export const pageReferrer = (properties: Properties): string | null =>
+  placed(properties, PAGE_URL_PLACES, REFERRER_NAMES).find(isWebAddress) ?? null;
 
 /** The http or https address of the page where the event happened, under the names that common tags and SDKs use. */
 export function pageUrl(properties: Properties): string | null {
-  const found = PAGE_URL_PLACES.flatMap((path) =>
-    PAGE_URL_NAMES.map((name) => firstText(nested(properties, path), [name])),
-  );
-  return found.find(isWebAddress) ?? null;
+  return placed(properties, PAGE_URL_PLACES, PAGE_URL_NAMES).find(isWebAddress) ?? null;
 }
 
 /** A parameter of the page address, as it was written there (case kept). */
@@ -57,3 +63,7 @@ export function pageParameter(properties: Properties, name: string): string | nu
   const value = url !== null && URL.canParse(url) ? new URL(url).searchParams.get(name) : null;
   return value === '' ? null : value;
 }
+
+/** A text under one of the names, or else as a parameter of the page address: how click ids travel. */
+export const textOrParameter = (properties: Properties, names: readonly string[], parameter: string): string | null =>
+  firstText(properties, names) ?? pageParameter(properties, parameter);

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { DESTINATION_NAMES } from '#pipelines/delivery/registry.ts';
 import type { ReadyMessage } from '#services/runtime.ts';
-import { type PlatformStandin, startPlatform } from './platform.ts';
+import { startPlatform } from './platform.ts';
+import { PLATFORMS } from './platforms.ts';
 import type { Standin } from './server.ts';
 
 const USAGE = `node services/standin/main.ts --NAME-port PORT … --state-dir FOLDER
-NAME is one or more of ${DESTINATION_NAMES.join(', ')}; port 0 takes a free one.
+NAME is one or more of ${Object.keys(PLATFORMS).join(', ')}; port 0 takes a free one.
 `;
 
 function refuse(): never {
@@ -15,7 +15,7 @@ function refuse(): never {
 }
 
 function readWords(): Record<string, string | undefined> {
-  const names = [...DESTINATION_NAMES.map((name) => `${name}-port`), 'state-dir'];
+  const names = [...Object.keys(PLATFORMS).map((name) => `${name}-port`), 'state-dir'];
   try {
     return parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])) }).values;
   } catch {
@@ -31,18 +31,17 @@ function portOf(text: string): number {
 /** The stand-ins whose ports were given, in one process, with their ledgers in a folder, so that a restart goes on counting. */
 const words = readWords();
 const stateDir = words['state-dir'] ?? '.local/standin';
-const wanted = DESTINATION_NAMES.flatMap((name) => {
+const wanted = Object.entries(PLATFORMS).flatMap(([name, platform]) => {
   const text = words[`${name}-port`];
-  return text === undefined ? [] : [{ name, port: portOf(text) }];
+  return text === undefined ? [] : [{ name, platform, port: portOf(text) }];
 });
 if (wanted.length === 0) refuse();
 
-async function start({ name, port }: { name: string; port: number }): Promise<[name: string, standin: Standin]> {
-  const { standin } = (await import(`./${name}.ts`)) as { standin: PlatformStandin };
-  return [name, await startPlatform(standin, { port, ledgerPath: join(stateDir, `${name}.jsonl`) })];
-}
-
-const standins = await Promise.all(wanted.map(start));
+const standins = await Promise.all(
+  wanted.map(async ({ name, platform, port }): Promise<[name: string, standin: Standin]> => {
+    return [name, await startPlatform(platform, { port, ledgerPath: join(stateDir, `${name}.jsonl`) })];
+  }),
+);
 const urls = Object.fromEntries(standins.map(([name, { url }]) => [name, url]));
 
 const stop = async (): Promise<void> => {

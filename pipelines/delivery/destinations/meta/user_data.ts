@@ -1,28 +1,14 @@
-import { isIP } from 'node:net';
-import { sha256Hex } from '#pipelines/delivery/hash.ts';
-import { cityName, countryCode, postalCodes, stateCode } from '#pipelines/delivery/places.ts';
-import { firstText, type Properties, pageParameter } from '#pipelines/delivery/properties.ts';
+import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
+import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 
-export type UserData = Record<string, string | string[]>;
-
-const hashed = (value: string | null): string | null => (value === null ? null : sha256Hex(value));
+export type UserData = Record<string, string | readonly string[]>;
 
 /** Lists let several forms of one value be offered; a single value goes as a text. */
-const hashedList = (values: string[]): string | string[] | null =>
-  values.length > 1 ? values.map(sha256Hex) : hashed(values[0] ?? null);
-
-function placeKeys(event: Event, site: Site): Record<string, string | string[] | null> {
-  const country = countryCode(event.country);
-  const readAs = country ?? countryCode(site.default_country);
-  return {
-    ct: hashed(cityName(event.city)),
-    st: hashed(stateCode(event.state, readAs)),
-    zp: hashedList(postalCodes(event.zip, readAs)),
-    country: hashed(country),
-  };
-}
+const textOrList = (values: readonly string[]): string | readonly string[] | null =>
+  values.length > 1 ? values : (values[0] ?? null);
 
 const FBC = /^fb\.\d+\.\d{10,16}\.[^\s]+$/;
 const FBP = /^fb\.\d+\.\d{10,16}\.\d+/;
@@ -34,7 +20,7 @@ const FBP = /^fb\.\d+\.\d{10,16}\.\d+/;
 export function clickId(event: Event, properties: Properties): string | null {
   const cookie = firstText(properties, ['fbc', '_fbc', '$fbc']);
   if (cookie !== null && FBC.test(cookie)) return cookie;
-  const parameter = firstText(properties, ['fbclid', '$fbclid']) ?? pageParameter(properties, 'fbclid');
+  const parameter = textOrParameter(properties, ['fbclid', '$fbclid'], 'fbclid');
   return parameter === null ? null : `fb.1.${event.timestamp}.${parameter}`;
 }
 
@@ -48,14 +34,18 @@ const PLAIN_IDS = ['subscription_id', 'lead_id', 'fb_login_id', 'ctwa_clid', 'pa
 
 /** The customer information parameters of an event, those that are absent left out. */
 export function userData(event: Event, site: Site, identifiers: Identifiers, properties: Properties): UserData {
-  const keys: Record<string, string | string[] | null> = {
+  const place = hashedPlace(event, site);
+  const keys: Record<string, string | readonly string[] | null> = {
     em: identifiers.email,
     ph: identifiers.phone_digits,
     fn: identifiers.first_name,
     ln: identifiers.last_name,
     external_id: identifiers.external_id,
-    ...placeKeys(event, site),
-    client_ip_address: event.client_ip !== null && isIP(event.client_ip) > 0 ? event.client_ip : null,
+    ct: place.city,
+    st: place.state,
+    zp: textOrList(place.zips),
+    country: place.country,
+    client_ip_address: clientAddress(event),
     client_user_agent: event.client_user_agent,
     fbc: clickId(event, properties),
     fbp: browserId(properties),

@@ -1,0 +1,45 @@
+import { addressOf, postJson } from '#pipelines/delivery/address.ts';
+import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Event } from '#schemas/event.ts';
+import { classify } from './classify.ts';
+import { mapEvent } from './map.ts';
+import { DEFAULT_BASE_URL, TIKTOK_SCHEMA, type TiktokSettings } from './settings.ts';
+import { sourceOfGroup } from './source.ts';
+
+const DAY_MS = 86_400_000;
+const PATH = '/open_api/v1.3/event/track/';
+/** Room for the longest source, its id and a test event code. */
+const ENVELOPE_BYTES_MAX = 300;
+
+/** TikTok attributes events of the website up to 7 days back, those of an event set up to 28. */
+const ageMaxMs = (event: Event): number => (event.action_source === 'website' ? 7 : 28) * DAY_MS;
+
+function request(pieces: readonly Piece[], context: RequestContext<TiktokSettings>): HttpRequest {
+  const { settings } = context;
+  const { test_event_code } = settings;
+  const envelope = { ...sourceOfGroup(context.group), ...(test_event_code === undefined ? {} : { test_event_code }) };
+  const forms = pieces.map((piece) => piece.json).join(',');
+  const body = `${JSON.stringify(envelope).slice(0, -1)},"data":[${forms}]}`;
+  const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
+  return postJson(address, PATH, body, { 'access-token': settings.access_token });
+}
+
+/** TikTok Events API 2.0. */
+export const tiktok: Adapter<TiktokSettings> = {
+  name: 'tiktok',
+  title: 'TikTok Events API',
+  schema: TIKTOK_SCHEMA,
+  anonymousEvents: 'skip',
+  limits: ({ test_event_code }) => ({
+    // Test events are shown one to a request.
+    batchEventsMax: test_event_code === undefined ? 1000 : 1,
+    batchBytesMax: 1_000_000,
+    concurrencyMax: 4,
+    timeoutMs: 10_000,
+  }),
+  ageMaxMs,
+  map: mapEvent,
+  overheadBytes: () => ENVELOPE_BYTES_MAX,
+  request,
+  classify,
+};
