@@ -3,9 +3,11 @@ import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
+import { compatRoutes } from './openapi_compat.ts';
 import { elementShape, errorShape, eventShape, ingestBody, inventoryBody, rejectionShape } from './openapi_shapes.ts';
 
-const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. A key is sent in the
+const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. The libraries of Segment,
+RudderStack and PostHog can send here as they are. A key is sent in the
 X-Svc-Key header, or where headers cannot be set in the query parameter key. Bodies may be compressed with gzip, deflate
 or br; sizes count after decompression.`;
 
@@ -57,7 +59,7 @@ export function publicDocument(): Record<string, unknown> {
     title: 'Event ingest API',
     version: '1.0.0',
     description: DESCRIPTION,
-    routes: ROUTES,
+    routes: [...ROUTES, ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS])],
     components: {
       Event: eventShape,
       Rejection: rejectionShape,
@@ -68,6 +70,7 @@ export function publicDocument(): Record<string, unknown> {
     securitySchemes: {
       keyHeader: { type: 'apiKey', in: 'header', name: 'X-Svc-Key' },
       keyQuery: { type: 'apiKey', in: 'query', name: 'key' },
+      writeKey: { type: 'http', scheme: 'basic', description: 'The key as the user, without a password' },
     },
   });
 }
@@ -91,7 +94,7 @@ const ROUTES: DocumentedRoute[] = [
         description: 'What is stored. Traffic of bots and blocked events are 0 without an error',
         schema: ingested,
       },
-      ...failures([...KEY_ERRORS, ...BODY_ERRORS, 'events_rejected', 'events_too_many']),
+      ...failures([...KEY_ERRORS, ...BODY_ERRORS, 'events_rejected', 'events_too_many', 'rate_limited']),
     ],
   },
   {

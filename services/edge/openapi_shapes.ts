@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { ELEMENTS_MAX } from '#pipelines/intake/inventory.ts';
 import { ACTION_SOURCES } from '#schemas/event.ts';
-import { EVENTS_MAX } from './ingest.ts';
+import { EVENTS_MAX } from './accept.ts';
 
-const plainText = (description: string) =>
+export const plainText = (description: string) =>
   Type.String({
     description,
     minLength: 1,
@@ -36,16 +36,16 @@ const properties = Type.Object(
   { additionalProperties: true },
 );
 
+export const timeText = Type.String({
+  description: 'ISO 8601 with offset or Z, not older than two years; arrival by default',
+  format: 'date-time',
+});
+
 export const eventShape = Type.Object({
   event: plainText('Name of the event'),
   uuid: Type.Optional(plainText('Unique id of the event: the same one is counted once')),
   distinct_id: Type.Optional(plainText('Visitor or user; an anonymous id by default')),
-  timestamp: Type.Optional(
-    Type.String({
-      description: 'ISO 8601 with offset or Z, not older than two years; arrival by default',
-      format: 'date-time',
-    }),
-  ),
+  timestamp: Type.Optional(timeText),
   properties: Type.Optional(properties),
 });
 

@@ -5,7 +5,7 @@ import { readForeignBody } from './body.ts';
 import { posthogRefusal, projectKey } from './posthog.ts';
 import type { CompatOptions } from './routes.ts';
 
-const PATHS = ['/flags', '/flags/', '/decide', '/decide/'];
+export const FLAGS_PATHS = ['/flags', '/flags/', '/decide', '/decide/'];
 const BODY_BYTES_MAX = 256 * 1024;
 
 /** There are no feature flags here: PostHog's libraries ask for them at start and go on when told so. */
@@ -41,6 +41,6 @@ export function mountFlags(app: HttpServer, options: CompatOptions): void {
       const check = checkKey(options.table, presented, request.headers.origin ?? null, options.nowMs());
       return check.ok ? reply.send(NO_FLAGS) : refuse(reply, check.code);
     };
-    for (const path of PATHS) scope.post(path, handle);
+    for (const path of FLAGS_PATHS) scope.post(path, handle);
   });
 }

@@ -8,8 +8,8 @@ const BODY_BYTES_MAX = 500 * 1024;
 const CALL_BYTES_MAX = 32 * 1024;
 const CALLS_MAX = 2_500;
 
-/** The second path is the browser library's. */
-const CALL_PATHS: Readonly<Record<string, SegmentCall>> = {
+/** The routes of single calls; the short ones are the browser library's. */
+export const SEGMENT_CALL_PATHS: Readonly<Record<string, SegmentCall>> = {
   '/v1/track': 'track',
   '/v1/t': 'track',
   '/v1/identify': 'identify',
@@ -26,7 +26,7 @@ const CALL_PATHS: Readonly<Record<string, SegmentCall>> = {
 
 /** Segment's HTTP Tracking API, which RudderStack's libraries speak too. */
 export const segment: Dialect = {
-  paths: ['/v1/batch', '/v1/b', ...Object.keys(CALL_PATHS)],
+  paths: ['/v1/batch', '/v1/b', ...Object.keys(SEGMENT_CALL_PATHS)],
   bodyBytesMax: BODY_BYTES_MAX,
   callsMax: CALLS_MAX,
   keyOfHeaders: basicUser,
@@ -46,7 +46,7 @@ function basicUser(authorization: string | undefined): string | null {
 
 function readRequest(path: string, body: unknown): ForeignRequest {
   if (!isObject(body)) return { ok: false, code: 'body_not_calls' };
-  const type = CALL_PATHS[path] ?? null;
+  const type = SEGMENT_CALL_PATHS[path] ?? null;
   const calls = type === null ? body['batch'] : [body];
   if (!Array.isArray(calls) || calls.length === 0) return { ok: false, code: 'body_not_calls' };
   return {

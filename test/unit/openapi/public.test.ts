@@ -2,13 +2,16 @@ import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { readInventory } from '#pipelines/intake/inventory.ts';
+import { FLAGS_PATHS } from '#services/edge/compat/flags.ts';
+import { posthog } from '#services/edge/compat/posthog.ts';
+import { segment } from '#services/edge/compat/segment.ts';
 import { publicDocument } from '#services/edge/openapi.ts';
 import { eventShape, inventoryBody } from '#services/edge/openapi_shapes.ts';
 import { refusal } from '#test/unit/intake/context.ts';
 
 const document = publicDocument() as {
   openapi: string;
-  paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+  paths: Record<string, Record<string, { operationId: string; responses: Record<string, { description: string }> }>>;
 };
 
 describe('the public document', () => {
@@ -21,7 +24,12 @@ describe('the public document', () => {
       '/v1/config',
       '/v1/health',
       '/v1/tls-check',
+      ...segment.paths,
+      ...posthog.paths,
+      ...FLAGS_PATHS,
     ]);
+    const ids = Object.values(document.paths).flatMap((item) => Object.values(item).map((one) => one.operationId));
+    expect(new Set(ids).size).toBe(ids.length);
   });
 
   it.each([
@@ -30,6 +38,9 @@ describe('the public document', () => {
     ['get', '/v1/config', ['200', '304', '400', '401', '403', '404']],
     ['get', '/v1/health', ['200', '503']],
     ['get', '/v1/tls-check', ['200', '400', '404']],
+    ['post', '/v1/batch', ['200', '400', '401', '403', '503']],
+    ['post', '/batch/', ['200', '400', '401', '403', '413', '503']],
+    ['post', '/flags/', ['200', '400', '401', '403', '413', '503']],
   ])('says what %s %s may answer', (method, path, statuses) => {
     expect(Object.keys(document.paths[path]?.[method]?.responses ?? {})).toEqual(expect.arrayContaining(statuses));
   });

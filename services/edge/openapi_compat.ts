@@ -1,0 +1,85 @@
+import type { TSchema } from 'typebox';
+import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi/document.ts';
+import type { Dialect } from './compat/dialect.ts';
+import { FLAGS_PATHS } from './compat/flags.ts';
+import { posthog } from './compat/posthog.ts';
+import { SEGMENT_CALL_PATHS, segment } from './compat/segment.ts';
+import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
+import {
+  flagsBody,
+  noFlags,
+  posthogAccepted,
+  posthogBody,
+  posthogError,
+  segmentAccepted,
+  segmentBatch,
+  segmentCall,
+  segmentError,
+} from './openapi_compat_shapes.ts';
+
+/** Codes that no foreign route answers: content types are not asked there, nor are our own bodies. */
+const NOT_FOREIGN = /^(?:content_type_unsupported|events_(?:missing|not_array|empty|too_many))$/;
+
+/** The routes of Segment's and PostHog's protocols; `codes` are those of our own ingest. */
+export function compatRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
+  const all: EdgeErrorCode[] = [
+    ...codes.filter((code) => !NOT_FOREIGN.test(code)),
+    'body_not_calls',
+    'calls_too_many',
+    'events_rejected',
+  ];
+  return [...segment.paths.map((path) => segmentRoute(path, all)), ...posthogRoutes(all)];
+}
+
+function segmentRoute(path: string, codes: readonly EdgeErrorCode[]): DocumentedRoute {
+  const type = SEGMENT_CALL_PATHS[path];
+  return {
+    ...posted(path, 'Segment'),
+    summary: type === undefined ? 'Send a batch of Segment’s calls' : `Send one of Segment’s ${type} calls`,
+    body: json(type === undefined ? segmentBatch(segment.callsMax) : segmentCall(type)),
+    responses: [
+      { status: 200, description: 'It is stored', schema: segmentAccepted },
+      ...failures(segment, codes, segmentError),
+    ],
+    security: ['writeKey', 'keyHeader', 'keyQuery'],
+  };
+}
+
+function posthogRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
+  const captures = posthog.paths.map((path) => ({
+    ...posted(path, 'PostHog'),
+    summary: 'Send events as PostHog’s libraries do; the key is in the body',
+    body: json(posthogBody(posthog.callsMax)),
+    responses: [
+      { status: 200, description: 'They are stored', schema: posthogAccepted },
+      ...failures(posthog, codes, posthogError),
+    ],
+  }));
+  const flags = FLAGS_PATHS.map((path) => ({
+    ...posted(path, 'PostHog'),
+    summary: 'Ask for feature flags, of which there are none; the key is in the body',
+    body: json(flagsBody),
+    responses: [{ status: 200, description: 'None', schema: noFlags }, ...failures(posthog, codes, posthogError)],
+  }));
+  return [...captures, ...flags];
+}
+
+const json = (schema: TSchema) => ({ contentTypes: ['application/json'], schema });
+
+function posted(path: string, tag: string) {
+  const operationId = `${tag.toLowerCase()}${path.replaceAll(/\W+/g, '_')}`;
+  return { method: 'POST', path, operationId, tag, params: null, query: null, headers: null, security: [] };
+}
+
+/** One response for each status the protocol gives a code, naming the codes it may carry. */
+function failures(dialect: Dialect, codes: readonly EdgeErrorCode[], schema: TSchema): DocumentedResponse[] {
+  const byStatus = Map.groupBy(new Set(codes), (code) => dialect.refused(code, []).status);
+  return [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, group]) => ({
+      status,
+      description: group.map((code) => `\`${code}\`: ${EDGE_ERRORS[code].message}`).join('\n\n'),
+      schema,
+      ...(status === 503 || status === 429 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
+    }));
+}
