@@ -1,5 +1,56 @@
 import type { Row } from './row.ts';
-import { killed } from './rows/kills.ts';
+import { allAtOnce } from './rows/all_at_once.ts';
+import { DUPLICATE_STORM } from './rows/duplicates.ts';
+import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
+import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
+import {
+  BROKER_STALLED_THEN_EDGE_KILLED,
+  clickhouseThroughProxy,
+  flushAll,
+  partKilled,
+  partStalled,
+  partStopped,
+  REDIS_FULL,
+  REGISTRY_DOWN,
+  redisEmptied,
+  restartEmpty,
+} from './rows/parts.ts';
+import { POISON } from './rows/poison.ts';
+
+const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
+const STAGES = [...PIPELINES, 'delivery.meta'] as const;
+const EDGES = ['edge.1', 'edge.2'] as const;
+const PROCESSES: readonly [string, ...string[]] = [...STAGES, ...EDGES];
+const MINUTES_AT_ONCE = 10;
 
 /** Every fault, in the order in which they are run on one set of parts. */
-export const MATRIX: readonly Row[] = [killed('dedup')];
+export const MATRIX: readonly Row[] = [
+  killed('edge.1', 3),
+  ...['edge.1', ...PIPELINES].map(killedAtFailpoints),
+  killedAtFailpointsTogether(['edge.1', ...PIPELINES]),
+  killedAtRandom(STAGES, 20),
+  zombie('dedup', 'hop.before_send', 'smoke'),
+  zombie('identity', 'hop.after_offsets'),
+  zombie('quota', 'quota.after_settle'),
+  zombie('warehouse', 'sink.after_plan'),
+  zombie('delivery.webhook', 'delivery.after_answer'),
+  rebalanceStorm(STAGES, 4),
+  terminated(PROCESSES),
+  rollingRestart(PROCESSES),
+  partKilled('kafka', { smoke: true }),
+  partStalled('kafka', 20_000),
+  BROKER_STALLED_THEN_EDGE_KILLED,
+  REGISTRY_DOWN,
+  partStopped('clickhouse', 60_000),
+  partKilled('clickhouse', { smoke: true }),
+  clickhouseThroughProxy('erroring', { kind: 'erroring' }, 5),
+  clickhouseThroughProxy('mute', { kind: 'mute' }, 3),
+  clickhouseThroughProxy('slow', { kind: 'slow', delayMs: 3_000 }, 3),
+  partKilled('redis'),
+  redisEmptied('restarted_empty', restartEmpty),
+  redisEmptied('flushed', flushAll, 'smoke'),
+  REDIS_FULL,
+  DUPLICATE_STORM,
+  POISON,
+  allAtOnce(PROCESSES, MINUTES_AT_ONCE),
+];

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FailpointName } from '#infra/failpoint/failpoint_names.ts';
@@ -16,8 +16,14 @@ export interface Fleet {
   signal(name: string, signal: NodeJS.Signals): boolean;
   /** Stops a process cleanly and starts it with further variables; resolves when it is ready. */
   restart(name: string, env?: Readonly<Record<string, string>>): Promise<void>;
-  /** Restarts a process so that it dies at a failpoint, once. */
-  arm(name: string, failpoint: FailpointName, pass: number): Promise<void>;
+  /** Restarts a process so that it dies, or stalls, at a failpoint, once. */
+  arm(name: string, failpoint: FailpointName, pass: number, stall?: 'stall'): Promise<void>;
+  /** Waits until a process has stopped at its failpoint. */
+  stalled(name: string): Promise<void>;
+  /** Waits until a process has died so often. */
+  died(name: string, times: number): Promise<void>;
+  /** Starts a second process of the same kind beside one, or starts it again; resolves with its name when ready. */
+  replicate(name: string): Promise<string>;
   /** SIGTERM and the way it ended; it stays away until it is started again by `restart`. */
   stop(name: string): Promise<Ending>;
   /** How often a process died unasked. */
@@ -26,7 +32,8 @@ export interface Fleet {
   /** Waits until every process that is not stopped is ready. */
   allReady(timeoutMs?: number): Promise<void>;
   metricsUrl(name: string): string | null;
-  stopAll(): Promise<void>;
+  /** Ends everything at once: what it did is thrown away. */
+  killAll(): Promise<void>;
 }
 
 export interface Ending {
@@ -50,6 +57,8 @@ interface Member {
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const READY_MS = 60_000;
+/** Longest until events have brought a process to its failpoint. */
+const REACHED_MS = 60_000;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 2_000;
 /** A process that lived this long is started again after the shortest pause. */
@@ -126,31 +135,38 @@ export function createFleet(logDir: string): Fleet {
     await untilReady(name);
   }
 
+  async function start(specs: readonly ProcessSpec[]): Promise<void> {
+    ensureReaper();
+    for (const spec of specs) {
+      const member = newMember(spec);
+      members.set(spec.name, member);
+      launch(member);
+    }
+    await Promise.all(specs.map(({ name }) => untilReady(name)));
+  }
+
   return {
-    async start(specs) {
-      ensureReaper();
-      for (const spec of specs) {
-        const member: Member = {
-          spec,
-          child: null,
-          gone: Promise.resolve(),
-          ready: false,
-          wanted: true,
-          deaths: 0,
-          quickDeaths: 0,
-          startedMs: 0,
-          metricsPort: null,
-          timer: null,
-        };
-        members.set(spec.name, member);
-        launch(member);
-      }
-      await Promise.all(specs.map(({ name }) => untilReady(name)));
-    },
+    start,
     names: () => [...members.keys()],
     signal: (name, signal) => memberOf(name).child?.kill(signal) ?? false,
     restart,
-    arm: (name, failpoint, pass) => restart(name, { FAILPOINT: `${failpoint}:${pass}`, FAILPOINTS_ALLOWED: 'true' }),
+    arm: (name, failpoint, pass, stall) => {
+      const place = [failpoint, pass, ...(stall === undefined ? [] : [stall])].join(':');
+      return restart(name, { FAILPOINT: place, FAILPOINTS_ALLOWED: 'true' });
+    },
+    async stalled(name) {
+      await until(`${name} stalled`, () => isStopped(memberOf(name).child?.pid), Boolean, { timeoutMs: REACHED_MS });
+    },
+    async died(name, times) {
+      const deaths = (): number => memberOf(name).deaths;
+      await until(`${name} died ${times} times`, deaths, (seen) => seen >= times, { timeoutMs: REACHED_MS });
+    },
+    async replicate(name) {
+      const replica = `${name}.replica`;
+      if (!members.has(replica)) await start([{ ...memberOf(name).spec, name: replica }]);
+      else await restart(replica);
+      return replica;
+    },
     stop,
     deaths: (name) => memberOf(name).deaths,
     isReady: (name) => memberOf(name).ready,
@@ -163,9 +179,35 @@ export function createFleet(logDir: string): Fleet {
       const { metricsPort, ready } = memberOf(name);
       return ready && metricsPort !== null ? `http://127.0.0.1:${metricsPort}/metrics` : null;
     },
-    async stopAll() {
+    async killAll() {
       ending = true;
-      await Promise.all([...members.keys()].map(stop));
+      for (const { child, timer } of members.values()) {
+        if (timer !== null) clearTimeout(timer);
+        child?.kill('SIGKILL');
+      }
+      await Promise.all([...members.values()].map(({ gone }) => gone));
     },
   };
+}
+
+function newMember(spec: ProcessSpec): Member {
+  return {
+    spec,
+    child: null,
+    gone: Promise.resolve(),
+    ready: false,
+    wanted: true,
+    deaths: 0,
+    quickDeaths: 0,
+    startedMs: 0,
+    metricsPort: null,
+    timer: null,
+  };
+}
+
+/** Whether a process is stopped by a signal: state T in /proc. */
+function isStopped(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
 }

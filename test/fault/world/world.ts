@@ -25,6 +25,7 @@ export interface World {
   eventPartitions: number;
   /** The variables every process of the service gets. */
   env: Readonly<Record<string, string>>;
+  /** Ends everything at once; nothing that was in it is wanted any more. */
   stop(): Promise<void>;
 }
 
@@ -59,8 +60,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const proxy = await startClickhouseProxy(parts.addresses.clickhouseUrl);
   const fleet = createFleet(logDir);
   const stop = async (): Promise<void> => {
-    await fleet.stopAll();
+    await fleet.killAll();
     await proxy.stop();
+    for (const part of Object.values(parts.parts)) part.kill('SIGKILL');
     await parts.stop();
   };
   try {

@@ -9,8 +9,9 @@ test('nothing is armed where nothing is set', () => {
 });
 
 test.for([
-  ['hop.after_send', { name: 'hop.after_send', pass: 1 }],
-  ['hop.after_send:3', { name: 'hop.after_send', pass: 3 }],
+  ['hop.after_send', { name: 'hop.after_send', pass: 1, signal: 'SIGKILL' }],
+  ['hop.after_send:3', { name: 'hop.after_send', pass: 3, signal: 'SIGKILL' }],
+  ['hop.after_send:3:stall', { name: 'hop.after_send', pass: 3, signal: 'SIGSTOP' }],
 ] as const)('%s is armed in a test', ([text, armed]) => {
   expect(failpointConfig({ ...allowed, FAILPOINT: text })).toEqual(armed);
 });

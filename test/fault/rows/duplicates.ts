@@ -1,0 +1,32 @@
+import { send } from '../load/send.ts';
+import type { Row } from '../row.ts';
+
+const COPIES = 20;
+const SENDERS = 8;
+const EVENTS_IN_REQUEST = 40;
+
+/**
+ * Every event is sent twenty times over: by several connections at once, to all edges, in requests mixed anew each time,
+ * so that copies of one event lie on several partitions.
+ */
+export const DUPLICATE_STORM: Row = {
+  name: 'duplicate_storm',
+  smoke: true,
+  async fault({ world, site, ledger, random, untilSent, events }) {
+    await untilSent(events);
+    const originals = ledger.entries().map(({ event }) => event);
+    const requests = Array.from({ length: COPIES - 1 }, () => {
+      const mixed = originals.map((event) => ({ event, place: random.next() })).sort((a, b) => a.place - b.place);
+      return Array.from({ length: Math.ceil(mixed.length / EVENTS_IN_REQUEST) }, (_, index) =>
+        mixed.slice(index * EVENTS_IN_REQUEST, (index + 1) * EVENTS_IN_REQUEST).map(({ event }) => event),
+      );
+    }).flat();
+    const sender = async (name: string): Promise<void> => {
+      for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
+        const edge = world.edges[requests.length % world.edges.length] as string;
+        ledger.note(request, await send(edge, site.serverKey, request, name));
+      }
+    };
+    await Promise.all(Array.from({ length: SENDERS }, (_, index) => sender(`198.51.100.${100 + index}`)));
+  },
+};

@@ -1,0 +1,94 @@
+import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
+import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
+import { writeWire } from '#schemas/wire.ts';
+import type { Random } from '#services/demo/world/random.ts';
+import type { Row } from '../row.ts';
+import type { World } from '../world/world.ts';
+
+/** Topics that stages read, with the stages that must put aside what they cannot read there. */
+const TARGETS: { topic: string; stages: string[]; compacted?: true }[] = [
+  { topic: TOPICS.raw, stages: ['dedup'] },
+  { topic: TOPICS.unique, stages: ['quota', 'identity'] },
+  { topic: TOPICS.identified, stages: ['warehouse', 'delivery', 'delivery'] },
+  { topic: TOPICS.outcomes, stages: ['warehouse'] },
+  { topic: TOPICS.inventory, stages: ['warehouse'] },
+  { topic: TOPICS.links, stages: ['warehouse'], compacted: true },
+  { topic: TOPICS.usage, stages: ['warehouse'], compacted: true },
+  { topic: retryTopic('webhook', '5s'), stages: ['delivery'] },
+  { topic: replayTopic('webhook'), stages: ['delivery'] },
+  { topic: retryTopic('meta', '1m'), stages: ['delivery'] },
+  // Followed by every process as a table: what cannot be read there is passed over.
+  { topic: TOPICS.settings, stages: [], compacted: true },
+];
+
+const UNKNOWN_SCHEMA = 999_999;
+const BIG_BYTES = 5 * 1024 * 1024;
+
+type Kind = 'random_bytes' | 'wrong_magic' | 'unknown_schema' | 'truncated' | 'big' | 'null';
+
+const KINDS: readonly Kind[] = ['random_bytes', 'wrong_magic', 'unknown_schema', 'truncated', 'big', 'null'];
+
+function poison(kind: Kind, schemaId: number, random: Random): Buffer | null {
+  const noise = (bytes: number): Buffer => Buffer.from(Array.from({ length: bytes }, () => random.whole(0, 255)));
+  switch (kind) {
+    case 'random_bytes':
+      return Buffer.concat([Buffer.from([0xff]), noise(200)]);
+    case 'wrong_magic':
+      return Buffer.concat([Buffer.from([1]), writeWire(schemaId, noise(40)).subarray(1)]);
+    case 'unknown_schema':
+      return writeWire(UNKNOWN_SCHEMA, noise(40));
+    case 'truncated':
+      // Says that 60 bytes follow, and two do.
+      return writeWire(schemaId, Buffer.from([120, 65, 66]));
+    case 'big':
+      return writeWire(schemaId, Buffer.alloc(BIG_BYTES, noise(1024)));
+    case 'null':
+      return null;
+  }
+}
+
+/** Every kind of poison on every topic that is read, while events flow. */
+export const POISON: Row = {
+  name: 'poison',
+  smoke: true,
+  requestsPerSecond: 20,
+  async fault({ world, random, planted, untilSent, events }) {
+    await untilSent(events / 3);
+    const kafka = new Kafka({ brokers: world.addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
+    const producer = kafka.producer({ createPartitioner: chosenPartition });
+    const admin = kafka.admin();
+    await Promise.all([producer.connect(), admin.connect()]);
+    try {
+      for (const { topic, stages, compacted } of TARGETS) {
+        const schemaId = await schemaOf(world, topic);
+        const partitions = await partitionsOf(admin, topic);
+        // On a compacted topic a null is a deletion, and no poison.
+        for (const kind of KINDS.filter((one) => one !== 'null' || compacted !== true)) {
+          const partition = random.whole(0, partitions - 1);
+          const offset = await plant(producer, topic, partition, poison(kind, schemaId, random));
+          planted.push({ topic, partition, offset, stages });
+        }
+      }
+    } finally {
+      await Promise.all([producer.disconnect(), admin.disconnect()]);
+    }
+    await untilSent(events / 2);
+  },
+};
+
+async function schemaOf({ addresses }: World, topic: string): Promise<number> {
+  const response = await fetch(`${addresses.registryUrl}/subjects/${topic}-value/versions/latest`);
+  return ((await response.json()) as { id: number }).id;
+}
+
+async function partitionsOf(admin: Admin, topic: string): Promise<number> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+  return topics[0]?.partitions.length ?? 1;
+}
+
+async function plant(producer: Producer, topic: string, partition: number, value: Buffer | null): Promise<number> {
+  const [sent] = await producer.send({ topic, acks: -1, messages: [{ partition, key: 'poison', value }] });
+  return Number(sent?.baseOffset);
+}
