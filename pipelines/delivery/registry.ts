@@ -1,10 +1,11 @@
 import type { Adapter } from './contract.ts';
+import { ga4 } from './destinations/ga4/adapter.ts';
 import { meta } from './destinations/meta/adapter.ts';
 import { tiktok } from './destinations/tiktok/adapter.ts';
 import { webhook } from './destinations/webhook/adapter.ts';
 
 /** Every destination there is; topics, groups, settings forms and contract tests follow from this list. */
-export const DESTINATIONS: readonly Adapter[] = [meta, tiktok, webhook];
+export const DESTINATIONS: readonly Adapter[] = [meta, tiktok, ga4, webhook];
 
 export const DESTINATION_NAMES: readonly string[] = DESTINATIONS.map((destination) => destination.name);
 

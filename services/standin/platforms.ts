@@ -1,7 +1,8 @@
+import { standin as ga4 } from './ga4.ts';
 import { standin as meta } from './meta.ts';
 import type { PlatformStandin } from './platform.ts';
 import { standin as tiktok } from './tiktok.ts';
 import { standin as webhook } from './webhook.ts';
 
 /** The platforms that the stand-in process can play, by their destinations' names. */
-export const PLATFORMS: Readonly<Record<string, PlatformStandin>> = { meta, tiktok, webhook };
+export const PLATFORMS: Readonly<Record<string, PlatformStandin>> = { meta, tiktok, ga4, webhook };

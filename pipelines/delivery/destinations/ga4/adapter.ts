@@ -1,0 +1,35 @@
+import { addressOf, postJson } from '#pipelines/delivery/address.ts';
+import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { classify } from './classify.ts';
+import { mapEvent } from './map.ts';
+import { GA4_SCHEMA, type Ga4Settings, REGION_URLS } from './settings.ts';
+
+/** How far back the Measurement Protocol dates events. */
+const AGE_MAX_MS = 72 * 3_600_000;
+/** Room for what a request says of its visitor; a user agent alone may have 1,000 characters. */
+const ENVELOPE_BYTES_MAX = 16_000;
+
+function request(pieces: readonly Piece[], context: RequestContext<Ga4Settings>): HttpRequest {
+  const { settings } = context;
+  const platform = REGION_URLS[settings.region];
+  const address = addressOf(context.baseUrl, settings.base_url ?? platform, platform);
+  const query = new URLSearchParams({ measurement_id: settings.measurement_id, api_secret: settings.api_secret });
+  const behaviour = settings.validation === 'enforced' ? '"validation_behavior":"ENFORCE_RECOMMENDATIONS",' : '';
+  const forms = pieces.map((piece) => piece.json).join(',');
+  return postJson(address, `/mp/collect?${query}`, `${context.group.slice(0, -1)},${behaviour}"events":[${forms}]}`);
+}
+
+/** Google Analytics 4 by the Measurement Protocol. */
+export const ga4: Adapter<Ga4Settings> = {
+  name: 'ga4',
+  title: 'Google Analytics 4',
+  schema: GA4_SCHEMA,
+  anonymousEvents: 'send',
+  repetition: 'at_least_once',
+  limits: () => ({ batchEventsMax: 25, batchBytesMax: 130_000, concurrencyMax: 8, timeoutMs: 10_000 }),
+  ageMaxMs: () => AGE_MAX_MS,
+  map: mapEvent,
+  overheadBytes: () => ENVELOPE_BYTES_MAX,
+  request,
+  classify,
+};

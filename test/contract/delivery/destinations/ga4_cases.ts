@@ -1,0 +1,313 @@
+import { NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
+import { caseBuilder, definedAs, JANE, PAGE, skips, switchedOff, withSettings } from '../case_builders.ts';
+import type { MappingCase } from '../subject.ts';
+
+const HOUR_MS = 3_600_000;
+const { sends, names } = caseBuilder((form) => ({ events: [form] }), 'events[0]');
+
+/** A case about what the request says of its visitor. */
+const visitor = (
+  title: string,
+  changes: Parameters<typeof sends>[1],
+  form: object,
+  ...without: string[]
+): MappingCase => ({
+  ...sends(title, changes, {}),
+  expected: { form, without },
+});
+
+const nameCases = names(
+  [
+    ['page_view', 'page_view'],
+    ['$pageview', 'page_view'],
+    ['Product Viewed', 'view_item'],
+    ['Product List Viewed', 'view_item_list'],
+    ['view_search_results', 'search'],
+    ['Product Added', 'add_to_cart'],
+    ['AddToWishlist', 'add_to_wishlist'],
+    ['InitiateCheckout', 'begin_checkout'],
+    ['Payment Info Entered', 'add_payment_info'],
+    ['Order Completed', 'purchase'],
+    ['Order Refunded', 'refund'],
+    ['Lead', 'generate_lead'],
+    ['CompleteRegistration', 'sign_up'],
+    ['Subscribe', 'subscribe'],
+    ['StartTrial', 'start_trial'],
+    ['Contact', 'contact'],
+    ['Schedule', 'schedule'],
+    ['FindLocation', 'find_location'],
+    ['CustomizeProduct', 'customize_product'],
+    ['Download', 'download'],
+    ['Donate', 'donate'],
+    ['SubmitApplication', 'submit_application'],
+    ['Quiz finished!', 'Quiz_finished'],
+    ['$identify', 'identify'],
+    ['x'.repeat(60), 'x'.repeat(40)],
+  ],
+  (name) => ({ name }),
+);
+
+const nameRules: MappingCase[] = [
+  skips('name: reserved by GA4', { event: 'session_start' }, 'reserved_event_name'),
+  skips('name: reserved once it is formed', { event: 'Session_start'.toLowerCase() }, 'reserved_event_name'),
+  skips('name: a reserved beginning', { event: 'google_thing' }, 'reserved_event_name'),
+  skips('name: nothing GA4 could take', { event: '購入' }, 'unusable_event_name'),
+  withSettings(sends('chosen name', { event: 'quiz_done' }, { name: 'quiz_complete' }), {
+    event_names: 'quiz_done=quiz_complete',
+  }),
+  definedAs(sends('definition: names the conversion', { event: 'cta' }, { name: 'sign_up' }), 'Signed Up'),
+  switchedOff('ga4'),
+];
+
+const routeCases: MappingCase[] = [
+  withSettings(skips('route: the browser sends it itself', {}, 'routed_in_browser'), { route: 'browser' }),
+  withSettings(
+    sends("route: a server's event comes from here all the same", { caller: 'server' }, { name: 'purchase' }),
+    {
+      route: 'browser',
+    },
+  ),
+  withSettings(
+    sends(
+      'route: an offline event comes from here all the same',
+      { action_source: 'physical_store' },
+      { name: 'purchase' },
+    ),
+    { route: 'browser' },
+  ),
+  {
+    ...sends('request: stream and secret stand in the address', {}, {}),
+    expected: {
+      form: {},
+      path: '/mp/collect?measurement_id=G-TEST12345&api_secret=secret-good',
+      without: ['validation_behavior'],
+    },
+  },
+  {
+    ...withSettings(sends('request: enforced validation', {}, {}), { validation: 'enforced' }),
+    expected: { form: { validation_behavior: 'ENFORCE_RECOMMENDATIONS' } },
+  },
+];
+
+const visitorCases: MappingCase[] = [
+  visitor(
+    'visitor: the client id of the browser',
+    { properties: { ...PAGE, client_id: '123.456' } },
+    { client_id: '123.456' },
+  ),
+  visitor(
+    'visitor: the client id in the cookie',
+    { properties: { ...PAGE, _ga: 'GA1.1.1111111111.1700000000' } },
+    { client_id: '1111111111.1700000000' },
+  ),
+  visitor(
+    'visitor: the cookie under the name of the client id',
+    { properties: { ...PAGE, ga_client_id: 'GA1.2.22.33' } },
+    { client_id: '22.33' },
+  ),
+  visitor('visitor: a stable id where no browser gave one', {}, { client_id: '3414501396.583913858' }),
+  visitor(
+    'visitor: hashed data by Google, and the user id beside it',
+    { identifiers: JANE, city: 'New York', state: 'NY', zip: '10001', country: 'US' },
+    {
+      user_id: JANE.external_id,
+      user_data: {
+        sha256_email_address: [JANE.email_google],
+        sha256_phone_number: [JANE.phone],
+        address: [
+          {
+            sha256_first_name: JANE.first_name_google,
+            sha256_last_name: JANE.last_name,
+            city: 'newyork',
+            region: 'NY',
+            postal_code: '10001',
+            country: 'US',
+          },
+        ],
+      },
+    },
+  ),
+  visitor(
+    'visitor: an address of no name is left out',
+    { identifiers: { email: JANE.email }, city: 'New York', country: 'US' },
+    { user_data: { sha256_email_address: [JANE.email] } },
+    'user_data.address',
+  ),
+  visitor(
+    'visitor: what the event lacks is known of the person',
+    { identifiers: null, person: personOf({ email: JANE.email, phone: JANE.phone }) },
+    { user_data: { sha256_email_address: [JANE.email], sha256_phone_number: [JANE.phone] } },
+  ),
+  visitor(
+    'visitor: taken in offline mode, without data or person',
+    {
+      mode: 'offline',
+      identifiers: null,
+      client_ip: null,
+      client_user_agent: null,
+      properties: { ...PAGE, client_id: '1.2' },
+      person: personOf({ email: JANE.email, external_id: JANE.external_id }),
+    },
+    { client_id: '3414501396.583913858' },
+    'user_id',
+    'user_data',
+    'ip_override',
+    'user_agent',
+  ),
+  visitor(
+    'visitor: browser and address',
+    { client_ip: '2001:db8::1', client_user_agent: 'Agent/1.0' },
+    { ip_override: '2001:db8::1', user_agent: 'Agent/1.0' },
+    'user_location',
+  ),
+  withSettings(
+    visitor(
+      "visitor: the customer's place where the address is not told",
+      { city: 'Portland', state: 'Oregon', country: 'US' },
+      { user_location: { city: 'Portland', region_id: 'US-OR', country_id: 'US' } },
+      'ip_override',
+    ),
+    { include_client_ip: 'no' },
+  ),
+  visitor(
+    'visitor: user properties whose names GA4 takes',
+    { properties: { ...PAGE, user_properties: { plan: 'pro', seats: 3, ga_x: 'no', user_id: 'no', list: [1] } } },
+    { user_properties: { plan: { value: 'pro' }, seats: { value: 3 } } },
+    'user_properties.ga_x',
+    'user_properties.user_id',
+    'user_properties.list',
+  ),
+  visitor(
+    'consent: in words',
+    { properties: { ...PAGE, consent: { ad_user_data: 'denied', ad_personalization: 'granted' } } },
+    { consent: { ad_user_data: 'DENIED', ad_personalization: 'GRANTED' } },
+  ),
+  visitor(
+    "consent: gtag's signal",
+    { properties: { ...PAGE, gcs: 'G101' } },
+    { consent: { ad_user_data: 'DENIED', ad_personalization: 'DENIED' } },
+  ),
+  visitor('consent: nothing is declared', {}, {}, 'consent'),
+];
+
+const parameterCases: MappingCase[] = [
+  sends(
+    'whole: a purchase of the website',
+    {
+      event_id: 'order-9',
+      properties: {
+        $current_url: 'https://shop.example/thanks',
+        $referrer: 'https://shop.example/checkout',
+        page_title: 'Thanks',
+        session_id: '1700000000',
+        engagement_time_msec: 120,
+        coupon: 'SPRING',
+        shipping: 4.9,
+        gift: true,
+        items: [
+          { item_id: 'A', item_name: 'Shirt', item_brand: 'Acme', item_category: 'Tops', price: 19.5, quantity: 2 },
+        ],
+      },
+    },
+    {
+      name: 'purchase',
+      timestamp_micros: (NOW_MS - 2_000) * 1000,
+      params: {
+        session_id: '1700000000',
+        engagement_time_msec: 120,
+        value: 49.9,
+        currency: 'EUR',
+        transaction_id: 'order-1',
+        items: [
+          { item_id: 'A', item_name: 'Shirt', item_brand: 'Acme', item_category: 'Tops', price: 19.5, quantity: 2 },
+        ],
+        page_location: 'https://shop.example/thanks',
+        page_referrer: 'https://shop.example/checkout',
+        page_title: 'Thanks',
+        event_id: 'order-9',
+        coupon: 'SPRING',
+        shipping: 4.9,
+        gift: 'true',
+      },
+    },
+  ),
+  sends(
+    'params: an order without a number has its event id',
+    { order_id: null, event_id: 'e-1' },
+    { params: { transaction_id: 'e-1' } },
+  ),
+  sends('params: other events have none', { event: 'search', order_id: null }, {}, 'params.transaction_id'),
+  sends('params: a session that is no number', { properties: { ...PAGE, session_id: 'abc' } }, {}, 'params.session_id'),
+  sends(
+    'params: texts are cut',
+    { properties: { ...PAGE, note: 'n'.repeat(300) } },
+    { params: { note: 'n'.repeat(100) } },
+  ),
+  sends(
+    'params: the page address may be longer',
+    { properties: { $current_url: `https://shop.example/${'p'.repeat(2_000)}` } },
+    { params: { page_location: `https://shop.example/${'p'.repeat(979)}` } },
+  ),
+  sends(
+    'params: names that GA4 does not take',
+    {
+      properties: {
+        ...PAGE,
+        $lib: 'x',
+        google_x: 'y',
+        ga_y: 'z',
+        'with space': 1,
+        list: [1],
+        nested: { a: 1 },
+        nothing: null,
+      },
+    },
+    {},
+    'params.$lib',
+    'params.google_x',
+    'params.ga_y',
+    'params.with space',
+    'params.list',
+    'params.nested',
+    'params.nothing',
+  ),
+  sends(
+    'params: 25 at the most',
+    { properties: { ...PAGE, ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, index])) } },
+    { params: { p0: 0, p10: 10 } },
+    'params.p30',
+  ),
+  sends(
+    "params: no other platform's ids",
+    { properties: { ...PAGE, fbp: 'fb.1.1.1', fbclid: 'x', ttclid: 'y' } },
+    {},
+    'params.fbp',
+    'params.fbclid',
+    'params.ttclid',
+  ),
+  sends(
+    'time: nearly 72 hours ago',
+    { timestamp: NOW_MS - 72 * HOUR_MS + 120_000 },
+    { timestamp_micros: (NOW_MS - 72 * HOUR_MS + 120_000) * 1000 },
+  ),
+  skips('time: 72 hours ago', { timestamp: NOW_MS - 72 * HOUR_MS }, 'too_old'),
+  sends(
+    'time: a clock that runs ahead',
+    { timestamp: NOW_MS + HOUR_MS, received_at: NOW_MS - 5_000 },
+    { timestamp_micros: (NOW_MS - 5_000) * 1000 },
+  ),
+];
+
+const sourceCases = (['physical_store', 'phone_call', 'chat', 'email', 'system_generated'] as const).map(
+  (action_source) =>
+    sends(`source: ${action_source}`, { action_source, properties: {} }, { name: 'purchase' }, 'params.page_location'),
+);
+
+export const ga4Cases: readonly MappingCase[] = [
+  ...nameCases,
+  ...nameRules,
+  ...routeCases,
+  ...visitorCases,
+  ...parameterCases,
+  ...sourceCases,
+];
