@@ -1,12 +1,21 @@
--- KEYS[1]: prefix of the site's keys (its hash tag inside).
+-- KEYS[1]: prefix of the site's keys (its hash tag inside). KEYS[2]: prefix of the keys of the index as a whole.
 -- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate},
--- then the cap on persons that may be one.
+-- then the cap on persons that may be one, then now (milliseconds), or '' to restore what was known: the index need not
+-- be whole then, a question may have o, a person that b was found to be part of, and v, the version of that, and nothing
+-- is answered. Answers 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
 -- i:LEADER -> hash of identifiers, x:LEADER -> coordinate of the last change, v -> version.
 local prefix = KEYS[1]
 local questions = cjson.decode(ARGV[1])
 local cap = tonumber(ARGV[2])
+local restoring = ARGV[3] == ''
 local answers = {}
+if not restoring then
+  if not is_whole(KEYS[2]) then return 'lost' end
+  redis.call('SET', KEYS[2] .. 'used', ARGV[3])
+end
+-- First seen of a person of whom that is not known yet; every real time is smaller.
+local UNSEEN = 9007199254740991
 
 local function leader_of(person)
   return redis.call('GET', prefix .. 'p:' .. person) or person
@@ -71,29 +80,33 @@ local function link(question)
   end
   local old_leaders = { leader }
   local capped = 0
+
+  -- Whether it joined; not where both are one already.
+  local function join(other, limit)
+    for _, old in ipairs(old_leaders) do
+      if old == other then return true end
+    end
+    local joined = members_of(other)
+    if joined[other] == nil then joined[other] = UNSEEN end
+    if size(members) + size(joined) > limit then return false end
+    for person, seen in pairs(joined) do members[person] = seen end
+    old_leaders[#old_leaders + 1] = other
+    changed = true
+    return true
+  end
+
+  if question.o and not members[question.o] then join(leader_of(question.o), math.huge) end
   for _, node in ipairs(question.n) do
     local holder = redis.call('GET', prefix .. 'n:' .. node)
     if not holder then
       redis.call('SET', prefix .. 'n:' .. node, question.b)
-    else
-      local other = leader_of(holder)
-      local known = false
-      for _, old in ipairs(old_leaders) do known = known or old == other end
-      if not known then
-        local joined = members_of(other)
-        if size(members) + size(joined) > cap then
-          capped = capped + 1
-        else
-          for person, seen in pairs(joined) do members[person] = seen end
-          old_leaders[#old_leaders + 1] = other
-          changed = true
-        end
-      end
+    elseif not join(leader_of(holder), cap) then
+      capped = capped + 1
     end
   end
   if changed then
     leader = store(members, old_leaders)
-    redis.call('SET', prefix .. 'x:' .. leader, question.c)
+    if not restoring then redis.call('SET', prefix .. 'x:' .. leader, question.c) end
   end
   if question.i ~= cjson.null and question.i ~= nil then
     for field, value in pairs(question.i) do redis.call('HSET', prefix .. 'i:' .. leader, field, value) end
@@ -110,11 +123,17 @@ end
 
 for index, question in ipairs(questions) do
   local leader, flat, capped = nil, {}, 0
-  if #question.n > 0 then
+  if question.v and question.v > tonumber(redis.call('GET', prefix .. 'v') or '0') then
+    redis.call('SET', prefix .. 'v', string.format('%.0f', question.v))
+  end
+  if #question.n > 0 or question.o then
     leader, flat, capped = link(question)
   else
     leader = leader_of(question.b)
   end
-  answers[index] = { leader, redis.call('HGETALL', prefix .. 'i:' .. leader), flat, #flat > 0 and version() or '0', capped }
+  if not restoring then
+    local known = redis.call('HGETALL', prefix .. 'i:' .. leader)
+    answers[index] = { leader, known, flat, #flat > 0 and version() or '0', capped }
+  end
 end
 return answers

@@ -2,23 +2,54 @@ import type { Redis } from 'ioredis';
 import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
-import { createScript } from './script.ts';
+import { createEpoch, type Epoch } from './epoch.ts';
+import { createIndexScript } from './script.ts';
 
 /** Persons that may become one; a shared address (a till's, a family's) stops joining people there. */
 export const PERSONS_PER_PERSON_MAX = 100;
 
 type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number];
 
-/** Who belongs together, in Redis: an index that the edges on identity.links can make again. */
-export function createIdentityStore(redis: Redis, personsMax = PERSONS_PER_PERSON_MAX): IdentityStore {
-  const script = createScript(redis, 'identity.lua');
+/** Who belongs together, in Redis: throws IndexLostError where something that was known may be missing. */
+export interface IdentityIndex extends IdentityStore {
+  readonly epoch: Epoch;
+  /** Teaches again what records of identity.links say of one site, in any order. */
+  restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void>;
+  /** Teaches again what events of one site said when they were identified. */
+  restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
+}
+
+const PREFIX = 'i:';
+const RESTORING = '';
+
+/** An index that identity.links and events.identified can make again. */
+export function createIdentityStore(
+  redis: Redis,
+  personsMax = PERSONS_PER_PERSON_MAX,
+  nowMs: () => number = Date.now,
+): IdentityIndex {
+  const script = createIndexScript(redis, 'identity.lua');
+  const ask = (siteId: string, questions: readonly object[], mode: string): Promise<unknown> =>
+    script.run([`${PREFIX}{${siteId}}:`, PREFIX], [JSON.stringify(questions), personsMax, mode]);
   return {
+    epoch: createEpoch(redis, [PREFIX]),
     async resolve(siteId, questions) {
-      const asked = JSON.stringify(questions.map(toScript));
-      const answers = (await script.run([`i:{${siteId}}:`], [asked, personsMax])) as ScriptAnswer[];
+      const answers = (await ask(siteId, questions.map(toScript), String(nowMs()))) as ScriptAnswer[];
       return answers.map((answer, index) => toAnswer(siteId, questions[index] as IdentityQuestion, answer));
     },
+    async restoreLinks(siteId, links) {
+      await ask(siteId, links.map(linkToScript), RESTORING);
+    },
+    async restoreQuestions(siteId, questions) {
+      await ask(siteId, questions.map(toScript), RESTORING);
+    },
   };
+}
+
+/** An edge joins by its node; a belonging joins two persons, whatever they have in common. */
+function linkToScript(link: IdentityLink): object {
+  const { person_id: b, target, first_seen: t } = link;
+  return link.kind === 'edge' ? { b, n: [target], i: null, t } : { b, n: [], i: null, t, o: target, v: link.version };
 }
 
 function toScript(question: IdentityQuestion): object {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recoveryOf } from '#infra/kafka/errors.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { IndexLostError, type Redis } from './client.ts';
+import { IndexLostError, type Redis, refuseEviction } from './client.ts';
 import type { Epoch } from './epoch.ts';
 
 export interface KeptIndexOptions {
@@ -23,7 +23,10 @@ export interface KeptIndexOptions {
 export interface KeptIndex {
   /** Whether it can be worked with, as far as is known. */
   isReady(): boolean;
-  /** Resolves when the index is whole: rebuilt by this process, or by another one that has begun already. */
+  /**
+   * Resolves when the index is whole: rebuilt by this process, or by another one that has begun already. Throws
+   * RedisEvictsError where Redis would throw it away.
+   */
   ensure(): Promise<void>;
   /** As `ensure`, trying again for as long as Redis or what it is rebuilt from does not answer. */
   await(): Promise<void>;
@@ -44,6 +47,7 @@ export function keepIndex(options: KeptIndexOptions): KeptIndex {
   let ensuring: Promise<void> | null = null;
 
   async function makeWhole(): Promise<void> {
+    await refuseEviction(options.redis);
     for (let waited = false; ; ) {
       const state = await epoch.state();
       if (state.kind === 'whole') return;

@@ -25,7 +25,7 @@ export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => 
 
   async function refresh(): Promise<void> {
     const today = Math.floor(nowMs() / DAY_MS);
-    for (const day of [today, today + 1]) if (!shared.has(day)) shared.set(day, await fetchSalt(redis, day));
+    for (const day of [today, today + 1]) shared.set(day, await fetchSalt(redis, day, shared.get(day)));
     for (const salts of [shared, own]) for (const day of salts.keys()) if (day < today - 1) salts.delete(day);
   }
   const tryRefresh = (): Promise<void> =>
@@ -44,8 +44,9 @@ export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => 
   };
 }
 
-async function fetchSalt(redis: Redis, day: number): Promise<Buffer> {
-  const fresh = randomBytes(SALT_BYTES).toString('base64');
+/** The salt that all share. One that is known here is put back where Redis has lost it. */
+async function fetchSalt(redis: Redis, day: number, known: Buffer = randomBytes(SALT_BYTES)): Promise<Buffer> {
+  const fresh = known.toString('base64');
   const held = await asked(redis.set(`salt:${day}`, fresh, 'EX', TTL_S, 'NX', 'GET'));
   return Buffer.from(held ?? fresh, 'base64');
 }

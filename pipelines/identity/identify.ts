@@ -23,7 +23,7 @@ export class CoordinateMissingError extends Error {
 
 /** Says of each event who it belongs to, asking the store once a site. */
 export async function identify(views: readonly EntryView[], store: IdentityStore, secret: Buffer): Promise<Identified> {
-  const questions = views.map((view) => question(view, secret));
+  const questions = questionsOf(views, secret);
   const identified: Identified = { entries: [], links: [], capped: 0 };
   const places = bySite(questions);
   await Promise.all(
@@ -43,6 +43,11 @@ export async function identify(views: readonly EntryView[], store: IdentityStore
     }),
   );
   return identified;
+}
+
+/** What identity asks of each event. */
+export function questionsOf(views: readonly EntryView[], secret: Buffer): IdentityQuestion[] {
+  return views.map((view) => question(view, secret));
 }
 
 function question(view: EntryView, secret: Buffer): IdentityQuestion {

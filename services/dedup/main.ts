@@ -7,7 +7,7 @@ import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import { type HopResult, runHop } from '#infra/kafka/hop.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
-import { createRedis, refuseEviction } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/client.ts';
 import { keepIndex } from '#infra/redis/kept_index.ts';
 import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
@@ -28,7 +28,6 @@ runProcess('dedup', async (runtime) => {
   const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
   const redis = createRedis(runtime.config.parts.redisUrl, logger);
   runtime.onStop(async () => redis.disconnect());
-  await refuseEviction(redis);
   const claims = createClaimStore(redis, { windowMs: claimWindowMs, cluster: runtime.config.parts.redisCluster });
   const groupId = session.groupOf('dedup');
   const partitions = session.config.eventPartitions;

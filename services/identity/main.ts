@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { environment } from '#infra/config/config.ts';
 import { identitySecret } from '#infra/config/service_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
@@ -7,6 +8,7 @@ import { type HopResult, type OutRecord, runHop } from '#infra/kafka/hop.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
+import { keepIndex } from '#infra/redis/kept_index.ts';
 import { type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import { identify } from '#pipelines/identity/identify.ts';
 import { encodePerson } from '#schemas/event_batch.ts';
@@ -15,6 +17,7 @@ import { partitionOf, personPartition } from '#schemas/partition.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { deadRecords, packBatches, readRecords } from '#services/batches.ts';
 import { runProcess } from '#services/runtime.ts';
+import { rebuildIdentity } from './rebuild.ts';
 
 /** events.unique -> events.identified: attaches who the event belongs to and what is known of them. */
 runProcess('identity', async (runtime) => {
@@ -26,6 +29,19 @@ runProcess('identity', async (runtime) => {
   const redis = createRedis(runtime.config.parts.redisUrl, logger);
   runtime.onStop(async () => redis.disconnect());
   const store = createIdentityStore(redis);
+  const groupId = session.groupOf('identity');
+  const rebuild = { session, groupId, reader, links, store, secret, logger, nowMs: Date.now };
+  const index = keepIndex({
+    name: 'identity',
+    redis,
+    epoch: store.epoch,
+    rebuild: (sinceMs) => rebuildIdentity(rebuild, sinceMs),
+    token: randomUUID(),
+    logger,
+    nowMs: Date.now,
+  });
+  runtime.ableWhen('redis', index.isReady);
+  await index.await();
   const capped = metrics.counter('svc_identity_capped_total', 'Identifiers not followed at the cap of persons', []);
   const partitions = session.config.eventPartitions;
 
@@ -33,7 +49,7 @@ runProcess('identity', async (runtime) => {
     const startedMs = Date.now();
     const read = await readRecords('identity', batch, batch.records, reader, startedMs);
     const views = read.records.flatMap((record) => record.views);
-    const identified = await identify(views, store, secret);
+    const identified = await index.use(() => identify(views, store, secret));
     failpoint('identity.after_resolve');
     const tally = emptyTally();
     const outputs = packBatches(
@@ -65,7 +81,7 @@ runProcess('identity', async (runtime) => {
   const consumption = await runHop({
     kafka: session.kafka,
     admin: session.admin,
-    groupId: session.groupOf('identity'),
+    groupId,
     topics: [TOPICS.unique],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,

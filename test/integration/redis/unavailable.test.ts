@@ -20,6 +20,7 @@ async function open() {
   const claims = createClaimStore(redis, { windowMs: WINDOW_MS, cluster: false });
   await beginEpoch(claims.epoch);
   const identity = createIdentityStore(redis);
+  await beginEpoch(identity.epoch);
   const commands: Record<string, () => Promise<unknown>> = {
     claim: () => claims.claim([{ ...claim('a', 1), field: SECRET }], Date.now()),
     resolve: () => identity.resolve('shop', [question('shop', SECRET, { nodes: [SECRET] })]),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Event } from '#schemas/event.ts';
-import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { readWire } from '#schemas/wire.ts';
 import { readTopics, type TopicRecord } from '#test/harness/topic.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
@@ -58,4 +58,13 @@ export async function idsOn({ session }: StageWorld, topic: string, siteId: stri
 
 export function recordsOn(brokers: readonly string[], topic: string): Promise<TopicRecord[]> {
   return readTopics(brokers.join(','), [topic]);
+}
+
+/** A record of events.unique that holds these events, each with the coordinate of its place in a record of events.raw. */
+export async function uniqueRecord({ registry }: StageWorld, taken: readonly Event[], offset: number): Promise<Buffer> {
+  const writer = createBatchWriter(await registry.idOf(TOPICS.unique, 'event_batch'));
+  for (const [index, event] of taken.entries()) {
+    writer.add({ partition: 0, offset, index }, noPerson(), encodeEvent(event));
+  }
+  return writer.finish();
 }

@@ -1,0 +1,83 @@
+import { fenceHop } from '#infra/kafka/fenced_producer.ts';
+import { readBack } from '#infra/kafka/read_back.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { IdentityIndex } from '#infra/redis/identity.ts';
+import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import { questionsOf } from '#pipelines/identity/identify.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+import { createProgress } from '#services/progress.ts';
+
+export interface RebuildOptions {
+  session: KafkaSession;
+  groupId: string;
+  reader: BatchReader;
+  links: Codec<IdentityLink>;
+  store: IdentityIndex;
+  secret: Buffer;
+  logger: Logger;
+  nowMs(): number;
+}
+
+/** Clocks of brokers and processes may differ by this; a record is stamped when it is produced, after it was learned. */
+const CLOCKS_MS = 10 * 60_000;
+const PER_CALL = 500;
+
+/**
+ * Teaches Redis again who belongs together. Open transactions of identity are ended first: what they rest on is lost, and
+ * their events are asked again. Belongings come before edges, since edges alone do not say who was seen first; the
+ * identifiers of persons come from the events that were identified and are still kept.
+ */
+export async function rebuildIdentity(options: RebuildOptions, sinceMs: number | null): Promise<void> {
+  const { session, reader, store, secret, logger, nowMs } = options;
+  const unique = await session.admin.fetchTopicOffsets(TOPICS.unique);
+  await fenceHop(session.kafka, options.groupId, TOPICS.unique, unique.length);
+  const progress = createProgress(logger, 'identity', nowMs);
+
+  const readAll = (topic: string, onRecord: (record: InRecord) => Promise<Taught[]>): Promise<void> =>
+    readBack({
+      kafka: session.kafka,
+      admin: session.admin,
+      topic,
+      groupPrefix: session.config.prefix,
+      sinceMs: sinceMs === null ? null : sinceMs - CLOCKS_MS,
+      onProgress: progress.at,
+      async onRecords(records) {
+        const taught: Taught[] = [];
+        for (const record of records) taught.push(...(await onRecord(record)));
+        progress.count(taught.length);
+        for (const [siteId, ones] of Map.groupBy(taught, (one) => one.siteId)) {
+          for (let at = 0; at < ones.length; at += PER_CALL) await teach(store, siteId, ones.slice(at, at + PER_CALL));
+        }
+      },
+    });
+
+  const linksOf = async (kind: IdentityLink['kind'], record: InRecord): Promise<Taught[]> => {
+    const read = await options.links.decode(record.value);
+    return read.ok && read.value.kind === kind ? [{ siteId: read.value.site_id, link: read.value }] : [];
+  };
+  await readAll(TOPICS.links, (record) => linksOf('person', record));
+  await readAll(TOPICS.links, (record) => linksOf('edge', record));
+  await readAll(TOPICS.identified, async (record) => {
+    const read = await reader.read(record.value);
+    if (!read.ok) return [];
+    const questions = questionsOf(read.value, secret);
+    return questions.flatMap((question) =>
+      question.nodes.length === 0 ? [] : [{ siteId: question.siteId, question }],
+    );
+  });
+  progress.end();
+}
+
+type Taught =
+  | { siteId: string; link: IdentityLink; question?: never }
+  | { siteId: string; question: ReturnType<typeof questionsOf>[number]; link?: never };
+
+async function teach(store: IdentityIndex, siteId: string, ones: readonly Taught[]): Promise<void> {
+  const links = ones.flatMap(({ link }) => (link === undefined ? [] : [link]));
+  const questions = ones.flatMap(({ question }) => (question === undefined ? [] : [question]));
+  if (links.length > 0) await store.restoreLinks(siteId, links);
+  if (questions.length > 0) await store.restoreQuestions(siteId, questions);
+}

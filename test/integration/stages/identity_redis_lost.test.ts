@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { decodePerson, readBatch } from '#schemas/event_batch.ts';
+import { readWire } from '#schemas/wire.ts';
+import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
+import { until } from '../support/wait.ts';
+import { append, events, newIds, recordsOn, uniqueRecord } from './stage_events.ts';
+import { type StageWorld, startStage, useStageWorld } from './stage_world.ts';
+
+const TEST_MS = 90_000;
+const world = useStageWorld();
+let sent = 0;
+
+/** Has a visitor say who they are, and answers the person that the event was given. */
+async function identified(at: StageWorld, visitor: string, email: string | null, phone: string | null) {
+  const [id = ''] = newIds(1);
+  const identifiers = email === null && phone === null ? null : { ...NO_IDENTIFIERS, email, phone };
+  const [event] = events('who', [id], { distinct_id: visitor, identify: identifiers !== null, identifiers });
+  if (event === undefined) throw new Error('no event');
+  await append(at, TOPICS.unique, 0, [await uniqueRecord(at, [event], sent++)]);
+  let person: ReturnType<typeof decodePerson> = null;
+  await until('the event to be identified', async () => {
+    for (const { value } of await recordsOn(at.session.config.brokers, TOPICS.identified)) {
+      const wire = readWire(value);
+      const found = wire.ok ? readBatch(wire.body).find(({ eventId }) => eventId === id) : undefined;
+      if (found !== undefined) person = decodePerson(found.personBytes);
+    }
+    return person !== null;
+  });
+  return person as ReturnType<typeof decodePerson>;
+}
+
+test('identity knows after Redis was emptied whom it knew before', { timeout: TEST_MS }, async () => {
+  const at = world();
+  const member = startStage(at, 'identity');
+  await member.ready;
+  const email = 'e'.repeat(64);
+  const phone = 'f'.repeat(64);
+  const first = await identified(at, 'first', email, null);
+  const second = await identified(at, 'second', email, phone);
+  expect(second?.person_id).toBe(first?.person_id);
+  await at.redis.flushall();
+  const third = await identified(at, 'third', null, phone);
+  expect(third).toEqual({ person_id: first?.person_id, identifiers: { ...NO_IDENTIFIERS, email, phone } });
+  expect((await identified(at, 'second', null, null))?.person_id).toBe(first?.person_id);
+  expect(member.log().filter(({ msg }) => msg === 'index rebuilt')).toHaveLength(2);
+});
