@@ -38,6 +38,16 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   return Fastify(server);
 }
 
+/** Whether the server itself refuses a request, by a code of its own with a status of 4xx: the caller's fault, not ours. */
+export function isRefusal(error: unknown): boolean {
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  if (typeof code !== 'string' || !code.startsWith('FST_ERR_')) return false;
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
+}
+
+/** The server asks a QUERY for its content type before it looks for a route; there is none with that method. */
+export const QUERY_WITHOUT_TYPE = 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE';
+
 /** Listens and answers the port taken. */
 export async function listen(server: HttpServer, host: string, port: number): Promise<number> {
   await server.listen({ host, port });

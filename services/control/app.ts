@@ -1,5 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { createHttpServer, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
+import {
+  createHttpServer,
+  type HttpReply,
+  type HttpRequestIn,
+  type HttpServer,
+  isRefusal,
+  QUERY_WITHOUT_TYPE,
+} from '#infra/http/server.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { checkToken } from '#pipelines/settings/admin_tokens.ts';
@@ -34,7 +41,8 @@ export interface ControlOptions {
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 30_000;
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+/** Beside these the server knows no others; HEAD and OPTIONS have no routes here either. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 /** The routes of the control service. Nothing is parsed for a stranger: the token is checked before the body is read. */
 export function createControlApp(options: ControlOptions): HttpServer {
   const app = createHttpServer({
@@ -185,11 +193,14 @@ const CALLER_FAULTS: Record<string, ControlErrorCode> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type_unsupported',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request_malformed',
   FST_ERR_BAD_URL: 'request_malformed',
+  [QUERY_WITHOUT_TYPE]: 'method_not_allowed',
   ECONNRESET: 'request_malformed',
   ECONNABORTED: 'request_malformed',
 };
 
 function codeOf(error: unknown): ControlErrorCode | null {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' ? (CALLER_FAULTS[code] ?? null) : null;
+  if (typeof code === 'string' && Object.hasOwn(CALLER_FAULTS, code)) return CALLER_FAULTS[code] ?? null;
+  // A refusal that a later version of the server brings must not end the process.
+  return isRefusal(error) ? 'request_malformed' : null;
 }

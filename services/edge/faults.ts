@@ -1,3 +1,4 @@
+import { isRefusal, QUERY_WITHOUT_TYPE } from '#infra/http/server.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import { PayloadError } from './payload.ts';
 
@@ -8,6 +9,7 @@ const CALLER_FAULTS: Readonly<Record<string, EdgeErrorCode>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request_malformed',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'body_not_json',
   FST_ERR_BAD_URL: 'request_malformed',
+  [QUERY_WITHOUT_TYPE]: 'method_not_allowed',
   FST_ERR_MAX_PARAM_LENGTH: 'request_malformed',
   ECONNRESET: 'request_malformed',
   ECONNABORTED: 'request_malformed',
@@ -17,5 +19,7 @@ const CALLER_FAULTS: Readonly<Record<string, EdgeErrorCode>> = {
 export function faultOf(error: unknown): EdgeErrorCode | null {
   if (error instanceof PayloadError) return error.code;
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && Object.hasOwn(CALLER_FAULTS, code) ? (CALLER_FAULTS[code] ?? null) : null;
+  if (typeof code === 'string' && Object.hasOwn(CALLER_FAULTS, code)) return CALLER_FAULTS[code] ?? null;
+  // A refusal that a later version of the server brings must not end the process.
+  return isRefusal(error) ? 'request_malformed' : null;
 }

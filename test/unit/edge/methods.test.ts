@@ -70,3 +70,20 @@ test('a preflight is answered without a key, for every header the intakes read',
   expect(answer.headers.get('access-control-max-age')).toBe('86400');
   expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
 });
+
+test.each(['QUERY', 'PROPFIND', 'TRACE', 'LINK', 'M-SEARCH'])(
+  '%s: nobody’s method is refused, and nothing breaks',
+  async (method) => {
+    for (const path of ['/v1/config', '/v1/ingest', '/batch/', '/docs']) {
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        const sent = request(`${edge.url}${path}`, { method, headers: { 'x-svc-key': edge.serverKey } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        sent.on('error', reject).end();
+      });
+      expect([path, status]).toEqual([path, 405]);
+    }
+    expect(edge.fatal).toEqual([]);
+  },
+);
