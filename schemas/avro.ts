@@ -7,6 +7,7 @@ export type SchemaName =
   | 'setting'
   | 'identity_link'
   | 'quota_usage'
+  | 'quota_counts'
   | 'delivery'
   | 'delivery_job'
   | 'dead_letter'

@@ -4,11 +4,28 @@ export interface QuotaUsage {
   account_id: string;
   /** UTC month of arrival, YYYY-MM. */
   month: string;
-  /** Partition of events.unique. */
+  /** Partition of events.raw. */
   partition: number;
   used: number;
   settled_offset: number;
   settled_at: number;
+}
+
+export interface QuotaCount {
+  account_id: string;
+  month: string;
+  /** Under which hold the edge reserved; empty where it did not. */
+  hold: string;
+  unique: number;
+  duplicate: number;
+  newest_at: number;
+}
+
+/** What dedup did with a stretch of one partition of events.raw. */
+export interface QuotaCounts {
+  partition: number;
+  next_offset: number;
+  counts: QuotaCount[];
 }
 
 export interface DeliveryOutcome {

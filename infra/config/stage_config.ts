@@ -58,6 +58,13 @@ export interface EdgeConfig {
   openRequestsMax: number;
   /** Bytes of request bodies held at a time; more are refused with 503. */
   openBytesMax: number;
+  /** Requests in 10 s; 0: no limit. */
+  requestsPerIp: number;
+  requestsPerKey: number;
+  /** Addresses and ranges that the limit per address does not count. */
+  ipExempt: string[];
+  /** After how long without a word of it an edge counts as dead. */
+  leaseMs: number;
 }
 
 export function edgeConfig(env: Environment): EdgeConfig {
@@ -69,6 +76,10 @@ export function edgeConfig(env: Environment): EdgeConfig {
     queuedBytesMax: integer(env, 'EDGE_QUEUED_BYTES', 64 * 1024 * 1024, 1024 * 1024),
     openRequestsMax: integer(env, 'EDGE_OPEN_REQUESTS', 10_000, 1),
     openBytesMax: integer(env, 'EDGE_OPEN_BYTES', 128 * 1024 * 1024, 8 * 1024 * 1024),
+    requestsPerIp: integer(env, 'RATE_LIMIT_IP', 200),
+    requestsPerKey: integer(env, 'RATE_LIMIT_KEY', 1_000),
+    ipExempt: list(env, 'RATE_LIMIT_IP_EXEMPT', []),
+    leaseMs: integer(env, 'EDGE_LEASE_MS', 30_000, 5_000, 600_000),
   };
 }
 

@@ -21,7 +21,7 @@ export type SendResult = { ok: true } | ({ ok: false } & SendRefusal);
 /** Appends single records to partitions of one topic, acknowledged by all in-sync replicas. */
 export interface PartitionSender {
   /** Resolves when Kafka holds the record, or when it cannot be said that it does. Never rejects. */
-  send(partition: number, value: Buffer): Promise<SendResult>;
+  send(partition: number, value: Buffer, headers?: Record<string, string>): Promise<SendResult>;
   /** Bytes queued and in flight now. */
   queuedBytes(): number;
   /** How long the oldest record that Kafka has not answered for has waited. */
@@ -31,6 +31,7 @@ export interface PartitionSender {
 
 interface Waiting {
   value: Buffer;
+  headers: Record<string, string> | undefined;
   since: number;
   /** Null when the deadline has passed and the sender was told. */
   settle: ((result: SendResult) => void) | null;
@@ -112,13 +113,13 @@ export async function createSender(options: SenderOptions): Promise<PartitionSen
 
   const timer = setInterval(sweep, SWEEP_MS);
   return {
-    send(partition, value) {
+    send(partition, value, headers) {
       const lane = laneOf(partition);
       const refusal = refusalOf(lane, value.length);
       if (refusal !== null) return Promise.resolve({ ok: false, ...refusal });
       queued += value.length;
       return new Promise<SendResult>((resolve) => {
-        lane.waiting.push({ value, since: options.nowMs(), settle: resolve });
+        lane.waiting.push({ value, headers, since: options.nowMs(), settle: resolve });
         if (!lane.pumping) void pump(partition, lane);
       });
     },
@@ -177,7 +178,9 @@ async function produce(
       acks: -1,
       compression: COMPRESSION,
       timeout: options.deadlineMs,
-      messages: batch.map(({ value }) => ({ partition, value })),
+      messages: batch.map(({ value, headers }) =>
+        headers === undefined ? { partition, value } : { partition, value, headers },
+      ),
     });
     return { ok: true };
   } catch {

@@ -1,26 +1,52 @@
-import type { Redis } from 'ioredis';
-import type { QuotaStore, SettledUsage, Settlement } from '#pipelines/quota/settle.ts';
+import type { AccountMonth, QuotaStore, Settled, SettledUsage, Settlement } from '#pipelines/quota/settle.ts';
+import { asked, type Redis } from './client.ts';
+import { LEASES_KEY, MARKS_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
 import { createScript } from './script.ts';
 
-/** A month's counter outlives the month long enough for late settlement. */
-const MONTH_TTL_S = 70 * 86_400;
-
-/** Key of an account's month; its hash tag keeps what one script needs on one node. */
-export function quotaKey(accountId: string, month: string): string {
-  return `q:{${accountId}}:${month}`;
+/**
+ * Counters of usage, a hash for each account's month: `used` and `held` in all; `u:P` and `s:P` what is used and settled of a
+ * partition; `h:H` what is held under a hold. The settled offset lies in the same hash, so that settling twice adds once.
+ */
+export function createQuotaStore(redis: Redis): QuotaStore {
+  const settleScript = createScript(redis, 'settle.lua');
+  const releaseScript = createScript(redis, 'release.lua');
+  const dropScript = createScript(redis, 'drop_holds.lua');
+  const leaseScript = createScript(redis, 'lease.lua');
+  const giveBackOne = async ({ accountId, month }: AccountMonth, hold: string): Promise<number> =>
+    (await releaseScript.run([quotaKey(accountId, month)], [hold, -1])) as number;
+  return {
+    async settle(settlement, known) {
+      const key = quotaKey(settlement.accountId, settlement.month);
+      const answer = await settleScript.run([key], settleArguments(settlement, known));
+      const [used, settledOffset, released] = answer as [number, number, number];
+      return { used, settledOffset, released } satisfies Settled;
+    },
+    async mark(partition, nextOffset) {
+      await asked(redis.hset(MARKS_KEY, String(partition), String(nextOffset)));
+    },
+    async marks() {
+      const marks = await asked(redis.hgetall(MARKS_KEY));
+      return new Map(Object.entries(marks).map(([partition, offset]) => [Number(partition), Number(offset)]));
+    },
+    deadHolds: async () => (await leaseScript.run([LEASES_KEY, MARKS_KEY], [0])) as string[],
+    async giveBack(months, hold) {
+      const given = await Promise.all(months.map((month) => giveBackOne(month, hold)));
+      return given.reduce((sum, events) => sum + events, 0);
+    },
+    async dropHolds({ accountId, month }) {
+      await dropScript.run([quotaKey(accountId, month)], []);
+    },
+    async forgetHold(hold) {
+      await asked(redis.zrem(LEASES_KEY, hold));
+    },
+  };
 }
 
-/** Counters of usage; the settled offset lies in the same hash, so that settling twice adds once. */
-export function createQuotaStore(redis: Redis): QuotaStore {
-  const script = createScript(redis, 'settle.lua');
-  async function settleOne(settlement: Settlement): Promise<SettledUsage> {
-    const args: (string | number)[] = [settlement.partition, MONTH_TTL_S];
-    for (const { offset, count } of settlement.records) args.push(offset, count);
-    const [used, settledOffset] = (await script.run([quotaKey(settlement.accountId, settlement.month)], args)) as [
-      number,
-      number,
-    ];
-    return { used, settledOffset };
+function settleArguments({ partition, stretches }: Settlement, known: SettledUsage): (string | number)[] {
+  const args: (string | number)[] = [partition, MONTH_TTL_S, known.used, known.settledOffset];
+  for (const { nextOffset, unique, arrived } of stretches) {
+    args.push(nextOffset, unique, arrived.length);
+    for (const { hold, events } of arrived) args.push(hold, events);
   }
-  return { settle: (settlements) => Promise.all(settlements.map(settleOne)) };
+  return args;
 }

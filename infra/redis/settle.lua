@@ -1,17 +1,53 @@
--- KEYS[1]: the account's month. ARGV: partition, seconds to live, then offset and count of each record in order.
--- Adds the records at or behind the partition's settled offset, once. Answers the partition's used and settled offset.
+-- KEYS[1]: the account's month. ARGV: partition of events.raw, seconds to live, what is known to be used and settled of the
+-- partition, then for each stretch in order: next offset, unique events, number of holds, and hold and events of each.
+-- Adds the stretches behind what is settled, once; where less is settled than is known, that was lost and is put back.
+-- Answers the partition's used and settled offset, and how many events are held no longer.
+local month = KEYS[1]
 local partition = ARGV[1]
-local settled = tonumber(redis.call('HGET', KEYS[1], 's:' .. partition) or '0')
+local known_used = tonumber(ARGV[3])
+local known_settled = tonumber(ARGV[4])
+local settled = tonumber(redis.call('HGET', month, 's:' .. partition) or '0')
 local add = 0
-for at = 3, #ARGV, 2 do
-  local offset = tonumber(ARGV[at])
-  if offset >= settled then
-    add = add + tonumber(ARGV[at + 1])
-    settled = offset + 1
+local released = 0
+
+if settled < known_settled then
+  add = known_used - tonumber(redis.call('HGET', month, 'u:' .. partition) or '0')
+  settled = known_settled
+end
+
+-- What Redis lost is not held any more: no more is released than there is.
+local function release(hold, events)
+  local field = 'h:' .. hold
+  local held = tonumber(redis.call('HGET', month, field) or '0')
+  local take = math.min(held, events)
+  if take == held then
+    redis.call('HDEL', month, field)
+  else
+    redis.call('HINCRBY', month, field, -take)
+  end
+  released = released + take
+end
+
+local at = 5
+while at <= #ARGV do
+  local next_offset = tonumber(ARGV[at])
+  local unique = tonumber(ARGV[at + 1])
+  local holds = tonumber(ARGV[at + 2])
+  at = at + 3
+  local fresh = next_offset > settled
+  if fresh then
+    add = add + unique
+    settled = next_offset
+  end
+  for _ = 1, holds do
+    if fresh then release(ARGV[at], tonumber(ARGV[at + 1])) end
+    at = at + 2
   end
 end
-redis.call('HSET', KEYS[1], 's:' .. partition, string.format('%.0f', settled))
-local used = redis.call('HINCRBY', KEYS[1], 'u:' .. partition, add)
-redis.call('HINCRBY', KEYS[1], 'used', add)
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-return { used, settled }
+
+redis.call('HSET', month, 's:' .. partition, string.format('%.0f', settled))
+local used = redis.call('HINCRBY', month, 'u:' .. partition, add)
+redis.call('HINCRBY', month, 'used', add)
+if released > 0 then redis.call('HINCRBY', month, 'held', -released) end
+redis.call('EXPIRE', month, ARGV[2])
+return { used, settled, released }

@@ -1,75 +1,111 @@
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { QuotaCounts } from '#schemas/records.ts';
 
-/** Unique events of one account and month in one record of events.unique. */
-export interface SettledRecord {
-  offset: number;
-  count: number;
+/** What arrived under one hold: it is held no longer, whether it was unique or not. */
+export interface Arrived {
+  hold: string;
+  events: number;
 }
 
-/** What one batch of a partition of events.unique adds to one account's month. */
-export interface Settlement {
-  accountId: string;
-  month: string;
-  partition: number;
-  records: SettledRecord[];
-  newestMs: number;
+/** What one stretch of a partition of events.raw adds to one account's month. */
+export interface SettledStretch {
+  /** Next offset behind the stretch. */
+  nextOffset: number;
+  unique: number;
+  arrived: Arrived[];
 }
 
-/** What the counter holds after a settlement, for one partition. */
+/** Of a batch of quota.counts, in events. */
+export interface CountedEvents {
+  unique: number;
+  duplicate: number;
+  /** Unique ones that count for no account, as no edge has written them. */
+  nobodys: number;
+}
+
+export function countedEvents(batch: readonly QuotaCounts[]): CountedEvents {
+  const counted: CountedEvents = { unique: 0, duplicate: 0, nobodys: 0 };
+  for (const { account_id, unique, duplicate } of batch.flatMap(({ counts }) => counts)) {
+    counted.unique += unique;
+    counted.duplicate += duplicate;
+    if (account_id === '') counted.nobodys += unique;
+  }
+  return counted;
+}
+
+/** What was settled of one partition for one account's month, as far as it is known. */
 export interface SettledUsage {
-  /** Of this partition. */
   used: number;
-  /** Next offset to settle. */
+  /** Next offset of events.raw to settle. */
   settledOffset: number;
 }
 
+/** What a batch of quota.counts adds to one account's month. */
+export interface Settlement {
+  accountId: string;
+  month: string;
+  /** Partition of events.raw. */
+  partition: number;
+  stretches: SettledStretch[];
+  newestMs: number;
+}
+
+export const NOTHING_SETTLED: SettledUsage = { used: 0, settledOffset: 0 };
+
+/** What the counter holds after a settlement. */
+export interface Settled extends SettledUsage {
+  /** Reserved events that are held no longer. */
+  released: number;
+}
+
+/** An account's month. */
+export interface AccountMonth {
+  accountId: string;
+  month: string;
+}
+
+/** Where usage is counted, shared by all edges. Everything throws when it cannot be said what is counted. */
 export interface QuotaStore {
   /**
-   * Adds what lies at or behind the partition's settled offset and moves it on; what was settled before is not added
-   * again. Answers in the order given.
+   * Adds the stretches that lie behind what was settled, and releases what they held. `known` was settled before: where
+   * the counter has less, it was lost and is put back first. Settling again adds nothing.
    */
-  settle(settlements: readonly Settlement[]): Promise<SettledUsage[]>;
+  settle(settlement: Settlement, known: SettledUsage): Promise<Settled>;
+  /** Says that everything before an offset of a partition of events.raw is settled. */
+  mark(partition: number, nextOffset: number): Promise<void>;
+  /** The marks by partition; a counter that lost its data has none. */
+  marks(): Promise<Map<number, number>>;
+  /** Holds whose edge has not been heard of for its lease. */
+  deadHolds(): Promise<string[]>;
+  /** Gives back what is held under a hold in these months; answers how much that was. */
+  giveBack(months: readonly AccountMonth[], hold: string): Promise<number>;
+  /** Forgets all that is held in a month: after a loss nobody knows it any more. */
+  dropHolds(month: AccountMonth): Promise<void>;
+  /** Forgets a hold that holds nothing any more. */
+  forgetHold(hold: string): Promise<void>;
 }
 
-/** UTC month of a time, YYYY-MM. */
-export function monthOf(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 7);
-}
-
-export interface UniqueRecord {
-  offset: number;
-  views: readonly EntryView[];
-}
-
-/** Sums a batch of one partition per account and month of arrival. Events of sites without an account are left out. */
-export function settlementsOf(
-  records: readonly UniqueRecord[],
-  partition: number,
-  accountOfSite: (siteId: string) => string | undefined,
-): Settlement[] {
+/** Sums a batch of quota.counts, in its order, per account and month. What counts for nobody is left out. */
+export function settlementsOf(batch: readonly QuotaCounts[]): Settlement[] {
   const settlements = new Map<string, Settlement>();
-  for (const { offset, views } of records) {
-    for (const { siteId, receivedAtMs } of views) {
-      const accountId = accountOfSite(siteId);
-      if (accountId !== undefined) add(settlements, accountId, monthOf(receivedAtMs), partition, offset, receivedAtMs);
+  for (const { partition, next_offset: nextOffset, counts } of batch) {
+    for (const { account_id: accountId, month, hold, unique, duplicate, newest_at } of counts) {
+      if (accountId === '') continue;
+      const name = `${accountId} ${month}`;
+      const settlement = settlements.get(name) ?? { accountId, month, partition, stretches: [], newestMs: 0 };
+      settlements.set(name, settlement);
+      settlement.newestMs = Math.max(settlement.newestMs, newest_at);
+      const stretch = stretchOf(settlement, nextOffset);
+      stretch.unique += unique;
+      if (hold !== '') stretch.arrived.push({ hold, events: unique + duplicate });
     }
   }
   return [...settlements.values()];
 }
 
-function add(
-  settlements: Map<string, Settlement>,
-  accountId: string,
-  month: string,
-  partition: number,
-  offset: number,
-  receivedAtMs: number,
-): void {
-  const name = `${accountId}/${month}`;
-  const settlement = settlements.get(name) ?? { accountId, month, partition, records: [], newestMs: 0 };
-  settlements.set(name, settlement);
-  settlement.newestMs = Math.max(settlement.newestMs, receivedAtMs);
-  const last = settlement.records.at(-1);
-  if (last?.offset === offset) last.count++;
-  else settlement.records.push({ offset, count: 1 });
+function stretchOf({ stretches }: Settlement, nextOffset: number): SettledStretch {
+  const last = stretches.at(-1);
+  if (last?.nextOffset === nextOffset) return last;
+  const fresh = { nextOffset, unique: 0, arrived: [] };
+  stretches.push(fresh);
+  return fresh;
 }

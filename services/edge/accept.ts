@@ -1,88 +1,175 @@
-import type { SendRefusal, SendResult } from '#infra/kafka/sender.ts';
-import { type IntakeContext, type Rejection, takeBatch } from '#pipelines/intake/take_batch.ts';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
+import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/sender.ts';
+import type { Metrics } from '#infra/metrics/metrics.ts';
+import { type Rejection, type TakenBatch, takeBatch } from '#pipelines/intake/take_batch.ts';
+import type { RateState } from '#pipelines/limits/admission.ts';
 import type { Event } from '#schemas/event.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
+import { reservedHeaders } from '#schemas/reserved.ts';
+import type { Account, ApiKey, Site } from '#schemas/setting.ts';
+import type { Admitter, Limited, Reservation } from './admission.ts';
 import type { CallerSigns } from './caller.ts';
 import type { EdgeErrorCode } from './errors.ts';
-import { EVENTS_MAX, type IngestCaller, type IngestOptions } from './ingest.ts';
 
-/** What became of events: what Kafka holds of them, or why it cannot be said that it holds all. */
-export type Acceptance =
-  | { ok: true; accepted: number; rejected: readonly Rejection[] }
-  | { ok: false; code: Extract<EdgeErrorCode, 'overloaded' | 'not_acknowledged'> };
+/** SPEC section 8. */
+export const EVENTS_MAX = 50;
+/** A record beyond this is cut, whatever the number of its events. */
+const RECORD_BYTES_MAX = 512 * 1024;
+const EVENT_BYTES_USUAL = 512;
+
+export interface AcceptOptions {
+  sender: PartitionSender;
+  schemaId: number;
+  partitions: number;
+  admitter: Admitter;
+  anonymousSalt(nowMs: number): Buffer;
+  identitySecret: Buffer;
+  randomEventId(): string;
+  nowMs(): number;
+  metrics: Metrics;
+}
+
+/** Who may act for a site. */
+export interface IngestCaller {
+  key: ApiKey;
+  site: Site;
+  account: Account;
+}
 
 /** Where a request comes from. */
 export interface Peer extends CallerSigns {
   clientIp: string;
 }
 
-/** A record beyond this is cut, whatever the number of its events. */
-const RECORD_BYTES_MAX = 512 * 1024;
+/** What became of events: what Kafka holds of them, or why it cannot be said that it holds all. */
+export type Acceptance =
+  | {
+      ok: true;
+      accepted: number;
+      /** Over the month's allowance and its grace. */
+      dropped: number;
+      rejected: readonly Rejection[];
+      rate: RateState | null;
+    }
+  | { ok: false; code: Extract<EdgeErrorCode, 'overloaded' | 'not_acknowledged'> }
+  | { ok: false; code: 'rate_limited'; limited: Limited };
+
+/** The one way in for events, whatever protocol they came by. */
+export interface Acceptor {
+  /** Takes the events of one request. */
+  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller): Promise<Acceptance>;
+  /** Whether a request would be refused for its rate; to be asked before its body is read. */
+  limited(clientIp: string, caller: IngestCaller): Limited | null;
+  /** Counts a request that is refused for its content; tells whether it is refused for its rate before that. */
+  countRefused(clientIp: string, caller: IngestCaller): Promise<Limited | null>;
+}
 
 /**
- * Takes any number of events: cleans and hashes them, writes them as records of at most 50, and answers when Kafka has
- * acknowledged every record. Where one is not, the client sends all again, and dedup drops those that were held.
+ * Takes any number of events: cleans and hashes them, reserves their place in the month, writes them as records of at most
+ * 50, and answers when Kafka has acknowledged every record. Where one is not, the client sends all again, and dedup drops
+ * those that were held. Over the allowance it is the last events of a request that are dropped.
  */
-export function createAcceptor(
-  options: IngestOptions,
-): (events: readonly unknown[], peer: Peer, caller: IngestCaller) => Promise<Acceptance> {
-  const { metrics } = options;
-  return async (events, peer, { key, site }) => {
-    const receivedAtMs = options.nowMs();
-    const context: IntakeContext = {
-      site,
-      caller: key.caller,
-      receivedAtMs,
-      ...peer,
-      country: null,
-      anonymousSalt: options.anonymousSalt(receivedAtMs),
-      identitySecret: options.identitySecret,
-      randomEventId: () => options.randomEventId(),
-    };
-    const batch = takeBatch(events, context);
-    const results = await Promise.all(
-      records(batch.taken, options).map(({ partition, value }) => options.sender.send(partition, value)),
-    );
-    metrics.in(events.length);
-    const refusal = firstRefusal(results);
-    if (refusal !== null) {
-      metrics.dropped(refusal, events.length);
-      return { ok: false, code: refusal === 'not_acknowledged' ? refusal : 'overloaded' };
-    }
+export function createAcceptor(options: AcceptOptions): Acceptor {
+  const { admitter, metrics } = options;
+  const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
+
+  function countAnswered(batch: TakenBatch, overQuota: number): void {
+    metrics.in(batch.taken.length + batch.dropped.length + batch.rejected.length + overQuota);
     metrics.passed(batch.taken.length);
+    if (overQuota > 0) metrics.dropped('quota', overQuota);
     for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
-    if (batch.rejected.length > 0) metrics.dropped('rejected', batch.rejected.length);
-    return { ok: true, accepted: batch.taken.length, rejected: batch.rejected };
+    if (batch.rejected.length === 0) return;
+    metrics.dropped('rejected', batch.rejected.length);
+    for (const { code } of batch.rejected) rejected.inc({ code });
+  }
+
+  return {
+    async accept(events, peer, { key, site, account }) {
+      const receivedAtMs = options.nowMs();
+      const batch = takeBatch(events, {
+        site,
+        caller: key.caller,
+        receivedAtMs,
+        ...peer,
+        country: null,
+        anonymousSalt: options.anonymousSalt(receivedAtMs),
+        identitySecret: options.identitySecret,
+        randomEventId: options.randomEventId,
+      });
+      const { taken } = batch;
+      const requester = { key, account, clientIp: peer.clientIp };
+      const admitted = await admitter.admit(requester, receivedAtMs, taken.length);
+      if (!admitted.ok) return { ok: false, code: 'rate_limited', limited: admitted };
+      const { reservation, rate } = admitted;
+      const dropped = taken.length - reservation.granted;
+      if (dropped > 0) taken.length = reservation.granted;
+      const refusal = taken.length === 0 ? null : await produce(taken, reservation, options);
+      if (refusal !== null) {
+        metrics.in(events.length);
+        metrics.dropped(refusal, events.length);
+        return { ok: false, code: refusal === 'not_acknowledged' ? refusal : 'overloaded' };
+      }
+      metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
+      countAnswered(batch, dropped);
+      return { ok: true, accepted: taken.length, dropped, rejected: batch.rejected, rate };
+    },
+    limited: (clientIp, { key, account }) => admitter.limited({ key, account, clientIp }),
+    async countRefused(clientIp, { key, account }) {
+      const admitted = await admitter.admit({ key, account, clientIp }, options.nowMs(), 0);
+      return admitted.ok ? null : admitted;
+    },
   };
 }
 
-function firstRefusal(results: readonly SendResult[]): SendRefusal['code'] | null {
-  const refused = results.find((result) => !result.ok);
-  return refused === undefined || refused.ok ? null : refused.code;
+/** Writes events as records; tells why Kafka does not hold them all, and what of the reservation is settled by that. */
+async function produce(
+  events: readonly Event[],
+  reservation: Reservation,
+  options: AcceptOptions,
+): Promise<SendRefusal['code'] | null> {
+  const headers = reservedHeaders(reservation.accountId, reservation.hold);
+  const written = recordsOf(events, options);
+  failpoint('edge.before_send');
+  const sending = written.map(({ partition, value }) => options.sender.send(partition, value, headers));
+  const [only] = sending;
+  const results = only !== undefined && sending.length === 1 ? [await only] : await Promise.all(sending);
+  failpoint('edge.after_send');
+  let refusal: SendRefusal['code'] | null = null;
+  results.forEach((result, at) => {
+    if (result.ok) return;
+    refusal ??= result.code;
+    settle(result, written[at]?.events ?? 0, reservation, options);
+  });
+  return refusal;
+}
+
+function settle(
+  { code }: Extract<SendResult, { ok: false }>,
+  events: number,
+  reservation: Reservation,
+  { admitter }: AcceptOptions,
+): void {
+  if (code === 'not_acknowledged') admitter.doubt(reservation);
+  else admitter.release(reservation, events);
 }
 
 interface RawRecord {
   partition: number;
   value: Buffer;
+  events: number;
 }
 
 /** Records in the order of the events, each on the partition of its first event. */
-function records(events: readonly Event[], { schemaId, partitions }: IngestOptions): RawRecord[] {
-  const cut: RawRecord[] = [];
-  let writer = createBatchWriter(schemaId);
-  let first: Event | null = null;
-  const finish = (): void => {
-    if (first === null) return;
-    cut.push({ partition: visitorPartition(first.site_id, first.distinct_id, partitions), value: writer.finish() });
-    writer = createBatchWriter(schemaId);
-    first = null;
-  };
-  for (const event of events) {
-    first ??= event;
-    writer.addEvent(event);
-    if (writer.count >= EVENTS_MAX || writer.byteLength > RECORD_BYTES_MAX) finish();
+function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOptions): RawRecord[] {
+  const records: RawRecord[] = [];
+  for (let from = 0; from < events.length; ) {
+    const first = events[from] as Event;
+    const writer = createBatchWriter(schemaId, EVENT_BYTES_USUAL * Math.min(EVENTS_MAX, events.length - from) + 64);
+    do writer.addEvent(events[from++] as Event);
+    while (from < events.length && writer.count < EVENTS_MAX && writer.byteLength <= RECORD_BYTES_MAX);
+    const partition = visitorPartition(first.site_id, first.distinct_id, partitions);
+    records.push({ partition, events: writer.count, value: writer.finish() });
   }
-  finish();
-  return cut;
+  return records;
 }

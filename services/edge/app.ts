@@ -2,18 +2,19 @@ import { createHttpServer, type HttpReply, type HttpRequestIn, type HttpServer }
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
-import type { Acceptance, Peer } from './accept.ts';
-import { BODY_BYTES_MAX } from './body.ts';
+import type { Acceptor, IngestCaller } from './accept.ts';
+import { type Answer, limitedAnswer, refusal, sendAnswer } from './answer.ts';
 import { checkCaller } from './caller.ts';
 import { mountFlags } from './compat/flags.ts';
 import { posthog } from './compat/posthog.ts';
 import { type CompatOptions, mountDialect } from './compat/routes.ts';
 import { segment } from './compat/segment.ts';
 import { cors } from './cors.ts';
-import { type EdgeErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
+import { BODY_BYTES_MAX } from './decode.ts';
+import type { EdgeErrorCode } from './errors.ts';
 import { faultOf } from './faults.ts';
 import type { Gate, Pass } from './gate.ts';
-import { type IngestAnswer, type IngestCaller, sendAnswer } from './ingest.ts';
+import { createIngest } from './ingest.ts';
 import { watchMethods } from './methods.ts';
 import { publicDocument } from './openapi.ts';
 import { payloadReader } from './payload.ts';
@@ -23,10 +24,10 @@ export interface AppOptions {
   table: SettingsTable;
   trustedProxies: string[];
   gate: Gate;
-  ingest(request: HttpRequestIn, caller: IngestCaller): Promise<IngestAnswer>;
-  inventory(request: HttpRequestIn, caller: IngestCaller): Promise<IngestAnswer>;
-  /** Takes the events of the compatible intakes. */
-  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller): Promise<Acceptance>;
+  acceptor: Acceptor;
+  inventory(request: HttpRequestIn, caller: IngestCaller): Promise<Answer>;
+  /** Whether limits are counted together with the other edges. */
+  sharesLimits(): boolean;
   configOf(siteId: string): ConfigAnswer | undefined;
   /** Called with the hash of every key that was let in. */
   onKeyUsed(keyHash: string): void;
@@ -37,6 +38,7 @@ export interface AppOptions {
   onFatal(error: unknown): void;
 }
 
+const INGEST = '/v1/ingest';
 const REQUEST_MS_MAX = 30_000;
 const CONFIG_CACHE = 'public, max-age=60, stale-while-revalidate=300';
 
@@ -79,27 +81,44 @@ export function createApp(options: AppOptions): HttpServer {
     if (allowed === undefined) return refuse(reply, 'not_found');
     return refuse(reply.header('allow', allowed.join(', ')), 'method_not_allowed');
   });
-  app.setErrorHandler((error, _request, reply) => {
+  app.setErrorHandler((error, request, reply) => {
     const code = faultOf(error);
     if (code === null) options.onFatal(error);
-    return refuse(reply, code ?? 'overloaded');
+    if (code === null || code === 'overloaded') return refuse(reply, 'overloaded');
+    return request.routeOptions.url === INGEST ? refuseCounted(request, reply, code) : refuse(reply, code);
   });
 
+  const { acceptor } = options;
+  const ingest = createIngest(acceptor);
   const keyed = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
     const check = checkCaller(options.table, request, options.nowMs());
     if (!check.ok) return refuse(reply, check.code);
-    if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return refuse(reply, 'body_too_large');
     callers.set(request, check);
     options.onKeyUsed(check.key.key_hash);
     return undefined;
   };
+  const sized = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> =>
+    Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX ? refuse(reply, 'body_too_large') : undefined;
   const callerOf = (request: HttpRequestIn): IngestCaller => callers.get(request) as IngestCaller;
 
-  app.post('/v1/ingest', { onRequest: keyed }, async (request, reply) => {
-    if (request.body === undefined || request.body === null) return refuse(reply, 'content_type_unsupported');
-    return sendAnswer(reply, await options.ingest(request, callerOf(request)));
+  /** Who is known to be limited is told before the body is read. */
+  const rated = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+    const known = acceptor.limited(request.ip, callerOf(request));
+    return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
+  };
+  /** Refuses for the content, unless the rate is exceeded: the request counts all the same. */
+  const refuseCounted = async (request: HttpRequestIn, reply: HttpReply, code: EdgeErrorCode): Promise<HttpReply> => {
+    const known = await acceptor.countRefused(request.ip, callerOf(request));
+    return sendAnswer(reply, known === null ? refusal(code) : limitedAnswer(known));
+  };
+
+  app.post(INGEST, { onRequest: [keyed, rated] }, async (request, reply) => {
+    if (request.body === undefined || request.body === null) {
+      return refuseCounted(request, reply, 'content_type_unsupported');
+    }
+    return sendAnswer(reply, await ingest(request, callerOf(request)));
   });
-  app.post('/v1/inventory', { onRequest: keyed }, async (request, reply) => {
+  app.post('/v1/inventory', { onRequest: [keyed, sized] }, async (request, reply) => {
     if (request.body === undefined || request.body === null) return refuse(reply, 'content_type_unsupported');
     return sendAnswer(reply, await options.inventory(request, callerOf(request)));
   });
@@ -115,7 +134,7 @@ export function createApp(options: AppOptions): HttpServer {
     return reply
       .code(ok ? 200 : 503)
       .header('cache-control', 'no-store')
-      .send({ ok, ratelimit: 'memory' });
+      .send({ ok, ratelimit: options.sharesLimits() ? 'redis' : 'memory' });
   });
   mountTlsCheck(app, options.table, refuse);
   mountDocs(app, publicDocument());
@@ -134,9 +153,7 @@ export function createApp(options: AppOptions): HttpServer {
 }
 
 function refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply {
-  const { status, body } = errorAnswer(code);
-  if (status === 503) reply.header('retry-after', String(RETRY_AFTER_S));
-  return reply.code(status).send(body);
+  return sendAnswer(reply, refusal(code));
 }
 
 function pathOf(request: HttpRequestIn): string {

@@ -1,5 +1,6 @@
 import type { HttpReply, HttpRequestIn } from '#infra/http/server.ts';
 
+const EXPOSED_HEADERS = 'Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, ETag';
 const PREFLIGHT_S = 86_400;
 
 /**
@@ -8,7 +9,7 @@ const PREFLIGHT_S = 86_400;
  */
 export function cors(request: HttpRequestIn, reply: HttpReply): void {
   reply.header('access-control-allow-origin', '*');
-  reply.header('access-control-expose-headers', 'Retry-After, ETag');
+  reply.header('access-control-expose-headers', EXPOSED_HEADERS);
   if (request.method !== 'OPTIONS') return;
   reply.header('access-control-allow-methods', 'GET, HEAD, POST, OPTIONS');
   reply.header('access-control-allow-headers', 'Content-Type, Content-Encoding, X-Svc-Key, Authorization, *');

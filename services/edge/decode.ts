@@ -1,6 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 
+/** SPEC section 8; counts after decompression, and decompression stops there. */
+export const BODY_BYTES_MAX = 256 * 1024;
+
 /** Why bytes are not what they are said to be; each is a code of the edge's table. */
 export type DecodeProblem = 'content_encoding_unsupported' | 'body_too_large' | 'body_undecodable' | 'body_not_json';
 

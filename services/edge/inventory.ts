@@ -5,10 +5,10 @@ import type { Codec } from '#infra/registry/codec.ts';
 import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import { partitionOf } from '#schemas/partition.ts';
-import { BODY_BYTES_MAX } from './body.ts';
-import { decompress, parseJson } from './decode.ts';
-import { type EdgeErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
-import type { IngestAnswer, IngestCaller } from './ingest.ts';
+import type { IngestCaller } from './accept.ts';
+import { type Answer, refusal } from './answer.ts';
+import { BODY_BYTES_MAX, decompress, parseJson } from './decode.ts';
+import { errorAnswer } from './errors.ts';
 
 export interface InventoryOptions {
   sender: PartitionSender;
@@ -22,13 +22,16 @@ export interface InventoryOptions {
 /** POST /v1/inventory: stores what a tag found on a page, unless the key sent the same of that page last. */
 export function createInventory(
   options: InventoryOptions,
-): (request: HttpRequestIn, caller: IngestCaller) => Promise<IngestAnswer> {
+): (request: HttpRequestIn, caller: IngestCaller) => Promise<Answer> {
   return async (request, { key, site }) => {
     const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], BODY_BYTES_MAX);
     const body = bytes.ok ? parseJson(bytes.value) : bytes;
     if (!body.ok) return refusal(body.code);
     const read = readInventory(body.value, site.mode === 'offline');
-    if (!read.ok) return refusal(read.code, read.index);
+    if (!read.ok) {
+      const { status, body: problem } = errorAnswer(read.code);
+      return { status, body: read.index === null ? problem : { error: { ...problem.error, index: read.index } } };
+    }
     const { inventory } = read;
     const found = contentHash(inventory);
     if (await options.memory.isKnown(key.key_hash, inventory.page, found)) return accepted(0);
@@ -47,12 +50,6 @@ export function createInventory(
   };
 }
 
-function accepted(count: number): IngestAnswer {
+function accepted(count: number): Answer {
   return { status: 200, body: { accepted: count } };
-}
-
-function refusal(code: EdgeErrorCode, index: number | null = null): IngestAnswer {
-  const { status, body } = errorAnswer(code);
-  const answer = { status, body: index === null ? body : { error: { ...body.error, index } } };
-  return status === 503 ? { ...answer, retryAfterS: RETRY_AFTER_S } : answer;
 }

@@ -7,26 +7,35 @@ import { createKafka } from '#infra/kafka/client.ts';
 import { watchCluster } from '#infra/kafka/pulse.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import { createAdmissionStore } from '#infra/redis/admission.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
 import { noteKeyUses } from '#infra/redis/key_use.ts';
 import { createDaySalts } from '#infra/redis/salts.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { followSettings } from '#infra/settings/follow.ts';
+import { createMemoryLimits } from '#pipelines/limits/sliding_window.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import { runProcess } from '#services/runtime.ts';
 import { createAcceptor } from './accept.ts';
+import { createAdmitter } from './admission.ts';
 import { createApp } from './app.ts';
 import { createGate } from './gate.ts';
-import { createIngest, type IngestOptions } from './ingest.ts';
+import { createHolds } from './holds.ts';
 import { createInventory } from './inventory.ts';
 import { createKeyUse } from './key_use.ts';
+import { blockListOf, createAddressNamer } from './requester_address.ts';
 
 /** Bytes of one produce request. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
 /** Retries inside the client; beyond them the answer is 503 and the events are the client's still. */
 const SEND_RETRIES = 8;
+
+/** SPEC section 8. */
+const RATE_WINDOW_MS = 10_000;
+/** Longest that Redis is waited for before the limits are counted in this process alone. */
+const ADMISSION_MS_MAX = 250;
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', async (runtime) => {
@@ -58,32 +67,55 @@ runProcess('edge', async (runtime) => {
   const pulse = watchCluster(session.admin);
   runtime.onStop(async () => pulse.stop());
 
-  const intake: IngestOptions = {
-    sender,
-    schemaId,
-    partitions: session.config.eventPartitions,
-    anonymousSalt: (nowMs) => salts.at(nowMs),
-    identitySecret: identitySecret(environment()),
-    randomEventId: uuidv7,
+  const partitions = session.config.eventPartitions;
+  const secret = identitySecret(environment());
+  const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
+  const store = createAdmissionStore(redis, {
+    limits,
+    cluster: runtime.config.parts.redisCluster,
+    marksWanted: partitions,
+    deadlineMs: ADMISSION_MS_MAX,
+  });
+  const admitter = await createAdmitter({
+    store,
+    memory: createMemoryLimits(limits),
+    holds: createHolds({
+      renew: async (holds, leaseMs) => (await store.renew(holds, leaseMs)) >= partitions,
+      leaseMs: config.leaseMs,
+      nowMs: Date.now,
+    }),
+    addressOf: createAddressNamer(secret, blockListOf(config.ipExempt)),
     nowMs: Date.now,
     metrics,
-  };
+    logger,
+  });
+  runtime.onStop(async () => admitter.stop());
   const app = createApp({
     table: settings.table,
     trustedProxies: config.trustedProxies,
     gate: createGate({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
-    ingest: createIngest(intake),
-    accept: createAcceptor(intake),
+    acceptor: createAcceptor({
+      sender,
+      schemaId,
+      partitions,
+      admitter,
+      anonymousSalt: (nowMs) => salts.at(nowMs),
+      identitySecret: secret,
+      randomEventId: uuidv7,
+      nowMs: Date.now,
+      metrics,
+    }),
     inventory: createInventory({
       sender: await senderOf(TOPICS.inventory),
       codec: await createCodec<InventoryRecord>(registry, TOPICS.inventory, 'inventory'),
       memory: createInventoryMemory(redis, logger),
-      partitions: session.config.eventPartitions,
+      partitions,
       randomId: uuidv7,
       nowMs: Date.now,
     }),
     configOf: createConfigAnswers(settings.table),
     onKeyUsed: keyUse.saw,
+    sharesLimits: () => admitter.isShared(),
     healthy: () => pulse.alive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
     onFatal: runtime.fatal,

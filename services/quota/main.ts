@@ -1,24 +1,31 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { consume, type InBatch } from '#infra/kafka/consume.ts';
-import { emptyTally, publish } from '#infra/kafka/counting.ts';
-import { committedOffset } from '#infra/kafka/hop.ts';
+import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
+import { committed, committedOffset } from '#infra/kafka/hop.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
-import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import { createCodec } from '#infra/registry/codec.ts';
 import { followSettings } from '#infra/settings/follow.ts';
-import { type SettledUsage, type Settlement, settlementsOf } from '#pipelines/quota/settle.ts';
-import { partitionOf } from '#schemas/partition.ts';
-import type { DeadLetter, QuotaUsage } from '#schemas/records.ts';
-import { deadRecords, readRecords } from '#services/batches.ts';
+import { isClosed, openMonths } from '#pipelines/quota/month.ts';
+import { type AccountMonth, countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
+import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
+import { deadRecords } from '#services/batches.ts';
 import { runProcess } from '#services/runtime.ts';
+import { watchHolds } from './hold_watch.ts';
+import { createPartitions } from './partitions.ts';
+import { readCounts } from './read_counts.ts';
+import { createUsageReader } from './usage_facts.ts';
+import { usageRecords } from './usage_records.ts';
 
-/** events.unique -> counters: settles what dedup let pass against the account's month, and publishes usage. */
+const CHECK_MS = 1_000;
+
+/** quota.counts -> counters: settles what dedup let pass against the account's month, and publishes usage. */
 runProcess('quota', async (runtime) => {
   const { session, registry, metrics, logger } = runtime;
   const groupId = session.groupOf('quota');
-  const reader = await createBatchReader(registry, TOPICS.unique);
+  const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
   const usage = await createCodec<QuotaUsage>(registry, TOPICS.usage, 'quota_usage');
   const dead = await createCodec<DeadLetter>(registry, deadTopic('quota'), 'dead_letter');
   const settings = await followSettings(session, registry, logger, runtime.fatal);
@@ -28,37 +35,45 @@ runProcess('quota', async (runtime) => {
   const store = createQuotaStore(redis);
   const producer = await createKeyedProducer(session.kafka);
   runtime.onStop(() => producer.stop());
+  const settledEvents = metrics.counter('svc_quota_settled_total', 'Unique events settled against an allowance', []);
+  const givenBack = metrics.counter('svc_quota_given_back_total', 'Reserved events that were given back', ['reason']);
+  const restored = metrics.counter('svc_quota_restored_total', 'Partitions whose lost counters were put back', []);
+
+  const hasClosed = (month: string): boolean => isClosed(month, Date.now());
+  const partitions = createPartitions({
+    store,
+    readFacts: createUsageReader({ session, codec: usage, logger, isClosed: hasClosed, onFatal: runtime.fatal }),
+    committedOffset: async (partition) => {
+      const found = await committed(session.admin, groupId, { topic: TOPICS.counts, partition });
+      return Number(found?.metadata ?? 0);
+    },
+    isClosed: hasClosed,
+    onRestored: () => restored.inc(),
+    logger,
+  });
 
   async function process(batch: InBatch): Promise<undefined> {
     const startedMs = Date.now();
     const last = batch.records.at(-1);
     if (last === undefined) return undefined;
-    const read = await readRecords('quota', batch, batch.records, reader, startedMs);
-    const accountOf = (siteId: string): string | undefined => settings.table.site(siteId)?.account_id;
-    const settlements = settlementsOf(read.records, batch.partition, accountOf);
-    const settled = await store.settle(settlements);
-    failpoint('quota.after_settle');
+    const read = await readCounts(batch, counts, startedMs);
+    const events = countedEvents(read.counts);
+    const settlements = settlementsOf(read.counts);
+    const settledOffset = read.counts.at(-1)?.next_offset ?? 0;
     const tally = emptyTally();
     const letters = deadRecords('quota', read.dead, dead, tally, SMALL_PARTITIONS);
-    const facts = settlements.map((settlement, index) => usageOf(settlement, settled[index] as SettledUsage));
-    await producer.send([
-      ...letters,
-      ...facts.map((fact) => {
-        const key = `${fact.account_id}/${fact.month}/${fact.partition}`;
-        return { topic: TOPICS.usage, partition: partitionOf(key, SMALL_PARTITIONS), key, value: usage.encode(fact) };
-      }),
-    ]);
-    failpoint('quota.after_usage');
-    await consumption.commit(batch, last.offset + 1, '');
+    const marked = await partitions.settle(batch.partition, settlements, settledOffset, async (settled) => {
+      failpoint('quota.after_settle');
+      await producer.send([...letters, ...usageRecords(settlements, settled, usage)]);
+      failpoint('quota.after_usage');
+    });
+    await consumption.commit(batch, last.offset + 1, String(marked));
     failpoint('quota.after_commit');
-    const events = read.records.reduce((sum, { views }) => sum + views.length, 0);
-    const counted = settlements.reduce(
-      (sum, { records }) => sum + records.reduce((all, { count }) => all + count, 0),
-      0,
-    );
-    tally.in += events;
-    tally.passed = counted;
-    if (events > counted) tally.dropped.set('no_account', events - counted);
+    tally.in += events.unique;
+    tally.passed = events.unique - events.nobodys;
+    if (events.nobodys > 0) count(tally.dropped, 'no_account', events.nobodys);
+    settledEvents.inc(tally.passed);
+    if (events.duplicate > 0) givenBack.inc({ reason: 'duplicate' }, events.duplicate);
     publish(metrics, tally, batch, startedMs, Date.now());
     return undefined;
   }
@@ -66,24 +81,38 @@ runProcess('quota', async (runtime) => {
   const consumption = await consume({
     kafka: session.kafka,
     groupId,
-    topics: [TOPICS.unique],
+    topics: [TOPICS.counts],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: session.config.eventPartitions,
-    handlers: { acquire: (at) => committedOffset(session.admin, groupId, at), process },
+    handlers: {
+      async acquire(at) {
+        await partitions.take(at.partition);
+        return committedOffset(session.admin, groupId, at);
+      },
+      process,
+    },
     logger,
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());
+
+  const stopWatch = watchHolds({
+    store,
+    rawEnds: async () => {
+      const ends = await session.admin.fetchTopicOffsets(TOPICS.raw);
+      return new Map(
+        ends.map(({ partition, low, high }) => [partition, Number(high) > Number(low) ? Number(high) : 0]),
+      );
+    },
+    months: (): AccountMonth[] =>
+      settings.table
+        .accounts()
+        .flatMap(({ account_id }) => openMonths(Date.now()).map((month) => ({ accountId: account_id, month }))),
+    onGivenBack: (number) => givenBack.inc({ reason: 'never_arrived' }, number),
+    check: () => partitions.check(consumption.assigned().map(({ partition }) => partition)),
+    everyMs: CHECK_MS,
+    logger,
+  });
+  runtime.onStop(stopWatch);
   runtime.ready();
 });
-
-function usageOf(settlement: Settlement, settled: SettledUsage): QuotaUsage {
-  return {
-    account_id: settlement.accountId,
-    month: settlement.month,
-    partition: settlement.partition,
-    used: settled.used,
-    settled_offset: settled.settledOffset,
-    settled_at: settlement.newestMs,
-  };
-}

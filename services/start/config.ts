@@ -32,13 +32,17 @@ function given(name: keyof LocalAddresses, value: string | undefined): Partial<L
 /** Few partitions suit one small machine; production sets its own. */
 const LOCAL_PARTITIONS = '4';
 
+/** This machine's own programs: what they forward keeps its limits. */
+const LOOPBACK = '127.0.0.0/8,::1/128';
+
 /** The environment of the service's processes: what the user set, completed by what the local default needs. */
 export async function serviceEnvironment(dataDir: string, addresses: LocalAddresses): Promise<Record<string, string>> {
   const env = environment();
   await loadOrCreateLocalKeyRing(dataDir);
   const defaults: Record<string, string> = {
     EVENT_PARTITIONS: LOCAL_PARTITIONS,
-    TRUSTED_PROXIES: '127.0.0.0/8,::1/128',
+    TRUSTED_PROXIES: LOOPBACK,
+    RATE_LIMIT_IP_EXEMPT: LOOPBACK,
     EGRESS_ALLOW_LOOPBACK: 'true',
     SECRETS_KEYS: readFileSync(join(dataDir, 'secrets.keys'), 'utf8').trim(),
     IDENTITY_SECRET: localSecret(join(dataDir, 'identity.secret')),

@@ -18,6 +18,8 @@ export interface TestSite {
 export interface TestSiteOptions {
   /** Where its events are to be delivered. */
   webhookUrl?: string;
+  /** Events its account may have in a month; a million by default. */
+  allowance?: number;
   /** Further words for `site create`. */
   siteWords?: string[];
   /** Further words for `key create` of the browser key. */
@@ -29,7 +31,7 @@ export async function makeSite(service: SharedService, options: TestSiteOptions 
   const name = `t-${randomUUID().slice(0, 8)}`;
   const settings = await openSettings(service);
   const webhookSecret = options.webhookUrl === undefined ? '' : `whsec_${randomBytes(32).toString('base64')}`;
-  await settings.run('account', 'create', name, '--allowance', '1000000');
+  await settings.run('account', 'create', name, '--allowance', String(options.allowance ?? 1_000_000));
   await settings.run('site', 'create', name, '--account', name, ...(options.siteWords ?? []));
   if (options.webhookUrl !== undefined) {
     const words = ['--site', name, '--set', `url=${options.webhookUrl}`, '--secret', `secret=${webhookSecret}`];

@@ -2,16 +2,17 @@ import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/server.ts
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { Acceptance, Peer } from '#services/edge/accept.ts';
+import type { Acceptor, IngestCaller } from '#services/edge/accept.ts';
+import type { Limited } from '#services/edge/admission.ts';
+import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import { callerSigns, checkCaller } from '#services/edge/caller.ts';
-import { type EdgeErrorCode, RETRY_AFTER_S } from '#services/edge/errors.ts';
-import type { IngestCaller } from '#services/edge/ingest.ts';
+import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { readForeignBody } from './body.ts';
-import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall } from './dialect.ts';
+import type { Dialect, ForeignRequest, RefusedCall } from './dialect.ts';
 
 export interface CompatOptions {
   table: SettingsTable;
-  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller): Promise<Acceptance>;
+  acceptor: Acceptor;
   onKeyUsed(keyHash: string): void;
   /** Adds the parser that collects bodies of any type, of at most so many bytes. */
   collectBodies(scope: HttpServer, bytesMax: number): void;
@@ -29,27 +30,45 @@ export function mountDialect(app: HttpServer, dialect: Dialect, options: CompatO
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     options.collectBodies(scope, dialect.bodyBytesMax);
-    const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => send(reply, dialect.refused(code, []));
-    scope.setErrorHandler((error, _request, reply) => {
+    const checked = new WeakMap<HttpRequestIn, KeyCheck>();
+    scope.setErrorHandler(async (error, request, reply) => {
       const code = options.faultOf(error);
       if (code === null) options.onFatal(error);
-      return refuse(reply, code ?? 'overloaded');
+      if (code === null || code === 'overloaded') return sendAnswer(reply, refused(dialect, 'overloaded'));
+      return sendAnswer(reply, await refusedCounted(dialect, options, request, checked.get(request), code));
     });
-    const checked = new WeakMap<HttpRequestIn, KeyCheck>();
     const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
       const check = checkHeaders(dialect, options, request);
       checked.set(request, check);
-      return check.ok || check.code === 'key_missing' ? undefined : refuse(reply, check.code);
+      if (!check.ok) return check.code === 'key_missing' ? undefined : sendAnswer(reply, refused(dialect, check.code));
+      const known = options.acceptor.limited(request.ip, check);
+      return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
-      send(reply, await answer(dialect, options, request, checked.get(request)));
+      sendAnswer(reply, await answer(dialect, options, request, checked.get(request)));
     for (const path of dialect.paths) scope.post(path, { onRequest }, handle);
   });
 }
 
-function send(reply: HttpReply, { status, body }: DialectAnswer): HttpReply {
-  if (status === 503) reply.header('retry-after', String(RETRY_AFTER_S));
-  return reply.code(status).send(body);
+function refused(dialect: Dialect, code: EdgeErrorCode): Answer {
+  const answer = dialect.refused(code, []);
+  return { ...answer, ...retryAfterOf(answer.status) };
+}
+
+function limitedIn(dialect: Dialect, limited: Limited): Answer {
+  return { ...dialect.refused('rate_limited', []), ...limitedHeaders(limited) };
+}
+
+/** Refuses a request for its content, unless its caller's rate is exceeded: it counts all the same. */
+async function refusedCounted(
+  dialect: Dialect,
+  { acceptor }: CompatOptions,
+  request: HttpRequestIn,
+  caller: KeyCheck | undefined,
+  code: EdgeErrorCode,
+): Promise<Answer> {
+  const known = caller?.ok === true ? await acceptor.countRefused(request.ip, caller) : null;
+  return known === null ? refused(dialect, code) : limitedIn(dialect, known);
 }
 
 function checkHeaders(dialect: Dialect, options: CompatOptions, request: HttpRequestIn): KeyCheck {
@@ -63,17 +82,22 @@ async function answer(
   options: CompatOptions,
   request: HttpRequestIn,
   early: KeyCheck | undefined,
-): Promise<DialectAnswer> {
+): Promise<Answer> {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const body = readForeignBody(bytes, request.headers['content-encoding'], dialect.bodyBytesMax);
-  if (!body.ok) return dialect.refused(early?.ok === true ? body.code : strangersCode(body.code), []);
+  if (!body.ok) {
+    const code = early?.ok === true ? body.code : strangersCode(body.code);
+    return refusedCounted(dialect, options, request, early, code);
+  }
   const caller = early?.ok === true ? early : checkBody(dialect, options, request, body.value);
-  if (!caller.ok) return dialect.refused(caller.code, []);
+  if (!caller.ok) return refused(dialect, caller.code);
   options.onKeyUsed(caller.key.key_hash);
   const path = request.routeOptions.url ?? '';
   const read = dialect.read(path, body.value, request.query as Record<string, unknown>);
-  if (!read.ok) return dialect.refused(read.code, []);
-  if (read.calls.length > dialect.callsMax) return dialect.refused('calls_too_many', []);
+  if (!read.ok) return refusedCounted(dialect, options, request, caller, read.code);
+  if (read.calls.length > dialect.callsMax) {
+    return refusedCounted(dialect, options, request, caller, 'calls_too_many');
+  }
   return take(dialect, options, request, caller, read);
 }
 
@@ -94,14 +118,19 @@ async function take(
   request: HttpRequestIn,
   caller: IngestCaller,
   read: Extract<ForeignRequest, { ok: true }>,
-): Promise<DialectAnswer> {
+): Promise<Answer> {
   const mapped = mapCalls(read, options.nowMs());
-  const accepted = await options.accept(mapped.events, { clientIp: request.ip, ...callerSigns(request) }, caller);
-  if (!accepted.ok) return dialect.refused(accepted.code, []);
+  const peer = { clientIp: request.ip, ...callerSigns(request) };
+  const accepted = await options.acceptor.accept(mapped.events, peer, caller);
+  if (!accepted.ok) {
+    return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);
+  }
+  const { rate } = accepted;
   const rejected = accepted.rejected.map((one) => ({ ...one, index: mapped.origins[one.index] ?? -1 }));
-  const refused = [...mapped.refused, ...rejected];
-  const refusedCalls = new Set(refused.map(({ index }) => index)).size;
-  return refusedCalls === read.calls.length ? dialect.refused('events_rejected', refused) : dialect.accepted();
+  const calls = [...mapped.refused, ...rejected];
+  const refusedCalls = new Set(calls.map(({ index }) => index)).size;
+  const isRefused = refusedCalls === read.calls.length;
+  return { ...(isRefused ? dialect.refused('events_rejected', calls) : dialect.accepted()), rate };
 }
 
 interface MappedCalls {

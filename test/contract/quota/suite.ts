@@ -1,60 +1,140 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { QuotaStore, SettledRecord, Settlement } from '#pipelines/quota/settle.ts';
+import { NOTHING_SETTLED, type QuotaStore, type SettledStretch, type Settlement } from '#pipelines/quota/settle.ts';
 
 const MONTH = '2026-10';
 
-function settlement(accountId: string, partition: number, records: SettledRecord[], month = MONTH): Settlement {
-  return { accountId, month, partition, records, newestMs: 0 };
+/** What a test asks of the counter beside the port. */
+export interface CounterView {
+  reserve(accountId: string, month: string, hold: string, events: number): Promise<void>;
+  counted(accountId: string, month: string): Promise<{ used: number; held: number }>;
+  /** Loses everything. */
+  lose(): Promise<void>;
 }
 
-/** What every store of usage must do. `usedIn` tells an account's month over all partitions. */
-export function quotaStoreSuite(
-  name: string,
-  create: () => QuotaStore,
-  usedIn: (accountId: string, month: string) => Promise<number>,
-): void {
+function settlement(accountId: string, partition: number, stretches: SettledStretch[], month = MONTH): Settlement {
+  return { accountId, month, partition, stretches, newestMs: 0 };
+}
+
+function stretch(nextOffset: number, unique: number, arrived: SettledStretch['arrived'] = []): SettledStretch {
+  return { nextOffset, unique, arrived };
+}
+
+/** What every store of usage must do. */
+export function quotaStoreSuite(name: string, create: () => QuotaStore, view: () => CounterView): void {
   describe(name, () => {
     test('what is settled twice counts once', async () => {
       const store = create();
-      const batch = [settlement(randomUUID(), 0, [{ offset: 4, count: 3 }])];
-      expect(await store.settle(batch)).toEqual([{ used: 3, settledOffset: 5 }]);
-      expect(await store.settle(batch)).toEqual([{ used: 3, settledOffset: 5 }]);
+      const batch = settlement(randomUUID(), 0, [stretch(5, 3)]);
+      expect(await store.settle(batch, NOTHING_SETTLED)).toMatchObject({ used: 3, settledOffset: 5 });
+      expect(await store.settle(batch, NOTHING_SETTLED)).toMatchObject({ used: 3, settledOffset: 5, released: 0 });
     });
 
     test('partitions, months and accounts count by themselves, and an account in all', async () => {
       const store = create();
       const [account, other] = [randomUUID(), randomUUID()];
-      const settled = await store.settle([
-        settlement(account, 0, [{ offset: 0, count: 1 }]),
-        settlement(account, 1, [{ offset: 0, count: 10 }]),
-        settlement(account, 0, [{ offset: 0, count: 100 }], '2026-11'),
-        settlement(other, 0, [{ offset: 0, count: 1_000 }]),
-      ]);
+      const settled = [
+        await store.settle(settlement(account, 0, [stretch(1, 1)]), NOTHING_SETTLED),
+        await store.settle(settlement(account, 1, [stretch(1, 10)]), NOTHING_SETTLED),
+        await store.settle(settlement(account, 0, [stretch(1, 100)], '2026-11'), NOTHING_SETTLED),
+        await store.settle(settlement(other, 0, [stretch(1, 1_000)]), NOTHING_SETTLED),
+      ];
       expect(settled.map(({ used }) => used)).toEqual([1, 10, 100, 1_000]);
-      expect(await usedIn(account, MONTH)).toBe(11);
-      expect(await usedIn(account, '2026-11')).toBe(100);
-      expect(await usedIn(other, MONTH)).toBe(1_000);
+      expect(await view().counted(account, MONTH)).toMatchObject({ used: 11 });
+      expect(await view().counted(account, '2026-11')).toMatchObject({ used: 100 });
+      expect(await view().counted(other, MONTH)).toMatchObject({ used: 1_000 });
     });
 
-    test('records that overlap and are cut otherwise count once each', async () => {
+    test('what arrived is held no longer, duplicates too, and only once', async () => {
+      const store = create();
+      const account = randomUUID();
+      await view().reserve(account, MONTH, 'one', 10);
+      await view().reserve(account, MONTH, 'two', 5);
+      const batch = settlement(account, 0, [
+        stretch(4, 3, [{ hold: 'one', events: 6 }]),
+        stretch(9, 2, [
+          { hold: 'one', events: 1 },
+          { hold: 'two', events: 5 },
+        ]),
+      ]);
+      expect(await store.settle(batch, NOTHING_SETTLED)).toEqual({ used: 5, settledOffset: 9, released: 12 });
+      expect(await store.settle(batch, NOTHING_SETTLED)).toEqual({ used: 5, settledOffset: 9, released: 0 });
+      expect(await view().counted(account, MONTH)).toEqual({ used: 5, held: 3 });
+    });
+
+    test('no more is released than is held', async () => {
+      const store = create();
+      const account = randomUUID();
+      await view().reserve(account, MONTH, 'one', 2);
+      const batch = settlement(account, 0, [stretch(4, 3, [{ hold: 'one', events: 6 }])]);
+      expect(await store.settle(batch, NOTHING_SETTLED)).toMatchObject({ released: 2 });
+      expect(await view().counted(account, MONTH)).toEqual({ used: 3, held: 0 });
+    });
+
+    test('what a hold still holds is given back once', async () => {
+      const store = create();
+      const [account, other] = [randomUUID(), randomUUID()];
+      const hold = randomUUID();
+      await view().reserve(account, MONTH, hold, 7);
+      await view().reserve(account, MONTH, 'living', 1);
+      await view().reserve(other, '2026-11', hold, 2);
+      const months = [
+        { accountId: account, month: MONTH },
+        { accountId: other, month: '2026-11' },
+        { accountId: other, month: MONTH },
+      ];
+      expect(await store.giveBack(months, hold)).toBe(9);
+      expect(await store.giveBack(months, hold)).toBe(0);
+      expect(await view().counted(account, MONTH)).toEqual({ used: 0, held: 1 });
+      expect(await view().counted(other, '2026-11')).toEqual({ used: 0, held: 0 });
+    });
+
+    test('what was lost is put back before more is added', async () => {
+      const store = create();
+      const account = randomUUID();
+      const before = await store.settle(settlement(account, 0, [stretch(5, 3)]), NOTHING_SETTLED);
+      await store.mark(0, 5);
+      await view().lose();
+      expect(await store.marks()).toEqual(new Map());
+      const after = await store.settle(settlement(account, 0, [stretch(7, 2)]), before);
+      expect(after).toMatchObject({ used: 5, settledOffset: 7 });
+      expect(await view().counted(account, MONTH)).toEqual({ used: 5, held: 0 });
+    });
+
+    test('marks are kept by partition', async () => {
+      const store = create();
+      await view().lose();
+      await store.mark(0, 5);
+      await store.mark(3, 1);
+      await store.mark(0, 8);
+      expect(await store.marks()).toEqual(
+        new Map([
+          [0, 8],
+          [3, 1],
+        ]),
+      );
+    });
+
+    test('stretches that overlap and are cut otherwise count once each', async () => {
       await fc.assert(
-        fc.asyncProperty(recordLists(), fc.array(fc.nat(), { maxLength: 12 }), async (records, numbers) => {
+        fc.asyncProperty(stretchLists(), fc.array(fc.nat(), { maxLength: 12 }), async (stretches, numbers) => {
           const store = create();
           const account = randomUUID();
+          let known = NOTHING_SETTLED;
           let done = 0;
           for (const number of numbers) {
-            // A restart goes back to some offset already settled; a batch may end anywhere.
+            // A restart goes back to some offset already settled; a batch may end anywhere, and the counter be lost.
             const from = number % (done + 1);
-            const to = Math.min(records.length, from + 1 + (number % 5));
-            if (to > from) await store.settle([settlement(account, 2, records.slice(from, to))]);
+            const to = Math.min(stretches.length, from + 1 + (number % 5));
+            if (number % 4 === 0) await view().lose();
+            if (to > from) known = await store.settle(settlement(account, 2, stretches.slice(from, to)), known);
             done = Math.max(done, to);
           }
-          const [settled] = await store.settle([settlement(account, 2, records)]);
-          const sum = records.reduce((all, { count }) => all + count, 0);
-          expect(settled).toEqual({ used: sum, settledOffset: (records.at(-1)?.offset ?? 0) + 1 });
-          expect(await usedIn(account, MONTH)).toBe(sum);
+          const settled = await store.settle(settlement(account, 2, stretches), known);
+          const sum = stretches.reduce((all, { unique }) => all + unique, 0);
+          expect(settled).toMatchObject({ used: sum, settledOffset: stretches.at(-1)?.nextOffset ?? 0 });
+          expect(await view().counted(account, MONTH)).toMatchObject({ used: sum });
         }),
         { numRuns: 100 },
       );
@@ -62,14 +142,14 @@ export function quotaStoreSuite(
   });
 }
 
-/** Records with gaps between their offsets, as the account has no events in every record. */
-function recordLists(): fc.Arbitrary<SettledRecord[]> {
-  const one = fc.record({ gap: fc.integer({ min: 1, max: 3 }), count: fc.integer({ min: 1, max: 50 }) });
+/** Stretches with gaps between their offsets, as the account has no events in every record. */
+function stretchLists(): fc.Arbitrary<SettledStretch[]> {
+  const one = fc.record({ gap: fc.integer({ min: 1, max: 3 }), unique: fc.integer({ min: 0, max: 50 }) });
   return fc.array(one, { minLength: 1, maxLength: 12 }).map((ones) => {
-    let offset = -1;
-    return ones.map(({ gap, count }) => {
+    let offset = 0;
+    return ones.map(({ gap, unique }) => {
       offset += gap;
-      return { offset, count };
+      return stretch(offset, unique);
     });
   });
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { EVENTS_MAX } from '#services/edge/accept.ts';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';
-import { EVENTS_MAX } from '#services/edge/ingest.ts';
 import { section, tableRows } from './page.ts';
 
 /** Bodies that are refused as a whole. */

@@ -13,9 +13,9 @@ import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { Site } from '#schemas/setting.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import { createAcceptor } from '#services/edge/accept.ts';
+import type { Admitter } from '#services/edge/admission.ts';
 import { createApp } from '#services/edge/app.ts';
 import { createGate, type Gate, type GateOptions } from '#services/edge/gate.ts';
-import { createIngest, type IngestOptions } from '#services/edge/ingest.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
@@ -47,7 +47,22 @@ export interface TestEdgeOptions {
   site?: Partial<Site>;
   browserOrigins?: string[];
   gate?: Partial<GateOptions>;
+  /** Absent: every request is admitted with all its events. */
+  admitter?: Admitter;
 }
+
+const openAdmitter: Admitter = {
+  limited: () => null,
+  admit: async ({ account: { account_id } }, _arrivedMs, wanted) => ({
+    ok: true,
+    reservation: { accountId: account_id, month: '2026-01', granted: wanted, hold: '' },
+    rate: null,
+  }),
+  release: () => undefined,
+  doubt: () => undefined,
+  isShared: () => false,
+  stop: () => undefined,
+};
 
 export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge> {
   const server = issueKey('server', randomBytes);
@@ -64,7 +79,8 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const gate = createGate({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.gate });
   const inventoryType = schemaType('inventory');
   const known = new Map<string, string>();
-  const intake: IngestOptions = {
+  const acceptor = createAcceptor({
+    admitter: options.admitter ?? openAdmitter,
     sender: memorySender(answers, (value) => records.push(eventsOf(value))),
     schemaId: SCHEMA_ID,
     partitions: PARTITIONS,
@@ -73,13 +89,13 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     randomEventId: uuidv7,
     nowMs: Date.now,
     metrics: createMetrics('edge'),
-  };
+  });
   const app: HttpServer = createApp({
     table,
     trustedProxies: [],
     gate,
-    ingest: createIngest(intake),
-    accept: createAcceptor(intake),
+    acceptor,
+    sharesLimits: () => false,
     inventory: createInventory({
       sender: memorySender(answers, (value) => inventories.push(inventoryType.fromBuffer(bodyOf(value)))),
       codec: { encode: (value) => writeWire(SCHEMA_ID, inventoryType.toBuffer(value)) },

@@ -1,0 +1,167 @@
+import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
+import { type Redis, RedisUnavailableError } from './client.ts';
+import { LEASES_KEY, MARKS_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
+import { createScript } from './script.ts';
+
+/** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
+export interface AdmissionStore {
+  /** Judges a request by both limits and reserves what it wants of its month, in one round trip. */
+  admit(request: AdmissionRequest): Promise<Admission>;
+  /** Gives back what was reserved and certainly not produced. */
+  release(accountId: string, month: string, hold: string, events: number): Promise<void>;
+  /** Renews the leases of holds; answers how many partitions are marked as settled up to somewhere. */
+  renew(holds: readonly string[], leaseMs: number): Promise<number>;
+}
+
+export interface AdmissionStoreOptions {
+  limits: RateLimits;
+  /** What one script works on must share a hash slot: a request becomes parallel calls. */
+  cluster: boolean;
+  /** Marks without which usage is not known, since Redis has lost it. */
+  marksWanted: number;
+  /** Longest an answer is waited for. */
+  deadlineMs: number;
+}
+
+interface Waiting {
+  request: AdmissionRequest;
+  resolve(admission: Admission): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * One call is under way at a time, and what comes meanwhile goes together in the next: at rest a request is asked for at
+ * once, under load the cost of a call is shared. In a cluster a request is three calls sent together, and one that one
+ * limit refuses may count for the other.
+ */
+export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions): AdmissionStore {
+  const admitScript = createScript(redis, 'admit.lua');
+  const releaseScript = createScript(redis, 'release.lua');
+  const leaseScript = createScript(redis, 'lease.lua');
+  let waiting: Waiting[] = [];
+  let isAsking = false;
+
+  async function call(requests: readonly AdmissionRequest[]): Promise<Admission[]> {
+    const { keys, args } = scriptInput(requests, options);
+    const answer = await within(options.deadlineMs, admitScript.run(keys, args));
+    return readAnswers(answer as number[], requests.length);
+  }
+
+  async function askAll(): Promise<void> {
+    isAsking = true;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        const admissions = await call(batch.map(({ request }) => request));
+        for (const [at, { resolve }] of batch.entries()) resolve(admissions[at] as Admission);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    isAsking = false;
+  }
+
+  async function release(accountId: string, month: string, hold: string, events: number): Promise<void> {
+    await within(options.deadlineMs, releaseScript.run([quotaKey(accountId, month)], [hold, events]));
+  }
+
+  async function admitInParts(request: AdmissionRequest): Promise<Admission> {
+    const [byAddress, byKey, month] = await Promise.all(
+      parts(request).map(async (part) => (await call([part]))[0] as Admission),
+    );
+    const limited = [byAddress, byKey].find((part) => part?.verdict.ok === false);
+    if (limited === undefined) return { ...(month as Admission), verdict: nearer(byAddress, byKey) };
+    if ((month?.granted ?? 0) > 0) {
+      await release(request.accountId, request.month, request.hold, month?.granted ?? 0);
+    }
+    return { verdict: limited.verdict, granted: 0, known: 0 };
+  }
+
+  return {
+    admit(request) {
+      if (options.cluster) return admitInParts(request);
+      return new Promise((resolve, reject) => {
+        waiting.push({ request, resolve, reject });
+        if (!isAsking) void askAll();
+      });
+    },
+    release,
+    renew: async (holds, leaseMs) =>
+      (await within(options.deadlineMs, leaseScript.run([LEASES_KEY, MARKS_KEY], [leaseMs, ...holds]))) as number,
+  };
+}
+
+/** A request's address, its key and its month, each by itself. */
+function parts(request: AdmissionRequest): AdmissionRequest[] {
+  return [
+    { ...request, key: null, hold: '' },
+    { ...request, address: null, hold: '' },
+    { ...request, address: null, key: null },
+  ];
+}
+
+function nearer(a: Admission | undefined, b: Admission | undefined): RateVerdict {
+  const rates = [a?.verdict.rate, b?.verdict.rate].filter((rate) => rate !== null && rate !== undefined);
+  return { ok: true, rate: rates.sort((one, other) => one.remaining - other.remaining)[0] ?? null };
+}
+
+function scriptInput(
+  requests: readonly AdmissionRequest[],
+  { limits, cluster, marksWanted }: AdmissionStoreOptions,
+): { keys: string[]; args: (string | number)[] } {
+  const indexes = new Map<string, number>();
+  const indexOf = (key: string): number => {
+    const found = indexes.get(key) ?? indexes.size + 1;
+    indexes.set(key, found);
+    return found;
+  };
+  // In a cluster the marks lie on another node: the renewal of the leases looks at them.
+  const args: (string | number)[] = [limits.windowMs, cluster ? 0 : marksWanted, MARKS_KEY, MONTH_TTL_S];
+  for (const { address, key, accountId, month, monthLimit, wanted, hold } of requests) {
+    args.push(
+      address === null || limits.perIp === 0 ? 0 : indexOf(`rate:{a:${address}}`),
+      key === null || limits.perKey === 0 ? 0 : indexOf(`rate:{k:${key}}`),
+      hold === '' ? 0 : indexOf(quotaKey(accountId, month)),
+      limits.perIp,
+      limits.perKey,
+      monthLimit,
+      wanted,
+      hold,
+    );
+  }
+  return { keys: [...indexes.keys()], args };
+}
+
+const KINDS: Readonly<Record<number, LimitKind>> = { 1: 'ip', 2: 'key' };
+const NUMBERS_EACH = 7;
+
+function readAnswers(flat: readonly number[], count: number): Admission[] {
+  return Array.from({ length: count }, (_, index) => {
+    const at = index * NUMBERS_EACH;
+    const [code, waitMs, limit, remaining, resetMs, granted, known] = flat.slice(at, at + NUMBERS_EACH) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    const kind = KINDS[code];
+    const rate = { limit, remaining, resetMs };
+    if (kind !== undefined) return { verdict: { ok: false, kind, waitMs, rate }, granted: 0, known: 0 };
+    return { verdict: { ok: true, rate: limit < 0 ? null : rate }, granted: granted < 0 ? null : granted, known };
+  });
+}
+
+/** What was asked may still happen after the deadline. */
+async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new RedisUnavailableError('redis: too late')), deadlineMs);
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,19 @@
+/** UTC month of a time, YYYY-MM: the month an event counts in is that of its arrival. */
+export function monthOf(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 7);
+}
+
+const DAYS_MAX = 31;
+const DAY_MS = 86_400_000;
+
+/** The month of a time and the one before it: what may still be held or settled. */
+export function openMonths(timeMs: number): string[] {
+  const date = new Date(timeMs);
+  const before = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) - DAY_MS;
+  return [monthOf(timeMs), monthOf(before)];
+}
+
+/** Whether a month is over for so long that nothing of it is in flight any more. */
+export function isClosed(month: string, timeMs: number): boolean {
+  return Date.parse(`${month}-01T00:00:00Z`) + 3 * DAYS_MAX * DAY_MS < timeMs;
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+
+/**
+ * Under which name this edge reserves. A hold's lease is renewed for as long as what was reserved under it may still
+ * reach Kafka; once it ends, what never arrived is given back by the quota stage.
+ */
+export interface Holds {
+  /** The hold to reserve under now; empty where its lease is not known to live. */
+  current(): string;
+  /** Of what was reserved under the present hold some may never arrive. */
+  doubt(): void;
+  /** Renews the leases, with a new hold where there is doubt. Throws where that failed. */
+  renew(): Promise<void>;
+}
+
+export interface HoldsOptions {
+  /** Renews leases; answers whether usage is known. */
+  renew(holds: readonly string[], leaseMs: number): Promise<boolean>;
+  leaseMs: number;
+  nowMs(): number;
+}
+
+/** The Kafka client may deliver what it was once given for as long as it tries again: far less than this. */
+const RETIRED_MS = 10 * 60_000;
+
+export function createHolds({ renew, leaseMs, nowMs }: HoldsOptions): Holds {
+  let current = randomUUID();
+  let isDoubted = false;
+  let isKnown = false;
+  let renewedAtMs = Number.NEGATIVE_INFINITY;
+  const retired = new Map<string, number>();
+
+  const isLive = (): boolean => nowMs() - renewedAtMs < leaseMs / 2;
+
+  function retire(): void {
+    retired.set(current, nowMs() + RETIRED_MS);
+    current = randomUUID();
+    isDoubted = false;
+  }
+
+  return {
+    current: () => (isKnown && isLive() ? current : ''),
+    doubt() {
+      isDoubted = true;
+    },
+    async renew() {
+      // A lease that may have ended is never taken up again: what it held may have been given back.
+      if (isDoubted || (renewedAtMs > 0 && !isLive())) retire();
+      for (const [hold, untilMs] of retired) if (untilMs < nowMs()) retired.delete(hold);
+      const askedAtMs = nowMs();
+      isKnown = await renew([current, ...retired.keys()], leaseMs);
+      renewedAtMs = askedAtMs;
+    },
+  };
+}

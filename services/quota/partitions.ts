@@ -1,0 +1,114 @@
+import { createMutex, type Mutex } from '#infra/kafka/mutex.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { NOTHING_SETTLED, type QuotaStore, type Settled, type Settlement } from '#pipelines/quota/settle.ts';
+import { type KnownUsage, nameOfMonth, type UsageFacts } from './usage_facts.ts';
+
+interface PartitionState {
+  known: KnownUsage;
+  /** Next offset of events.raw that is not settled. */
+  settledOffset: number;
+}
+
+export interface PartitionsOptions {
+  store: QuotaStore;
+  readFacts(): Promise<UsageFacts>;
+  /** Next offset of events.raw that was not settled at the last commit. */
+  committedOffset(partition: number): Promise<number>;
+  isClosed(month: string): boolean;
+  /** Called when counters were found lost and are put back. */
+  onRestored(partition: number): void;
+  logger: Logger;
+}
+
+/** The partitions of events.raw whose settlement is this process's. */
+export interface Partitions {
+  /** To be called when a partition was assigned: learns what is settled of it. */
+  take(partition: number): Promise<void>;
+  /** Settles, and marks that once `done` has resolved; answers the next offset of events.raw to settle. */
+  settle(
+    partition: number,
+    settlements: readonly Settlement[],
+    settledOffset: number,
+    done: (settled: readonly Settled[]) => Promise<void>,
+  ): Promise<number>;
+  /** Puts back what Redis has lost of these partitions, and forgets those that are not among them. */
+  check(assigned: readonly number[]): Promise<void>;
+}
+
+/**
+ * Redis is an index: quota.usage has the truth. What was settled is held in memory too and goes with every settlement,
+ * so that a counter that was lost is put back first. A mark for each partition, written last, tells of a loss in counters
+ * that nothing is settled in.
+ */
+export function createPartitions(options: PartitionsOptions): Partitions {
+  const { store } = options;
+  const states = new Map<number, PartitionState>();
+  const mutexes = new Map<number, Mutex>();
+
+  function mutexOf(partition: number): Mutex {
+    const mutex = mutexes.get(partition) ?? createMutex();
+    mutexes.set(partition, mutex);
+    return mutex;
+  }
+
+  async function learn(partition: number): Promise<PartitionState> {
+    const settledOffset = await options.committedOffset(partition);
+    const facts = await options.readFacts();
+    const state = { known: facts.get(partition) ?? new Map(), settledOffset };
+    states.set(partition, state);
+    await restoreIfLost(partition, state, await store.marks());
+    return state;
+  }
+
+  async function settleOne(settlement: Settlement, { known }: PartitionState): Promise<Settled> {
+    const name = nameOfMonth(settlement);
+    const settled = await store.settle(settlement, known.get(name) ?? NOTHING_SETTLED);
+    const { accountId, month } = settlement;
+    known.set(name, { accountId, month, used: settled.used, settledOffset: settled.settledOffset });
+    return settled;
+  }
+
+  async function restoreIfLost(
+    partition: number,
+    state: PartitionState,
+    marks: ReadonlyMap<number, number>,
+  ): Promise<void> {
+    const mark = marks.get(partition);
+    if (mark !== undefined && mark >= state.settledOffset) return;
+    for (const [name, { month }] of state.known) if (options.isClosed(month)) state.known.delete(name);
+    for (const { accountId, month } of state.known.values()) {
+      await settleOne({ accountId, month, partition, stretches: [], newestMs: 0 }, state);
+      await store.dropHolds({ accountId, month });
+    }
+    await store.mark(partition, state.settledOffset);
+    if (state.settledOffset === 0) return;
+    options.logger.warn({ partition, months: state.known.size }, 'counters were lost and are put back');
+    options.onRestored(partition);
+  }
+
+  return {
+    take: (partition) =>
+      mutexOf(partition).run(async () => {
+        await learn(partition);
+      }),
+    settle: (partition, settlements, settledOffset, done) =>
+      mutexOf(partition).run(async () => {
+        const state = states.get(partition) ?? (await learn(partition));
+        const settled = await Promise.all(settlements.map((settlement) => settleOne(settlement, state)));
+        await done(settled);
+        state.settledOffset = Math.max(state.settledOffset, settledOffset);
+        await store.mark(partition, state.settledOffset);
+        return state.settledOffset;
+      }),
+    async check(assigned) {
+      for (const partition of states.keys()) if (!assigned.includes(partition)) states.delete(partition);
+      for (const partition of assigned) {
+        await mutexOf(partition).run(async () => {
+          const state = states.get(partition);
+          if (state === undefined) await learn(partition);
+          else await restoreIfLost(partition, state, await store.marks());
+        });
+      }
+    },
+  };
+}

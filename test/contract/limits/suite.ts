@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
+
+type Take = (address: string | null, key: string | null) => Promise<RateVerdict>;
+
+const WINDOW_MS = 600;
+
+/** What every count of requests must do, by the clock it has. */
+export function rateLimitSuite(name: string, create: (limits: RateLimits) => Take): void {
+  describe(name, () => {
+    const open = (perIp: number, perKey: number): Take => create({ windowMs: WINDOW_MS, perIp, perKey });
+
+    test('as many as the limit pass, and say what remains', async () => {
+      const take = open(3, 0);
+      const address = randomUUID();
+      for (const remaining of [2, 1, 0]) {
+        expect(await take(address, null)).toMatchObject({ ok: true, rate: { limit: 3, remaining } });
+      }
+      expect(await take(address, null)).toMatchObject({ ok: false, kind: 'ip', rate: { limit: 3, remaining: 0 } });
+      expect(await take(randomUUID(), null)).toMatchObject({ ok: true });
+    });
+
+    test('the nearer limit is told, and either refuses', async () => {
+      const take = open(5, 2);
+      const [address, key] = [randomUUID(), randomUUID()];
+      expect(await take(address, key)).toMatchObject({ ok: true, rate: { limit: 2, remaining: 1 } });
+      await take(address, key);
+      expect(await take(address, key)).toMatchObject({ ok: false, kind: 'key' });
+      const other = randomUUID();
+      for (let sent = 0; sent < 5; sent++) expect(await take(other, randomUUID())).toMatchObject({ ok: true });
+      expect(await take(other, randomUUID())).toMatchObject({ ok: false, kind: 'ip' });
+    });
+
+    test('after the time that was said one passes again, and not before', async () => {
+      const take = open(2, 0);
+      const address = randomUUID();
+      await take(address, null);
+      await sleep(WINDOW_MS / 3);
+      await take(address, null);
+      const refused = await take(address, null);
+      if (refused.ok) throw new Error('not refused');
+      expect(refused.waitMs).toBeLessThanOrEqual((WINDOW_MS * 11) / 10);
+      expect(refused.waitMs).toBeGreaterThan(WINDOW_MS / 3);
+      await sleep(refused.waitMs / 2);
+      expect(await take(address, null)).toMatchObject({ ok: false });
+      await sleep(refused.waitMs / 2 + 20);
+      expect(await take(address, null)).toMatchObject({ ok: true });
+      // The second one is in the window still.
+      expect(await take(address, null)).toMatchObject({ ok: false });
+    });
+
+    test('no span of a window holds more than the limit', async () => {
+      const take = open(10, 0);
+      const address = randomUUID();
+      const passedMs: number[] = [];
+      const endMs = performance.now() + WINDOW_MS * 4;
+      while (performance.now() < endMs) {
+        const askedMs = performance.now();
+        if ((await take(address, null)).ok) passedMs.push(askedMs);
+        await sleep(5);
+      }
+      const crowded = passedMs.filter(
+        (ms, at) => (passedMs[at + 10] ?? Number.POSITIVE_INFINITY) - ms < WINDOW_MS - 20,
+      );
+      expect(crowded).toEqual([]);
+      expect(passedMs.length).toBeGreaterThanOrEqual(30);
+    });
+
+    test('without limits everything passes', async () => {
+      const take = open(0, 0);
+      for (let sent = 0; sent < 5; sent++) expect(await take('same', 'same')).toEqual({ ok: true, rate: null });
+      expect(await open(1, 1)(null, null)).toEqual({ ok: true, rate: null });
+    });
+  });
+}

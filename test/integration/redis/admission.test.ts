@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { type AdmissionStore, type AdmissionStoreOptions, createAdmissionStore } from '#infra/redis/admission.ts';
+import { createQuotaStore } from '#infra/redis/quota.ts';
+import { quotaKey } from '#infra/redis/quota_keys.ts';
+import type { AdmissionRequest } from '#pipelines/limits/admission.ts';
+import { rateLimitSuite } from '#test/contract/limits/suite.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const MONTH = '2026-10';
+
+function open(options: Partial<AdmissionStoreOptions> = {}): AdmissionStore {
+  const limits = { windowMs: 10_000, perIp: 0, perKey: 0 };
+  return createAdmissionStore(redis(), { limits, cluster: false, marksWanted: 0, deadlineMs: 1_000, ...options });
+}
+
+function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  const usual = { address: null, key: null, accountId: randomUUID(), month: MONTH, monthLimit: 100, wanted: 1 };
+  return { ...usual, hold: 'hold', ...fields };
+}
+
+for (const cluster of [false, true]) {
+  rateLimitSuite(`rate limits in Redis${cluster ? ', for a cluster' : ''}`, (limits) => {
+    const store = open({ limits, cluster });
+    return async (address, key) => (await store.admit(request({ address, key }))).verdict;
+  });
+
+  test(`two edges reserve no more than the limit, whoever comes first (cluster: ${cluster})`, async () => {
+    const edges = [open({ cluster }), open({ cluster })];
+    const accountId = randomUUID();
+    const wanted = [50, 1, 0, 7, 50, 3, 50, 50];
+    const admitted = await Promise.all(
+      wanted.map((events, at) =>
+        (edges[at % 2] as AdmissionStore).admit(request({ accountId, wanted: events, hold: `edge ${at % 2}` })),
+      ),
+    );
+    expect(admitted.reduce((sum, { granted }) => sum + (granted ?? 0), 0)).toBe(100);
+    expect(admitted.every(({ granted }, at) => granted !== null && granted <= (wanted[at] ?? 0))).toBe(true);
+    expect(await redis().hget(quotaKey(accountId, MONTH), 'held')).toBe('100');
+  });
+
+  test(`a limited request reserves nothing (cluster: ${cluster})`, async () => {
+    const store = open({ cluster, limits: { windowMs: 10_000, perIp: 0, perKey: 1 } });
+    const [accountId, key] = [randomUUID(), randomUUID()];
+    expect(await store.admit(request({ accountId, key, wanted: 3 }))).toMatchObject({ granted: 3, known: 3 });
+    expect(await store.admit(request({ accountId, key, wanted: 4 }))).toMatchObject({
+      verdict: { ok: false, kind: 'key' },
+      granted: 0,
+    });
+    expect(await redis().hget(quotaKey(accountId, MONTH), 'held')).toBe('3');
+  });
+}
+
+test('what is released can be granted again', async () => {
+  const store = open();
+  const accountId = randomUUID();
+  await store.admit(request({ accountId, wanted: 100 }));
+  expect(await store.admit(request({ accountId, wanted: 5 }))).toMatchObject({ granted: 0, known: 100 });
+  await store.release(accountId, MONTH, 'hold', 40);
+  expect(await store.admit(request({ accountId, wanted: 50 }))).toMatchObject({ granted: 40, known: 100 });
+});
+
+test('without its marks a month is not known, and nothing is reserved', async () => {
+  await redis().flushall();
+  const store = open({ marksWanted: 2 });
+  const quota = createQuotaStore(redis());
+  const accountId = randomUUID();
+  await quota.mark(0, 1);
+  expect(await store.admit(request({ accountId }))).toMatchObject({ verdict: { ok: true }, granted: null });
+  expect(await redis().exists(quotaKey(accountId, MONTH))).toBe(0);
+  await quota.mark(1, 1);
+  expect(await store.admit(request({ accountId }))).toMatchObject({ granted: 1 });
+});
+
+test('a hold is dead when its lease was not renewed', async () => {
+  await redis().flushall();
+  const store = open();
+  const quota = createQuotaStore(redis());
+  await store.renew(['short'], 50);
+  await store.renew(['long', 'other'], 60_000);
+  expect(await quota.deadHolds()).toEqual([]);
+  await sleep(80);
+  expect(await quota.deadHolds()).toEqual(['short']);
+  await quota.forgetHold('short');
+  expect(await quota.deadHolds()).toEqual([]);
+});

@@ -1,0 +1,33 @@
+import { createAdmissionStore } from '#infra/redis/admission.ts';
+import { createQuotaStore } from '#infra/redis/quota.ts';
+import { quotaKey } from '#infra/redis/quota_keys.ts';
+import { quotaStoreSuite } from '#test/contract/quota/suite.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+
+const UNLIMITED = { windowMs: 1_000, perIp: 0, perKey: 0 };
+
+quotaStoreSuite(
+  'usage in Redis',
+  () => createQuotaStore(redis()),
+  () => ({
+    async reserve(accountId, month, hold, events) {
+      const store = createAdmissionStore(redis(), {
+        limits: UNLIMITED,
+        cluster: false,
+        marksWanted: 0,
+        deadlineMs: 1_000,
+      });
+      const request = { address: null, key: null, accountId, month, monthLimit: 1_000_000, wanted: events, hold };
+      await store.admit(request);
+    },
+    async counted(accountId, month) {
+      const [used, held] = await redis().hmget(quotaKey(accountId, month), 'used', 'held');
+      return { used: Number(used ?? 0), held: Number(held ?? 0) };
+    },
+    async lose() {
+      await redis().flushall();
+    },
+  }),
+);

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { countsOf } from '#pipelines/quota/counts.ts';
+import { isClosed, openMonths } from '#pipelines/quota/month.ts';
+import { countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { Reserved } from '#schemas/reserved.ts';
+
+const OCTOBER_MS = Date.UTC(2026, 9, 31, 23, 59, 59, 999);
+const NOVEMBER_MS = OCTOBER_MS + 1;
+
+function record(offset: number, count: number, reserved: Reserved | null, receivedAtMs = OCTOBER_MS) {
+  const bytes = Buffer.alloc(0);
+  const head = { coordinate: null, personBytes: bytes, eventBytes: bytes, siteId: '', eventId: '', distinctId: '' };
+  const views = Array.from({ length: count }, (): EntryView => ({ ...head, receivedAtMs }));
+  return { offset, reserved, views };
+}
+
+const passed = (...offsets: number[]) => offsets.map((offset) => ({ coordinate: { partition: 0, offset, index: 0 } }));
+
+test('events are counted by account, month of arrival and hold', () => {
+  const records = [
+    record(1, 3, { accountId: 'a', hold: 'x' }),
+    record(2, 2, { accountId: 'a', hold: 'x' }),
+    record(3, 1, { accountId: 'a', hold: 'y' }),
+    record(4, 1, { accountId: 'b', hold: '' }, NOVEMBER_MS),
+    record(5, 2, null),
+    record(6, 0, { accountId: 'a', hold: 'x' }),
+  ];
+  const october = { month: '2026-10', newest_at: OCTOBER_MS };
+  expect(countsOf(records, passed(1, 1, 2, 3, 5))).toEqual([
+    { account_id: 'a', ...october, hold: 'x', unique: 3, duplicate: 2 },
+    { account_id: 'a', ...october, hold: 'y', unique: 1, duplicate: 0 },
+    { account_id: 'b', month: '2026-11', newest_at: NOVEMBER_MS, hold: '', unique: 0, duplicate: 1 },
+    { account_id: '', ...october, hold: '', unique: 1, duplicate: 1 },
+  ]);
+});
+
+test('counts are settled by account and month, in their order', () => {
+  const count = { account_id: 'a', month: '2026-10', hold: 'x', unique: 3, duplicate: 2, newest_at: 7 };
+  const batch = [
+    { partition: 1, next_offset: 4, counts: [count, { ...count, hold: '', newest_at: 9 }] },
+    { partition: 1, next_offset: 6, counts: [] },
+    { partition: 1, next_offset: 8, counts: [{ ...count, account_id: '' }, count] },
+  ];
+  expect(settlementsOf(batch)).toEqual([
+    {
+      accountId: 'a',
+      month: '2026-10',
+      partition: 1,
+      newestMs: 9,
+      stretches: [
+        { nextOffset: 4, unique: 6, arrived: [{ hold: 'x', events: 5 }] },
+        { nextOffset: 8, unique: 3, arrived: [{ hold: 'x', events: 5 }] },
+      ],
+    },
+  ]);
+  expect(countedEvents(batch)).toEqual({ unique: 12, duplicate: 8, nobodys: 3 });
+});
+
+test('this month and the last are open', () => {
+  expect(openMonths(Date.UTC(2026, 0, 31))).toEqual(['2026-01', '2025-12']);
+  expect(openMonths(Date.UTC(2026, 2, 31))).toEqual(['2026-03', '2026-02']);
+  expect(isClosed('2026-01', Date.UTC(2026, 2, 31))).toBe(false);
+  expect(isClosed('2026-01', Date.UTC(2026, 4, 1))).toBe(true);
+});
