@@ -1,50 +1,53 @@
-// What `npm run fault` runs: every row of the matrix, or those chosen, on real processes and real parts.
-import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+// What `npm run fault` runs: every row of the matrix, or those chosen, on real processes and real parts. Exit status 0
+// where every row held, or with --broken where every broken variant was caught.
 import { onParentGone } from '#infra/local/parent.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
+import { logTails } from '#test/harness/service.ts';
+import { runBroken } from './broken/run_broken.ts';
 import { MATRIX } from './matrix.ts';
+import { type FaultOptions, faultOptions, isWanted } from './options.ts';
 import { report } from './report.ts';
-import { type RowResult, runRow } from './run_row.ts';
+import { runRows } from './run_rows.ts';
 import { startWorld } from './world/world.ts';
 
-const SEED_MAX = 2 ** 31;
-const EVENTS = 2_000;
-
-const text = { type: 'string' } as const;
-const { values } = parseArgs({
-  options: { seed: text, only: text, events: text, smoke: { type: 'boolean' }, list: { type: 'boolean' } },
-});
-const seed = values.seed === undefined ? randomInt(SEED_MAX) : Number(values.seed);
-const events = Number(values.events ?? EVENTS);
-const rows = MATRIX.filter(
-  ({ name, smoke }) =>
-    (values.only === undefined || name.startsWith(values.only)) && (values.smoke !== true || smoke === true),
-);
-if (values.list === true || rows.length === 0) {
-  for (const { name } of MATRIX) console.log(name);
-  process.exit(values.list === true ? 0 : 2);
-}
-
 const say = (line: string): void => console.log(line);
-say(`seed ${seed}`);
-const scratch = await makeScratch();
-const interrupt = async (): Promise<never> => {
-  await scratch.clear();
-  process.exit(130);
-};
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupt());
-onParentGone(() => void interrupt());
+const INTERRUPTED = 130;
 
-const world = await startWorld({ dataDir: `${scratch.path}/world`, onProgress: say });
-const results: RowResult[] = [];
-for (const row of rows) {
-  const result = await runRow(world, row, { seed, events, say });
-  results.push(result);
-  say(`${result.name}: ${result.problems.length === 0 ? 'held' : 'FAILED'} in ${(result.tookMs / 1_000).toFixed(1)} s`);
-  for (const problem of result.problems) say(`  ${problem}`);
+const options = faultOptions(process.argv.slice(2));
+if (options.list) {
+  for (const { name } of MATRIX) say(name);
+  process.exit(0);
 }
-await world.stop();
-await scratch.clear();
-say(`\n${report(results, seed)}`);
-process.exit(results.every(({ problems }) => problems.length === 0) ? 0 : 1);
+const scratch = await makeScratch();
+async function leave(status: number): Promise<never> {
+  await scratch.clear();
+  process.exit(status);
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void leave(INTERRUPTED));
+onParentGone(() => void leave(INTERRUPTED));
+
+say(`seed ${options.seed}`);
+const held = await (options.broken ? allCaught(options) : allHeld(options)).catch((error: unknown) => {
+  console.error(error);
+  return false;
+});
+await leave(held ? 0 : 1);
+
+async function allHeld(wanted: FaultOptions): Promise<boolean> {
+  const rows = MATRIX.filter(({ name, smoke }) => isWanted(wanted, name) && (!wanted.smoke || smoke === true));
+  const results = await runRows(rows, scratch.path, { ...wanted, say });
+  say(`\n${report(results, wanted.seed)}`);
+  return results.length > 0 && results.every(({ problems }) => problems.length === 0);
+}
+
+async function allCaught(wanted: FaultOptions): Promise<boolean> {
+  const dataDir = `${scratch.path}/broken`;
+  const world = await startWorld({ dataDir, onProgress: say }).catch((error: unknown) => {
+    say(logTails(dataDir));
+    throw error;
+  });
+  const caught = await runBroken(world, wanted, { ...wanted, say });
+  await world.stop();
+  say(`\n${caught.filter(({ problem }) => problem !== null).length} of ${caught.length} broken variants were caught`);
+  return caught.length > 0 && caught.every(({ problem }) => problem !== null);
+}

@@ -3,6 +3,7 @@ import { allAtOnce } from './rows/all_at_once.ts';
 import { DUPLICATE_STORM } from './rows/duplicates.ts';
 import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
 import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
+import { DESTINATION_OUTAGE } from './rows/outage.ts';
 import {
   BROKER_STALLED_THEN_EDGE_KILLED,
   clickhouseThroughProxy,
@@ -15,6 +16,7 @@ import {
   redisEmptied,
   restartEmpty,
 } from './rows/parts.ts';
+import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
 import { POISON } from './rows/poison.ts';
 
 const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
@@ -52,5 +54,8 @@ export const MATRIX: readonly Row[] = [
   REDIS_FULL,
   DUPLICATE_STORM,
   POISON,
+  DESTINATION_OUTAGE,
   allAtOnce(PROCESSES, MINUTES_AT_ONCE),
+  ONE_OF_THREE_KILLED,
+  DISK_FULL,
 ];

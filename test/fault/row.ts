@@ -1,5 +1,6 @@
 import type { Random } from '#services/demo/world/random.ts';
 import type { Ledger } from './load/ledger.ts';
+import type { PlaceKind } from './world/places.ts';
 import type { FaultSite } from './world/site.ts';
 import type { World } from './world/world.ts';
 
@@ -30,6 +31,8 @@ export interface PlantedRecord {
 /** A fault, named; the load runs until `fault` is over, then everything is held to account. */
 export interface Row {
   name: string;
+  /** The world it needs, where that is not the common one. */
+  place?: PlaceKind;
   /** Part of the smoke subset. */
   smoke?: true;
   /** New events; the run's own number where absent. */

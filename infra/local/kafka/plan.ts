@@ -17,7 +17,7 @@ export interface KafkaProgram {
   archive: string[];
 }
 
-/** One KRaft broker. Its storage is formatted at the first start and kept from then on. */
+/** One KRaft node. Its storage is formatted at the first start and kept from then on. */
 export async function planKafka(node: KafkaNode, logPath: string, program: KafkaProgram): Promise<PartPlan> {
   mkdirSync(node.folder, { recursive: true });
   const settings = join(node.folder, 'server.properties');

@@ -3,17 +3,31 @@ export interface KafkaNode {
   folder: string;
   port: number;
   controllerPort: number;
+  /** Its place among several nodes; absent for a node alone. */
+  cluster?: KafkaCluster;
+}
+
+export interface KafkaCluster {
+  /** From 1. */
+  nodeId: number;
+  /** Controller ports of all nodes, in the order of their ids. */
+  controllerPorts: readonly number[];
+  /** Copies of each record, and how many must have it before it is acknowledged. */
+  replicas: number;
+  inSyncMin: number;
 }
 
 const RECORD_BYTES_MAX = 8 * 1024 * 1024;
 
-/** server.properties of a single KRaft node with both roles, on loopback only. */
+/** server.properties of a KRaft node with both roles, on loopback only. */
 export function renderSettings(node: KafkaNode): string {
+  const cluster = node.cluster ?? { nodeId: 1, controllerPorts: [node.controllerPort], replicas: 1, inSyncMin: 1 };
+  const voters = cluster.controllerPorts.map((port, index) => `${index + 1}@127.0.0.1:${port}`);
   const settings: Record<string, string | number> = {
     'process.roles': 'broker,controller',
-    'node.id': 1,
+    'node.id': cluster.nodeId,
     // A fixed voter list, not a dynamic quorum: it alone lets the port change between two starts.
-    'controller.quorum.voters': `1@127.0.0.1:${node.controllerPort}`,
+    'controller.quorum.voters': voters.join(','),
     'controller.listener.names': 'CONTROLLER',
     listeners: `PLAINTEXT://127.0.0.1:${node.port},CONTROLLER://127.0.0.1:${node.controllerPort}`,
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.port}`,
@@ -22,10 +36,12 @@ export function renderSettings(node: KafkaNode): string {
     'replica.fetch.max.bytes': RECORD_BYTES_MAX,
     'auto.create.topics.enable': 'false',
     'offsets.topic.num.partitions': 4,
-    'offsets.topic.replication.factor': 1,
+    'offsets.topic.replication.factor': cluster.replicas,
     'transaction.state.log.num.partitions': 4,
-    'transaction.state.log.replication.factor': 1,
-    'transaction.state.log.min.isr': 1,
+    'transaction.state.log.replication.factor': cluster.replicas,
+    'transaction.state.log.min.isr': cluster.inSyncMin,
+    'min.insync.replicas': cluster.inSyncMin,
+    'default.replication.factor': cluster.replicas,
     'group.initial.rebalance.delay.ms': 0,
     // A broker that was killed is let back in only after its old session: 12 s with the defaults of 9 s and 2 s.
     'broker.session.timeout.ms': 3_000,

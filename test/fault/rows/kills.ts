@@ -48,6 +48,16 @@ export function killedAtFailpoints(process: string): Row {
   };
 }
 
+/** The process dies at one failpoint. */
+export function killedAt(process: string, failpoint: FailpointName): Row {
+  return {
+    name: `failpoint.${process}.${failpoint}`,
+    ...resends(process),
+    requestsPerSecond: CALM_REQUESTS_PER_SECOND,
+    fault: (context) => dieAt(context, process, failpoint),
+  };
+}
+
 /** Every stage dies at each of its failpoints, all stages side by side. */
 export function killedAtFailpointsTogether(processes: readonly string[]): Row {
   return {

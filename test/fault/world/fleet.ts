@@ -24,6 +24,8 @@ export interface Fleet {
   died(name: string, times: number): Promise<void>;
   /** Starts a second process of the same kind beside one, or starts it again; resolves with its name when ready. */
   replicate(name: string): Promise<string>;
+  /** Starts a process anew with these options of Node before its own; an empty list makes it sound again. */
+  restartWith(name: string, nodeArgs: readonly string[]): Promise<void>;
   /** SIGTERM and the way it ended; it stays away until it is started again by `restart`. */
   stop(name: string): Promise<Ending>;
   /** How often a process died unasked. */
@@ -44,6 +46,7 @@ export interface Ending {
 
 interface Member {
   spec: ProcessSpec;
+  preloads: readonly string[];
   child: ChildProcess | null;
   gone: Promise<void>;
   ready: boolean;
@@ -78,7 +81,12 @@ export function createFleet(logDir: string): Fleet {
   function launch(member: Member, env: Readonly<Record<string, string>> = {}): void {
     member.timer = null;
     const log = openSync(join(logDir, `${member.spec.name}.log`), 'a');
-    const words = [...(member.spec.nodeArgs ?? []), join(ROOT, member.spec.file), ...(member.spec.args ?? [])];
+    const words = [
+      ...member.preloads,
+      ...(member.spec.nodeArgs ?? []),
+      join(ROOT, member.spec.file),
+      ...(member.spec.args ?? []),
+    ];
     const child = spawn(process.execPath, words, {
       env: { ...member.spec.env, ...env },
       stdio: ['ignore', log, log, 'ipc'],
@@ -150,6 +158,10 @@ export function createFleet(logDir: string): Fleet {
     names: () => [...members.keys()],
     signal: (name, signal) => memberOf(name).child?.kill(signal) ?? false,
     restart,
+    restartWith(name, nodeArgs) {
+      memberOf(name).preloads = nodeArgs;
+      return restart(name);
+    },
     arm: (name, failpoint, pass, stall) => {
       const place = [failpoint, pass, ...(stall === undefined ? [] : [stall])].join(':');
       return restart(name, { FAILPOINT: place, FAILPOINTS_ALLOWED: 'true' });
@@ -193,6 +205,7 @@ export function createFleet(logDir: string): Fleet {
 function newMember(spec: ProcessSpec): Member {
   return {
     spec,
+    preloads: [],
     child: null,
     gone: Promise.resolve(),
     ready: false,

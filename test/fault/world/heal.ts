@@ -3,7 +3,8 @@ import type { World } from './world.ts';
 /** Puts everything back that a fault may have left broken: stalled and stopped processes, parts, the proxy. */
 export async function heal(world: World): Promise<void> {
   world.proxy.set({ kind: 'pass' });
-  for (const part of Object.values(world.parts.parts)) {
+  world.disk?.free();
+  for (const part of [...(world.brokers ?? []), ...Object.values(world.parts.parts)]) {
     part.kill('SIGCONT');
     await part.start();
   }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { type LocalAddresses, type LocalParts, startParts } from '#infra/local/parts.ts';
+import { type LocalAddresses, type LocalPart, type LocalParts, startParts } from '#infra/local/parts.ts';
 import { choosePorts } from '#infra/local/ports.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { provision } from '#services/provision/provision.ts';
@@ -10,6 +10,7 @@ import { controlSpec, processSpecs } from '#services/start/processes.ts';
 import type { ProcessSpec } from '#services/supervisor/supervisor.ts';
 import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';
+import type { SmallDisk } from './small_disk.ts';
 
 /** Real processes on real parts, every one of which a row may break. */
 export interface World {
@@ -23,6 +24,10 @@ export interface World {
   edges: string[];
   standins: { meta: string; webhook: string };
   eventPartitions: number;
+  /** Where the cluster is not one of the parts. */
+  brokers?: LocalPart[];
+  /** Where the broker's folder is on a disk of its own. */
+  disk?: SmallDisk;
   /** The variables every process of the service gets. */
   env: Readonly<Record<string, string>>;
   /** Ends everything at once; nothing that was in it is wanted any more. */
@@ -35,8 +40,6 @@ export interface WorldOptions {
   /** Parts that run already, such as a cluster of three brokers. */
   external?: Partial<LocalAddresses>;
   env?: Readonly<Record<string, string>>;
-  /** Changes the processes before they start: a broken variant in a part's place. */
-  change?(spec: ProcessSpec): ProcessSpec;
 }
 
 const HOST = '127.0.0.1';
@@ -71,9 +74,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     if (report.mismatches.length > 0) throw new Error(report.mismatches.join('; '));
     const ports = await choosePorts(dataDir, ['edge', 'edge2', 'control', 'metaStandin', 'webhookStandin']);
     const specs = [controlSpec(env, ports), ...processSpecs(env, ports, DESTINATIONS, dataDir)];
-    await fleet.start(
-      specs.flatMap((spec) => placed(spec, proxy.url, [ports.edge, ports.edge2])).map(options.change ?? same),
-    );
+    await fleet.start(specs.flatMap((spec) => placed(spec, proxy.url, [ports.edge, ports.edge2])));
     const url = (port: number): string => `http://${HOST}:${port}`;
     return {
       dataDir,
@@ -97,8 +98,6 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     throw error;
   }
 }
-
-const same = (spec: ProcessSpec): ProcessSpec => spec;
 
 function processEnvironment(options: WorldOptions): Record<string, string> {
   return {

@@ -1,0 +1,28 @@
+import { failpoint } from '#infra/failpoint/failpoint.ts';
+import { type Consumption, consume, type InBatch, type Leave } from '#infra/kafka/consume.ts';
+import { committedOffset, type HopOptions } from '#infra/kafka/hop.ts';
+import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
+
+export * from '#infra/kafka/hop.ts';
+
+/** Broken: the offset is committed first, then what is to be tried again is written. */
+export async function runHop(options: HopOptions): Promise<Consumption> {
+  const producer = await createKeyedProducer(options.kafka);
+
+  async function process(batch: InBatch): Promise<Leave | undefined> {
+    const last = batch.records.at(-1);
+    if (last === undefined) return undefined;
+    const result = await options.transform(batch);
+    await consumption.commit(batch, result.leave?.offset ?? last.offset + 1, '');
+    failpoint('hop.after_commit');
+    await producer.send(result.outputs);
+    result.committed();
+    return result.leave;
+  }
+
+  const consumption = await consume({
+    ...options,
+    handlers: { acquire: (at) => committedOffset(options.admin, options.groupId, at), process },
+  });
+  return consumption;
+}

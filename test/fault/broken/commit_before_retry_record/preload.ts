@@ -1,0 +1,3 @@
+import { replaceModule } from '../replace.ts';
+
+replaceModule('infra/kafka/hop.ts', new URL('./hop.ts', import.meta.url));

@@ -1,0 +1,46 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+
+/** What `npm run fault -- …` was asked for. */
+export interface FaultOptions {
+  seed: number;
+  /** Beginnings of rows' names, or of variants' with `broken`; null for all. */
+  only: readonly string[] | null;
+  /** New events a row, at the least. */
+  events: number;
+  smoke: boolean;
+  broken: boolean;
+  list: boolean;
+}
+
+const SEED_MAX = 2 ** 31;
+const EVENTS = 2_000;
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+/** Reads the words of the command line; without a seed one is drawn. Throws TypeError for words it does not know. */
+export function faultOptions(words: readonly string[]): FaultOptions {
+  const { values } = parseArgs({
+    args: [...words],
+    options: { seed: text, only: text, events: text, smoke: flag, broken: flag, list: flag },
+  });
+  return {
+    seed: values.seed === undefined ? randomInt(SEED_MAX) : whole('seed', values.seed),
+    only: values.only?.split(',') ?? null,
+    events: values.events === undefined ? EVENTS : whole('events', values.events),
+    smoke: values.smoke ?? false,
+    broken: values.broken ?? false,
+    list: values.list ?? false,
+  };
+}
+
+function whole(name: string, value: string): number {
+  if (!/^\d{1,10}$/.test(value)) throw new TypeError(`--${name} must be a whole number`);
+  return Number(value);
+}
+
+/** Whether a name is among those asked for. */
+export function isWanted({ only }: Pick<FaultOptions, 'only'>, name: string): boolean {
+  return only === null || only.some((beginning) => name.startsWith(beginning));
+}

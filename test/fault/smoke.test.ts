@@ -1,0 +1,34 @@
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MATRIX } from './matrix.ts';
+import { runRow } from './run_row.ts';
+import { startWorld, type World } from './world/world.ts';
+
+const SEED = randomInt(2 ** 31);
+const EVENTS = 2_000;
+const ROW_MS = 240_000;
+const rows = MATRIX.filter(({ smoke }) => smoke === true);
+
+let world: World;
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'fault-'));
+  world = await startWorld({ dataDir, onProgress: () => undefined });
+}, ROW_MS);
+afterAll(async () => {
+  await world.stop();
+  rmSync(dataDir, { recursive: true, maxRetries: 5 });
+});
+
+test.for(rows)(
+  `$name, seed ${SEED}: each accepted event is counted once everywhere`,
+  { timeout: ROW_MS },
+  async (row) => {
+    const { problems, accepted } = await runRow(world, row, { seed: SEED, events: EVENTS, say: () => undefined });
+    expect(problems).toEqual([]);
+    expect(accepted).toBeGreaterThanOrEqual(EVENTS / 2);
+  },
+);

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { logTails } from '#test/harness/service.ts';
+import { mountSmallDisk, type SmallDisk } from './small_disk.ts';
+import { startThreeBrokers } from './three_brokers.ts';
+import { startWorld, type World, type WorldOptions } from './world.ts';
+
+/** Which kind of world a row needs. Most share the first. */
+export type PlaceKind = 'one_broker' | 'three_brokers' | 'small_disk';
+
+/** A world with what is special about it. */
+export interface Place {
+  world: World;
+  close(): Promise<void>;
+}
+
+/** Opens a world; a reason in words where this machine does not permit it. */
+export function openPlace(kind: PlaceKind, dataDir: string, say: (line: string) => void): Promise<Place | string> {
+  switch (kind) {
+    case 'one_broker':
+      return withoutMore({ dataDir, onProgress: say });
+    case 'three_brokers':
+      return threeBrokers(dataDir, say);
+    case 'small_disk':
+      return smallDisk(dataDir, say);
+  }
+}
+
+async function start(options: WorldOptions): Promise<World> {
+  try {
+    return await startWorld(options);
+  } catch (error) {
+    options.onProgress(logTails(options.dataDir));
+    throw error;
+  }
+}
+
+async function withoutMore(options: WorldOptions): Promise<Place> {
+  const world = await start(options);
+  return { world, close: () => world.stop() };
+}
+
+async function threeBrokers(dataDir: string, say: (line: string) => void): Promise<Place> {
+  const { addresses, brokers } = await startThreeBrokers(dataDir, say);
+  const stopBrokers = async (): Promise<void> => {
+    for (const broker of brokers) broker.kill('SIGKILL');
+    await Promise.all(brokers.map((broker) => broker.stop()));
+  };
+  try {
+    const env = { KAFKA_REPLICATION_FACTOR: String(brokers.length) };
+    const world = await start({ dataDir, onProgress: say, external: { kafkaBrokers: addresses }, env });
+    const close = async (): Promise<void> => {
+      await world.stop();
+      await stopBrokers();
+    };
+    return { world: { ...world, brokers }, close };
+  } catch (error) {
+    await stopBrokers();
+    throw error;
+  }
+}
+
+async function smallDisk(dataDir: string, say: (line: string) => void): Promise<Place | string> {
+  const disk: SmallDisk | null = mountSmallDisk(join(dataDir, 'kafka'));
+  if (disk === null) return 'a file system of its own may not be mounted here';
+  try {
+    const world = await start({ dataDir, onProgress: say });
+    const close = async (): Promise<void> => {
+      await world.stop();
+      disk.unmount();
+    };
+    return { world: { ...world, disk }, close };
+  } catch (error) {
+    disk.unmount();
+    throw error;
+  }
+}
