@@ -118,6 +118,19 @@ function writeString(buffer: Buffer, at: number, text: string): number {
     const end = writeShortAscii(buffer, at, text, units);
     if (end !== -1) return end;
   }
+  return writeLongText(buffer, at, text, units);
+}
+
+/** Lengths from here up to TWO_BYTES_MAX are written in two bytes, so that the text can be written before its length. */
+const TWO_BYTES_MIN = 64;
+const TWO_BYTES_MAX = 8191;
+
+function writeLongText(buffer: Buffer, at: number, text: string, units: number): number {
+  if (units >= TWO_BYTES_MIN && units * BYTES_PER_UNIT_MAX <= TWO_BYTES_MAX) {
+    const bytes = buffer.write(text, at + 2, 'utf8');
+    writeLong(buffer, at, bytes);
+    return at + 2 + bytes;
+  }
   const bytes = Buffer.byteLength(text, 'utf8');
   const start = writeLong(buffer, at, bytes);
   buffer.write(text, start, bytes, 'utf8');

@@ -4,6 +4,7 @@ import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { mendAbortedRecords } from './aborted_records.ts';
 import { registerZstd } from './compression.ts';
+import { mendEncoderMemory } from './encoder_memory.ts';
 
 /** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
 const FIRST_RETRY_MS = 5;
@@ -17,6 +18,7 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
   silenceNegativeTimeoutWarning();
   registerZstd();
   mendAbortedRecords();
+  mendEncoderMemory();
   return new Kafka({
     clientId,
     brokers: config.brokers,

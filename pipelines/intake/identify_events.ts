@@ -29,5 +29,21 @@ export function identifyNames(listed: readonly string[] | null): ReadonlySet<str
 }
 
 export function isIdentifyName(names: ReadonlySet<string>, event: string): boolean {
-  return names.has(squash(event));
+  return names.has(squashedName(event));
+}
+
+const NAMES_CACHED_MAX = 1024;
+/** A name that may be an address or a number is not held in memory. */
+const CACHEABLE = /^[A-Za-z_ $-]{1,64}$/;
+const squashed = new Map<string, string>();
+
+function squashedName(event: string): string {
+  const known = squashed.get(event);
+  if (known !== undefined) return known;
+  const word = squash(event);
+  if (CACHEABLE.test(event)) {
+    if (squashed.size >= NAMES_CACHED_MAX) squashed.clear();
+    squashed.set(event, word);
+  }
+  return word;
 }

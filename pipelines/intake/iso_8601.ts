@@ -14,8 +14,18 @@ export function parseIso8601(text: string): number | null {
   return Number.isNaN(sum) ? null : sum;
 }
 
+/** The minute read last, as most events of a request happened in one; empty until one was read. */
+let lastMinute = { text: '', ms: 0 };
+
 /** `YYYY-MM-DDTHH:mm`, NaN when it is none. */
 function minuteMs(text: string): number {
+  if (lastMinute.text !== '' && text.startsWith(lastMinute.text)) return lastMinute.ms;
+  const ms = readMinute(text);
+  if (!Number.isNaN(ms)) lastMinute = { text: text.slice(0, MINUTE_END), ms };
+  return ms;
+}
+
+function readMinute(text: string): number {
   const year = digits(text, 0, 4);
   const month = digits(text, 5, 7);
   const day = digits(text, 8, 10);

@@ -10,42 +10,41 @@ export const HOLDS_QUOTE = 64;
 /** Nine digits with nothing between them but what is written between the digits of phone numbers. */
 export const HOLDS_LONG_NUMBER = 128;
 
-const COLON = 0x3a;
+/** Beside what it holds, a character's mark says whether it is a digit, a colon, and part of how a number is written. */
+const HOLDS = 0xff;
+const DIGIT_SHIFT = 8;
+const COLON = 1 << 9;
+const NUMBER_SHIFT = 10;
 const LETTER_L = 0x6c;
 const LOWER_CASE_BIT = 0x20;
 const NUMBER_DIGITS_MIN = 9;
-const BITS = new Uint8Array(128);
-BITS[0x40] = HOLDS_AT;
-BITS[0x25] = HOLDS_PERCENT;
-BITS[0x2b] = HOLDS_PLUS;
-BITS[0x3d] = HOLDS_EQUALS;
-BITS[0x22] = HOLDS_QUOTE;
-/** Of a character of a number: 1 for a digit; and whether the number goes on with it, as a mask of the count so far. */
-const DIGITS = new Uint8Array(128);
-const GOES_ON = new Uint8Array(128);
-for (const code of Buffer.from(' \t().-/+%')) GOES_ON[code] = 0xff;
-for (const code of Buffer.from('0123456789')) {
-  DIGITS[code] = 1;
-  GOES_ON[code] = 0xff;
+
+const MARKS = new Uint16Array(128);
+for (const code of Buffer.from(' \t().-/+%')) MARKS[code] = 1 << NUMBER_SHIFT;
+for (const code of Buffer.from('0123456789')) MARKS[code] = (1 << NUMBER_SHIFT) | (1 << DIGIT_SHIFT);
+mark('@', HOLDS_AT);
+mark('%', HOLDS_PERCENT);
+mark('+', HOLDS_PLUS);
+mark('=', HOLDS_EQUALS);
+mark('"', HOLDS_QUOTE);
+mark(':', COLON);
+
+function mark(character: string, bits: number): void {
+  const code = character.charCodeAt(0);
+  MARKS[code] = (MARKS[code] ?? 0) | bits;
 }
 
 /** One pass over the text; most texts come out as 0 and need no second look. */
 export function scanText(text: string): number {
   let bits = 0;
-  let before = 0;
   let digits = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code < 128) {
-      bits |= BITS[code] as number;
-      digits = (digits + (DIGITS[code] as number)) & (GOES_ON[code] as number);
-      if (digits === NUMBER_DIGITS_MIN) bits |= HOLDS_LONG_NUMBER;
-    } else {
-      bits |= HOLDS_NON_ASCII;
-      digits = 0;
-    }
-    if (code === COLON && (before | LOWER_CASE_BIT) === LETTER_L) bits |= HOLDS_L_COLON;
-    before = code;
+    const marks = code < 128 ? (MARKS[code] as number) : HOLDS_NON_ASCII;
+    bits |= marks;
+    digits = (digits + ((marks >> DIGIT_SHIFT) & 1)) & -(marks >> NUMBER_SHIFT);
+    if (digits === NUMBER_DIGITS_MIN) bits |= HOLDS_LONG_NUMBER;
+    if ((marks & COLON) !== 0 && (text.charCodeAt(at - 1) | LOWER_CASE_BIT) === LETTER_L) bits |= HOLDS_L_COLON;
   }
-  return bits;
+  return bits & HOLDS;
 }
