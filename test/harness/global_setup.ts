@@ -5,12 +5,18 @@ import type { TestProject } from 'vitest/node';
 import { startService } from './service.ts';
 import type {} from './shared_service.ts';
 
+/** Tests of other matters share keys and send as fast as they can; those of the limits have an edge of their own. */
+const UNLIMITED = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0' };
+
 /** Starts the shared service in a temporary data folder; the returned function ends it and removes the folder. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'shared-service-'));
   const remove = (): void => rmSync(dataDir, { recursive: true, maxRetries: 5 });
   try {
-    const service = await startService(dataDir, { onProgress: (line) => project.vitest.logger.log(`  ${line}`) });
+    const service = await startService(dataDir, {
+      env: UNLIMITED,
+      onProgress: (line) => project.vitest.logger.log(`  ${line}`),
+    });
     const { pid, ready } = service;
     project.provide('service', { pid, dataDir, ready });
     return async () => {

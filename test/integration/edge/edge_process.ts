@@ -38,6 +38,7 @@ export async function startEdgeProcess(dataDir: string, env: Record<string, stri
       ...service,
       EDGE_PORT: '0',
       METRICS_PORT: '0',
+      RATE_LIMIT_KEY: '0',
       ...env,
     });
     return {

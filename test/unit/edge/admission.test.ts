@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createLogger } from '#infra/log/logger.ts';
+import { createMetrics } from '#infra/metrics/metrics.ts';
+import type { AdmissionStore } from '#infra/redis/admission.ts';
+import type { Admission } from '#pipelines/limits/admission.ts';
+import { createMemoryLimits } from '#pipelines/limits/sliding_window.ts';
+import { type Admitter, createAdmitter } from '#services/edge/admission.ts';
+import { account, apiKey } from '#test/unit/settings/samples.ts';
+
+const NOW_MS = Date.UTC(2026, 9, 10);
+const LIMITS = { windowMs: 10_000, perIp: 2, perKey: 0 };
+const REQUESTER = {
+  key: apiKey({ key_hash: 'k' }),
+  account: account({ account_id: 'a', monthly_allowance: 10 }),
+  clientIp: '203.0.113.1',
+};
+
+interface World {
+  admitter: Admitter;
+  /** What Redis answers; an error: it is away. */
+  answer: Admission | Error;
+  asked: Parameters<AdmissionStore['admit']>[0][];
+  released: unknown[];
+  doubts: number;
+}
+
+const open: Admission = { verdict: { ok: true, rate: null }, granted: 3, known: 8 };
+
+async function start(): Promise<World> {
+  const world: World = { admitter: undefined as unknown as Admitter, answer: open, asked: [], released: [], doubts: 0 };
+  const answered = async <T>(value: T): Promise<T> => {
+    if (world.answer instanceof Error) throw world.answer;
+    return value;
+  };
+  world.admitter = await createAdmitter({
+    store: {
+      admit(request) {
+        world.asked.push(request);
+        return answered(world.answer as Admission);
+      },
+      release: (...words) => answered(void world.released.push(words)),
+      renew: () => answered(4),
+    },
+    memory: createMemoryLimits(LIMITS),
+    holds: {
+      current: () => 'hold',
+      doubt: () => {
+        world.doubts++;
+      },
+      renew: () => answered(undefined),
+    },
+    addressOf: (ip) => ip,
+    nowMs: Date.now,
+    metrics: createMetrics('edge'),
+    logger: createLogger('test', 'silent'),
+  });
+  return world;
+}
+
+let world: World;
+beforeEach(async () => {
+  vi.useFakeTimers({ now: NOW_MS });
+  world = await start();
+});
+afterEach(() => {
+  world.admitter.stop();
+  vi.useRealTimers();
+});
+
+const admit = (wanted: number) => world.admitter.admit(REQUESTER, NOW_MS, wanted);
+
+test('what Redis grants is reserved in the month of arrival, with the grace', async () => {
+  expect(await admit(5)).toEqual({
+    ok: true,
+    rate: null,
+    reservation: { accountId: 'a', month: '2026-10', granted: 3, hold: 'hold' },
+  });
+  expect(world.asked).toEqual([
+    { address: '203.0.113.1', key: 'k', accountId: 'a', month: '2026-10', monthLimit: 12, wanted: 5, hold: 'hold' },
+  ]);
+});
+
+test('who is limited is refused from memory until the time that was said', async () => {
+  const rate = { limit: 2, remaining: 0, resetMs: 4_000 };
+  const limited = { ok: false, kind: 'ip', waitMs: 4_000, rate } as const;
+  world.answer = { verdict: limited, granted: 0, known: 0 };
+  expect(world.admitter.limited(REQUESTER)).toBe(null);
+  expect(await admit(1)).toEqual(limited);
+  vi.setSystemTime(NOW_MS + 1_500);
+  expect(world.admitter.limited(REQUESTER)).toMatchObject({ kind: 'ip', waitMs: 2_500, rate: { resetMs: 2_500 } });
+  expect(world.admitter.limited({ ...REQUESTER, clientIp: '203.0.113.2' })).toBe(null);
+  vi.setSystemTime(NOW_MS + 4_000);
+  expect(world.admitter.limited(REQUESTER)).toBe(null);
+});
+
+test('without Redis the limits hold in memory and the month goes on from what was known', async () => {
+  await admit(5);
+  world.answer = new Error('away');
+  expect(world.admitter.isShared()).toBe(true);
+  expect(await admit(3)).toMatchObject({ ok: true, reservation: { granted: 3, hold: '' } });
+  expect(world.admitter.isShared()).toBe(false);
+  // What was asked may have been reserved all the same.
+  expect(world.doubts).toBe(1);
+  // 8 were used and held of 12, and 3 granted since.
+  expect(await admit(3)).toMatchObject({ ok: true, reservation: { granted: 1, hold: '' }, rate: { remaining: 0 } });
+  expect(await admit(3)).toMatchObject({ ok: false, kind: 'ip' });
+  expect(world.asked).toHaveLength(2);
+
+  world.answer = open;
+  await vi.advanceTimersByTimeAsync(1_100);
+  expect(world.admitter.isShared()).toBe(true);
+  expect(await admit(3)).toMatchObject({ reservation: { granted: 3, hold: 'hold' } });
+});
+
+test('a month whose usage Redis does not know goes on from what was known', async () => {
+  await admit(5);
+  world.answer = { ...open, granted: null, known: 0 };
+  expect(await admit(5)).toMatchObject({ reservation: { granted: 4, hold: '' } });
+  expect(world.admitter.isShared()).toBe(true);
+});
+
+test('what was not produced is released; where that fails there is doubt', async () => {
+  const admitted = await admit(5);
+  if (!admitted.ok) throw new Error('refused');
+  world.admitter.release(admitted.reservation, 2);
+  expect(world.released).toEqual([['a', '2026-10', 'hold', 2]]);
+  world.admitter.release({ ...admitted.reservation, hold: '' }, 2);
+  expect(world.released).toHaveLength(1);
+  world.answer = new Error('away');
+  world.admitter.release(admitted.reservation, 1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(world.doubts).toBe(1);
+  world.admitter.doubt({ ...admitted.reservation, hold: '' });
+  expect(world.doubts).toBe(1);
+  world.admitter.doubt(admitted.reservation);
+  expect(world.doubts).toBe(2);
+});

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { createHolds } from '#services/edge/holds.ts';
+
+const LEASE_MS = 30_000;
+
+function start() {
+  const world = { nowMs: 1_000, renewed: [] as (readonly string[])[], answer: true as boolean | Error };
+  const holds = createHolds({
+    async renew(names) {
+      world.renewed.push(names);
+      if (world.answer instanceof Error) throw world.answer;
+      return world.answer;
+    },
+    leaseMs: LEASE_MS,
+    nowMs: () => world.nowMs,
+  });
+  return { world, holds };
+}
+
+test('nothing is reserved before a lease lives, nor while usage is not known', async () => {
+  const { world, holds } = start();
+  expect(holds.current()).toBe('');
+  world.answer = false;
+  await holds.renew();
+  expect(holds.current()).toBe('');
+  world.answer = true;
+  await holds.renew();
+  expect(holds.current()).not.toBe('');
+});
+
+test('a hold stays while nothing is in doubt', async () => {
+  const { world, holds } = start();
+  await holds.renew();
+  const first = holds.current();
+  for (let turn = 0; turn < 5; turn++) {
+    world.nowMs += 1_000;
+    await holds.renew();
+  }
+  expect(holds.current()).toBe(first);
+  expect(world.renewed.every((names) => names.length === 1 && names[0] === first)).toBe(true);
+});
+
+test('a doubted hold is replaced, and kept alive for as long as something may arrive', async () => {
+  const { world, holds } = start();
+  await holds.renew();
+  const first = holds.current();
+  holds.doubt();
+  expect(holds.current()).toBe(first);
+  await holds.renew();
+  const second = holds.current();
+  expect(second).not.toBe(first);
+  expect(world.renewed.at(-1)).toEqual([second, first]);
+  for (let seconds = 0; seconds <= 601; seconds++) {
+    world.nowMs += 1_000;
+    await holds.renew();
+  }
+  expect(world.renewed.at(-1)).toEqual([second]);
+});
+
+test('a lease that may have ended is never taken up again', async () => {
+  const { world, holds } = start();
+  await holds.renew();
+  const first = holds.current();
+  world.answer = new Error('away');
+  await expect(holds.renew()).rejects.toThrow('away');
+  expect(holds.current()).toBe(first);
+  world.nowMs += LEASE_MS / 2;
+  expect(holds.current()).toBe('');
+  world.answer = true;
+  await holds.renew();
+  expect(holds.current()).not.toBe('');
+  expect(holds.current()).not.toBe(first);
+});
