@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { CONTROL_ERRORS } from '#services/control/errors.ts';
 import { EVENTS_MAX } from '#services/edge/accept.ts';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';
 import { section, tableRows } from './page.ts';
@@ -33,4 +34,11 @@ test('the page has every code of a single event, with its message, and no other'
 test("the page has every code of a single call of Segment's and PostHog's routes, and no other", () => {
   const expected = Object.entries(CALL_PROBLEMS).map(([code, message]) => `\`${code}\` | ${message}`);
   expect(tableRows(section('errors.md', "Segment's and PostHog's routes")).sort()).toEqual(expected.sort());
+});
+
+test('the page has every code of the control service, with its status and message, and no other', () => {
+  const expected = Object.entries(CONTROL_ERRORS).map(
+    ([code, { status, message }]) => `\`${code}\` | ${status} | ${message}`,
+  );
+  expect(tableRows(section('errors.md', 'Codes of the control service')).sort()).toEqual(expected.sort());
 });
