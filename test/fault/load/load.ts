@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '#services/demo/world/random.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import type { Ledger, Standing } from './ledger.ts';
+import { pacer } from './pace.ts';
 import { send } from './send.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -73,14 +74,4 @@ export async function runLoad(options: LoadOptions, fault: Promise<void>): Promi
 
 function distinct(events: readonly SentEvent[]): SentEvent[] {
   return [...new Map(events.map((event) => [event.uuid, event])).values()];
-}
-
-/** Lets callers through one after the other at a rate. */
-function pacer(perSecond: number): () => Promise<void> {
-  let nextMs = performance.now();
-  return async () => {
-    nextMs = Math.max(nextMs + 1_000 / perSecond, performance.now() - 200);
-    const waitMs = nextMs - performance.now();
-    if (waitMs > 0) await sleep(waitMs);
-  };
 }

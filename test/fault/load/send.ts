@@ -40,6 +40,7 @@ function neverArrived(error: unknown): boolean {
 function standingOf(status: number, body: unknown, count: number): Standing {
   const { accepted, error } = body as { accepted?: unknown; error?: { code?: unknown } };
   if (status === 200 && accepted === count) return 'accepted';
+  if (status === 429) return 'refused';
   if (status === 503) return error?.code === 'not_acknowledged' ? 'unknown' : 'refused';
   throw new StrangeAnswerError(`answered ${status} ${JSON.stringify(body).slice(0, 300)}`);
 }

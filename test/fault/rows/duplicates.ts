@@ -1,9 +1,12 @@
+import { pacer } from '../load/pace.ts';
 import { send } from '../load/send.ts';
 import type { Row } from '../row.ts';
 
 const COPIES = 20;
 const SENDERS = 8;
 const EVENTS_IN_REQUEST = 40;
+/** Below the limit of 1000 requests in 10 s for a key. */
+const REQUESTS_PER_SECOND = 80;
 
 /**
  * Every event is sent twenty times over: by several connections at once, to all edges, in requests mixed anew each time,
@@ -21,8 +24,10 @@ export const DUPLICATE_STORM: Row = {
         mixed.slice(index * EVENTS_IN_REQUEST, (index + 1) * EVENTS_IN_REQUEST).map(({ event }) => event),
       );
     }).flat();
+    const pace = pacer(REQUESTS_PER_SECOND);
     const sender = async (name: string): Promise<void> => {
       for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
+        await pace();
         const edge = world.edges[requests.length % world.edges.length] as string;
         ledger.note(request, await send(edge, site.serverKey, request, name));
       }

@@ -71,10 +71,13 @@ export function partStalled(name: PartName, stalledMs: number): Row {
   };
 }
 
+/** Just below the limit of 1000 requests in 10 s for a key. */
+const FULL_REQUESTS_PER_SECOND = 90;
+
 /** The broker stops answering for five seconds, then the edge that waits for it dies, at full load. */
 export const BROKER_STALLED_THEN_EDGE_KILLED: Row = {
   name: 'kafka.stalled_then_edge_killed',
-  requestsPerSecond: 150,
+  requestsPerSecond: FULL_REQUESTS_PER_SECOND,
   resends: true,
   async fault({ world, untilSent, events }) {
     await untilSent(events / 2);

@@ -28,7 +28,7 @@ export const DISK_FULL: Row = {
   name: 'kafka.disk_full',
   place: 'small_disk',
   resends: true,
-  requestsPerSecond: 100,
+  requestsPerSecond: 60,
   async fault({ world, untilSent, events }) {
     await untilSent(events / 4);
     const { disk } = world;

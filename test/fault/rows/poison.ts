@@ -10,7 +10,8 @@ import type { World } from '../world/world.ts';
 /** Topics that stages read, with the stages that must put aside what they cannot read there. */
 const TARGETS: { topic: string; stages: string[]; compacted?: true }[] = [
   { topic: TOPICS.raw, stages: ['dedup'] },
-  { topic: TOPICS.unique, stages: ['quota', 'identity'] },
+  { topic: TOPICS.unique, stages: ['identity'] },
+  { topic: TOPICS.counts, stages: ['quota'] },
   { topic: TOPICS.identified, stages: ['warehouse', 'delivery', 'delivery'] },
   { topic: TOPICS.outcomes, stages: ['warehouse'] },
   { topic: TOPICS.inventory, stages: ['warehouse'] },
