@@ -155,10 +155,14 @@ function readAnswers(flat: readonly number[], count: number): Admission[] {
   });
 }
 
-/** What was asked may still happen after the deadline. */
+/**
+ * What was asked may still happen after the deadline. A process that was held up itself reads what has arrived before it
+ * says that nothing did.
+ */
 async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new RedisUnavailableError('redis: too late')), deadlineMs);
+  const giveUp = (): void => reject(new RedisUnavailableError('redis: too late'));
+  const timer = setTimeout(() => setImmediate(giveUp), deadlineMs);
   try {
     return await Promise.race([answer, late]);
   } finally {

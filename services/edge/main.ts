@@ -35,7 +35,7 @@ const SEND_RETRIES = 8;
 /** SPEC section 8. */
 const RATE_WINDOW_MS = 10_000;
 /** Longest that Redis is waited for before the limits are counted in this process alone. */
-const ADMISSION_MS_MAX = 250;
+const ADMISSION_MS_MAX = 1_000;
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', async (runtime) => {

@@ -52,11 +52,13 @@ export function createPartitions(options: PartitionsOptions): Partitions {
   }
 
   async function learn(partition: number): Promise<PartitionState> {
+    // First, as nothing need be read while Redis is away.
+    const marks = await store.marks();
     const settledOffset = await options.committedOffset(partition);
     const facts = await options.readFacts();
     const state = { known: facts.get(partition) ?? new Map(), settledOffset };
     states.set(partition, state);
-    await restoreIfLost(partition, state, await store.marks());
+    await restoreIfLost(partition, state, marks);
     return state;
   }
 
