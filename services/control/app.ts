@@ -42,7 +42,7 @@ export interface ControlOptions {
 export const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 30_000;
 /** Beside these the server knows no others; HEAD and OPTIONS have no routes here either. */
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'] as const;
 /** The routes of the control service. Nothing is parsed for a stranger: the token is checked before the body is read. */
 export function createControlApp(options: ControlOptions): HttpServer {
   const app = createHttpServer({
@@ -59,9 +59,10 @@ export function createControlApp(options: ControlOptions): HttpServer {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   });
   app.setNotFoundHandler((_request, reply) => refuse(reply, 'not_found'));
-  app.setErrorHandler((error, _request, reply) => {
+  app.setErrorHandler((error, request, reply) => {
     if (error instanceof JournalError) return refuse(reply, 'settings_not_stored');
     const code = codeOf(error);
+    if (code === 'method_not_allowed') reply.header('allow', allowOf(request));
     if (code !== null) return refuse(reply, code);
     options.onFatal(error);
     return refuse(reply, 'internal');
@@ -177,6 +178,12 @@ function refuse(reply: HttpReply, code: ControlErrorCode, problems: Problem[] = 
   const { status, body } = errorAnswer(code, problems);
   if (status === 503) reply.header('retry-after', String(RETRY_AFTER_S));
   return reply.code(status).send(body);
+}
+
+/** The methods of the route that a request is for, by what the router made of its path. */
+function allowOf(request: HttpRequestIn): string {
+  const found = [...pathMethods()].find(([path]) => fastifyPath(path) === request.routeOptions.url);
+  return (found?.[1] ?? ['GET']).join(', ');
 }
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');

@@ -76,15 +76,17 @@ export function createApp(options: AppOptions): HttpServer {
     if (allowed !== undefined) reply.header('allow', allowed.join(', '));
     return reply.code(204).send();
   });
-  app.setNotFoundHandler((request, reply) => {
+  const unrouted = (request: HttpRequestIn, reply: HttpReply): HttpReply => {
     const allowed = methods.of(pathOf(request));
     if (allowed === undefined) return refuse(reply, 'not_found');
     return refuse(reply.header('allow', allowed.join(', ')), 'method_not_allowed');
-  });
+  };
+  app.setNotFoundHandler(unrouted);
   app.setErrorHandler((error, request, reply) => {
     const code = faultOf(error);
     if (code === null) options.onFatal(error);
     if (code === null || code === 'overloaded') return refuse(reply, 'overloaded');
+    if (code === 'method_not_allowed') return unrouted(request, reply);
     return request.routeOptions.url === INGEST ? refuseCounted(request, reply, code) : refuse(reply, code);
   });
 

@@ -51,12 +51,14 @@ export const eventShape = Type.Object({
 
 export const ingestBody = Type.Object({ events: Type.Array(eventShape, { minItems: 1, maxItems: EVENTS_MAX }) });
 
+const optionalText = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
+
 export const elementShape = Type.Object({
   type: Type.String({ minLength: 1, maxLength: 100 }),
   selector: Type.String({ minLength: 1, maxLength: 2048 }),
   text: Type.String(),
-  href: Type.Optional(Type.String({ maxLength: 2048 })),
-  event_hint: Type.Optional(Type.String({ maxLength: 200 })),
+  href: optionalText(2048),
+  event_hint: optionalText(200),
 });
 
 export const inventoryBody = Type.Object({
