@@ -54,6 +54,8 @@ export interface Destination {
   settings: Record<string, string>;
   /** Sealed values; see infra/secrets. */
   secrets: Record<string, string>;
+  /** Events received before are not sent unless they are replayed; null: whenever they came. */
+  created_at?: number | null;
 }
 
 /** Who may change settings through the control service. */

@@ -78,7 +78,8 @@ export const destinationRoutes: Route[] = [
       const { table } = world.view;
       if (table.site(site_id) === undefined) return refused('site_unknown');
       if (table.destination(site_id, name) !== undefined) return refused('destination_exists');
-      return changed({ site_id, name, enabled, settings: {}, secrets: {} }, change, world);
+      const created_at = world.nowMs;
+      return changed({ site_id, name, enabled, settings: {}, secrets: {}, created_at }, change, world);
     },
   }),
   route({

@@ -84,20 +84,40 @@ export function createAttempts(options: AttemptOptions): Attempts {
     if (site === undefined || destination === undefined) return entries.map(() => skipped('no_destination'));
     noticeChange(destination);
     if (!destination.enabled) return entries.map(() => skipped('destination_disabled'));
-    return deliver(
-      {
-        adapter,
-        site,
-        settings: destination.settings,
-        secrets: openSecrets(ring, destination, logger),
-        baseUrl,
-        entries,
-        attempt: job.attempt,
-        nowMs: startedMs,
-      },
-      { send: egress.send, nowMs, breaker: breakers.of(adapter.name, job.siteId), tokens },
+    const secrets = openSecrets(ring, destination, logger);
+    return skippingEarly(entries, job.isMain ? destination : null, (wanted) =>
+      deliver(
+        {
+          adapter,
+          site,
+          settings: destination.settings,
+          secrets,
+          baseUrl,
+          entries: wanted,
+          attempt: job.attempt,
+          nowMs: startedMs,
+        },
+        { send: egress.send, nowMs, breaker: breakers.of(adapter.name, job.siteId), tokens },
+      ),
     );
   }
+}
+
+/**
+ * Skips what was received before the destination was made: its group may have begun to read long before, or begins
+ * with all that the topic holds. Whoever wants those replays them.
+ */
+async function skippingEarly(
+  entries: EventEntry[],
+  destination: Destination | null,
+  send: (wanted: EventEntry[]) => Promise<EntryOutcome[]>,
+): Promise<EntryOutcome[]> {
+  const fromMs = destination?.created_at ?? 0;
+  const wanted = entries.filter(({ event }) => event.received_at >= fromMs);
+  const outcomes = wanted.length === 0 ? [] : await send(wanted);
+  if (wanted.length === entries.length) return outcomes;
+  const sent = new Map(wanted.map((entry, index) => [entry, outcomes[index] as EntryOutcome]));
+  return entries.map((entry) => sent.get(entry) ?? skipped('before_destination'));
 }
 
 /** Secrets that open. One that does not is missing then, which pauses the site's destination and says so. */

@@ -17,6 +17,8 @@ export interface SiteJob {
   attempt: number;
   /** When the first attempt was made; null where this is it. */
   firstAttemptedAtMs: number | null;
+  /** Whether they come from the main topic, rather than from a lane or a replay. */
+  isMain: boolean;
 }
 
 export interface TakenJobs {
@@ -46,11 +48,15 @@ async function fromEvents(batch: InBatch, reader: BatchReader, nowMs: number): P
   const read = await readRecords('delivery', batch, batch.records, reader, nowMs);
   const sites = new Map<string, SiteJob>();
   for (const view of read.records.flatMap(({ views }) => views)) {
-    const job = sites.get(view.siteId) ?? { siteId: view.siteId, views: [], attempt: 1, firstAttemptedAtMs: null };
+    const job = sites.get(view.siteId) ?? newJob(view.siteId);
     sites.set(view.siteId, job);
     job.views.push(view);
   }
   return { jobs: [...sites.values()], dead: read.dead };
+}
+
+function newJob(siteId: string): SiteJob {
+  return { siteId, views: [], attempt: 1, firstAttemptedAtMs: null, isMain: true };
 }
 
 async function fromLane(
@@ -85,5 +91,5 @@ async function readJob(
   const events = await reader.read(bytes);
   if (!events.ok) return { kind: 'dead', letter: deadLetter(place, events.reason, '', record.value, nowMs) };
   const firstAttemptedAtMs = attempt > 1 || first_attempted_at > 0 ? first_attempted_at : null;
-  return { kind: 'job', dueAtMs: due_at, job: { siteId: site_id, views: events.value, attempt, firstAttemptedAtMs } };
+  return { kind: 'job', dueAtMs: due_at, job: { siteId: site_id, views: events.value, attempt, firstAttemptedAtMs, isMain: false } };
 }

@@ -33,7 +33,7 @@ interface Codecs {
 const OUTCOMES_MAX = 1_000;
 
 /** Skips that say nothing of the event: not worth a row for every event of every site without the destination. */
-const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled']);
+const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled', 'before_destination']);
 
 /** Turns attempts into records. `random` answers from 0 to 1, for jitter. */
 export async function createDeliveryOutput(

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { createLogger } from '#infra/log/logger.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
+import { createBreakers } from '#pipelines/delivery/breakers.ts';
+import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
+import { createSettingsTable } from '#pipelines/settings/table.ts';
+import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
+import type { Destination, Setting, Site } from '#schemas/setting.ts';
+import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
+import { createAttempts } from '#services/delivery/attempts.ts';
+import { sampleEvent } from '../schemas/sample_event.ts';
+
+const SITE: Site = {
+  site_id: 'site_1',
+  account_id: 'account_1',
+  name: 'Shop',
+  mode: 'online',
+  business_category: 'ecommerce_retail',
+  default_country: null,
+  identify_events: null,
+  clarity_project_id: null,
+  gtm_container_id: null,
+  domains: [],
+  block_rules: [],
+  event_definitions: [],
+};
+const BLANK: Setting = { changed_at: 0, changed_by: 'test', account: null, site: null, key: null, destination: null };
+const CREATED_AT = 1_000_000;
+
+/** What becomes of events received one millisecond before, at and after a destination was made. */
+async function outcomes(destination: Partial<Destination>, isMain: boolean): Promise<string[]> {
+  const table = createSettingsTable();
+  const made = { site_id: 'site_1', name: 'webhook', enabled: true, settings: {}, secrets: {}, ...destination };
+  table.apply('site/site_1', { ...BLANK, site: SITE });
+  table.apply('destination/site_1/webhook', { ...BLANK, destination: made });
+  const attempts = createAttempts({
+    adapter: webhook,
+    baseUrl: null,
+    table,
+    ring: parseKeyRing(`k1:${Buffer.alloc(32, 1).toString('base64')}`),
+    breakers: createBreakers(BREAKER_DEFAULTS, 10, () => CREATED_AT),
+    egress: { send: () => Promise.reject(new Error('nothing is sent without a secret')), close: async () => {} },
+    logger: createLogger('test', 'silent'),
+    nowMs: () => CREATED_AT,
+  });
+  const writer = createBatchWriter(1);
+  for (const after of [-1, 0, 1]) writer.addEvent(sampleEvent({ site_id: 'site_1', received_at: CREATED_AT + after }));
+  const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
+  const results = await attempts.make({ siteId: 'site_1', views, attempt: 1, firstAttemptedAtMs: null, isMain });
+  return results.map(({ outcome }) => (outcome.outcome === 'skipped' ? outcome.reason : 'attempted'));
+}
+
+test('what was received before the destination was made is skipped', async () => {
+  expect(await outcomes({ created_at: CREATED_AT }, true)).toEqual(['before_destination', 'attempted', 'attempted']);
+});
+
+test('a replay sends what was received before, and so does a destination of unknown age', async () => {
+  expect(await outcomes({ created_at: CREATED_AT }, false)).toEqual(['attempted', 'attempted', 'attempted']);
+  expect(await outcomes({ created_at: null }, true)).toEqual(['attempted', 'attempted', 'attempted']);
+});
