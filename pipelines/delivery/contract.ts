@@ -139,8 +139,8 @@ export interface Adapter<Settings = unknown> {
   /** Bytes of the request body beside the forms and one separator for each. */
   overheadBytes(settings: Settings): number;
   request(pieces: readonly Piece[], context: RequestContext<Settings>): HttpRequest;
-  /** @param count events in the request that was answered. */
-  classify(answer: Answer, count: number): Verdict;
+  /** @param eventIds of the events in the request that was answered, in their order. */
+  classify(answer: Answer, eventIds: readonly string[]): Verdict;
 }
 
 /** What became of one event in one attempt. `tookMs` is the time of the call; 0 when none was made. */

@@ -154,7 +154,8 @@ async function call(run: Run, batch: IndexedPiece[], startedMs: number): Promise
   const group = batch[0]?.group ?? '';
   const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: startedMs };
   const request = job.adapter.request(batch, context);
-  const verdict = job.adapter.classify(await ports.send(request, timeoutMs), batch.length);
+  const eventIds = batch.map((piece) => piece.entry.event.event_id);
+  const verdict = job.adapter.classify(await ports.send(request, timeoutMs), eventIds);
   if (verdict.kind === 'credentials_broken') forgetToken(run);
   return verdict;
 }

@@ -1,15 +1,21 @@
 import { folded } from './names.ts';
 import { textField } from './settings.ts';
 
-const PAIR = '[^=,\\n]{1,200}=[^=,\\n]{1,200}';
+const TEXT = '[^=,\\n]{1,200}';
 
-/** The setting by which a site chooses a platform's event names itself: pairs of an event's name and the platform's. */
-export const eventNamesField = (title: string, description: string) =>
-  textField({
+/**
+ * The setting by which a site chooses a platform's names for its events: pairs of an event's name and the platform's.
+ *
+ * @param namePattern what the platform's names look like.
+ */
+export function eventNamesField(title: string, description: string, example = 'quiz_done=Lead', namePattern = TEXT) {
+  const pair = `${TEXT}=${namePattern}`;
+  return textField({
     title,
-    description: `${description} Pairs such as quiz_done=Lead, separated by commas or lines; they go before the standard names.`,
-    pattern: `^${PAIR}([,\\n]${PAIR})*$`,
+    description: `${description} Pairs such as ${example}, separated by commas or lines; they go before standard names.`,
+    pattern: `^${pair}([,\\n]${pair})*$`,
   });
+}
 
 const chosenBySettings = new WeakMap<object, ReadonlyMap<string, string>>();
 

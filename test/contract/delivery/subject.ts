@@ -3,6 +3,7 @@ import type { EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { Rule } from '#services/standin/script.ts';
 import type { Standin, StandinOptions } from '#services/standin/server.ts';
+import type { EntryChanges } from '#test/unit/delivery/entries.ts';
 
 /** An event and what the destination makes of it. */
 export interface MappingCase {
@@ -18,7 +19,7 @@ export interface MappingCase {
 export interface AnswerCase {
   title: string;
   answer: Answer;
-  /** Events in the request; 1 unless told. */
+  /** Events in the request, event_0 and so on; 1 unless told. */
   count?: number;
   expected: Partial<Verdict> & { kind: Verdict['kind'] };
 }
@@ -46,6 +47,8 @@ export interface Subject {
   secretsInUrl?: readonly string[];
   /** Set where the platform takes every request that it can read and never says what was wrong with an event. */
   neverRefuses?: true;
+  /** How the suite's own events must differ from the usual purchase, where the platform knows that by its order. */
+  entryChanges?: EntryChanges;
   /** Recognises the exchange for a token, which is no delivery. */
   isTokenRequest?(request: HttpRequest): boolean;
 }

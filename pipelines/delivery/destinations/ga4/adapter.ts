@@ -16,7 +16,11 @@ function request(pieces: readonly Piece[], context: RequestContext<Ga4Settings>)
   const query = new URLSearchParams({ measurement_id: settings.measurement_id, api_secret: settings.api_secret });
   const behaviour = settings.validation === 'enforced' ? '"validation_behavior":"ENFORCE_RECOMMENDATIONS",' : '';
   const forms = pieces.map((piece) => piece.json).join(',');
-  return postJson(address, `/mp/collect?${query}`, `${context.group.slice(0, -1)},${behaviour}"events":[${forms}]}`);
+  return postJson(
+    address,
+    `/mp/collect?${query.toString()}`,
+    `${context.group.slice(0, -1)},${behaviour}"events":[${forms}]}`,
+  );
 }
 
 /** Google Analytics 4 by the Measurement Protocol. */

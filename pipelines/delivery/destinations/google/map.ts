@@ -1,0 +1,95 @@
+import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import { consentOf } from '#pipelines/delivery/consent.ts';
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
+import type { Item } from '#pipelines/delivery/items.ts';
+import { countryCode } from '#pipelines/delivery/places.ts';
+import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import type { ActionSource, Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import type { GoogleSettings } from './settings.ts';
+
+/** Google's word for where an event happened; it has none for e-mail and back-office jobs. */
+const EVENT_SOURCES: Record<ActionSource, string> = {
+  website: 'WEB',
+  physical_store: 'IN_STORE',
+  phone_call: 'PHONE',
+  chat: 'MESSAGE',
+  email: 'OTHER',
+  system_generated: 'OTHER',
+};
+
+/** An address matches only when all four of its parts are there. */
+function addressOf(event: Event, site: Site, identifiers: Identifiers): object | null {
+  const givenName = identifiers.first_name_google ?? identifiers.first_name;
+  const familyName = identifiers.last_name_google ?? identifiers.last_name;
+  const country = countryCode(event.country) ?? countryCode(site.default_country);
+  if (givenName === null || familyName === null || country === null || event.zip === null) return null;
+  return { address: { givenName, familyName, regionCode: country.toUpperCase(), postalCode: event.zip.trim() } };
+}
+
+function userIdentifiers(event: Event, site: Site, identifiers: Identifiers): object[] {
+  const email = identifiers.email_google ?? identifiers.email;
+  const address = addressOf(event, site, identifiers);
+  return [
+    ...(email === null ? [] : [{ emailAddress: email }]),
+    ...(identifiers.phone === null ? [] : [{ phoneNumber: identifiers.phone }]),
+    ...(address === null ? [] : [address]),
+  ];
+}
+
+const adIdentifiers = (properties: Properties): object | null =>
+  presentOrNull({
+    gclid: textOrParameter(properties, ['gclid', '$gclid'], 'gclid'),
+    gbraid: textOrParameter(properties, ['gbraid', '$gbraid'], 'gbraid'),
+    wbraid: textOrParameter(properties, ['wbraid', '$wbraid'], 'wbraid'),
+  });
+
+const word = (granted: boolean | null): string | null =>
+  granted === null ? null : granted ? 'CONSENT_GRANTED' : 'CONSENT_DENIED';
+
+function consent(settings: GoogleSettings, properties: Properties): object | null {
+  const fallback = settings.consent === 'unset' ? null : settings.consent === 'granted';
+  const { adUserData, adPersonalization } = consentOf(properties);
+  return presentOrNull({
+    adUserData: word(adUserData ?? fallback),
+    adPersonalization: word(adPersonalization ?? fallback),
+  });
+}
+
+const cartItem = ({ id, price, quantity }: Item): object =>
+  present({ merchantProductId: id, quantity: String(Math.max(1, Math.round(quantity ?? 1))), unitPrice: price });
+
+/** A purchase is known by its order, as the tag on the page knows it, so that both count once; anything else by its id. */
+const transactionId = (event: Event, context: MapContext<GoogleSettings>): string =>
+  (context.name.canonical === 'purchase' ? event.order_id : null) ?? event.event_id;
+
+/**
+ * An event in the form of the Data Manager API, or why it is not sent: `no_conversion_action` (the site's settings name
+ * none for it) or `insufficient_user_data` (neither a click id nor a hashed identifier). The group is the conversion
+ * action.
+ */
+export function mapEvent(entry: EventEntry, context: MapContext<GoogleSettings>): MapResult {
+  const { event } = entry;
+  const { settings, site, properties, identifiers, chosenName } = context;
+  if (chosenName === null) return { kind: 'skip', reason: 'no_conversion_action' };
+  const ads = adIdentifiers(properties);
+  const user = userIdentifiers(event, site, identifiers);
+  if (ads === null && user.length === 0) return { kind: 'skip', reason: 'insufficient_user_data' };
+  const { value, currency, items } = commerceOf(event, properties);
+  const cart = listOrNull(items.map(cartItem));
+  const form = present({
+    transactionId: transactionId(event, context),
+    eventTimestamp: new Date(happenedAtMs(event)).toISOString(),
+    eventSource: EVENT_SOURCES[event.action_source],
+    conversionValue: value,
+    currency: value === null ? null : currency,
+    adIdentifiers: ads,
+    userData: user.length === 0 ? null : { userIdentifiers: user },
+    consent: consent(settings, properties),
+    cartData: cart === null ? null : { items: cart },
+    eventLocation: presentOrNull({ storeId: firstText(properties, ['store_id', 'store_code']) }),
+  });
+  return { kind: 'mapped', form, group: chosenName };
+}

@@ -1,0 +1,113 @@
+import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { happenedAtS } from '#pipelines/delivery/event_time.ts';
+import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
+import type { Item } from '#pipelines/delivery/items.ts';
+import type { CanonicalName } from '#pipelines/delivery/names.ts';
+import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { firstFlag, firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import type { PinterestSettings } from './settings.ts';
+
+/** Pinterest's names; any other act is its `custom`. */
+const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
+  page_view: 'page_visit',
+  view_item: 'view_content',
+  view_item_list: 'view_category',
+  search: 'search',
+  add_to_cart: 'add_to_cart',
+  add_to_wishlist: 'add_to_wishlist',
+  begin_checkout: 'initiate_checkout',
+  add_payment_info: 'add_payment_info',
+  purchase: 'checkout',
+  generate_lead: 'lead',
+  sign_up: 'signup',
+  subscribe: 'subscribe',
+  start_trial: 'start_trial',
+  contact: 'contact',
+  schedule: 'schedule',
+  find_location: 'find_location',
+  customize_product: 'customize_product',
+  submit_application: 'submit_application',
+};
+
+function eventName({ name, chosenName }: MapContext<PinterestSettings>): string {
+  return chosenName ?? (name.canonical === null ? undefined : STANDARD_EVENTS[name.canonical]) ?? 'custom';
+}
+
+const asList = (value: string | null): string[] | null => (value === null ? null : [value]);
+
+/** Hashes go as lists, whatever their number. */
+function userData(event: Event, site: Site, identifiers: Identifiers, properties: Properties): Record<string, unknown> {
+  const place = hashedPlace(event, site);
+  return present({
+    em: asList(identifiers.email),
+    ph: asList(identifiers.phone_digits),
+    fn: asList(identifiers.first_name),
+    ln: asList(identifiers.last_name),
+    external_id: asList(identifiers.external_id),
+    ct: asList(place.city),
+    st: asList(place.state),
+    zp: listOrNull(place.zips),
+    country: asList(place.country),
+    client_ip_address: clientAddress(event),
+    client_user_agent: event.client_user_agent,
+    click_id: textOrParameter(properties, ['epik', '_epik', '$epik', 'click_id'], 'epik'),
+  });
+}
+
+/** Pinterest wants an e-mail, or address and browser together. */
+const isMatchable = (user: Record<string, unknown>): boolean =>
+  'em' in user || ('client_ip_address' in user && 'client_user_agent' in user);
+
+const asText = (value: number | null): string | null => (value === null ? null : String(value));
+
+const content = ({ id, name, brand, category, price, quantity }: Item): object =>
+  present({
+    id,
+    item_name: name,
+    item_brand: brand,
+    item_category: category,
+    item_price: asText(price),
+    quantity: quantity ?? 1,
+  });
+
+/** Amounts go as texts. */
+function customData(event: Event, properties: Properties): object | null {
+  const commerce = commerceOf(event, properties);
+  return presentOrNull({
+    value: asText(commerce.value),
+    currency: commerce.currency,
+    order_id: commerce.orderId,
+    contents: listOrNull(commerce.items.map(content)),
+    content_ids: listOrNull(commerce.contentIds),
+    content_name: commerce.contentName,
+    content_category: commerce.contentCategory,
+    num_items: commerce.itemCount,
+    search_string: commerce.searchTerm,
+    opt_out_type: firstText(properties, ['opt_out_type']),
+  });
+}
+
+/** An event in the form of Pinterest's API for Conversions, or `insufficient_user_data`. */
+export function mapEvent(entry: EventEntry, context: MapContext<PinterestSettings>): MapResult {
+  const { event } = entry;
+  const { settings, site, properties, identifiers } = context;
+  const user = userData(event, site, identifiers, properties);
+  if (!isMatchable(user)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  const isWeb = event.action_source === 'website';
+  const form = present({
+    event_name: eventName(context),
+    event_time: happenedAtS(event),
+    event_id: event.event_id,
+    action_source: isWeb ? 'web' : 'offline',
+    event_source_url: isWeb ? pageUrl(properties) : null,
+    opt_out: firstFlag(properties, ['opt_out']),
+    language: firstText(properties, ['language', '$browser_language'])?.slice(0, 2).toLowerCase(),
+    user_data: user,
+    custom_data: customData(event, properties),
+  });
+  return { kind: 'mapped', form, group: settings.ad_account_id };
+}

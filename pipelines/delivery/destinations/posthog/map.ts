@@ -1,0 +1,61 @@
+import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
+import { sha256Hex } from '#pipelines/delivery/hash.ts';
+import { present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { pageReferrer, pageUrl } from '#pipelines/delivery/properties.ts';
+import type { EventEntry } from '#schemas/event.ts';
+import type { PosthogSettings } from './settings.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** PostHog tells a repetition by a UUID; another id gives one of version 8 (RFC 9562), the same each time. */
+export function uuidOf(siteId: string, eventId: string): string {
+  if (UUID.test(eventId)) return eventId;
+  const hex = sha256Hex(JSON.stringify([siteId, eventId]));
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return parts.join('-');
+}
+
+/** What is known of the person, as hashes; nothing of one who is to stay anonymous. */
+function personProperties(entry: EventEntry, context: MapContext<PosthogSettings>): object {
+  if (entry.event.mode === 'offline') return { $process_person_profile: false };
+  const { email, phone, external_id } = context.identifiers;
+  const set = presentOrNull({ email_sha256: email, phone_sha256: phone, external_id_sha256: external_id });
+  return set === null ? {} : { $set: set };
+}
+
+/** An event in the form of PostHog's capture API, with its properties as they are. */
+export function mapEvent(entry: EventEntry, context: MapContext<PosthogSettings>): MapResult {
+  const { event } = entry;
+  const { properties, settings, name, chosenName } = context;
+  const address = settings.include_client_ip === 'yes' ? clientAddress(event) : null;
+  const form = {
+    event: chosenName ?? (name.canonical === 'page_view' ? '$pageview' : name.given),
+    uuid: uuidOf(event.site_id, event.event_id),
+    distinct_id: event.distinct_id,
+    timestamp: new Date(happenedAtMs(event)).toISOString(),
+    properties: present({
+      ...properties,
+      $current_url: pageUrl(properties),
+      $referrer: pageReferrer(properties),
+      $raw_user_agent: event.client_user_agent,
+      $ip: address,
+      // Without an address PostHog would take ours for the visitor's.
+      $geoip_disable: address === null ? true : null,
+      $insert_id: event.event_id,
+      action_source: event.action_source,
+      value: event.value,
+      currency: event.currency,
+      order_id: event.order_id,
+      ...personProperties(entry, context),
+    }),
+  };
+  return { kind: 'mapped', form, group: '' };
+}

@@ -1,0 +1,93 @@
+import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
+import { sha256Hex } from '#pipelines/delivery/hash.ts';
+import type { Item } from '#pipelines/delivery/items.ts';
+import { type CanonicalName, conversionName } from '#pipelines/delivery/names.ts';
+import { countryCode } from '#pipelines/delivery/places.ts';
+import { listOrNull, present } from '#pipelines/delivery/present.ts';
+import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { RedditSettings } from './settings.ts';
+
+/** Reddit's tracking types; any other act is a custom event under the name it was given. */
+const TRACKING_TYPES: Partial<Record<CanonicalName, string>> = {
+  page_view: 'PAGE_VISIT',
+  view_item: 'VIEW_CONTENT',
+  view_item_list: 'VIEW_CONTENT',
+  search: 'SEARCH',
+  add_to_cart: 'ADD_TO_CART',
+  add_to_wishlist: 'ADD_TO_WISHLIST',
+  purchase: 'PURCHASE',
+  generate_lead: 'LEAD',
+  sign_up: 'SIGN_UP',
+};
+
+const CUSTOM_NAME_CHARACTERS_MAX = 64;
+
+/** A site may choose a name as Reddit's pixel has it (SignUp) or as its API has it (SIGN_UP). */
+function typeOf({ name, chosenName }: MapContext<RedditSettings>): object {
+  const { canonical, given } = chosenName === null ? name : conversionName(chosenName);
+  const standard = canonical === null ? undefined : TRACKING_TYPES[canonical];
+  if (standard !== undefined) return { tracking_type: standard };
+  return { tracking_type: 'CUSTOM', custom_event_name: given.slice(0, CUSTOM_NAME_CHARACTERS_MAX) };
+}
+
+function isLimited(settings: RedditSettings, properties: Properties): boolean {
+  const options = properties['data_processing_options'];
+  return Array.isArray(options) ? options.includes('LDU') : settings.limited_data_use === 'yes';
+}
+
+function dataProcessing(event: Event): object {
+  const country = countryCode(event.country)?.toUpperCase() ?? null;
+  return present({ modes: ['LDU'], country });
+}
+
+/** Reddit hashes the address as well; e-mail goes without dots and plus, whatever its domain. */
+function userOf(
+  event: Event,
+  identifiers: Identifiers,
+  properties: Properties,
+  settings: RedditSettings,
+): Record<string, unknown> {
+  const address = clientAddress(event);
+  return present({
+    email: identifiers.email_stripped ?? identifiers.email,
+    phone_number: identifiers.phone,
+    external_id: identifiers.external_id,
+    ip_address: address === null ? null : sha256Hex(address),
+    user_agent: event.client_user_agent,
+    uuid: firstText(properties, ['rdt_uuid', '_rdt_uuid', '$rdt_uuid']),
+    data_processing_options: isLimited(settings, properties) ? dataProcessing(event) : null,
+  });
+}
+
+const MATCHING = ['email', 'phone_number', 'external_id', 'ip_address', 'uuid'];
+
+const product = ({ id, name, category }: Item): object => present({ id, name, category });
+
+/** An event in the form of Reddit's Conversions API, or `insufficient_user_data`. */
+export function mapEvent(entry: EventEntry, context: MapContext<RedditSettings>): MapResult {
+  const { event } = entry;
+  const { settings, properties, identifiers } = context;
+  const user = userOf(event, identifiers, properties, settings);
+  const click = textOrParameter(properties, ['rdt_cid', '$rdt_cid'], 'rdt_cid');
+  if (click === null && !MATCHING.some((key) => key in user)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  const { value, currency, itemCount, items } = commerceOf(event, properties);
+  const form = present({
+    event_at: happenedAtMs(event),
+    action_source: event.action_source === 'website' ? 'WEBSITE' : 'OFFLINE',
+    type: typeOf(context),
+    click_id: click,
+    user,
+    metadata: present({
+      conversion_id: event.event_id,
+      value,
+      currency,
+      item_count: itemCount,
+      products: listOrNull(items.map(product)),
+    }),
+  });
+  return { kind: 'mapped', form, group: settings.pixel_id };
+}

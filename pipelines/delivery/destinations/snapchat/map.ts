@@ -1,0 +1,111 @@
+import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { happenedAtS } from '#pipelines/delivery/event_time.ts';
+import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
+import type { Item } from '#pipelines/delivery/items.ts';
+import type { CanonicalName } from '#pipelines/delivery/names.ts';
+import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import type { SnapchatSettings } from './settings.ts';
+
+const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
+  page_view: 'PAGE_VIEW',
+  view_item: 'VIEW_CONTENT',
+  view_item_list: 'LIST_VIEW',
+  search: 'SEARCH',
+  add_to_cart: 'ADD_CART',
+  add_to_wishlist: 'ADD_TO_WISHLIST',
+  begin_checkout: 'START_CHECKOUT',
+  add_payment_info: 'ADD_BILLING',
+  purchase: 'PURCHASE',
+  generate_lead: 'SIGN_UP',
+  sign_up: 'SIGN_UP',
+  subscribe: 'SUBSCRIBE',
+  start_trial: 'START_TRIAL',
+};
+
+/** Snapchat's own name for the act; it takes no others. */
+function eventName({ name, chosenName, settings }: MapContext<SnapchatSettings>): string | null {
+  const standard = name.canonical === null ? undefined : STANDARD_EVENTS[name.canonical];
+  return chosenName ?? standard ?? (settings.custom_event === 'none' ? null : settings.custom_event);
+}
+
+const asList = (value: string | null): string[] | null => (value === null ? null : [value]);
+
+function userData(event: Event, site: Site, identifiers: Identifiers, properties: Properties): Record<string, unknown> {
+  const place = hashedPlace(event, site);
+  return present({
+    em: asList(identifiers.email),
+    ph: asList(identifiers.phone_digits),
+    fn: identifiers.first_name,
+    ln: identifiers.last_name,
+    external_id: asList(identifiers.external_id),
+    ct: place.city,
+    st: place.state,
+    zp: place.zips[0] ?? null,
+    country: place.country,
+    client_ip_address: clientAddress(event),
+    client_user_agent: event.client_user_agent,
+    sc_click_id: textOrParameter(properties, ['sc_click_id', 'ScCid', '$sc_click_id'], 'ScCid'),
+    sc_cookie1: firstText(properties, ['sc_cookie1', '_scid', '$scid']),
+  });
+}
+
+/** E-mail, phone or a click, or address and browser together: without one of them Snapchat matches nobody. */
+function isMatchable(user: Record<string, unknown>): boolean {
+  if (['em', 'ph', 'external_id', 'sc_click_id', 'sc_cookie1'].some((key) => key in user)) return true;
+  return 'client_ip_address' in user && 'client_user_agent' in user;
+}
+
+const content = ({ id, quantity, price, brand }: Item): object =>
+  present({ id, quantity: quantity ?? 1, item_price: price, brand });
+
+function customData(event: Event, properties: Properties): object | null {
+  const commerce = commerceOf(event, properties);
+  return presentOrNull({
+    value: commerce.value,
+    currency: commerce.currency,
+    order_id: commerce.orderId,
+    contents: listOrNull(commerce.items.map(content)),
+    content_ids: listOrNull(commerce.contentIds),
+    content_category: commerce.contentCategory,
+    num_items: commerce.itemCount,
+    search_string: commerce.searchTerm,
+  });
+}
+
+const LIMITED_DATA_USE = { data_processing_options: ['LMU'] };
+
+function isLimited(settings: SnapchatSettings, properties: Properties): boolean {
+  const options = properties['data_processing_options'];
+  if (!Array.isArray(options)) return settings.limited_data_use === 'yes';
+  return options.includes('LMU') || options.includes('LDU');
+}
+
+/**
+ * An event in the form of Snapchat's Conversions API, or why it is not sent: `no_platform_event` (Snapchat has no name for
+ * it and the site chose none) or `insufficient_user_data`.
+ */
+export function mapEvent(entry: EventEntry, context: MapContext<SnapchatSettings>): MapResult {
+  const { event } = entry;
+  const { settings, site, properties, identifiers } = context;
+  const name = eventName(context);
+  if (name === null) return { kind: 'skip', reason: 'no_platform_event' };
+  const user = userData(event, site, identifiers, properties);
+  if (!isMatchable(user)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  const isWeb = event.action_source === 'website';
+  const form = present({
+    event_name: name,
+    event_time: happenedAtS(event),
+    event_id: event.event_id,
+    action_source: isWeb ? 'WEB' : 'OFFLINE',
+    event_source_url: isWeb ? pageUrl(properties) : null,
+    user_data: user,
+    custom_data: customData(event, properties),
+    ...(isLimited(settings, properties) ? LIMITED_DATA_USE : {}),
+  });
+  return { kind: 'mapped', form, group: settings.pixel_id };
+}

@@ -1,0 +1,151 @@
+import { NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
+import { caseBuilder, DAY_MS, definedAs, JANE, PAGE, skips, switchedOff, withSettings } from '../case_builders.ts';
+import type { MappingCase } from '../subject.ts';
+
+const { sends, sources } = caseBuilder((form) => ({ events: [form] }), 'events[0]');
+const NOBODY = { identifiers: null, properties: PAGE };
+
+const actions: MappingCase[] = [
+  ...(
+    [
+      ['purchase', '111'],
+      ['Order Completed', '111'],
+      ['generate_lead', '222'],
+      ['Signed Up', '333'],
+      ['quiz_done', '444'],
+    ] as const
+  ).map(
+    ([event, productDestinationId]): MappingCase => ({
+      ...sends(`action: ${event}`, { event }, {}),
+      expected: { form: { destinations: [{ productDestinationId }], encoding: 'HEX' }, path: '/v1/events:ingest' },
+    }),
+  ),
+  skips('action: none for an event', { event: 'page_view' }, 'no_conversion_action'),
+  definedAs(sends('definition: names the conversion', { event: 'cta' }, { eventSource: 'WEB' }), 'generate_lead'),
+  switchedOff('google'),
+  {
+    ...withSettings(sends('account: through a manager, dashes left out', {}, {}), {
+      customer_id: '123-456-7890',
+      login_customer_id: '999-888-7777',
+    }),
+    expected: {
+      form: {
+        destinations: [
+          {
+            operatingAccount: { accountType: 'GOOGLE_ADS', accountId: '1234567890' },
+            loginAccount: { accountType: 'GOOGLE_ADS', accountId: '9998887777' },
+          },
+        ],
+      },
+    },
+  },
+];
+
+const sourceCases = sources({
+  website: { eventSource: 'WEB' },
+  physical_store: { eventSource: 'IN_STORE' },
+  phone_call: { eventSource: 'PHONE' },
+  chat: { eventSource: 'MESSAGE' },
+  email: { eventSource: 'OTHER' },
+  system_generated: { eventSource: 'OTHER' },
+});
+
+const userCases: MappingCase[] = [
+  sends(
+    "user: hashes by Google's rules, and an address that is whole",
+    { identifiers: JANE, zip: ' 10001 ', country: 'US' },
+    {
+      userData: {
+        userIdentifiers: [
+          { emailAddress: JANE.email_google },
+          { phoneNumber: JANE.phone },
+          {
+            address: {
+              givenName: JANE.first_name_google,
+              familyName: JANE.last_name,
+              regionCode: 'US',
+              postalCode: '10001',
+            },
+          },
+        ],
+      },
+    },
+  ),
+  sends(
+    "user: the address's country may be the site's",
+    { identifiers: { email: null, first_name: JANE.first_name, last_name: JANE.last_name }, zip: '10001' },
+    { userData: { userIdentifiers: [{ address: { regionCode: 'US' } }] } },
+  ),
+  sends(
+    'user: an address that is not whole is left out',
+    { identifiers: JANE, country: 'US' },
+    { userData: { userIdentifiers: [{ emailAddress: JANE.email_google }, { phoneNumber: JANE.phone }] } },
+  ),
+  sends(
+    'user: what the event lacks is known of the person',
+    { identifiers: null, person: personOf({ email: JANE.email, email_google: JANE.email_google }) },
+    { userData: { userIdentifiers: [{ emailAddress: JANE.email_google }] } },
+  ),
+  sends(
+    'user: an e-mail whose variants are one',
+    { identifiers: { email: JANE.email } },
+    {
+      userData: { userIdentifiers: [{ emailAddress: JANE.email }] },
+    },
+  ),
+  sends(
+    'click: ids of the page address alone are enough',
+    { identifiers: null, properties: { $current_url: 'https://shop.example/?gclid=Cj0AbC&wbraid=w1' } },
+    { adIdentifiers: { gclid: 'Cj0AbC', wbraid: 'w1' } },
+    'userData',
+  ),
+  sends('click: a property', { properties: { ...PAGE, gbraid: 'g-1' } }, { adIdentifiers: { gbraid: 'g-1' } }),
+  skips('user: nothing to match by', NOBODY, 'insufficient_user_data'),
+  skips('site: an event taken in offline mode', { mode: 'offline', identifiers: null }, 'anonymous_site'),
+];
+
+const valueCases: MappingCase[] = [
+  sends(
+    'whole: a purchase',
+    {
+      event_id: 'e-9',
+      identifiers: { email: JANE.email },
+      properties: { ...PAGE, items: [{ item_id: 'A', price: 19.5, quantity: 2 }, { item_id: 'B' }], store_id: 'S7' },
+    },
+    {
+      transactionId: 'order-1',
+      eventTimestamp: new Date(NOW_MS - 2_000).toISOString(),
+      eventSource: 'WEB',
+      conversionValue: 49.9,
+      currency: 'EUR',
+      userData: { userIdentifiers: [{ emailAddress: JANE.email }] },
+      cartData: {
+        items: [
+          { merchantProductId: 'A', quantity: '2', unitPrice: 19.5 },
+          { merchantProductId: 'B', quantity: '1' },
+        ],
+      },
+      eventLocation: { storeId: 'S7' },
+    },
+    'consent',
+  ),
+  sends(
+    'id: a purchase without an order has its event id',
+    { order_id: null, event_id: 'e-1' },
+    { transactionId: 'e-1' },
+  ),
+  sends('id: other events have their event id', { event: 'generate_lead', event_id: 'e-2' }, { transactionId: 'e-2' }),
+  sends('value: a currency without value is left out', { value: null }, {}, 'conversionValue', 'currency'),
+  sends(
+    'consent: by the event',
+    { properties: { ...PAGE, consent: { ad_user_data: 'granted', ad_personalization: false } } },
+    {
+      consent: { adUserData: 'CONSENT_GRANTED', adPersonalization: 'CONSENT_DENIED' },
+    },
+  ),
+  withSettings(sends('consent: by the site', {}, { consent: { adUserData: 'CONSENT_DENIED' } }), { consent: 'denied' }),
+  sends('time: 89 days ago', { timestamp: NOW_MS - 89 * DAY_MS }, { transactionId: 'order-1' }),
+  skips('time: 90 days ago', { timestamp: NOW_MS - 90 * DAY_MS }, 'too_old'),
+];
+
+export const googleCases: readonly MappingCase[] = [...actions, ...sourceCases, ...userCases, ...valueCases];
