@@ -30,11 +30,13 @@ function rssBytes(pid: number): number {
 test('hostile requests: documented answers, the same process, flat memory', {
   timeout: 60_000 + count * 20,
 }, async () => {
+  console.log(`${count} hostile requests of seed ${seed}`);
   const before = await readyProcess(service, 'edge');
   const warm = Math.floor(count / 4);
   const first = await runHostile(edge, site, { seed, count: warm });
   const rssBefore = rssBytes(before.pid);
   const rest = await runHostile(edge, site, { seed, first: warm, count: count - warm });
+  console.log('answers', first.statuses, rest.statuses, `slowest ${Math.round(rest.slowestMs)} ms`);
   expect([...first.surprises, ...rest.surprises]).toEqual([]);
   expect((await readyProcess(service, 'edge')).pid).toBe(before.pid);
   expect(rssBytes(before.pid) - rssBefore).toBeLessThan(GROWTH_BYTES_MAX);

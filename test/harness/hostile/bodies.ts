@@ -75,7 +75,7 @@ export const SPOILERS: Readonly<Record<string, Spoiler>> = {
     return { bytes: json(manyOf(good, count)) };
   },
   many_members: (good) => ({
-    bytes: json({ ...good, ...Object.fromEntries(Array.from({ length: 8_000 }, (_, n) => [`m${n}`, n])) }),
+    bytes: json({ ...good, ...Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`m${n}`, n])) }),
   }),
   huge: (good, chance) => ({ bytes: json({ ...good, huge: 'x'.repeat(chance.one([200_000, 262_144, 600_000])) }) }),
   gzip: (good) => ({ bytes: gzipSync(json(good)), encoding: 'gzip' }),
