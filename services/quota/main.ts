@@ -86,8 +86,10 @@ runProcess('quota', async (runtime) => {
     concurrency: session.config.eventPartitions,
     handlers: {
       async acquire(at) {
+        // In this order what is known of usage is never older than where settling begins.
+        const start = await committedOffset(session.admin, groupId, at);
         await partitions.take(at.partition);
-        return committedOffset(session.admin, groupId, at);
+        return start;
       },
       process,
     },

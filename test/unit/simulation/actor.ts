@@ -8,14 +8,17 @@ export interface Actor {
   hasEnded(): boolean;
 }
 
-/** Makes an actor that waits before its first step. What `main` throws ends it, as an error ends a process. */
+/**
+ * Makes an actor that waits before its first step. What `main` throws ends it, as an error ends a process. Where it has
+ * several calls under way, they go on in the order in which they were made.
+ */
 export function createActor(main: (pause: Pause) => Promise<void>): Actor {
-  let wake: () => void = () => undefined;
+  const waiting: (() => void)[] = [];
   let rested: () => void = () => undefined;
   let ended = false;
   const pause: Pause = () =>
     new Promise((resolve) => {
-      wake = resolve;
+      waiting.push(resolve);
       rested();
     });
   const end = (): void => {
@@ -27,10 +30,13 @@ export function createActor(main: (pause: Pause) => Promise<void>): Actor {
     .then(end, end);
   return {
     resume() {
-      if (ended) return Promise.resolve();
+      const wake = waiting.shift();
+      if (ended || wake === undefined) return Promise.resolve();
       return new Promise((resolve) => {
         rested = resolve;
         wake();
+        // It may now be waiting for its other calls, and not say so: once nothing moves any more it rests.
+        if (waiting.length > 0) setImmediate(resolve);
       });
     },
     hasEnded: () => ended,
