@@ -45,7 +45,8 @@ function validatorOf(schema: TObject): Validator {
   return known;
 }
 
-function defaultsOf(schema: TObject): Record<string, string> {
+/** The settings that a schema gives where a site says nothing. */
+export function defaultsOf(schema: TObject): Record<string, string> {
   const fields = Object.entries(schema.properties);
   return Object.fromEntries(
     fields.flatMap(([name, field]) =>

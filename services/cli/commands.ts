@@ -3,6 +3,7 @@ import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
 import { destinationCommands } from './destinations.ts';
 import { keyCommands } from './keys.ts';
+import { scaffoldCommand } from './scaffold.ts';
 import { siteCommands } from './sites.ts';
 import { tokenCommands } from './tokens.ts';
 
@@ -12,6 +13,7 @@ export const COMMANDS: readonly Command[] = [
   ...siteCommands,
   ...keyCommands,
   ...destinationCommands,
+  scaffoldCommand,
   ...tokenCommands,
   ...auditCommands,
 ];

@@ -12,9 +12,12 @@ const STDIN = 0;
 
 async function openContext(): Promise<Context> {
   const env = environment();
-  const { url, token } = controlAddress(env, readReadyFile(env), (path) => readFileSync(path, 'utf8'));
   return {
-    client: createControlClient(httpTransport(url), token),
+    // Made when a command reaches for it: some need no control service.
+    get client() {
+      const { url, token } = controlAddress(env, readReadyFile(env), (path) => readFileSync(path, 'utf8'));
+      return createControlClient(httpTransport(url), token);
+    },
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),

@@ -1,0 +1,69 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { scaffold } from '#services/cli/scaffold.ts';
+import { PAGE, REGISTRY } from '#services/cli/scaffold_files.ts';
+import { UsageError } from '#services/cli/usage_error.ts';
+import { contractSuite } from './contract_suite.ts';
+import type { Subject } from './subject.ts';
+
+const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
+const NAME = 'probe_2';
+
+// Inside the project, so that its aliases hold.
+mkdirSync(join(PROJECT, '.local'), { recursive: true });
+const root = mkdtempSync(join(PROJECT, '.local/scaffold-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+for (const path of [REGISTRY, PAGE]) {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  cpSync(join(PROJECT, path), join(root, path));
+}
+const paths = scaffold(root, NAME);
+
+/** The new files know their destination by its place in the project, which is elsewhere here. */
+const subjectPath = join(root, `test/contract/delivery/destinations/${NAME}.ts`);
+const text = readFileSync(subjectPath, 'utf8');
+writeFileSync(
+  subjectPath,
+  text.replace('#pipelines/delivery/destinations/', '../../../../pipelines/delivery/destinations/'),
+);
+
+const { subject } = (await import(subjectPath)) as { subject: Subject };
+contractSuite(subject);
+
+describe('the scaffold', () => {
+  it('touches nothing but the folder, the cases, the registry and the docs', () => {
+    expect(paths.map((path) => path.replaceAll(NAME, 'NAME'))).toEqual([
+      'pipelines/delivery/destinations/NAME/settings.ts',
+      'pipelines/delivery/destinations/NAME/map.ts',
+      'pipelines/delivery/destinations/NAME/classify.ts',
+      'pipelines/delivery/destinations/NAME/adapter.ts',
+      'test/contract/delivery/destinations/NAME.ts',
+      'test/contract/delivery/destinations/NAME_cases.ts',
+      'test/contract/delivery/destinations/NAME_answers.ts',
+      'pipelines/delivery/registry.ts',
+      'docs/destinations.md',
+    ]);
+  });
+
+  it('adds an import and an entry to the registry, and a row to the docs', () => {
+    const added = (path: string): string[] => {
+      const before = new Set(readFileSync(join(PROJECT, path), 'utf8').split('\n'));
+      return readFileSync(join(root, path), 'utf8')
+        .split('\n')
+        .filter((line) => !before.has(line));
+    };
+    expect(added(REGISTRY)).toEqual([`import { probe2 } from './destinations/${NAME}/adapter.ts';`, '  probe2,']);
+    expect(added(PAGE)).toEqual([expect.stringMatching(/^\| `probe_2` \| Probe 2 \| 500 \| 7 days \|/)]);
+  });
+
+  it.each(['', 'Probe', '2fast', 'with-dash', 'end_', 'a/../b', 'x'.repeat(40)])('refuses the name %j', (name) => {
+    expect(() => scaffold(root, name)).toThrow(UsageError);
+  });
+
+  it('overwrites nothing', () => {
+    expect(() => scaffold(root, NAME)).toThrow(expect.objectContaining({ code: 'destination_exists' }));
+  });
+});
