@@ -30,8 +30,6 @@ function wordsOf(name: string): Record<string, string> {
     name,
     host: parts.join('-'),
     camel: pascal.charAt(0).toLowerCase() + pascal.slice(1),
-    Pascal: pascal,
-    CONST: name.toUpperCase(),
     Title: parts.map(upperFirst).join(' '),
   };
 }
@@ -39,7 +37,7 @@ function wordsOf(name: string): Record<string, string> {
 /** A template's text, or a path, for a destination. */
 export function filled(text: string, name: string): string {
   const words = wordsOf(name);
-  return text.replace(/__(name|host|camel|Pascal|CONST|Title)__/g, (_, word: string) => words[word] ?? '');
+  return text.replace(/__(name|host|camel|Title)__/g, (_, word: string) => words[word] ?? '');
 }
 
 const pathOf = (line: string): string => /'(.*)'/.exec(line)?.[1] ?? '';
