@@ -6,7 +6,7 @@ import { conservationProblems } from './conservation.ts';
 import { type Deliveries, deliveredCount, deliveriesOf } from './deliveries.ts';
 import { expectedDead, type OnTopics, readOnTopics } from './on_topics.ts';
 import { canonical, peopleOf } from './people.ts';
-import { rowsById, storedPeople } from './stored.ts';
+import { deliveredOutcomes, rowsById, storedPeople } from './stored.ts';
 import type { Ends } from './topics.ts';
 
 /** What a row came to. */
@@ -55,6 +55,7 @@ export async function judge(row: Row, context: RowContext, starts: Ends, healedM
     ...listed('accepted but not stored', lost),
     ...listed('stored but never accepted', missing(stored, union(ledger.ids('accepted'), ledger.ids('unknown')))),
     ...listed('more than one row', twice(rows)),
+    ...listed('more than one outcome', twice(await deliveredOutcomes(world, site.site))),
     ...topicProblems(topics, stored),
     ...destinations.flatMap(([name, deliveries]) => deliveryProblems(name, deliveries, stored, row.resends === true)),
     ...(await usageProblems(context, stored.size)),

@@ -21,3 +21,14 @@ export async function storedPeople({ ready }: Pick<World, 'ready'>, site: string
   );
   return canonical(rows.map(({ ids }) => ids));
 }
+
+/** How often each event of a site was noted as delivered, as `destination event`. No merge ever thins this table out. */
+export async function deliveredOutcomes({ ready }: Pick<World, 'ready'>, site: string): Promise<Map<string, number>> {
+  const rows = await select<{ name: string; times: number }>(
+    ready.clickhouse,
+    `SELECT concat(destination, ' ', event_id) AS name, toUInt32(count()) AS times FROM delivery_outcomes
+     WHERE site_id = {site:String} AND outcome = 'delivered' GROUP BY name`,
+    { site },
+  );
+  return new Map(rows.map(({ name, times }) => [name, times]));
+}
