@@ -1,6 +1,7 @@
 import type { Adapter } from './contract.ts';
 import { ga4 } from './destinations/ga4/adapter.ts';
 import { google } from './destinations/google/adapter.ts';
+import { linkedin } from './destinations/linkedin/adapter.ts';
 import { meta } from './destinations/meta/adapter.ts';
 import { pinterest } from './destinations/pinterest/adapter.ts';
 import { posthog } from './destinations/posthog/adapter.ts';
@@ -20,6 +21,7 @@ export const DESTINATIONS: readonly Adapter[] = [
   snapchat,
   pinterest,
   reddit,
+  linkedin,
 ];
 
 export const DESTINATION_NAMES: readonly string[] = DESTINATIONS.map((destination) => destination.name);

@@ -1,0 +1,47 @@
+import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
+import { present } from '#pipelines/delivery/present.ts';
+import { type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { Settings } from './settings.ts';
+
+interface UserId {
+  idType: 'SHA256_EMAIL' | 'LINKEDIN_FIRST_PARTY_ADS_TRACKING_UUID';
+  idValue: string;
+}
+
+/** Names, which LinkedIn takes in clear only, are not sent: the service does not keep them. */
+function userIds(identifiers: Identifiers, properties: Properties): UserId[] {
+  const click = textOrParameter(properties, ['li_fat_id', '$li_fat_id'], 'li_fat_id');
+  return [
+    ...(identifiers.email === null ? [] : [{ idType: 'SHA256_EMAIL' as const, idValue: identifiers.email }]),
+    ...(click === null ? [] : [{ idType: 'LINKEDIN_FIRST_PARTY_ADS_TRACKING_UUID' as const, idValue: click }]),
+  ];
+}
+
+/** Amounts go as texts, and only with their currency. */
+function conversionValue(event: Event, properties: Properties): object | null {
+  const { value, currency } = commerceOf(event, properties);
+  return value === null || currency === null ? null : { currencyCode: currency, amount: String(value) };
+}
+
+/**
+ * An event in the form of LinkedIn's Conversions API, or why it is not sent: `no_conversion_rule` (the site's settings name
+ * none for it) or `insufficient_user_data` (neither an e-mail nor a click id).
+ */
+export function mapEvent(entry: EventEntry, context: MapContext<Settings>): MapResult {
+  const { event } = entry;
+  const { chosenName, identifiers, properties } = context;
+  if (chosenName === null) return { kind: 'skip', reason: 'no_conversion_rule' };
+  const ids = userIds(identifiers, properties);
+  if (ids.length === 0) return { kind: 'skip', reason: 'insufficient_user_data' };
+  const form = present({
+    conversion: `urn:lla:llaPartnerConversion:${chosenName}`,
+    conversionHappenedAt: happenedAtMs(event),
+    conversionValue: conversionValue(event, properties),
+    eventId: event.event_id,
+    user: { userIds: ids },
+  });
+  return { kind: 'mapped', form, group: '' };
+}
