@@ -1,8 +1,9 @@
 import type { InBatch } from '#infra/kafka/consume.ts';
-import { count, type Tally } from '#infra/kafka/counting.ts';
-import type { OutRecord } from '#infra/kafka/hop.ts';
+import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
+import type { HopResult, OutRecord } from '#infra/kafka/hop.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
-import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
+import { deadTopic, SMALL_PARTITIONS, type Stage } from '#infra/kafka/topics.ts';
+import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import type { Coordinate } from '#schemas/event.ts';
@@ -48,6 +49,18 @@ export function deadRecords(
     count(tally.dead, letter.reason);
     return { topic: deadTopic(stage), partition: letter.partition % partitions, value: codec.encode(letter) };
   });
+}
+
+/** The one record of a batch as a dead letter, because it kills the process whenever it is taken. */
+export function buriedRecord(stage: Stage, batch: InBatch, codec: Codec<DeadLetter>, metrics: Metrics): HopResult {
+  const nowMs = Date.now();
+  const tally = emptyTally();
+  const letters = batch.records.map(({ offset, value }) => {
+    const place = { stage, topic: batch.topic, partition: batch.partition, offset, index: -1 };
+    return deadLetter(place, 'kills_process', '', value, nowMs);
+  });
+  const outputs = deadRecords(stage, letters, codec, tally, SMALL_PARTITIONS);
+  return { outputs, committed: () => publish(metrics, tally, batch, nowMs, Date.now()) };
 }
 
 /** An event to be written on, with what the stage attaches and the partition it belongs to. */

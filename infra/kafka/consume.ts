@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
-import { recoveryOf, StageFailedError } from './errors.ts';
-import { createMutex, type Mutex } from './mutex.ts';
-import { type InRecord, toInRecord } from './record.ts';
-import { CONSUMER_RETRY, runConsumer } from './run_consumer.ts';
+import { PartitionLostError, recoveryOf, StageFailedError } from './errors.ts';
+import { createGroupConsumer, toFetched } from './group_consumer.ts';
+import type { InRecord } from './record.ts';
+import { runConsumer } from './run_consumer.ts';
+import { createSlot, dropWaiting, type Fetched, isFull, type Slot, type TopicPartition } from './slot.ts';
 
-export interface TopicPartition {
-  topic: string;
-  partition: number;
-}
+export type { TopicPartition } from './slot.ts';
 
 /** What one fetch brought of one partition. */
 export interface InBatch extends TopicPartition {
@@ -28,8 +26,8 @@ export interface Leave {
 
 export interface PartitionHandlers {
   /**
-   * Called before the first batch of a partition after every assignment, when no earlier batch of it is in flight.
-   * Answers the offset to go on from, or null where nothing was ever committed.
+   * Called before the first batch of a partition after every assignment and every error, when no earlier batch of it is
+   * in flight in this process. Answers the offset to go on from, or null where nothing was ever committed.
    */
   acquire(partition: TopicPartition): Promise<number | null>;
   /** Takes a batch. When it resolves the next one comes; commit is the handler's own matter. */
@@ -41,7 +39,7 @@ export interface ConsumeOptions {
   groupId: string;
   topics: readonly string[];
   sessionTimeoutMs: number;
-  /** Partitions worked on side by side. */
+  /** Partitions taken from one fetch side by side; work on them never waits for that of another. */
   concurrency: number;
   bytesPerPartitionMax?: number;
   handlers: PartitionHandlers;
@@ -56,143 +54,227 @@ export interface Consumption {
    * the partition is not ours.
    */
   between(partition: TopicPartition, task: () => Promise<void>): Promise<void>;
-  /** Commits an offset with metadata under the group's present generation. */
+  /** Commits an offset with metadata. Throws PartitionLostError where the partition is not ours any more. */
   commit(partition: TopicPartition, offset: number, metadata: string): Promise<void>;
   assigned(): TopicPartition[];
   stop(): Promise<void>;
 }
 
-const FETCH_WAIT_MS = 100;
 const FAILURES_MAX = 12;
+/** Waiting for what will come back counts no further, so that an error after it does not end the process. */
+const FAILURES_WAITING_MAX = 6;
 const BACKOFF_MS = 50;
 const BACKOFF_MS_MAX = 2_000;
+/** Longest that what is in work is waited for before partitions are given away, or at the end. */
+const DRAIN_MS_MAX = 12_000;
 
-interface Slot {
-  mutex: Mutex;
-  /** Generation in which the partition was acquired; -1: not. */
-  generation: number;
-  /** Offset of the newest fetch of the partition. */
-  fetchedOffset: number;
-  failures: number;
-}
-
-/** Reads topics as a member of a group, handing each partition's batches to the handlers one after the other. */
+/**
+ * Reads topics as a member of a group, handing each partition's batches to the handlers one after the other.
+ *
+ * The client fetches from a broker again only when all that the last fetch brought is done, so that one slow partition
+ * would hold up every other. So what is fetched only queues up here, a bounded queue for each partition; a partition
+ * with enough to do is paused. Before partitions are given away, what is in work is waited for.
+ */
 export async function consume(options: ConsumeOptions): Promise<Consumption> {
-  const consumer = createConsumer(options);
+  const { handlers, logger, groupId } = options;
   const slots = new Map<string, Slot>();
-  const timers = new Set<NodeJS.Timeout>();
+  const inWork = new Set<Promise<void>>();
   let generation = 0;
+  /** Nothing new is begun: partitions are about to be given away, or this is the end. */
+  let halted = false;
+  let stopped = false;
   let assignment: TopicPartition[] = [];
 
+  const consumer = createGroupConsumer(options, async () => {
+    halted = true;
+    await drained();
+    generation++;
+  });
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     generation++;
+    halted = stopped;
+    for (const slot of slots.values()) reset(slot);
     assignment = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
       partitions.map((partition) => ({ topic, partition })),
     );
-    options.logger.info({ group: options.groupId, partitions: assignment.length }, 'joined the group');
+    logger.info({ group: groupId, partitions: assignment.length }, 'joined the group');
   });
-  consumer.on(consumer.events.REBALANCING, () => {
-    generation++;
+  // Of records that are not handed over, such as the marks of transactions, the client tells here only.
+  consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload }) => {
+    const slot = slotOf(payload);
+    if (payload.batchSize === 0) slot.nextOffset = Math.max(slot.nextOffset, Number(payload.lastOffset) + 1);
   });
 
-  function slotOf({ topic, partition }: TopicPartition): Slot {
-    const name = `${topic}/${partition}`;
+  /** Resolves when nothing is in work, or when that takes too long. */
+  async function drained(): Promise<void> {
+    const timeout = new AbortController();
+    await Promise.race([Promise.all(inWork), sleep(DRAIN_MS_MAX, undefined, { signal: timeout.signal })]);
+    timeout.abort();
+  }
+
+  function slotOf(at: TopicPartition): Slot {
+    const name = `${at.topic}/${at.partition}`;
     let slot = slots.get(name);
     if (slot === undefined) {
-      slot = { mutex: createMutex(), generation: -1, fetchedOffset: 0, failures: 0 };
+      slot = createSlot(at);
       slots.set(name, slot);
     }
     return slot;
   }
 
-  async function eachBatch(payload: EachBatchPayload): Promise<void> {
-    const taken = generation;
-    const slot = slotOf(payload.batch);
-    const beat = setInterval(() => {
-      // An error here comes again from the client's own next heartbeat, which handles it.
-      payload.heartbeat().catch(() => undefined);
-    }, options.sessionTimeoutMs / 6);
-    try {
-      await slot.mutex.run(() => take(payload, slot, taken));
-    } finally {
-      clearInterval(beat);
+  function reset(slot: Slot): void {
+    dropWaiting(slot);
+    if (slot.timer !== null) clearTimeout(slot.timer);
+    slot.timer = null;
+    slot.nextOffset = 0;
+    if (slot.paused) told(() => consumer.resume([{ topic: slot.topic, partitions: [slot.partition] }]));
+    slot.paused = false;
+  }
+
+  /** Pauses partitions that have enough to do, and resumes the others. */
+  function steer(): void {
+    let held = 0;
+    for (const { bytes } of slots.values()) held += bytes;
+    for (const slot of slots.values()) {
+      const full = isFull(slot, held);
+      if (full === slot.paused) continue;
+      slot.paused = full;
+      const at = [{ topic: slot.topic, partitions: [slot.partition] }];
+      told(() => (full ? consumer.pause(at) : consumer.resume(at)));
     }
   }
 
-  async function take(payload: EachBatchPayload, slot: Slot, taken: number): Promise<void> {
-    const owned = (): boolean => taken === generation;
-    if (!owned() || !payload.isRunning() || payload.isStale()) return;
-    const { topic, partition } = payload.batch;
-    const fetchedOffset = Number((payload.batch as unknown as { fetchedOffset: string }).fetchedOffset);
-    slot.fetchedOffset = fetchedOffset;
+  /** The client refuses when it is just starting anew; it begins at the committed offsets then, with nothing paused. */
+  function told(tell: () => void): void {
     try {
-      if (slot.generation !== taken) {
-        const start = await options.handlers.acquire({ topic, partition });
-        if (!owned()) return;
-        slot.generation = taken;
-        if (start !== null && start !== fetchedOffset) {
-          consumer.seek({ topic, partition, offset: String(start) });
-          return;
+      tell();
+    } catch (error) {
+      logger.info({ err: error }, 'the consumer is not running');
+    }
+  }
+
+  async function eachBatch({ batch, isRunning, isStale, resolveOffset }: EachBatchPayload): Promise<void> {
+    if (halted || !isRunning() || isStale()) return;
+    const slot = slotOf(batch);
+    const fetched = toFetched(batch, generation, slot.nextOffset);
+    slot.nextOffset = Number(batch.lastOffset()) + 1;
+    slot.waiting.push(fetched);
+    slot.bytes += fetched.bytes;
+    resolveOffset(String(batch.lastOffset()));
+    void pump(slot);
+    steer();
+  }
+
+  async function pump(slot: Slot): Promise<void> {
+    if (slot.pumping) return;
+    slot.pumping = true;
+    for (;;) {
+      const fetched = halted ? undefined : slot.waiting.shift();
+      if (fetched === undefined) break;
+      const pauseMs = await inTurn(slot, () => take(fetched, slot));
+      slot.bytes -= fetched.bytes;
+      steer();
+      if (pauseMs > 0) await sleep(pauseMs);
+    }
+    slot.pumping = false;
+  }
+
+  /** One piece of work at a time for each partition; answers how long the partition is to rest. */
+  async function inTurn(slot: Slot, work: () => Promise<number>): Promise<number> {
+    const turn = slot.turn.run(work);
+    const done = turn.then(
+      () => undefined,
+      (error: unknown) => options.onFatal(error),
+    );
+    inWork.add(done);
+    await done;
+    inWork.delete(done);
+    return turn.catch(() => 0);
+  }
+
+  async function take(fetched: Fetched, slot: Slot): Promise<number> {
+    const owned = (): boolean => fetched.generation === generation;
+    if (!owned()) return 0;
+    const { topic, partition } = slot;
+    slot.takenOffset = fetched.fetchedOffset;
+    try {
+      if (slot.acquired !== generation || fetched.strayed) {
+        const start = await handlers.acquire({ topic, partition });
+        if (!owned()) return 0;
+        slot.acquired = generation;
+        if (start !== null && start !== fetched.fetchedOffset) {
+          goTo(slot, start);
+          return 0;
         }
       }
-      const leave = await options.handlers.process(toInBatch(payload, owned));
+      const leave = await handlers.process({ topic, partition, records: fetched.records, lag: fetched.lag, owned });
       slot.failures = 0;
-      if (!owned()) return;
-      if (leave === undefined) payload.resolveOffset(String(payload.batch.lastOffset()));
-      else goOnLater({ topic, partition }, leave);
+      if (leave !== undefined && owned()) rest(slot, leave);
+      return 0;
     } catch (error) {
-      slot.generation = -1;
-      if (!owned()) {
-        options.logger.info({ topic, partition, err: error }, 'partition was taken away during a batch');
-        return;
-      }
-      await recover(error, slot, { topic, partition });
+      slot.acquired = -1;
+      if (owned()) return recover(error, slot);
+      logger.info({ topic, partition, err: error }, 'partition was taken away during a batch');
+      return 0;
     }
+  }
+
+  /** Whatever waits lies behind what is fetched from here. */
+  function goTo(slot: Slot, offset: number): void {
+    dropWaiting(slot);
+    slot.nextOffset = offset;
+    told(() => consumer.seek({ topic: slot.topic, partition: slot.partition, offset: String(offset) }));
+    steer();
+  }
+
+  /** What was taken last is fetched again, and acquired anew then: from the committed offset. */
+  function recover(error: unknown, slot: Slot): number {
+    const recovery = recoveryOf(error);
+    const { topic, partition } = slot;
+    if (recovery === 'again' || slot.failures < FAILURES_WAITING_MAX) slot.failures++;
+    if (recovery === 'stop' || slot.failures > FAILURES_MAX) {
+      options.onFatal(recovery === 'stop' ? error : new StageFailedError('retries used up', { cause: error }));
+      return BACKOFF_MS_MAX;
+    }
+    const facts = { topic, partition, failures: slot.failures, err: error };
+    logger.warn(facts, 'batch failed, trying again from the committed offset');
+    goTo(slot, slot.takenOffset);
+    return Math.min(BACKOFF_MS * 2 ** slot.failures, BACKOFF_MS_MAX);
+  }
+
+  function rest(slot: Slot, { offset, notBeforeMs }: Leave): void {
+    goTo(slot, offset);
+    slot.acquired = -1;
+    slot.timer = setTimeout(
+      () => {
+        slot.timer = null;
+        steer();
+      },
+      Math.max(1, notBeforeMs - Date.now()),
+    );
+    steer();
   }
 
   async function between(at: TopicPartition, task: () => Promise<void>): Promise<void> {
     const slot = slotOf(at);
     const taken = generation;
-    await slot.mutex.run(async () => {
-      if (taken !== generation || slot.generation !== taken) return;
+    const pauseMs = await inTurn(slot, async () => {
+      if (halted || taken !== generation || slot.acquired !== taken) return 0;
       try {
         await task();
       } catch (error) {
-        slot.generation = -1;
-        if (taken !== generation || recoveryOf(error) === 'rejoin') return;
-        await recover(error, slot, at);
+        slot.acquired = -1;
+        if (taken === generation) return recover(error, slot);
       }
+      return 0;
     });
+    if (pauseMs > 0) await sleep(pauseMs);
   }
 
-  /** The seek makes the partition be fetched again, and what comes is acquired anew: from the committed offset. */
-  async function recover(error: unknown, slot: Slot, at: TopicPartition): Promise<void> {
-    const recovery = recoveryOf(error);
-    if (recovery === 'rejoin') throw error;
-    if (recovery !== 'wait' || slot.failures < FAILURES_MAX) slot.failures++;
-    if (recovery === 'stop' || slot.failures > FAILURES_MAX) {
-      options.onFatal(recovery === 'stop' ? error : new StageFailedError('retries used up', { cause: error }));
-      return;
-    }
-    options.logger.warn(
-      { ...at, failures: slot.failures, err: error },
-      'batch failed, trying again from the committed offset',
-    );
-    consumer.seek({ ...at, offset: String(slot.fetchedOffset) });
-    await sleep(Math.min(BACKOFF_MS * 2 ** slot.failures, BACKOFF_MS_MAX));
-  }
-
-  function goOnLater({ topic, partition }: TopicPartition, { offset, notBeforeMs }: Leave): void {
-    consumer.seek({ topic, partition, offset: String(offset) });
-    consumer.pause([{ topic, partitions: [partition] }]);
-    const timer = setTimeout(
-      () => {
-        timers.delete(timer);
-        consumer.resume([{ topic, partitions: [partition] }]);
-      },
-      Math.max(1, notBeforeMs - Date.now()),
-    );
-    timers.add(timer);
+  async function commit(at: TopicPartition, offset: number, metadata: string): Promise<void> {
+    if (slotOf(at).acquired !== generation) throw new PartitionLostError('partition lost before its commit');
+    const { topic, partition } = at;
+    await consumer.commitOffsets([{ topic, partition, offset: String(offset), metadata }]);
   }
 
   await consumer.connect();
@@ -206,37 +288,14 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   const run = await runConsumer(consumer, config, (error) => options.onFatal(error));
   return {
     between,
-    commit: ({ topic, partition }, offset, metadata) =>
-      consumer.commitOffsets([{ topic, partition, offset: String(offset), metadata }]),
+    commit,
     assigned: () => assignment,
     async stop() {
-      for (const timer of timers) clearTimeout(timer);
+      stopped = true;
+      halted = true;
+      await drained();
+      for (const { timer } of slots.values()) if (timer !== null) clearTimeout(timer);
       await run.stop();
     },
-  };
-}
-
-function createConsumer(options: ConsumeOptions): Consumer {
-  return options.kafka.consumer({
-    groupId: options.groupId,
-    sessionTimeout: options.sessionTimeoutMs,
-    rebalanceTimeout: 30_000,
-    heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),
-    maxWaitTimeInMs: FETCH_WAIT_MS,
-    maxBytesPerPartition: options.bytesPerPartitionMax ?? 1024 * 1024,
-    maxBytes: 16 * 1024 * 1024,
-    readUncommitted: false,
-    allowAutoTopicCreation: false,
-    retry: CONSUMER_RETRY,
-  });
-}
-
-function toInBatch({ batch }: EachBatchPayload, owned: () => boolean): InBatch {
-  return {
-    topic: batch.topic,
-    partition: batch.partition,
-    lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
-    records: batch.messages.map(toInRecord),
-    owned,
   };
 }

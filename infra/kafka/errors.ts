@@ -26,3 +26,9 @@ export function recoveryOf(error: unknown): Recovery {
 export class StageFailedError extends Error {
   readonly code = 'stage_failed';
 }
+
+/** The partition went to another member; nothing was committed. */
+export class PartitionLostError extends Error {
+  readonly code = 'partition_lost';
+  readonly recovery = 'again';
+}

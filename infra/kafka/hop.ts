@@ -5,7 +5,9 @@ import type { Logger } from '#infra/log/logger.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
+import { PartitionLostError } from './errors.ts';
 import { transactionalId } from './fenced_producer.ts';
+import { alone, metadataOf, type Suspicion, suspicionOf } from './suspects.ts';
 
 /** A record to be written by a hop, to a partition that we chose. */
 export interface OutRecord extends TopicPartition {
@@ -30,6 +32,8 @@ export interface HopOptions {
   concurrency: number;
   bytesPerPartitionMax?: number;
   transform(batch: InBatch): Promise<HopResult>;
+  /** Puts away the one record of a batch because it kills the process. Absent: such a record is tried for ever. */
+  bury?(batch: InBatch): HopResult;
   logger: Logger;
   onFatal(error: unknown): void;
 }
@@ -47,6 +51,8 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
  */
 export async function runHop(options: HopOptions): Promise<Consumption> {
   const producers = new Map<string, Producer>();
+  const suspicions = new Map<string, Suspicion>();
+  const known = new Set<string>();
 
   async function acquire(at: TopicPartition): Promise<number | null> {
     await close(at);
@@ -61,7 +67,11 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     producers.set(nameOf(at), producer);
     const fence = await producer.transaction();
     await fence.abort();
-    return committedOffset(options.admin, options.groupId, at);
+    const found = await committed(options.admin, options.groupId, at);
+    // Only a start of the process counts: what fails without killing it is no suspect.
+    if (!known.has(nameOf(at))) suspicions.set(nameOf(at), suspicionOf(found?.metadata ?? ''));
+    known.add(nameOf(at));
+    return found === null ? null : found.offset;
   }
 
   async function close(at: TopicPartition): Promise<void> {
@@ -72,27 +82,87 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
   }
 
   async function process(batch: InBatch): Promise<Leave | undefined> {
-    const last = batch.records.at(-1);
-    if (last === undefined) return undefined;
-    const result = await options.transform(batch);
-    const next = result.leave?.offset ?? last.offset + 1;
-    if (!batch.owned()) throw new PartitionLostError('partition lost before its transaction');
-    try {
-      await commit(batch, result.outputs, next);
-    } catch (error) {
-      await close(batch);
-      throw error;
+    const [first] = batch.records;
+    if (first === undefined) return undefined;
+    const suspicion = suspicions.get(nameOf(batch));
+    suspicions.delete(nameOf(batch));
+    if (suspicion === undefined || options.bury === undefined) return pass(batch, options.transform);
+    if (suspicion.kind === 'together') return passSuspects(batch, first.offset, suspicion, options.transform);
+    return passOneByOne(batch, suspicion, options.bury);
+  }
+
+  async function passOneByOne(
+    batch: InBatch,
+    suspicion: Suspicion,
+    bury: (batch: InBatch) => HopResult,
+  ): Promise<Leave | undefined> {
+    let next = suspicion;
+    for (const record of batch.records) {
+      const single = { ...batch, records: [record] };
+      const facts = { topic: batch.topic, partition: batch.partition, offset: record.offset };
+      options.logger.warn(
+        { ...facts, suspicion: next.kind },
+        'the process died here before, taking records one by one',
+      );
+      const current = next;
+      const leave = await alone.run(() =>
+        current.kind === 'bury'
+          ? pass(single, async () => bury(single))
+          : passSuspects(single, record.offset, current, options.transform),
+      );
+      if (leave !== undefined) return leave;
+      next = { kind: 'alone', starts: 1 };
     }
+    return undefined;
+  }
+
+  /** Says before that the records are taken, and takes that back where they fail without killing the process. */
+  async function passSuspects(
+    batch: InBatch,
+    offset: number,
+    suspicion: Exclude<Suspicion, { kind: 'bury' }>,
+    transform: HopOptions['transform'],
+  ): Promise<Leave | undefined> {
+    await commit(batch, [], offset, metadataOf(suspicion));
+    return pass(batch, transform).catch(async (error: unknown) => {
+      await commit(batch, [], offset, '').catch((failure: unknown) =>
+        options.logger.info({ err: failure }, 'suspicion not taken back'),
+      );
+      throw error;
+    });
+  }
+
+  async function pass(batch: InBatch, transform: HopOptions['transform']): Promise<Leave | undefined> {
+    const result = await transform(batch);
+    const last = batch.records.at(-1)?.offset ?? -1;
+    if (!batch.owned()) throw new PartitionLostError('partition lost before its transaction');
+    await commit(batch, result.outputs, result.leave?.offset ?? last + 1, '');
     result.committed();
     return result.leave;
   }
 
-  async function commit(batch: InBatch, outputs: readonly OutRecord[], next: number): Promise<void> {
+  async function commit(batch: InBatch, outputs: readonly OutRecord[], next: number, metadata: string): Promise<void> {
+    try {
+      await transact(batch, outputs, next, metadata);
+    } catch (error) {
+      await close(batch);
+      throw error;
+    }
+  }
+
+  async function transact(
+    batch: InBatch,
+    outputs: readonly OutRecord[],
+    next: number,
+    metadata: string,
+  ): Promise<void> {
     const producer = producers.get(nameOf(batch));
     if (producer === undefined) throw new PartitionLostError('no producer for the partition');
     const transaction = await producer.transaction();
+    // What is only written into the metadata passes nothing on.
+    const at = metadata === '' ? failpoint : () => undefined;
     try {
-      failpoint('hop.before_send');
+      at('hop.before_send');
       for (const [topic, partition, messages] of perPartition(outputs)) {
         await transaction.send({
           topic,
@@ -100,12 +170,12 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
           compression: COMPRESSION,
           messages: messages.map((message) => ({ partition, ...message })),
         });
-        failpoint('hop.after_send');
+        at('hop.after_send');
       }
-      await sendOffsets(transaction, options.groupId, batch, next);
-      failpoint('hop.after_offsets');
+      await sendOffsets(transaction, options.groupId, batch, next, metadata);
+      at('hop.after_offsets');
       await transaction.commit();
-      failpoint('hop.after_commit');
+      at('hop.after_commit');
     } catch (error) {
       if (transaction.isActive()) {
         // The next owner's fence ends the transaction if this abort does not arrive.
@@ -134,8 +204,15 @@ const SEND_OFFSETS_WAIT_MS = 5;
  * Adds the offset to the transaction. Where it is the transaction's first request, the broker may still be ending the
  * one before; the client retries that for produce requests only.
  */
-async function sendOffsets(transaction: Transaction, groupId: string, at: TopicPartition, next: number): Promise<void> {
-  const topics = [{ topic: at.topic, partitions: [{ partition: at.partition, offset: String(next) }] }];
+async function sendOffsets(
+  transaction: Transaction,
+  groupId: string,
+  at: TopicPartition,
+  next: number,
+  metadata: string,
+): Promise<void> {
+  const place = { partition: at.partition, offset: String(next), metadata };
+  const topics = [{ topic: at.topic, partitions: [place] }];
   for (let tries = 1; ; tries++) {
     try {
       return await transaction.sendOffsets({ consumerGroupId: groupId, topics });
@@ -145,12 +222,6 @@ async function sendOffsets(transaction: Transaction, groupId: string, at: TopicP
       await sleep(SEND_OFFSETS_WAIT_MS);
     }
   }
-}
-
-/** The partition went to another member; nothing was committed. */
-export class PartitionLostError extends Error {
-  readonly code = 'partition_lost';
-  readonly recovery = 'again';
 }
 
 function nameOf({ topic, partition }: TopicPartition): string {

@@ -5,12 +5,12 @@ import { chooseCompatibility } from './compatibility.ts';
 /** The registry cannot be reached or refuses. Try again later, or stop. */
 export class RegistryError extends Error {
   readonly code: 'registry_unavailable' | 'schema_incompatible' | 'compatibility_mismatch' | 'schema_unregistered';
-  readonly recovery: 'again' | 'stop';
+  readonly recovery: 'wait' | 'stop';
 
   constructor(code: RegistryError['code'], message: string, cause: unknown) {
     super(message, { cause });
     this.code = code;
-    this.recovery = code === 'registry_unavailable' ? 'again' : 'stop';
+    this.recovery = code === 'registry_unavailable' ? 'wait' : 'stop';
   }
 }
 

@@ -14,7 +14,8 @@ import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import { noPerson } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
 import type { DeadLetter, QuotaCounts } from '#schemas/records.ts';
-import { deadRecords, packBatches, readRecords } from '#services/batches.ts';
+import { buriedRecord, deadRecords, packBatches, readRecords } from '#services/batches.ts';
+import { withoutCulprits } from '#services/culprits.ts';
 import { runProcess } from '#services/runtime.ts';
 import { countsRecord } from './counts_record.ts';
 import { rebuildClaims } from './rebuild.ts';
@@ -50,7 +51,15 @@ runProcess('dedup', async (runtime) => {
     const entries = read.records.flatMap(({ offset, views }): RawEntry[] =>
       views.map((view, index) => ({ view, coordinate: { partition: batch.partition, offset, index } })),
     );
-    const { passed, duplicates } = await index.use(() => deduplicate(entries, claims, claimBucketChars, startedMs));
+    const work = { stage: 'dedup', batch, schemaId: reader.schemaId, nowMs: startedMs } as const;
+    const { results, dead: culprits } = await withoutCulprits(
+      work,
+      entries,
+      (entry) => entry,
+      (some) => index.use(() => deduplicate(some, claims, claimBucketChars, startedMs)),
+    );
+    const passed = results.flatMap((result) => result.passed);
+    const duplicates = results.reduce((sum, result) => sum + result.duplicates, 0);
     failpoint('dedup.after_claim');
     const tally = emptyTally();
     const outputs = packBatches(
@@ -64,8 +73,8 @@ runProcess('dedup', async (runtime) => {
       })),
     );
     outputs.push(countsRecord(batch, read.records, passed, counts));
-    outputs.push(...deadRecords('dedup', read.dead, dead, tally, SMALL_PARTITIONS));
-    tally.in += entries.length;
+    outputs.push(...deadRecords('dedup', [...read.dead, ...culprits], dead, tally, SMALL_PARTITIONS));
+    tally.in += entries.length - culprits.length;
     tally.passed = passed.length;
     if (duplicates > 0) count(tally.dropped, 'duplicate', duplicates);
     tally.oldestMs = entries[0]?.view.receivedAtMs ?? null;
@@ -80,6 +89,10 @@ runProcess('dedup', async (runtime) => {
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,
     transform,
+    bury(batch) {
+      const { outputs, committed } = buriedRecord('dedup', batch, dead, metrics);
+      return { outputs: [...outputs, countsRecord(batch, [], [], counts)], committed };
+    },
     logger,
     onFatal: runtime.fatal,
   });

@@ -6,13 +6,17 @@ import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { InBatch } from '#infra/kafka/consume.ts';
 import { publish } from '#infra/kafka/counting.ts';
 import { type HopResult, runHop } from '#infra/kafka/hop.ts';
-import { TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
+import { createCodec } from '#infra/registry/codec.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { followSettings } from '#infra/settings/follow.ts';
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
 import { destinationOf } from '#pipelines/delivery/registry.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+import { buriedRecord } from '#services/batches.ts';
+import { withoutCulprits } from '#services/culprits.ts';
 import { runProcess } from '#services/runtime.ts';
 import { createAttempts } from './attempts.ts';
 import { createDeliveryIntake } from './intake.ts';
@@ -45,6 +49,8 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     nowMs: Date.now,
   });
   const intake = await createDeliveryIntake(registry, destination);
+  const dead = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
+  const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const output = await createDeliveryOutput(
     registry,
     adapter,
@@ -55,9 +61,21 @@ runProcess(`delivery.${destination}`, async (runtime) => {
   async function transform(batch: InBatch): Promise<HopResult> {
     const startedMs = Date.now();
     const taken = await intake.take(batch, startedMs);
-    const results = await Promise.all(taken.jobs.map((job) => attempts.make(job)));
+    const work = { stage: 'delivery', batch, schemaId, nowMs: startedMs } as const;
+    const made = await Promise.all(
+      taken.jobs.map((job) =>
+        withoutCulprits(
+          work,
+          job.views,
+          (view) => ({ view, coordinate: view.coordinate }),
+          (views) => attempts.make({ ...job, views: [...views] }),
+        ),
+      ),
+    );
     failpoint('delivery.after_answer');
-    const { outputs, tally } = output.write(results.flat(), taken.dead, Date.now());
+    const attempted = made.flatMap(({ results }) => results.flat());
+    const letters = [...taken.dead, ...made.flatMap(({ dead }) => dead)];
+    const { outputs, tally } = output.write(attempted, letters, Date.now());
     return {
       outputs,
       ...(taken.leave === undefined ? {} : { leave: taken.leave }),
@@ -74,6 +92,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     concurrency: session.config.eventPartitions + topicsOf(destination).length,
     bytesPerPartitionMax: FETCH_BYTES_MAX,
     transform,
+    bury: (batch) => buriedRecord('delivery', batch, dead, metrics),
     logger,
     onFatal: runtime.fatal,
   });

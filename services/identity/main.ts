@@ -15,7 +15,8 @@ import { encodePerson } from '#schemas/event_batch.ts';
 import { type IdentityLink, linkKey } from '#schemas/identity_link.ts';
 import { partitionOf, personPartition } from '#schemas/partition.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { deadRecords, packBatches, readRecords } from '#services/batches.ts';
+import { buriedRecord, deadRecords, packBatches, readRecords } from '#services/batches.ts';
+import { withoutCulprits } from '#services/culprits.ts';
 import { runProcess } from '#services/runtime.ts';
 import { rebuildIdentity } from './rebuild.ts';
 
@@ -49,30 +50,38 @@ runProcess('identity', async (runtime) => {
     const startedMs = Date.now();
     const read = await readRecords('identity', batch, batch.records, reader, startedMs);
     const views = read.records.flatMap((record) => record.views);
-    const identified = await index.use(() => identify(views, store, secret));
+    const work = { stage: 'identity', batch, schemaId: reader.schemaId, nowMs: startedMs } as const;
+    const { results, dead: culprits } = await withoutCulprits(
+      work,
+      views,
+      (view) => ({ view, coordinate: view.coordinate }),
+      (some) => index.use(() => identify(some, store, secret)),
+    );
     failpoint('identity.after_resolve');
     const tally = emptyTally();
     const outputs = packBatches(
       TOPICS.identified,
       reader.schemaId,
-      identified.entries.map(({ view, coordinate, person }) => ({
-        partition: personPartition(view.siteId, person.person_id, partitions),
-        coordinate,
-        personBytes: encodePerson(person),
-        eventBytes: view.eventBytes,
-      })),
+      results.flatMap(({ entries }) =>
+        entries.map(({ view, coordinate, person }) => ({
+          partition: personPartition(view.siteId, person.person_id, partitions),
+          coordinate,
+          personBytes: encodePerson(person),
+          eventBytes: view.eventBytes,
+        })),
+      ),
     );
     outputs.push(
-      ...linkRecords(identified.links, links),
-      ...deadRecords('identity', read.dead, dead, tally, SMALL_PARTITIONS),
+      ...results.flatMap((result) => linkRecords(result.links, links)),
+      ...deadRecords('identity', [...read.dead, ...culprits], dead, tally, SMALL_PARTITIONS),
     );
-    tally.in += views.length;
-    tally.passed = views.length;
+    tally.passed = views.length - culprits.length;
+    tally.in += tally.passed;
     tally.oldestMs = views[0]?.receivedAtMs ?? null;
     return {
       outputs,
       committed() {
-        capped.inc(identified.capped);
+        for (const result of results) capped.inc(result.capped);
         publish(metrics, tally, batch, startedMs, Date.now());
       },
     };
@@ -86,6 +95,7 @@ runProcess('identity', async (runtime) => {
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,
     transform,
+    bury: (batch) => buriedRecord('identity', batch, dead, metrics),
     logger,
     onFatal: runtime.fatal,
   });

@@ -5,11 +5,13 @@ import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { runSink } from '#infra/kafka/sink.ts';
-import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { deadLetter } from '#pipelines/dead_letter.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import { isNotForeseen, kindOf } from '#services/culprits.ts';
 import { runProcess } from '#services/runtime.ts';
+import { createDeadLetters } from './dead_letters.ts';
+import { insertWithoutRefused } from './refused_rows.ts';
 import { createTables, type Row } from './tables.ts';
 
 /** events.identified and the changelogs -> ClickHouse, each record's rows once. */
@@ -25,17 +27,35 @@ runProcess('warehouse', async (runtime) => {
   const producer = await createKeyedProducer(session.kafka);
   runtime.onStop(() => producer.stop());
 
+  const letters = createDeadLetters(producer, dead, metrics);
+
   async function toRows(topic: string, partition: number, record: InRecord): Promise<Row[]> {
-    const rows = await tables.rowsOf(topic, record.value);
-    if (rows.ok) return rows.value;
-    const place = { stage: 'warehouse', topic, partition, offset: record.offset, index: -1 };
-    const letter = deadLetter(place, rows.reason, '', record.value, Date.now());
-    await producer.send([
-      { topic: deadTopic('warehouse'), partition: partition % SMALL_PARTITIONS, value: dead.encode(letter) },
-    ]);
-    metrics.in(1);
-    metrics.dead(rows.reason, 1);
-    return [];
+    const at = { topic, partition, offset: record.offset, index: -1 };
+    try {
+      const read = await tables.rowsOf(topic, record.value);
+      if (!read.ok) {
+        await letters.bury(at, read.reason, '', record.value);
+        return [];
+      }
+      for (const { view, index, error } of read.value.culprits) {
+        await letters.bury({ ...at, index }, 'threw', kindOf(error), view.eventBytes);
+      }
+      return read.value.rows;
+    } catch (error) {
+      if (!isNotForeseen(error)) throw error;
+      await letters.bury(at, 'threw', kindOf(error), record.value);
+      return [];
+    }
+  }
+
+  async function insert(topic: string, token: string, rows: readonly Row[]): Promise<void> {
+    const table = tables.tableOf(topic);
+    const culprits = await insertWithoutRefused(rows, token, (part, some) => insertBlock(warehouse, table, part, some));
+    for (const { item, error } of culprits) {
+      const [partition = '0', range = ''] = token.split('/').slice(-2);
+      const at = { topic, partition: Number(partition), offset: Number.parseInt(range, 10), index: -1 };
+      await letters.bury(at, 'warehouse_refused', kindOf(error), Buffer.from(JSON.stringify(item)));
+    }
   }
 
   const consumption = await runSink<Row>({
@@ -46,7 +66,7 @@ runProcess('warehouse', async (runtime) => {
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: session.config.eventPartitions,
     toRows,
-    insert: (topic, token, rows) => insertBlock(warehouse, tables.tableOf(topic), token, rows),
+    insert,
     blockRowsMax: config.blockRowsMax,
     blockAgeMaxMs: config.blockAgeMaxMs,
     committed(topic, partition, rows, lag) {

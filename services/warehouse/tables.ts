@@ -3,22 +3,29 @@ import { createBatchReader, createCodec, type Decoded } from '#infra/registry/co
 import type { Registry } from '#infra/registry/registry.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
-import { decodeEntry } from '#schemas/event_batch.ts';
+import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { DeliveryOutcomes, QuotaUsage } from '#schemas/records.ts';
 
 export type Row = Record<string, unknown>;
 
+export interface Rows {
+  rows: Row[];
+  /** Events of the record that make no row. */
+  culprits: { view: EntryView; index: number; error: unknown }[];
+}
+
 interface Source {
   table: string;
-  rowsOf(value: Buffer | null): Promise<Decoded<Row[]>>;
+  rowsOf(value: Buffer | null): Promise<Decoded<Rows>>;
 }
 
 export interface Tables {
   topics: string[];
   tableOf(topic: string): string;
-  rowsOf(topic: string, value: Buffer | null): Promise<Decoded<Row[]>>;
+  /** Throws where the whole record makes no rows. */
+  rowsOf(topic: string, value: Buffer | null): Promise<Decoded<Rows>>;
 }
 
 /** Which topic becomes which table, and a record's rows. */
@@ -48,9 +55,22 @@ async function events(registry: Registry): Promise<Source> {
     table: 'event_rows',
     async rowsOf(value) {
       const read = await reader.read(value);
-      return read.ok ? { ok: true, value: read.value.map((view) => ({ ...eventRow(decodeEntry(view)) })) } : read;
+      return read.ok ? { ok: true, value: rowsOfEvents(read.value) } : read;
     },
   };
+}
+
+/** Each event by itself: one that cannot be decoded to its end harms none beside it. */
+function rowsOfEvents(views: readonly EntryView[]): Rows {
+  const rows: Rows = { rows: [], culprits: [] };
+  for (const [index, view] of views.entries()) {
+    try {
+      rows.rows.push({ ...eventRow(decodeEntry(view)) });
+    } catch (error) {
+      rows.culprits.push({ view, index, error });
+    }
+  }
+  return rows;
 }
 
 async function links(registry: Registry): Promise<Source> {
@@ -85,6 +105,6 @@ async function inventory(registry: Registry): Promise<Source> {
   return { table: 'inventory', rowsOf: async (value) => mapped(await codec.decode(value), inventoryRows) };
 }
 
-function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Row[]> {
-  return decoded.ok ? { ok: true, value: rows(decoded.value) } : decoded;
+function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows> {
+  return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), culprits: [] } } : decoded;
 }

@@ -1,7 +1,8 @@
 // A member of a hop's group in a process of its own, so that it can be stalled or killed. Run by the hop tests.
 import { writeSync } from 'node:fs';
 import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
-import { type OutRecord, runHop } from '#infra/kafka/hop.ts';
+import type { InBatch } from '#infra/kafka/consume.ts';
+import { type HopResult, type OutRecord, runHop } from '#infra/kafka/hop.ts';
 import { kafkaOf, quiet, SESSION_TIMEOUT_MS } from '../support/kafka.ts';
 
 export interface HopChildOptions {
@@ -17,6 +18,8 @@ export interface HopChildOptions {
   stallMs?: number;
   /** Die by SIGKILL in the first transaction, before its offsets are sent or before it is committed. */
   dieBefore?: 'sendOffsets' | 'commit';
+  /** Die by SIGKILL whenever this value is among those of a batch. */
+  killer?: string;
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as HopChildOptions;
@@ -26,6 +29,7 @@ let stalled = false;
 
 function transform(values: readonly string[]): OutRecord[] {
   say('has a batch');
+  if (options.killer !== undefined && values.includes(options.killer)) process.kill(process.pid, 'SIGKILL');
   if (options.stallMs !== undefined && !stalled) {
     stalled = true;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, options.stallMs);
@@ -54,11 +58,21 @@ async function runFenced(): Promise<void> {
       say(`fatal ${String(error)}`);
       process.exit(1);
     },
+    ...(options.killer === undefined ? {} : { bury }),
     transform: async (batch) => ({
       outputs: transform(batch.records.map(({ value }) => value?.toString() ?? '')),
       committed: () => say('committed'),
     }),
   });
+}
+
+function bury({ records }: InBatch): HopResult {
+  const outputs = records.map(({ value }) => ({
+    topic: options.output,
+    partition: 0,
+    value: Buffer.from(`buried ${value?.toString()}`),
+  }));
+  return { outputs, committed: () => say('buried') };
 }
 
 function dieInTransaction(step: 'sendOffsets' | 'commit'): void {

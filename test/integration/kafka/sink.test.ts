@@ -77,17 +77,20 @@ test('rows that ClickHouse will never take stop the process', { timeout: TEST_MS
 test('a planned block whose last record is gone takes none behind it', { timeout: TEST_MS }, async () => {
   const world = parts();
   const lane = await createSinkLane(world);
-  const planner = await runHere(world, lane);
-  await until('a member', () => planner.assigned().length === 1);
-  await planner.commit({ topic: lane.topic, partition: 0 }, 0, 'plan:0-3');
-  expect(await committedIn(world, lane)).toEqual({ offset: '0', metadata: 'plan:0-3' });
-  await planner.stop();
+  const earlier = await runHere(world, lane);
+  await until('a member', () => earlier.assigned().length === 1);
+  await earlier.stop();
   const producer = world.kafka.producer({
     transactionalId: uniqueName('gap'),
     maxInFlightRequests: 1,
     createPartitioner: chosenPartition,
   });
   await producer.connect();
+  const planning = await producer.transaction();
+  const plan = { partition: 0, offset: '0', metadata: 'plan:0-3' };
+  await planning.sendOffsets({ consumerGroupId: lane.groupId, topics: [{ topic: lane.topic, partitions: [plan] }] });
+  await planning.commit();
+  await until('the plan to be seen', async () => (await committedIn(world, lane))?.metadata === 'plan:0-3');
   const transaction = await producer.transaction();
   const messages = ['zero', 'one', 'two'].map((value) => ({ partition: 0, value }));
   await transaction.send({ topic: lane.topic, messages });

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Event } from '#schemas/event.ts';
-import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, type EntryView, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
+import { MalformedError } from '#schemas/varint.ts';
 import { readWire } from '#schemas/wire.ts';
 import { readTopics, type TopicRecord } from '#test/harness/topic.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
@@ -47,12 +48,13 @@ export async function append(
 }
 
 /** Event ids of a site on an events topic, each as often as it stands there; records that cannot be read are left out. */
-export async function idsOn({ session }: StageWorld, topic: string, siteId: string): Promise<string[]> {
+export async function idsOn({ session, registry }: StageWorld, topic: string, siteId: string): Promise<string[]> {
+  const schemaId = await registry.idOf(topic, 'event_batch');
   const records = await recordsOn(session.config.brokers, topic);
   return records.flatMap(({ value }) => {
     const wire = readWire(value);
-    if (!wire.ok) return [];
-    return readBatch(wire.body).flatMap((view) => (view.siteId === siteId ? [view.eventId] : []));
+    if (!wire.ok || wire.schemaId !== schemaId) return [];
+    return readable(wire.body).flatMap((view) => (view.siteId === siteId ? [view.eventId] : []));
   });
 }
 
@@ -67,4 +69,13 @@ export async function uniqueRecord({ registry }: StageWorld, taken: readonly Eve
     writer.add({ partition: 0, offset, index }, noPerson(), encodeEvent(event));
   }
   return writer.finish();
+}
+
+function readable(body: Buffer): EntryView[] {
+  try {
+    return readBatch(body);
+  } catch (error) {
+    if (error instanceof MalformedError) return [];
+    throw error;
+  }
 }

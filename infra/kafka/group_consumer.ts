@@ -1,0 +1,44 @@
+import type { Batch, Consumer, Kafka } from 'kafkajs';
+import { drainingAssigner } from './drain.ts';
+import { toInRecord } from './record.ts';
+import { CONSUMER_RETRY } from './run_consumer.ts';
+import type { Fetched } from './slot.ts';
+
+export interface GroupConsumerOptions {
+  kafka: Kafka;
+  groupId: string;
+  sessionTimeoutMs: number;
+  bytesPerPartitionMax?: number;
+}
+
+const FETCH_WAIT_MS = 100;
+
+/** The client's consumer of committed records; `drain` runs before each joining of the group. */
+export function createGroupConsumer(options: GroupConsumerOptions, drain: () => Promise<void>): Consumer {
+  return options.kafka.consumer({
+    groupId: options.groupId,
+    partitionAssigners: [drainingAssigner(drain)],
+    sessionTimeout: options.sessionTimeoutMs,
+    rebalanceTimeout: 30_000,
+    heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),
+    maxWaitTimeInMs: FETCH_WAIT_MS,
+    maxBytesPerPartition: options.bytesPerPartitionMax ?? 1024 * 1024,
+    maxBytes: 16 * 1024 * 1024,
+    readUncommitted: false,
+    allowAutoTopicCreation: false,
+    retry: CONSUMER_RETRY,
+  });
+}
+
+/** What a fetch brought. The client keeps the offset it asked for, though its types do not say so. */
+export function toFetched(batch: Batch, generation: number, nextOffset: number): Fetched {
+  const fetchedOffset = Number((batch as unknown as { fetchedOffset: string }).fetchedOffset);
+  return {
+    records: batch.messages.map(toInRecord),
+    fetchedOffset,
+    lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
+    bytes: batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+    generation,
+    strayed: fetchedOffset !== nextOffset,
+  };
+}

@@ -1,0 +1,76 @@
+import { createMutex, type Mutex } from './mutex.ts';
+import type { InRecord } from './record.ts';
+
+export interface TopicPartition {
+  topic: string;
+  partition: number;
+}
+
+/** What one fetch brought of one partition, waiting for its turn. */
+export interface Fetched {
+  records: InRecord[];
+  /** Offset that was asked for; the first record may lie behind it. */
+  fetchedOffset: number;
+  lag: number;
+  bytes: number;
+  /** Of the group when it was fetched. */
+  generation: number;
+  /** Set where it does not continue what was fetched before: the committed offset is to be read again. */
+  strayed: boolean;
+}
+
+/** A partition as this process works on it. */
+export interface Slot extends TopicPartition {
+  /** Work on the partition, one piece after the other. */
+  turn: Mutex;
+  waiting: Fetched[];
+  /** Bytes waiting and in work. */
+  bytes: number;
+  /** Whether somebody takes from it already. */
+  pumping: boolean;
+  /** Generation in which the partition was acquired; -1: not. */
+  acquired: number;
+  /** Behind what was fetched last. */
+  nextOffset: number;
+  /** Where the fetch began that was taken last. */
+  takenOffset: number;
+  failures: number;
+  paused: boolean;
+  /** Runs while the partition rests until a time. */
+  timer: NodeJS.Timeout | null;
+}
+
+export function createSlot({ topic, partition }: TopicPartition): Slot {
+  return {
+    topic,
+    partition,
+    turn: createMutex(),
+    waiting: [],
+    bytes: 0,
+    pumping: false,
+    acquired: -1,
+    nextOffset: 0,
+    takenOffset: 0,
+    failures: 0,
+    paused: false,
+    timer: null,
+  };
+}
+
+/** Fetches of a partition that wait at the most, and their bytes, before no more are fetched. */
+const WAITING_MAX = 4;
+const SLOT_BYTES_MAX = 4 * 1024 * 1024;
+/** Above this a process fetches only for partitions that have nothing. */
+const PROCESS_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Whether a partition has enough to do; `processBytes` is what all partitions of the process hold. */
+export function isFull({ waiting, bytes, timer }: Slot, processBytes: number): boolean {
+  if (timer !== null || waiting.length >= WAITING_MAX || bytes >= SLOT_BYTES_MAX) return true;
+  return processBytes >= PROCESS_BYTES_MAX && bytes > 0;
+}
+
+/** Throws away what waits. */
+export function dropWaiting(slot: Slot): void {
+  for (const { bytes } of slot.waiting) slot.bytes -= bytes;
+  slot.waiting = [];
+}

@@ -1,0 +1,37 @@
+import { WarehouseError } from '#infra/clickhouse/client.ts';
+import { type Culprit, isolate } from '#pipelines/isolate.ts';
+import type { Row } from './tables.ts';
+
+interface PlacedRow {
+  row: Row;
+  /** Its place in the block. */
+  at: number;
+}
+
+/**
+ * Inserts a block once. Where ClickHouse says that it will never take it, the rows are halved until those are found that
+ * are to blame, and the others are in. A part of a block has a token of its own, which means the same rows each time the
+ * block is formed again.
+ */
+export async function insertWithoutRefused(
+  rows: readonly Row[],
+  token: string,
+  insert: (token: string, rows: readonly Row[]) => Promise<void>,
+): Promise<Culprit<Row>[]> {
+  const placed = rows.map((row, at): PlacedRow => ({ row, at }));
+  const work = (some: readonly PlacedRow[]): Promise<void> =>
+    insert(
+      some.length === rows.length ? token : partToken(token, some),
+      some.map(({ row }) => row),
+    );
+  const { culprits } = await isolate(placed, work, isRefusal);
+  return culprits.map(({ item, error }) => ({ item: item.row, error }));
+}
+
+function partToken(token: string, some: readonly PlacedRow[]): string {
+  return `${token}/rows ${some[0]?.at}-${some.at(-1)?.at}`;
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof WarehouseError && error.code === 'warehouse_refused';
+}
