@@ -13,6 +13,9 @@ export interface ProvisionReport {
   mismatches: string[];
 }
 
+/** Requests to the registry at a time. */
+const REGISTRATIONS_MAX = 8;
+
 /** Creates what must exist: topics, schemas, tables. Idempotent; run at every start. */
 export async function provision(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
   const [topics, tables] = await Promise.all([topicsAndSchemas(parts, logger), migrations(parts)]);
@@ -24,13 +27,22 @@ async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<Pro
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
   const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
   const registry = createRegistry(parts.registryUrl);
-  for (const { name, schema } of declared) await registry.register(name, schema);
+  await inParallel(REGISTRATIONS_MAX, declared, ({ name, schema }) => registry.register(name, schema));
   return {
     done: topics.created.length === 0 ? [] : [`${topics.created.length} topics created`],
     mismatches: topics.mismatches.map(
       ({ topic, setting, declared: wanted, found }) => `topic ${topic}: ${setting} is ${found}, declared ${wanted}`,
     ),
   };
+}
+
+async function inParallel<T>(workers: number, items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  const left = items.values();
+  await Promise.all(
+    Array.from({ length: workers }, async () => {
+      for (const item of left) await work(item);
+    }),
+  );
 }
 
 async function migrations(parts: PartsConfig): Promise<ProvisionReport> {

@@ -81,7 +81,7 @@ export function localAdminToken(dataDir: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-/** Destinations whose delivery runs; all by default. */
+/** Destinations whose delivery may run; all by default. */
 export function wantedDestinations(all: readonly string[]): string[] {
   return list(environment(), 'DELIVERY_DESTINATIONS', all);
 }

@@ -28,6 +28,9 @@ export interface StandinUrls {
   webhook: string;
 }
 
+/** What the demo sites deliver to. */
+export const DEMO_DESTINATIONS: readonly string[] = ['meta', 'webhook'];
+
 const ACCOUNT_ID = 'demo';
 /** Enough for many demo days. */
 const ALLOWANCE = 10_000_000;

@@ -1,12 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { partsConfig } from '#infra/config/service_config.ts';
+import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
+import { openKafka } from '#infra/kafka/session.ts';
 import { acquireLock } from '#infra/local/lock.ts';
 import { onParentGone } from '#infra/local/parent.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { choosePorts } from '#infra/local/ports.ts';
 import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
-import { createLogger } from '#infra/log/logger.ts';
+import { createLogger, type Logger } from '#infra/log/logger.ts';
+import { createRegistry } from '#infra/registry/registry.ts';
+import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { createControlClient } from '#services/control/client.ts';
 import { httpTransport } from '#services/control/http_transport.ts';
@@ -21,8 +24,9 @@ import {
   wantedDestinations,
   wantedPort,
 } from './config.ts';
-import { type DemoSites, ensureDemo } from './demo_settings.ts';
-import { controlSpec, processSpecs } from './processes.ts';
+import { createDeliveries } from './deliveries.ts';
+import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
+import { controlSpec, deliverySpecs, processSpecs } from './processes.ts';
 import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
 import { readyScreen } from './screen.ts';
 
@@ -39,7 +43,16 @@ if (!lock.ok) {
   process.exit(1);
 }
 
-const running: { parts: LocalParts | null; supervisor: Supervisor | null } = { parts: null, supervisor: null };
+interface Running {
+  parts: LocalParts | null;
+  supervisor: Supervisor | null;
+  settings: FollowedSettings | null;
+}
+
+/** How soon a destination that a site just got is noticed. */
+const DESTINATIONS_POLL_MS = 1_000;
+
+const running: Running = { parts: null, supervisor: null, settings: null };
 let stopping = false;
 
 /** Ends the processes first, then the parts they use. */
@@ -48,7 +61,7 @@ async function stop(why: string, exitCode: number): Promise<void> {
   stopping = true;
   say(`stopping (${why})`);
   removeReadyFile(dataDir);
-  await running.supervisor?.stop();
+  await Promise.all([running.settings?.stop(), running.supervisor?.stop()]);
   await running.parts?.stop();
   if (lock.ok) lock.release();
   say('stopped');
@@ -86,24 +99,52 @@ async function start(): Promise<void> {
     control: wantedPort('CONTROL_PORT') ?? ports.control,
   };
   const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
+  let ready: (() => ReadyFile) | null = null;
   const supervisor = createSupervisor({
     logDir,
     onSpawn: (pid) => registerChild(pid, 'service'),
+    onReady: () => void (ready !== null && !stopping && writeReadyFile(dataDir, ready())),
     say,
     nowMs: Date.now,
   });
   running.supervisor = supervisor;
-  const destinations = wantedDestinations(DESTINATIONS.map(({ name }) => name));
   say('starting the edge, the control service and the pipelines');
   const control = `http://${HOST}:${chosen.control}`;
+  const settings = await follow(config, logger);
+  const deliveries = createDeliveries({
+    table: settings.table,
+    wanted: wantedDestinations(DESTINATIONS.map(({ name }) => name)),
+    always: DEMO_DESTINATIONS,
+    start: (names) => supervisor.start(deliverySpecs(env, names)),
+  });
   const [demo] = await Promise.all([
     supervisor.start([controlSpec(env, chosen)]).then(() => demoSettings(control, standins)),
-    supervisor.start(processSpecs(env, chosen, destinations, dataDir)),
+    supervisor.start(processSpecs(env, chosen, dataDir)),
+    deliveries.startConfigured(),
   ]);
-  const ready = readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
-  writeReadyFile(dataDir, ready);
-  say(readyScreen(ready, supervisor.states(), logDir));
+  setInterval(() => void deliveries.startConfigured(), DESTINATIONS_POLL_MS);
+  ready = () => readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
+  writeReadyFile(dataDir, ready());
+  say(readyScreen(ready(), supervisor.states(), logDir));
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+}
+
+/** Follows the settings for the destinations that sites have. */
+async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSettings> {
+  const session = await openKafka(config.kafka, 'svc.start', logger);
+  const followed = await followSettings(session, createRegistry(config.registryUrl), logger, (error) => {
+    process.stderr.write(`the settings cannot be followed any more: ${String(error)}\n`);
+    void stop('settings lost', 1);
+  });
+  const settings = {
+    ...followed,
+    stop: async () => {
+      await followed.stop();
+      await session.stop();
+    },
+  };
+  running.settings = settings;
+  return settings;
 }
 
 function demoSettings(control: string, standins: { meta: string; webhook: string }): Promise<DemoSites> {

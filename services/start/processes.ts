@@ -21,13 +21,8 @@ export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalP
   };
 }
 
-/** Every other process of the service, and the stand-in platforms the demo site delivers to. */
-export function processSpecs(
-  env: Readonly<Record<string, string>>,
-  ports: LocalPorts,
-  destinations: readonly string[],
-  dataDir: string,
-): ProcessSpec[] {
+/** The other processes but for the deliveries, and the stand-in platforms the demo sites deliver to. */
+export function processSpecs(env: Readonly<Record<string, string>>, ports: LocalPorts, dataDir: string): ProcessSpec[] {
   return [
     {
       name: 'standin',
@@ -52,10 +47,14 @@ export function processSpecs(
     { name: 'quota', file: 'services/quota/main.ts', env },
     { name: 'identity', file: 'services/identity/main.ts', env },
     { name: 'warehouse', file: 'services/warehouse/main.ts', env },
-    ...destinations.map((destination) => ({
-      name: `delivery.${destination}`,
-      file: 'services/delivery/main.ts',
-      env: { ...env, DELIVERY_DESTINATION: destination },
-    })),
   ];
+}
+
+/** The delivery processes of destinations. */
+export function deliverySpecs(env: Readonly<Record<string, string>>, destinations: readonly string[]): ProcessSpec[] {
+  return destinations.map((destination) => ({
+    name: `delivery.${destination}`,
+    file: 'services/delivery/main.ts',
+    env: { ...env, DELIVERY_DESTINATION: destination },
+  }));
 }

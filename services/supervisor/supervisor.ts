@@ -19,6 +19,8 @@ export interface SupervisorOptions {
   logDir: string;
   /** Called with each child's pid, so that it can be ended if we die without a word. */
   onSpawn(pid: number): void;
+  /** A process is ready, for the first time or again. */
+  onReady?: () => void;
   /** What happens, for a person. */
   say(line: string): void;
   nowMs(): number;
@@ -93,6 +95,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     one.state.facts = message.facts;
     if (one.state.restarts > 0) options.say(`${one.spec.name} is ready again (pid ${one.state.pid})`);
     one.onReady();
+    options.onReady?.();
   }
 
   function onExit(one: Kept, code: number | null, signal: string | null): void {

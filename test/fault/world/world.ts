@@ -6,7 +6,7 @@ import { choosePorts } from '#infra/local/ports.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { provision } from '#services/provision/provision.ts';
 import { adminTokenFile, serviceEnvironment } from '#services/start/config.ts';
-import { controlSpec, processSpecs } from '#services/start/processes.ts';
+import { controlSpec, deliverySpecs, processSpecs } from '#services/start/processes.ts';
 import type { ProcessSpec } from '#services/supervisor/supervisor.ts';
 import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';
@@ -73,7 +73,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const report = await provision(partsConfig(env), createLogger('provision', 'warn'));
     if (report.mismatches.length > 0) throw new Error(report.mismatches.join('; '));
     const ports = await choosePorts(dataDir, ['edge', 'edge2', 'control', 'metaStandin', 'webhookStandin']);
-    const specs = [controlSpec(env, ports), ...processSpecs(env, ports, DESTINATIONS, dataDir)];
+    const specs = [controlSpec(env, ports), ...processSpecs(env, ports, dataDir), ...deliverySpecs(env, DESTINATIONS)];
     await fleet.start(specs.flatMap((spec) => placed(spec, proxy.url, [ports.edge, ports.edge2])));
     const url = (port: number): string => `http://${HOST}:${port}`;
     return {
