@@ -14,8 +14,21 @@ export interface FaultSite {
 
 const PIXEL_MAX = 2 ** 47;
 
-/** Makes them; returns when every edge knows the key and the site. */
+/** The fault before may have left the control service without a way to Kafka for some seconds. */
+const MADE_MS = 60_000;
+const RETRY_MS = 1_000;
+
+/** Makes them; returns when every edge knows the key and the site. Where that fails another site is made. */
 export async function makeFaultSite(world: World, row: string): Promise<FaultSite> {
+  return until(
+    'a site',
+    () => tryToMake(world, row),
+    () => true,
+    { timeoutMs: MADE_MS, everyMs: RETRY_MS },
+  );
+}
+
+async function tryToMake(world: World, row: string): Promise<FaultSite> {
   const name = `f-${row.replaceAll(/[^a-z0-9]/g, '-')}-${randomBytes(3).toString('hex')}`.slice(0, 60);
   const settings = await openSettings(world);
   const pixel = String(100_000_000_000_000 + randomInt(PIXEL_MAX));
