@@ -47,6 +47,15 @@ describe("a destination's settings", () => {
     }),
   );
 
+  it.each([
+    ['[{"pixel_id":"12345","url_pattern":"/fr/*"}]', 'settings'],
+    ['[]', 'settings'],
+    ['[{"pixel_id":"x","url_pattern":"/"}]', 'invalid'],
+    ['no JSON', 'invalid'],
+  ])("check Meta's route_pixels: %s is %s", (route_pixels, kind) =>
+    expect(readSettings(meta, { pixel_id: '1234567890', route_pixels }, { access_token: 't' }).kind).toBe(kind),
+  );
+
   it.each(['whsec_short', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', `whsec_${'A'.repeat(200)}`])(
     'refuse %s as a secret',
     (secret) => expect(readSettings(webhook, { url: 'https://x.example/' }, { secret }).kind).toBe('invalid'),

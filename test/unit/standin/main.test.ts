@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
+import { PLATFORMS } from '#services/standin/platforms.ts';
 
 const MAIN = fileURLToPath(new URL('../../../services/standin/main.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'standin-'));
@@ -15,8 +16,14 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(): Promise<{ child: ChildProcess; meta: string; webhook: string }> {
-  const args = ['--meta-port', '0', '--webhook-port', '0', '--state-dir', folder];
+interface Started extends Record<string, unknown> {
+  child: ChildProcess;
+  meta: string;
+  webhook: string;
+}
+
+async function start(names: readonly string[] = ['meta', 'webhook']): Promise<Started> {
+  const args = [...names.flatMap((name) => [`--${name}-port`, '0']), '--state-dir', folder];
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [line] = (await once(child.stdout ?? expect.fail('no output'), 'data')) as [Buffer];
@@ -33,6 +40,24 @@ const post = (url: string): Promise<Response> =>
     },
     body: JSON.stringify({ type: 'event', data: { event_id: 'e1', event: 'purchase' } }),
   });
+
+it('serves every platform it is given a port for, and only those', async () => {
+  const { child, meta, webhook, ...others } = await start(Object.keys(PLATFORMS));
+  expect(Object.keys(others).sort()).toEqual(
+    ['ready', ...Object.keys(PLATFORMS)].filter((name) => name !== 'meta' && name !== 'webhook').sort(),
+  );
+  for (const url of [meta, webhook, others['ga4'], others['google']]) {
+    expect((await fetch(`${url}/_standin/health`)).status).toBe(200);
+  }
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
+it.each([[[]], [['--meta-port', 'x']], [['--nobody-port', '0']]])('refuses the words %j', async (words) => {
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: 'ignore' });
+  children.push(child);
+  expect(await once(child, 'exit')).toEqual([2, null]);
+});
 
 it('serves both platforms, and after kill -9 goes on counting', async () => {
   const first = await start();
