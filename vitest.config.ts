@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'service',
-          include: ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts'],
+          include: ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/fault/**/*.test.ts'],
           globalSetup: ['test/harness/global_setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
