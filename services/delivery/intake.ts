@@ -91,5 +91,9 @@ async function readJob(
   const events = await reader.read(bytes);
   if (!events.ok) return { kind: 'dead', letter: deadLetter(place, events.reason, '', record.value, nowMs) };
   const firstAttemptedAtMs = attempt > 1 || first_attempted_at > 0 ? first_attempted_at : null;
-  return { kind: 'job', dueAtMs: due_at, job: { siteId: site_id, views: events.value, attempt, firstAttemptedAtMs, isMain: false } };
+  return {
+    kind: 'job',
+    dueAtMs: due_at,
+    job: { siteId: site_id, views: events.value, attempt, firstAttemptedAtMs, isMain: false },
+  };
 }
