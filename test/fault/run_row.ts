@@ -5,6 +5,7 @@ import { runLoad } from './load/load.ts';
 import { createTraffic } from './load/traffic.ts';
 import { judge, type Verdict } from './oracle/judge.ts';
 import { READ_TOPICS } from './oracle/on_topics.ts';
+import { setMerging } from './oracle/stored.ts';
 import { endsOf } from './oracle/topics.ts';
 import type { Row, RowContext } from './row.ts';
 import { heal } from './world/heal.ts';
@@ -59,6 +60,7 @@ async function run(
   ledger: ReturnType<typeof createLedger>,
 ): Promise<Verdict> {
   const site = await makeFaultSite(world, row.name);
+  await setMerging(world, 'STOP');
   const starts = await endsOf(world.addresses.kafkaBrokers, READ_TOPICS);
   const random = (what: string) => randomFor(`${options.seed}/${row.name}/${what}`);
   const events = row.events ?? options.events;
@@ -93,5 +95,7 @@ async function run(
   );
   const healedMs = performance.now();
   await world.fleet.allReady();
-  return judge(row, context, starts, healedMs);
+  const verdict = await judge(row, context, starts, healedMs);
+  await setMerging(world, 'START');
+  return verdict;
 }

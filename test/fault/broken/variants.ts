@@ -30,7 +30,7 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   {
     name: 'insert_without_token',
     process: 'warehouse',
-    row: clickhouseThroughProxy('mute', { kind: 'mute' }, 3),
+    row: clickhouseThroughProxy('mute', { kind: 'mute' }, 20),
     shows: /more than one (row|outcome)/,
   },
   {

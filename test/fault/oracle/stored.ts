@@ -32,3 +32,15 @@ export async function deliveredOutcomes({ ready }: Pick<World, 'ready'>, site: s
   );
   return new Map(rows.map(({ name, times }) => [name, times]));
 }
+
+/**
+ * Stops or starts the merges of the events' table: they would take a second row of an event away before it is seen. A
+ * ClickHouse that is started anew merges again.
+ */
+export async function setMerging({ ready }: Pick<World, 'ready'>, merging: 'STOP' | 'START'): Promise<void> {
+  const { username, password, origin, pathname } = new URL(ready.clickhouse);
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  const body = `SYSTEM ${merging} MERGES event_rows`;
+  const response = await fetch(`${origin}${pathname}`, { method: 'POST', body, headers: { authorization } });
+  if (!response.ok) throw new Error(`clickhouse answered ${response.status}: ${await response.text()}`);
+}
