@@ -66,7 +66,8 @@ export async function insertBlock(
  */
 const REFUSALS = new Set('6 16 20 25 26 27 33 38 41 43 47 53 60 62 69 70 72 81 117 131 321 349 376 467 691'.split(' '));
 
-function readError(error: unknown): WarehouseError {
+/** What a failure of the client means, without its message, which may quote rows. */
+export function readError(error: unknown): WarehouseError {
   if (error instanceof ClickHouseError) {
     const kind = `${error.code} ${error.type ?? ''}`.trim();
     return new WarehouseError(

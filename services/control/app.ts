@@ -22,6 +22,7 @@ import type { Problem } from '#pipelines/settings/problem.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
 import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 import { controlDocument } from './openapi.ts';
+import type { QueryAnswers } from './query_answers.ts';
 import type { Input, Outcome, Route, World } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { readQuery, schemaProblems } from './validate.ts';
@@ -30,6 +31,7 @@ export interface ControlOptions {
   journal: SettingsJournal;
   adapters: readonly Adapter[];
   keyUse: KeyUseView;
+  queries: QueryAnswers;
   seal: World['seal'];
   randomBytes: RandomBytes;
   nowMs(): number;
@@ -113,6 +115,7 @@ async function answer(
   const read = readInput(route, request);
   if (!read.ok) return refuse(reply, read.code, read.problems);
   const { journal } = options;
+  if (route.ask !== undefined) return answerQuery(options, route, read.input, reply);
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   const outcome = await (route.method === 'GET'
     ? outcomeOf(options, route, read.input, journal.view())
@@ -132,8 +135,20 @@ async function answer(
 }
 
 function outcomeOf(options: ControlOptions, route: Route, input: Input, view: SettingsView): Outcome {
+  return route.run(input, worldOf(options, view));
+}
+
+function worldOf(options: ControlOptions, view: SettingsView): World {
   const { adapters, seal, randomBytes, keyUse } = options;
-  return route.run(input, { view, nowMs: options.nowMs(), lastUsed: keyUse.lastUsed, adapters, seal, randomBytes });
+  return { view, nowMs: options.nowMs(), lastUsed: keyUse.lastUsed, adapters, seal, randomBytes };
+}
+
+async function answerQuery(options: ControlOptions, route: Route, input: Input, reply: HttpReply): Promise<HttpReply> {
+  const question = route.ask?.(input, worldOf(options, options.journal.view()));
+  if (question === undefined) return refuse(reply, 'not_found');
+  if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
+  const answered = await options.queries.answer(question);
+  return answered.ok ? reply.code(route.success.status).send(answered.body) : refuse(reply, answered.code);
 }
 
 type InputRead = { ok: true; input: Input } | { ok: false; code: ControlErrorCode; problems: Problem[] };

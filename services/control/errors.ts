@@ -29,9 +29,11 @@ export const CONTROL_ERRORS = {
   version_conflict: { status: 412, message: 'It was changed since it was read: read it again and decide anew.' },
   body_too_large: { status: 413, message: 'The body must not exceed 1 MiB.' },
   content_type_unsupported: { status: 415, message: 'Send application/json.' },
+  query_too_heavy: { status: 422, message: 'The query takes more time or memory than it may: ask for less.' },
   if_match_missing: { status: 428, message: 'Send If-Match with the ETag that was read, or * to change it as it is.' },
   internal: { status: 500, message: 'Something unforeseen went wrong.' },
   settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },
+  query_unavailable: { status: 503, message: 'Events cannot be queried now: ask again.' },
 } as const;
 export type ControlErrorCode = keyof typeof CONTROL_ERRORS;
 

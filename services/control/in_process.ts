@@ -15,6 +15,7 @@ import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { createControlApp } from './app.ts';
 import { type ControlClient, createControlClient, type Transport } from './client.ts';
 import { ensureFirstToken } from './first_token.ts';
+import { openQueries } from './open_queries.ts';
 
 /** A control service inside the caller's process, without a port. */
 export interface OpenControl {
@@ -40,9 +41,11 @@ export async function openControl(env: Environment, token: string, logger: Logge
   const journal = await openSettingsJournal(session, createRegistry(parts.registryUrl), logger, onFatal);
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
   const redis = createRedis(parts.redisUrl, logger);
+  const queries = openQueries(parts.clickhouseUrl, logger);
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
+    queries: queries.answers,
     keyUse: createKeyUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
@@ -62,6 +65,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
       await app.close();
       await journal.close();
       redis.disconnect();
+      await queries.close();
       await session.stop();
     },
   };

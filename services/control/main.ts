@@ -11,6 +11,7 @@ import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { runProcess } from '#services/runtime.ts';
 import { createControlApp } from './app.ts';
 import { ensureFirstToken } from './first_token.ts';
+import { openQueries } from './open_queries.ts';
 
 /** HTTP -> site.config: the only writer of settings. What follows the topic goes on without it. */
 runProcess('control', async (runtime) => {
@@ -23,9 +24,12 @@ runProcess('control', async (runtime) => {
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
   const redis = createRedis(runtime.config.parts.redisUrl, runtime.logger);
   runtime.onStop(async () => redis.disconnect());
+  const queries = openQueries(runtime.config.parts.clickhouseUrl, runtime.logger);
+  runtime.onStop(() => queries.close());
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
+    queries: queries.answers,
     keyUse: createKeyUseView(redis, runtime.logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,

@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { Statement } from '#pipelines/query/statement.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
@@ -36,6 +37,17 @@ export type Outcome =
   | { kind: 'done'; facts: Fact[]; show(view: SettingsView): Shown }
   | { kind: 'refused'; code: ControlErrorCode; problems: Problem[] };
 
+/** What a query of events comes to: what ClickHouse is asked, and how its rows are answered. */
+export type Question =
+  | {
+      kind: 'ask';
+      statement: Statement;
+      /** How long the answer may be kept; 0: no kept one will do. */
+      keptMs: number;
+      answer(rows: readonly unknown[]): object;
+    }
+  | Extract<Outcome, { kind: 'refused' }>;
+
 /** A route is a value: what it takes, what it answers, and a pure function. The document is made from the same value. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -55,6 +67,8 @@ export interface Route {
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
   run(input: Input, world: World): Outcome;
+  /** Of a query: what is asked, in the place of `run`. */
+  ask?(input: Input, world: World): Question;
 }
 
 interface RouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema>

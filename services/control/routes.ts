@@ -5,6 +5,7 @@ import { domainRoutes } from './domains.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { definitionRoutes } from './event_definitions.ts';
 import { keyRoutes } from './keys.ts';
+import { queryRoutes } from './query.ts';
 import type { Route } from './route.ts';
 import { siteRoutes } from './sites.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -19,6 +20,7 @@ export const ROUTES: readonly Route[] = [
   ...destinationRoutes,
   ...tokenRoutes,
   ...auditRoutes,
+  ...queryRoutes,
 ];
 
 const ALWAYS: readonly ControlErrorCode[] = [
@@ -34,10 +36,10 @@ const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large
 
 /** Every code that a route may answer. */
 export function errorsOf(route: Route): ControlErrorCode[] {
-  const writes = route.method !== 'GET';
+  const writes = route.method !== 'GET' && route.ask === undefined;
   return [
     ...ALWAYS,
-    ...(writes ? WITH_BODY : []),
+    ...(route.method === 'GET' ? [] : WITH_BODY),
     ...route.errors,
     ...(route.ifMatch === 'none' ? [] : (['version_conflict'] as const)),
     ...(route.ifMatch === 'required' ? (['if_match_missing'] as const) : []),

@@ -14,6 +14,7 @@ import { createControlApp } from '#services/control/app.ts';
 import type { Transport } from '#services/control/client.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
 import { injected } from '#services/control/in_process.ts';
+import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
 import { undocumented } from './documented.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
@@ -72,8 +73,12 @@ export interface Control {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
-/** A control service in memory with one admin token. */
-export async function control(label = LABEL): Promise<Control> {
+const neverAsked: AskRows = () => {
+  throw new Error('there is no ClickHouse here');
+};
+
+/** A control service in memory with one admin token; what is to be queried goes to `asks`. */
+export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
   let randomness = 0;
   const clock = { nowMs: NOW_MS };
   const journal = memoryJournal();
@@ -84,6 +89,11 @@ export async function control(label = LABEL): Promise<Control> {
   const app = createControlApp({
     journal,
     adapters: [crm],
+    queries: createQueryAnswers(
+      asks ?? neverAsked,
+      () => clock.nowMs,
+      () => undefined,
+    ),
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,

@@ -1,0 +1,56 @@
+import { ClickHouseError } from '@clickhouse/client';
+import type { Statement } from '#pipelines/query/statement.ts';
+import { readError, type Warehouse } from './client.ts';
+
+/** What one query may take; more of anything ends it. */
+export interface QueryLimits {
+  seconds: number;
+  memoryBytes: number;
+  resultRows: number;
+}
+
+/** What a query of the control service may take. */
+export const QUERY_LIMITS: QueryLimits = { seconds: 20, memoryBytes: 4 * 1024 ** 3, resultRows: 100_000 };
+
+/** The query took more than it may. */
+export class QueryTooHeavyError extends Error {
+  readonly code = 'query_too_heavy';
+}
+
+/**
+ * Errors of time, rows, bytes and memory, and of a statement's own check (throwIf): TIMEOUT_EXCEEDED, TOO_MANY_ROWS,
+ * TOO_SLOW, MEMORY_LIMIT_EXCEEDED, TOO_MANY_BYTES, FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, TOO_MANY_ROWS_OR_BYTES.
+ */
+const TOO_HEAVY = new Set('158 159 160 241 307 395 396'.split(' '));
+
+/**
+ * Rows of a SELECT, which can change nothing. @throws QueryTooHeavyError, WarehouseError
+ */
+export async function selectRows<Row>(
+  warehouse: Warehouse,
+  { sql, parameters }: Statement,
+  limits: QueryLimits,
+): Promise<Row[]> {
+  try {
+    const result = await warehouse.query({
+      query: sql,
+      query_params: parameters,
+      format: 'JSONEachRow',
+      clickhouse_settings: {
+        readonly: '2',
+        max_execution_time: limits.seconds,
+        timeout_before_checking_execution_speed: 0,
+        max_memory_usage: String(limits.memoryBytes),
+        max_result_rows: String(limits.resultRows),
+        result_overflow_mode: 'throw',
+        output_format_json_quote_64bit_integers: 0,
+        // An error in the middle of the rows would otherwise come as one of them.
+        wait_end_of_query: 1,
+      },
+    });
+    return await result.json<Row>();
+  } catch (error) {
+    if (error instanceof ClickHouseError && TOO_HEAVY.has(error.code)) throw new QueryTooHeavyError(error.type ?? '');
+    throw readError(error);
+  }
+}

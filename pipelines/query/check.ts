@@ -1,0 +1,51 @@
+import { type Problem, problem } from '#pipelines/settings/problem.ts';
+import { isTimeZone } from './intervals.ts';
+import { type FunnelQuery, RANGE_MS_MAX } from './shapes.ts';
+
+interface Range {
+  from: number;
+  to: number;
+}
+
+/** What of a query's times no shape can say. */
+export function rangeProblems({ from, to }: Range): Problem[] {
+  if (to <= from) return [problem('field_malformed', 'to', 'must be later than from')];
+  return to - from > RANGE_MS_MAX ? [problem('field_malformed', 'to', 'is more than 800 days after from')] : [];
+}
+
+export function zoneProblems(timeZone: string | undefined, field = 'time_zone'): Problem[] {
+  if (timeZone === undefined || isTimeZone(timeZone)) return [];
+  return [problem('field_malformed', field, 'is not a known time zone')];
+}
+
+/** What of a funnel no shape can say. */
+export function funnelProblems(query: FunnelQuery): Problem[] {
+  return [
+    ...rangeProblems(query),
+    ...zoneProblems(query.trend?.time_zone, 'trend.time_zone'),
+    ...exclusionProblems(query),
+    ...lookbackProblems(query),
+  ];
+}
+
+function exclusionProblems({ exclusions = [], steps, order }: FunnelQuery): Problem[] {
+  return exclusions.flatMap((exclusion, index) => {
+    const { after_step, before_step } = exclusion;
+    const field = `exclusions[${index}]`;
+    if (order === 'any' && (after_step ?? before_step) !== undefined) {
+      return [problem('field_malformed', field, 'has steps, which have no order here')];
+    }
+    const [after, before] = [after_step ?? 1, before_step ?? steps.length];
+    if (before > steps.length) return [problem('field_malformed', `${field}.before_step`, 'is not a step')];
+    return after < before ? [] : [problem('field_malformed', `${field}.before_step`, 'must be after after_step')];
+  });
+}
+
+function lookbackProblems({ breakdown, count_by, from }: FunnelQuery): Problem[] {
+  const lookbackMs = breakdown?.lookback_ms;
+  const field = 'breakdown.lookback_ms';
+  if (breakdown === undefined || lookbackMs === undefined) return [];
+  if (breakdown.at === 'first_step') return [problem('field_malformed', field, 'is for touches only')];
+  if (count_by === 'session') return [problem('field_malformed', field, 'is not for sessions')];
+  return lookbackMs > from ? [problem('field_malformed', field, 'reaches before 1970')] : [];
+}

@@ -1,0 +1,97 @@
+import type { Column, Field, Filter, Selection } from './shapes.ts';
+import type { Binder } from './statement.ts';
+
+/** Columns whose text is not the column itself. */
+const TEXTS: Partial<Record<Column, string>> = {
+  identify: "if(identify, 'true', 'false')",
+  value: "ifNull(toString(value), '')",
+};
+
+/**
+ * A field as text. Of a property: a text is itself, a number, true and false as JSON writes them, an object or array as
+ * its JSON, and null like what is not there the empty text.
+ */
+export function textOf(field: Field, binder: Binder): string {
+  if ('column' in field) return TEXTS[field.column] ?? `toString(${field.column})`;
+  const path = ['properties', ...field.property.map((part) => binder.bind(part, 'String'))].join(', ');
+  return `multiIf(JSONType(${path}) = 'String', JSONExtractString(${path}), JSONType(${path}) = 'Null', '', JSONExtractRaw(${path}))`;
+}
+
+/** A field as a number; NULL where its text is none. */
+export function numberOf(field: Field, binder: Binder): string {
+  if ('column' in field && field.column === 'value') return 'value';
+  return `toFloat64OrNull(${textOf(field, binder)})`;
+}
+
+/** The condition of a filter, never NULL. */
+export function conditionOf(filter: Filter, binder: Binder): string {
+  const text = textOf(filter.field, binder);
+  switch (filter.is) {
+    case 'set':
+      return `${text} != ''`;
+    case 'not_set':
+      return `${text} = ''`;
+    case 'equal':
+      return equalsAny(filter.field, filter.to, binder);
+    case 'not_equal':
+      return `NOT ${equalsAny(filter.field, filter.to, binder)}`;
+    case 'containing':
+      return `position(${text}, ${binder.bind(filter.to, 'String')}) > 0`;
+    case 'not_containing':
+      return `position(${text}, ${binder.bind(filter.to, 'String')}) = 0`;
+    case 'starting_with':
+      return `startsWith(${text}, ${binder.bind(filter.to, 'String')})`;
+    case 'ending_with':
+      return `endsWith(${text}, ${binder.bind(filter.to, 'String')})`;
+    case 'above':
+    case 'at_least':
+    case 'below':
+    case 'at_most':
+      return `ifNull(${numberOf(filter.field, binder)} ${COMPARISONS[filter.is]} ${binder.bind(filter.to, 'Float64')}, false)`;
+  }
+}
+
+const COMPARISONS = { above: '>', at_least: '>=', below: '<', at_most: '<=' } as const;
+
+/** Numbers are compared as numbers, so that 1 equals 1.0; texts, true and false as texts. */
+function equalsAny(field: Field, values: readonly (string | number | boolean)[], binder: Binder): string {
+  const numbers = values.filter((value) => typeof value === 'number');
+  const texts = values.filter((value) => typeof value !== 'number').map(String);
+  const parts = [
+    ...(texts.length > 0 ? [`${textOf(field, binder)} IN ${binder.bind(texts, 'Array(String)')}`] : []),
+    ...(numbers.length > 0
+      ? [`ifNull(${numberOf(field, binder)} IN ${binder.bind(numbers, 'Array(Float64)')}, false)`]
+      : []),
+  ];
+  return `(${parts.join(' OR ')})`;
+}
+
+/** The condition of a selection; `true` where it takes every event. */
+export function selects({ events, filters = [] }: Selection, binder: Binder): string {
+  const names = events === undefined ? [] : [`event IN ${binder.bind(events, 'Array(String)')}`];
+  return allOf([...names, ...filters.map((filter) => conditionOf(filter, binder))]);
+}
+
+export function allOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? 'true' : `(${conditions.join(' AND ')})`;
+}
+
+interface Scope {
+  from: number;
+  to: number;
+  filters?: Filter[];
+}
+
+/** Conditions on time and filters that the events of a whole query share. */
+export function inScope(siteId: string, scope: Scope, binder: Binder): string[] {
+  return [...inRange(siteId, scope, binder), ...(scope.filters ?? []).map((filter) => conditionOf(filter, binder))];
+}
+
+/** Events of a site that happened in a time. */
+export function inRange(siteId: string, { from, to }: Pick<Scope, 'from' | 'to'>, binder: Binder): string[] {
+  return [
+    `site_id = ${binder.bind(siteId, 'String')}`,
+    `timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC')`,
+    `timestamp < fromUnixTimestamp64Milli(${binder.bind(to, 'Int64')}, 'UTC')`,
+  ];
+}

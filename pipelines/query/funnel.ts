@@ -1,0 +1,97 @@
+import { startOf } from './intervals.ts';
+import { levelColumns } from './levels.ts';
+import { actorsSql } from './sequence.ts';
+import type { FunnelQuery } from './shapes.ts';
+import { type Binder, createBinder, type Statement } from './statement.ts';
+
+/** Upper ends of the classes of the time from the first step to the last. */
+export const TIME_CLASSES_MS = [
+  60_000,
+  10 * 60_000,
+  3_600_000,
+  6 * 3_600_000,
+  86_400_000,
+  3 * 86_400_000,
+  7 * 86_400_000,
+  14 * 86_400_000,
+  30 * 86_400_000,
+];
+
+/** Intervals and values of one answer; with 800 days a trend by the day fits. */
+export const GROUPS_MAX = 1_001;
+
+/** Figures of a step: `[reached, sum of the times as text, [median, p90], least, most]`. */
+export type StepFigures = [number, string, [number, number], number, number];
+
+/** One row of the answer: of everything, of a value of the breakdown, or of an interval of the trend. */
+export interface FunnelRow {
+  kind: 'all' | 'value' | 'interval';
+  text: string;
+  bucket: number;
+  steps: StepFigures[];
+  times: number[];
+}
+
+/** The statement of a funnel, as docs/analytics.md defines it. Rows: FunnelRow. */
+export function funnelStatement(siteId: string, query: FunnelQuery): Statement {
+  const binder = createBinder();
+  const sets = [
+    '()',
+    ...(query.breakdown === undefined ? [] : ['(text)']),
+    ...(query.trend === undefined ? [] : ['(bucket)']),
+  ];
+  return binder.statement(`SELECT ${kindSql(query)} AS kind, ${groupColumns(query)}, [${stepFigures(query)}] AS steps, [${timeClasses(query)}] AS times
+FROM (SELECT ${attemptColumns(query, binder).join(',\n  ')} FROM (${actorsSql(siteId, query, binder)}) WHERE level > 0)
+GROUP BY GROUPING SETS (${sets.join(', ')})
+ORDER BY kind, steps[1].1 DESC, text, bucket LIMIT ${GROUPS_MAX} BY kind`);
+}
+
+function groupColumns({ breakdown, trend }: FunnelQuery): string {
+  return `${breakdown === undefined ? "'' AS text" : 'text'}, ${trend === undefined ? '0 AS bucket' : 'bucket'}`;
+}
+
+function kindSql({ breakdown, trend }: FunnelQuery): string {
+  const inTrend = trend === undefined ? 'false' : 'grouping(bucket) = 0';
+  const inBreakdown = breakdown === undefined ? 'false' : 'grouping(text) = 0';
+  return `multiIf(${inTrend}, 'interval', ${inBreakdown}, 'value', 'all')`;
+}
+
+/** Of an actor: how far it got, and the attempt that got it there. */
+function attemptColumns(query: FunnelQuery, binder: Binder): string[] {
+  const { steps, breakdown, trend } = query;
+  const each = (name: string): string => steps.map((_, index) => `${name}${index + 1}`).join(', ');
+  const took = steps.map(
+    (_, index) => `at[place${index + 1}] - bitShiftRight(start${index + 1}, 20) AS took${index + 1}`,
+  );
+  const began = `fromUnixTimestamp64Milli(toInt64(bitShiftRight([${each('start')}][level], 20)), 'UTC')`;
+  return [
+    ...levelColumns(query, binder),
+    ...took,
+    `arrayCount(x -> x > 0, [${each('place')}]) AS level`,
+    ...(breakdown === undefined ? [] : [`${textAt(breakdown.at, each)} AS text`]),
+    ...(trend === undefined ? [] : [`${startOf(trend.interval, began, trend.time_zone ?? 'UTC', binder)} AS bucket`]),
+  ];
+}
+
+function textAt(at: 'first_step' | 'first_touch' | 'last_touch', each: (name: string) => string): string {
+  if (at === 'first_step') return `texts[bitAnd([${each('start')}][level], 1048575)]`;
+  const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';
+  return `${find}(x -> x != '', arraySlice(texts, 1, [${each('place')}][level]))`;
+}
+
+function stepFigures({ steps }: FunnelQuery): string {
+  return steps
+    .map((_, index) => {
+      const step = index + 1;
+      const reached = `place${step} > 0`;
+      const of = (aggregate: string): string => `${aggregate}(took${step}, ${reached})`;
+      return `tuple(countIf(${reached}), toString(${of('sumIf')}), ${of('quantilesExactIf(0.5, 0.9)')}, ${of('minIf')}, ${of('maxIf')})`;
+    })
+    .join(', ');
+}
+
+function timeClasses({ steps }: FunnelQuery): string {
+  const last = steps.length;
+  const counts = TIME_CLASSES_MS.map((ms) => `countIf(place${last} > 0 AND took${last} <= ${ms})`);
+  return [...counts, `countIf(place${last} > 0)`].join(', ');
+}

@@ -1,0 +1,88 @@
+import { type Static, Type } from 'typebox';
+import { type FunnelRow, GROUPS_MAX, type StepFigures, TIME_CLASSES_MS } from './funnel.ts';
+import type { FunnelQuery } from './shapes.ts';
+
+const VALUES = 20;
+
+const count = (description: string) => Type.Integer({ description, minimum: 0 });
+const share = (description: string) => Type.Number({ description, minimum: 0, maximum: 1 });
+const orNull = Type.Null();
+
+const timeShape = Type.Object(
+  {
+    median: Type.Integer(),
+    p90: Type.Integer(),
+    average: Type.Integer(),
+    least: Type.Integer(),
+    most: Type.Integer(),
+  },
+  { description: 'From the first step to this one, in milliseconds' },
+);
+
+const stepShape = Type.Object({
+  reached: count('Persons, or sessions, that got to this step'),
+  of_first: share('Part of those of the first step'),
+  of_previous: share('Part of those of the step before'),
+  time_ms: Type.Union([timeShape, orNull], { description: 'Null where nobody got here' }),
+});
+const stepsShape = Type.Array(stepShape);
+
+/** The answer to a funnel. */
+export const funnelAnswerShape = Type.Object({
+  steps: stepsShape,
+  time_to_convert: Type.Array(
+    Type.Object({
+      up_to_ms: Type.Union([Type.Integer(), orNull], { description: 'Null for the class of all longer ones' }),
+      reached: count('Conversions that took longer than the class before and up to this'),
+    }),
+  ),
+  breakdown: Type.Array(Type.Object({ value: Type.String(), steps: stepsShape }), {
+    description: 'By the number of the first step, the greatest first; the empty text is for no value',
+  }),
+  more_values: Type.Boolean({ description: 'Whether there are more values than are given' }),
+  trend: Type.Array(
+    Type.Object({ from: Type.Integer({ description: 'When the interval began' }), steps: stepsShape }),
+    { description: 'By when the attempt began that got furthest; intervals in which none began are left out' },
+  ),
+});
+export type FunnelAnswer = Static<typeof funnelAnswerShape>;
+export type FunnelStep = Static<typeof stepShape>;
+
+/** The answer from the rows of the funnel's statement. */
+export function funnelAnswer(query: FunnelQuery, rows: readonly FunnelRow[]): FunnelAnswer {
+  const all = rows.find(({ kind }) => kind === 'all');
+  const values = rows.filter(({ kind }) => kind === 'value');
+  const intervals = rows.filter(({ kind }) => kind === 'interval').toSorted((a, b) => a.bucket - b.bucket);
+  const limit = Math.min(query.breakdown?.limit ?? VALUES, GROUPS_MAX - 1);
+  return {
+    steps: stepsOf(all?.steps ?? query.steps.map((): StepFigures => [0, '0', [0, 0], 0, 0])),
+    time_to_convert: classesOf(all?.times ?? []),
+    breakdown: values.slice(0, limit).map(({ text, steps }) => ({ value: text, steps: stepsOf(steps) })),
+    more_values: values.length > limit,
+    trend: intervals.map(({ bucket, steps }) => ({ from: bucket, steps: stepsOf(steps) })),
+  };
+}
+
+function stepsOf(figures: readonly StepFigures[]): FunnelStep[] {
+  const [first = 0] = figures[0] ?? [];
+  return figures.map(([reached, sum, [median, p90], least, most], index) => {
+    const [previous = reached] = figures[index - 1] ?? [];
+    return {
+      reached,
+      of_first: part(reached, first),
+      of_previous: part(reached, previous),
+      time_ms: reached === 0 ? null : { median, p90, average: Number(BigInt(sum) / BigInt(reached)), least, most },
+    };
+  });
+}
+
+function part(some: number, all: number): number {
+  return all === 0 ? 0 : some / all;
+}
+
+function classesOf(upTo: readonly number[]): FunnelAnswer['time_to_convert'] {
+  return [...TIME_CLASSES_MS, null].map((ms, index) => ({
+    up_to_ms: ms,
+    reached: (upTo[index] ?? 0) - (upTo[index - 1] ?? 0),
+  }));
+}

@@ -1,0 +1,25 @@
+import type { Interval } from './shapes.ts';
+import type { Binder } from './statement.ts';
+
+/** Sundays do not begin weeks here: ISO 8601. */
+const STARTS: Record<Interval, (time: string, zone: string) => string> = {
+  hour: (time, zone) => `toStartOfHour(${time}, ${zone})`,
+  day: (time, zone) => `toStartOfDay(${time}, ${zone})`,
+  week: (time, zone) => `toDateTime(toStartOfWeek(${time}, 1, ${zone}), ${zone})`,
+  month: (time, zone) => `toDateTime(toStartOfMonth(${time}, ${zone}), ${zone})`,
+};
+
+/** When the interval of a time begins, in milliseconds since 1970 UTC. */
+export function startOf(interval: Interval, time: string, timeZone: string, binder: Binder): string {
+  return `toUnixTimestamp(${STARTS[interval](time, binder.bind(timeZone, 'String'))}) * 1000`;
+}
+
+/** Whether a zone is known by its IANA name. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

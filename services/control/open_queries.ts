@@ -1,0 +1,22 @@
+import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/query.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { createQueryAnswers, type QueryAnswers } from './query_answers.ts';
+
+/** Queries of the ClickHouse of an address, with the connections they use. */
+export interface OpenQueries {
+  answers: QueryAnswers;
+  close(): Promise<void>;
+}
+
+export function openQueries(clickhouseUrl: string, logger: Logger): OpenQueries {
+  const warehouse = createWarehouse(clickhouseUrl);
+  return {
+    answers: createQueryAnswers(
+      (statement) => selectRows(warehouse, statement, QUERY_LIMITS),
+      Date.now,
+      (error) => logger.warn({ err: error }, 'query not answered'),
+    ),
+    close: () => warehouse.close(),
+  };
+}

@@ -1,0 +1,50 @@
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { migrate } from '#infra/clickhouse/migrate.ts';
+import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/query.ts';
+import type { EventRow } from '#pipelines/warehouse/event_row.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+import { type Control, control } from '#test/unit/control/harness.ts';
+import { type Database, rowsOf, useClickhouse } from '../clickhouse/warehouse_world.ts';
+
+export { rowsOf };
+
+/** A control service with a ClickHouse of its own behind it. */
+export interface QueryWorld {
+  database: Database;
+  control: Control;
+  store(blocks: readonly EventRow[][]): Promise<void>;
+  link(links: readonly IdentityLink[]): Promise<void>;
+  /** The answer to a query of the site `shop`, without its time. @throws where the status is not 200 */
+  ask<Answer>(name: string, query: object): Promise<Answer>;
+}
+
+/** Makes worlds for the tests of one file. */
+export function useQueryWorld(): () => Promise<QueryWorld> {
+  const create = useClickhouse();
+  return async () => {
+    const database = await create();
+    await migrate(database.warehouse, database.url);
+    const service = await control('tester', (statement) => selectRows(database.warehouse, statement, QUERY_LIMITS));
+    await service.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
+    await service.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });
+    let block = 0;
+    return {
+      database,
+      control: service,
+      async store(blocks) {
+        for (const rows of blocks) await insertBlock(database.warehouse, 'event_rows', `block-${block++}`, rows);
+      },
+      async link(links) {
+        const rows = links.map(({ kind: _kind, ...row }) => row);
+        await insertBlock(database.warehouse, 'person_links', `links-${block++}`, rows);
+        await database.warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
+      },
+      async ask<Answer>(name: string, query: object) {
+        const { status, body } = await service.call('POST', `/v1/query/shop/${name}`, { body: query });
+        if (status !== 200) throw new Error(`${name} is answered ${status}: ${JSON.stringify(body)}`);
+        const { as_of: _asOf, ...answer } = body as { as_of: number };
+        return answer as Answer;
+      },
+    };
+  };
+}

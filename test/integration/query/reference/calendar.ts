@@ -1,0 +1,22 @@
+import type { Interval } from '#pipelines/query/shapes.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** The first Monday of 1970. */
+const MONDAY_MS = 4 * DAY_MS;
+
+/** When the interval of a time began, in UTC. */
+export function intervalStart(interval: Interval, at: number): number {
+  const date = new Date(at);
+  if (interval === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+  if (interval === 'week') return at - ((at - MONDAY_MS) % (7 * DAY_MS));
+  return at - (at % (interval === 'hour' ? HOUR_MS : DAY_MS));
+}
+
+/** Intervals from the one of a time to the one of another. */
+export function intervalsBetween(interval: 'day' | 'week' | 'month', first: number, then: number): number {
+  const [a, b] = [new Date(first), new Date(then)];
+  if (interval === 'month') return (b.getUTCFullYear() - a.getUTCFullYear()) * 12 + b.getUTCMonth() - a.getUTCMonth();
+  const lengthMs = interval === 'week' ? 7 * DAY_MS : DAY_MS;
+  return (intervalStart(interval, then) - intervalStart(interval, first)) / lengthMs;
+}

@@ -1,0 +1,80 @@
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { RetentionQuery, TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { TopAnswer } from '#pipelines/query/top.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends.ts';
+import { intervalStart, intervalsBetween } from './calendar.ts';
+import { byPerson, type Deed, type Ledger } from './ledger.ts';
+import { isSelected, scoped, textOf } from './selecting.ts';
+
+interface Figures {
+  events: number;
+  persons: number;
+  sum: number;
+}
+
+function figures(deeds: readonly Deed[], amount: (deed: Deed) => number): Figures {
+  const units = deeds.reduce((sum, deed) => sum + BigInt(Math.round(amount(deed) * 1e6)), 0n);
+  return { events: deeds.length, persons: new Set(deeds.map(({ person }) => person)).size, sum: Number(units) / 1e6 };
+}
+
+/** Trends by counting. */
+export function trendsByHand(query: TrendsQuery, ledger: Ledger): TrendsAnswer {
+  const inTime = scoped(ledger, query);
+  return {
+    series: query.series.map(({ sum, ...selection }) => {
+      const deeds = inTime.filter((deed) => isSelected(selection, deed));
+      const amount = (deed: Deed): number => (sum === undefined ? 0 : Number(textOf(sum, deed) || 0));
+      const intervals = (of: readonly Deed[]) =>
+        [...Map.groupBy(of, ({ at }) => intervalStart(query.interval, at))]
+          .map(([from, some]) => ({ from, ...figures(some, amount) }))
+          .sort((a, b) => a.from - b.from);
+      const field = query.breakdown?.field;
+      const values = field === undefined ? [] : [...Map.groupBy(deeds, (deed) => textOf(field, deed))];
+      return {
+        ...figures(deeds, amount),
+        intervals: intervals(deeds),
+        breakdown: values
+          .map(([value, of]) => ({ value, ...figures(of, amount), intervals: intervals(of) }))
+          .sort((a, b) => b.events - a.events || (a.value < b.value ? -1 : 1)),
+      };
+    }),
+  };
+}
+
+/** Retention by looking at each person. */
+export function retentionByHand(query: RetentionQuery, ledger: Ledger): RetentionAnswer {
+  const cohorts = new Map<number, number[][]>();
+  for (const deeds of byPerson(scoped(ledger, query)).values()) {
+    const first = deeds.find((deed) => isSelected(query.start, deed));
+    if (first === undefined) continue;
+    const periods = deeds
+      .filter((deed) => deed.at > first.at && isSelected(query.back, deed))
+      .map(({ at }) => intervalsBetween(query.interval, first.at, at));
+    const from = intervalStart(query.interval, first.at);
+    cohorts.set(from, [...(cohorts.get(from) ?? []), [...new Set(periods)]]);
+  }
+  return {
+    cohorts: [...cohorts]
+      .sort(([a], [b]) => a - b)
+      .map(([from, people]) => {
+        const last = Math.max(-1, ...people.flat());
+        const returned = Array.from(
+          { length: last + 1 },
+          (_, period) => people.filter((periods) => periods.includes(period)).length,
+        );
+        return { from, persons: people.length, returned };
+      }),
+  };
+}
+
+/** Top values by counting. */
+export function topByHand(query: TopQuery, ledger: Ledger): TopAnswer {
+  const selection = query.events === undefined ? {} : { events: query.events };
+  const deeds = scoped(ledger, query).filter((deed) => isSelected(selection, deed));
+  const key = { events: 'events', persons: 'persons', value: 'sum' }[query.by ?? 'events'] as keyof Figures;
+  const values = [...Map.groupBy(deeds, (deed) => textOf(query.field, deed))]
+    .map(([value, of]) => ({ value, ...figures(of, (deed) => deed.value ?? 0) }))
+    .sort((a, b) => b[key] - a[key] || (a.value < b.value ? -1 : 1));
+  const limit = query.limit ?? 20;
+  return { values: values.slice(0, limit), more_values: values.length > limit };
+}

@@ -1,0 +1,134 @@
+import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
+import type { FunnelQuery } from '#pipelines/query/shapes.ts';
+import { intervalStart } from './calendar.ts';
+import { byPerson, type Deed, type Ledger } from './ledger.ts';
+import { passesAll, textOf } from './selecting.ts';
+import { type Way, waysTo } from './ways.ts';
+
+const PAUSE_MS = 1_800_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const CLASSES_MS = [
+  MINUTE_MS,
+  10 * MINUTE_MS,
+  HOUR_MS,
+  6 * HOUR_MS,
+  DAY_MS,
+  3 * DAY_MS,
+  7 * DAY_MS,
+  14 * DAY_MS,
+  30 * DAY_MS,
+  Number.POSITIVE_INFINITY,
+];
+
+/** One person or session that began: its best way to each step it got to, and the text it is broken down by. */
+interface Attempt {
+  ways: Way[];
+  text: string;
+}
+
+/** The answer to a funnel by looking at every way that every actor could have gone. */
+export function funnelByHand(query: FunnelQuery, ledger: Ledger): FunnelAnswer {
+  const attempts = actors(query, ledger).flatMap((deeds): Attempt[] => {
+    const ways = waysTo(query, deeds);
+    return ways.length === 0 ? [] : [{ ways, text: textOfAttempt(query, deeds, ways) }];
+  });
+  const limit = query.breakdown?.limit ?? 20;
+  const values = query.breakdown === undefined ? [] : breakdown(query, attempts);
+  return {
+    steps: stepsOf(query, attempts),
+    time_to_convert: classes(query, attempts),
+    breakdown: values.slice(0, limit),
+    more_values: values.length > limit,
+    trend: query.trend === undefined ? [] : trend(query, attempts),
+  };
+}
+
+/** The events of each actor in order. With a look back for touches they begin before the query's time. */
+function actors(query: FunnelQuery, ledger: Ledger): Deed[][] {
+  const from = query.from - (query.breakdown?.lookback_ms ?? 0);
+  const persons = [...byPerson(ledger.filter(({ at }) => at >= from && at < query.to)).values()];
+  const sequences = query.count_by === 'session' ? persons.flatMap(sessions) : persons;
+  return sequences.map((deeds) => deeds.filter((deed) => passesAll(query.filters, deed)));
+}
+
+function sessions(deeds: readonly Deed[]): Deed[][] {
+  const found: Deed[][] = [];
+  for (const deed of deeds) {
+    const before = found.at(-1)?.at(-1);
+    if (before === undefined || deed.at - before.at > PAUSE_MS) found.push([]);
+    found.at(-1)?.push(deed);
+  }
+  return found;
+}
+
+function textOfAttempt({ breakdown: by }: FunnelQuery, deeds: readonly Deed[], ways: readonly Way[]): string {
+  const best = ways.at(-1);
+  if (by === undefined || best === undefined) return '';
+  const start = deeds[best.start];
+  if (by.at === 'first_step') return start === undefined ? '' : textOf(by.field, start);
+  const texts = deeds
+    .slice(0, best.end + 1)
+    .map((deed) => textOf(by.field, deed))
+    .filter((text) => text !== '');
+  return (by.at === 'first_touch' ? texts[0] : texts.at(-1)) ?? '';
+}
+
+function breakdown(query: FunnelQuery, attempts: readonly Attempt[]): FunnelAnswer['breakdown'] {
+  return [...Map.groupBy(attempts, ({ text }) => text)]
+    .map(([value, of]) => ({ value, steps: stepsOf(query, of) }))
+    .sort((a, b) => (b.steps[0]?.reached ?? 0) - (a.steps[0]?.reached ?? 0) || (a.value < b.value ? -1 : 1));
+}
+
+function trend(query: FunnelQuery, attempts: readonly Attempt[]): FunnelAnswer['trend'] {
+  const interval = query.trend?.interval ?? 'day';
+  return [...Map.groupBy(attempts, ({ ways }) => intervalStart(interval, ways.at(-1)?.startedAt ?? 0))]
+    .map(([from, of]) => ({ from, steps: stepsOf(query, of) }))
+    .sort((a, b) => a.from - b.from);
+}
+
+function stepsOf({ steps }: FunnelQuery, attempts: readonly Attempt[]): FunnelStep[] {
+  const reached = steps.map((_, index) => attempts.filter(({ ways }) => ways.length > index).length);
+  return steps.map((_, index) => {
+    const count = reached[index] ?? 0;
+    const times = timesTo(index, attempts);
+    const sum = times.reduce((total, time) => total + BigInt(time), 0n);
+    return {
+      reached: count,
+      of_first: share(count, reached[0]),
+      of_previous: share(count, reached[Math.max(0, index - 1)]),
+      time_ms:
+        count === 0
+          ? null
+          : {
+              median: times[Math.floor(count * 0.5)] ?? -1,
+              p90: times[Math.min(count - 1, Math.floor(count * 0.9))] ?? -1,
+              average: Number(sum / BigInt(count)),
+              least: times[0] ?? -1,
+              most: times.at(-1) ?? -1,
+            },
+    };
+  });
+}
+
+function timesTo(index: number, attempts: readonly Attempt[]): number[] {
+  return attempts
+    .flatMap(({ ways }) => {
+      const way = ways[index];
+      return way === undefined ? [] : [way.endedAt - way.startedAt];
+    })
+    .sort((a, b) => a - b);
+}
+
+function share(some: number, all: number | undefined): number {
+  return all === undefined || all === 0 ? 0 : some / all;
+}
+
+function classes({ steps }: FunnelQuery, attempts: readonly Attempt[]): FunnelAnswer['time_to_convert'] {
+  const times = timesTo(steps.length - 1, attempts);
+  return CLASSES_MS.map((upTo, index) => ({
+    up_to_ms: Number.isFinite(upTo) ? upTo : null,
+    reached: times.filter((time) => time <= upTo && time > (CLASSES_MS[index - 1] ?? -1)).length,
+  }));
+}

@@ -1,0 +1,30 @@
+/** One event as its generator knows it: each happened once, to somebody. */
+export interface Deed {
+  id: string;
+  /** The person it belongs to when everything is known. */
+  person: string;
+  name: string;
+  /** When it happened, and when it arrived, in milliseconds since 1970 UTC. */
+  at: number;
+  arrivedAt: number;
+  /** Its place in the request. */
+  index: number;
+  source: 'website' | 'physical_store';
+  country: string;
+  value: number | null;
+  campaign: string | null;
+  plan: 'free' | 'paid';
+  size: number;
+}
+
+/** What a site's people did, in no order. */
+export type Ledger = readonly Deed[];
+
+/** By time, then arrival, then place in the request. */
+export function inOrder(deeds: readonly Deed[]): Deed[] {
+  return deeds.toSorted((a, b) => a.at - b.at || a.arrivedAt - b.arrivedAt || a.index - b.index);
+}
+
+export function byPerson(deeds: readonly Deed[]): Map<string, Deed[]> {
+  return Map.groupBy(inOrder(deeds), ({ person }) => person);
+}

@@ -1,0 +1,139 @@
+import type {
+  Field,
+  Filter,
+  FunnelQuery,
+  RetentionQuery,
+  Selection,
+  TopQuery,
+  TrendsQuery,
+} from '#pipelines/query/shapes.ts';
+import type { Random } from '#services/demo/world/random.ts';
+import { COUNTRIES, FROM, NAMES, TO } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const FIELDS: readonly [Field, ...Field[]] = [
+  { column: 'country' },
+  { column: 'action_source' },
+  { property: ['utm', 'campaign'] },
+  { property: ['plan'] },
+  { property: ['size'] },
+  { property: ['missing'] },
+];
+
+const FILTERS: readonly [Filter, ...Filter[]] = [
+  { field: { column: 'country' }, is: 'equal', to: ['DE', 'FR'] },
+  { field: { column: 'country' }, is: 'not_equal', to: [COUNTRIES[2]] },
+  { field: { column: 'action_source' }, is: 'equal', to: ['website'] },
+  { field: { property: ['size'] }, is: 'at_most', to: 6 },
+  { field: { property: ['size'] }, is: 'above', to: 2 },
+  { field: { property: ['size'] }, is: 'equal', to: [3, 4, 5, 'nine'] },
+  { field: { property: ['paid'] }, is: 'equal', to: [false] },
+  { field: { property: ['utm', 'campaign'] }, is: 'set' },
+  { field: { property: ['utm', 'campaign'] }, is: 'not_equal', to: ['brand'] },
+  { field: { property: ['utm', 'campaign'] }, is: 'containing', to: 'mm' },
+  { field: { property: ['utm', 'campaign'] }, is: 'starting_with', to: 's' },
+  { field: { property: ['plan'] }, is: 'ending_with', to: 'ee' },
+  { field: { property: ['plan'] }, is: 'not_containing', to: 'ai' },
+  { field: { property: ['missing'] }, is: 'not_set' },
+  { field: { column: 'value' }, is: 'not_equal', to: [17.5] },
+  { field: { column: 'value' }, is: 'below', to: 400 },
+  { field: { column: 'value' }, is: 'at_least', to: 20 },
+];
+
+function maybe<T>(random: Random, probability: number, make: () => T): T | undefined {
+  return random.chance(probability) ? make() : undefined;
+}
+
+function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+function filters(random: Random): Filter[] {
+  return Array.from({ length: random.whole(1, 2) }, () => random.pick(FILTERS));
+}
+
+function selection(random: Random, named = 0.9): Selection {
+  return given({
+    events: maybe(random, named, () => Array.from({ length: random.whole(1, 2) }, () => random.pick(NAMES))),
+    filters: maybe(random, 0.2, () => filters(random)),
+  });
+}
+
+function range(random: Random): { from: number; to: number } {
+  const from = FROM + random.whole(0, 5) * DAY_MS + random.whole(0, 1_000);
+  return { from, to: TO - random.whole(0, 5) * DAY_MS };
+}
+
+/** A funnel of any kind. */
+export function anyFunnel(random: Random): FunnelQuery {
+  const steps = Array.from({ length: random.whole(2, random.chance(0.1) ? 10 : 5) }, () => selection(random));
+  const order = random.pick(['ordered', 'ordered', 'strict', 'any'] as const);
+  const countBy = random.pick(['person', 'person', 'session'] as const);
+  return given({
+    ...range(random),
+    steps,
+    window_ms: random.pick([0, 1_000, 20 * 60_000, 6 * HOUR_MS, 3 * DAY_MS, 30 * DAY_MS, 30 * DAY_MS]),
+    order: maybe(random, 0.9, () => order),
+    count_by: maybe(random, 0.9, () => countBy),
+    filters: maybe(random, 0.3, () => filters(random)),
+    exclusions: maybe(random, 0.35, () =>
+      Array.from({ length: random.whole(1, 2) }, () => exclusion(random, steps.length)),
+    ),
+    breakdown: maybe(random, 0.5, () => breakdown(random)),
+    trend: maybe(random, 0.4, () => ({ interval: random.pick(['hour', 'day', 'week', 'month'] as const) })),
+  }) as FunnelQuery;
+
+  function exclusion(of: Random, last: number) {
+    const after = of.whole(1, last - 1);
+    const between =
+      order !== 'any' && of.chance(0.5) ? { after_step: after, before_step: of.whole(after + 1, last) } : {};
+    return { events: [of.pick(NAMES)], ...between };
+  }
+
+  function breakdown(of: Random) {
+    const at = of.pick(['first_step', 'first_touch', 'last_touch'] as const);
+    const lookback = maybe(of, at === 'first_step' || countBy === 'session' ? 0 : 0.5, () => of.whole(0, 4) * DAY_MS);
+    return given({ field: of.pick(FIELDS), at, lookback_ms: lookback, limit: maybe(of, 0.2, () => 2) });
+  }
+}
+
+/** A question of trends. */
+export function anyTrends(random: Random): TrendsQuery {
+  return given({
+    ...range(random),
+    interval: random.pick(['hour', 'day', 'week', 'month'] as const),
+    series: Array.from({ length: random.whole(1, 3) }, () =>
+      given({
+        ...selection(random, 0.7),
+        sum: maybe(random, 0.5, (): Field => (random.chance(0.7) ? { column: 'value' } : { property: ['size'] })),
+      }),
+    ),
+    filters: maybe(random, 0.3, () => filters(random)),
+    breakdown: maybe(random, 0.5, () => ({ field: random.pick(FIELDS) })),
+  }) as TrendsQuery;
+}
+
+/** A question of retention. */
+export function anyRetention(random: Random): RetentionQuery {
+  return given({
+    ...range(random),
+    interval: random.pick(['day', 'week', 'month'] as const),
+    start: selection(random),
+    back: selection(random, 0.6),
+    filters: maybe(random, 0.3, () => filters(random)),
+  }) as RetentionQuery;
+}
+
+/** A question of top values. */
+export function anyTop(random: Random): TopQuery {
+  return given({
+    ...range(random),
+    field: random.pick(FIELDS),
+    by: random.pick(['events', 'persons', 'value'] as const),
+    events: selection(random, 0.5).events,
+    filters: maybe(random, 0.3, () => filters(random)),
+    limit: maybe(random, 0.3, () => 2),
+  }) as TopQuery;
+}
