@@ -2,6 +2,7 @@ import { accountCommands } from './accounts.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
 import { destinationCommands } from './destinations.ts';
+import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
 import { scaffoldCommand } from './scaffold.ts';
 import { siteCommands } from './sites.ts';
@@ -14,6 +15,7 @@ export const COMMANDS: readonly Command[] = [
   ...keyCommands,
   ...destinationCommands,
   scaffoldCommand,
+  ...funnelCommands,
   ...tokenCommands,
   ...auditCommands,
 ];

@@ -26,6 +26,8 @@ export interface ControlClient {
     version: string | null,
     body?: object,
   ): Promise<Item>;
+  /** What is asked of the events of a site. @throws ControlRefusal */
+  query<Answer>(siteId: string, name: string, query: object): Promise<Answer>;
 }
 
 type Query = Record<string, string | number | undefined>;
@@ -50,15 +52,22 @@ export class ControlUnavailableError extends Error {
 
 const PAGE_ITEMS = '1000';
 const PREFIX = '/v1/admin';
+const QUERIES = '/v1/query';
 
 export function createControlClient(transport: Transport, token: string): ControlClient {
-  async function call(method: string, path: string, version: string | null, body?: object): Promise<Answer> {
+  async function call(
+    method: string,
+    path: string,
+    version: string | null,
+    body?: object,
+    prefix = PREFIX,
+  ): Promise<Answer> {
     const headers = {
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(version === null ? {} : { 'if-match': `"${version}"` }),
     };
-    const request = { method, path: PREFIX + path, headers, body: body === undefined ? null : JSON.stringify(body) };
+    const request = { method, path: prefix + path, headers, body: body === undefined ? null : JSON.stringify(body) };
     const answer = await transport(request);
     return { status: answer.status, body: parsed(answer.body) };
   }
@@ -80,6 +89,8 @@ export function createControlClient(transport: Transport, token: string): Contro
       return items;
     },
     send: async (method, path, version, body) => taken(await call(method, path, version, body)),
+    query: async (siteId, name, query) =>
+      taken(await call('POST', `/${encodeURIComponent(siteId)}/${name}`, null, query, QUERIES)),
   };
   return client;
 }
