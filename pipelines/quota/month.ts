@@ -1,10 +1,15 @@
-/** UTC month of a time, YYYY-MM: the month an event counts in is that of its arrival. */
-export function monthOf(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 7);
-}
-
 const DAYS_MAX = 31;
 const DAY_MS = 86_400_000;
+
+/** The day asked for last, as every request asks for today's. */
+let lastDay = { number: Number.NaN, month: '' };
+
+/** UTC month of a time, YYYY-MM: the month an event counts in is that of its arrival. */
+export function monthOf(timeMs: number): string {
+  const number = Math.floor(timeMs / DAY_MS);
+  if (number !== lastDay.number) lastDay = { number, month: new Date(timeMs).toISOString().slice(0, 7) };
+  return lastDay.month;
+}
 
 /** The month of a time and the one before it: what may still be held or settled. */
 export function openMonths(timeMs: number): string[] {

@@ -20,7 +20,7 @@ const CONCURRENCY = 64;
 const BODIES = 200;
 const WARM_MS = 8_000;
 const RUN_MS = 10_000;
-const ROUNDS = 2;
+const ROUNDS = 3;
 
 interface Subject {
   name: string;
