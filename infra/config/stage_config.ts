@@ -24,7 +24,7 @@ export interface WarehouseConfig {
 export function warehouseConfig(env: Environment): WarehouseConfig {
   return {
     blockRowsMax: integer(env, 'WAREHOUSE_BLOCK_ROWS', 100_000, 1, 1_000_000),
-    blockAgeMaxMs: integer(env, 'WAREHOUSE_BLOCK_AGE_MS', 1_000, 50, 60_000),
+    blockAgeMaxMs: integer(env, 'WAREHOUSE_BLOCK_AGE_MS', 1_500, 50, 60_000),
   };
 }
 

@@ -48,6 +48,11 @@ export interface ConsumeOptions {
   onFatal(error: unknown): void;
 }
 
+export interface OffsetCommit extends TopicPartition {
+  offset: number;
+  metadata: string;
+}
+
 export interface Consumption {
   /**
    * Runs a task between two batches of an acquired partition, with the same care for its errors. Does nothing where
@@ -56,6 +61,11 @@ export interface Consumption {
   between(partition: TopicPartition, task: () => Promise<void>): Promise<void>;
   /** Commits an offset with metadata. Throws PartitionLostError where the partition is not ours any more. */
   commit(partition: TopicPartition, offset: number, metadata: string): Promise<void>;
+  /**
+   * Commits offsets of several partitions in one request, which the coordinator takes as a whole. Throws
+   * PartitionLostError where one of them is not ours any more.
+   */
+  commitAll(offsets: readonly OffsetCommit[]): Promise<void>;
   assigned(): TopicPartition[];
   stop(): Promise<void>;
 }
@@ -271,10 +281,17 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (pauseMs > 0) await sleep(pauseMs);
   }
 
-  async function commit(at: TopicPartition, offset: number, metadata: string): Promise<void> {
-    if (slotOf(at).acquired !== generation) throw new PartitionLostError('partition lost before its commit');
-    const { topic, partition } = at;
-    await consumer.commitOffsets([{ topic, partition, offset: String(offset), metadata }]);
+  function commit(at: TopicPartition, offset: number, metadata: string): Promise<void> {
+    return commitAll([{ ...at, offset, metadata }]);
+  }
+
+  async function commitAll(offsets: readonly OffsetCommit[]): Promise<void> {
+    if (offsets.some((at) => slotOf(at).acquired !== generation)) {
+      throw new PartitionLostError('partition lost before its commit');
+    }
+    await consumer.commitOffsets(
+      offsets.map(({ topic, partition, offset, metadata }) => ({ topic, partition, offset: String(offset), metadata })),
+    );
   }
 
   await consumer.connect();
@@ -289,6 +306,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   return {
     between,
     commit,
+    commitAll,
     assigned: () => assignment,
     async stop() {
       stopped = true;

@@ -1,10 +1,23 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type Block, type BlockPlan, type Fill, openBlock, readPlan, writePlan } from '#pipelines/warehouse/block.ts';
+import {
+  type BlockPlan,
+  type Gathered,
+  gather,
+  gatherFrom,
+  PLAN_PARTITIONS_MAX,
+  planOf,
+  readPlan,
+  rowsOf,
+  tokenOf,
+  writePlan,
+} from '#pipelines/warehouse/block.ts';
 import { type Consumption, consume, type InBatch, type TopicPartition } from './consume.ts';
 import { committed } from './hop.ts';
+import { readRanges } from './read_ranges.ts';
 import type { InRecord } from './record.ts';
+import { together } from './together.ts';
 
 export interface SinkOptions<Row> {
   kafka: Kafka;
@@ -17,10 +30,10 @@ export interface SinkOptions<Row> {
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
   /** Writes a block; the same token is the same rows, to be written once. */
   insert(topic: string, token: string, rows: readonly Row[]): Promise<void>;
-  /** A block is written when it has this many rows or is this old. */
+  /** What a topic's partitions have is written when it is this many rows, or when the oldest of it is this old. */
   blockRowsMax: number;
   blockAgeMaxMs: number;
-  /** Called when a block is written and its offset committed. */
+  /** Called when the rows of a partition are written and its offset is committed. */
   committed(topic: string, partition: number, rows: readonly Row[], lag: number): void;
   nowMs(): number;
   logger: Logger;
@@ -28,83 +41,130 @@ export interface SinkOptions<Row> {
 }
 
 /**
- * Plan, insert, commit. Before a block is inserted its offset range is written into the metadata of the group's
- * committed offset, the offset unchanged; after the insert the offset behind the block is committed. Whoever takes the
- * partition after a crash finds the plan, reads the same range, forms the same block and inserts it under the same
- * token, which the table drops if it has it already.
+ * Plan, insert, commit. One insert takes what all owned partitions of a topic have, so that parts do not grow in number
+ * with partitions. Before it the ranges of all of them are written into the metadata of the committed offset of each, in
+ * one request, the offsets unchanged; after it the offsets behind the ranges are committed. Whoever takes one of the
+ * partitions after a crash finds the plan, reads all its ranges, whoever owns them by now, forms the same block and
+ * inserts it under the same token, which the table drops if it has it already. Only then it goes on behind its range.
  */
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
-  const blocks = new Map<string, Block<Row>>();
+  const open = new Map<string, Gathered<Row>>();
+  const writing = new Set<string>();
+  /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
+  const takenUp = new Map<string, Promise<void>>();
   let consumption: Consumption | null = null;
 
   async function acquire(at: TopicPartition): Promise<number | null> {
-    blocks.delete(nameOf(at));
+    open.delete(nameOf(at));
     const found = await committed(options.admin, options.groupId, at);
-    const plan = found === null ? null : readPlan(found.metadata);
-    if (plan !== null) {
-      options.logger.info({ ...at, first: plan.first, last: plan.last }, 'taking up the planned block');
-      blocks.set(nameOf(at), openBlock(plan, options.nowMs()));
+    const plan = found === null ? null : readPlan(found.metadata, at.partition);
+    const own = plan?.get(at.partition);
+    if (plan === null || own === undefined) return found === null ? null : found.offset;
+    await takeUpOnce(at.topic, plan);
+    open.set(nameOf(at), gatherFrom(own.last + 1, 0));
+    return own.last + 1;
+  }
+
+  function takeUpOnce(topic: string, plan: BlockPlan): Promise<void> {
+    const token = tokenOf(topic, plan);
+    const known = takenUp.get(token);
+    if (known !== undefined) return known;
+    const taking = takeUp(topic, plan, token);
+    takenUp.set(token, taking);
+    // A failure is its caller's to see; the next one tries again.
+    taking.catch(() => takenUp.delete(token));
+    return taking;
+  }
+
+  async function takeUp(topic: string, plan: BlockPlan, token: string): Promise<void> {
+    options.logger.info({ token }, 'taking up the planned block');
+    const records = await readRanges({ kafka: options.kafka, topic, groupPrefix: options.groupId, ranges: plan });
+    const rows = new Map<number, Row[]>();
+    for (const [partition, of] of records) {
+      const some: Row[] = [];
+      for (const record of of) some.push(...(await options.toRows(topic, partition, record)));
+      rows.set(partition, some);
     }
-    return found === null ? null : found.offset;
+    const all = rowsOf(plan, (partition) => rows.get(partition) ?? []);
+    if (all.length > 0) await options.insert(topic, token, all);
   }
 
   async function process(batch: InBatch): Promise<undefined> {
     for (const record of batch.records) {
       const rows = await options.toRows(batch.topic, batch.partition, record);
-      if (blockOf(batch).isPast(record.offset)) await close(batch);
-      const block = blockOf(batch);
-      block.add({ offset: record.offset, rows });
-      block.lag = batch.lag;
-      if (block.isFull(options.blockRowsMax)) await flush(batch, block, () => batch.owned());
+      const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, options.nowMs());
+      open.set(nameOf(batch), gathered);
+      if (gathered.first === null) gathered.openedMs = options.nowMs();
+      gather(gathered, record.offset, rows);
+      gathered.lag = batch.lag;
     }
+    if (rowsWaiting(batch.topic) >= options.blockRowsMax) void write(batch.topic);
     return undefined;
   }
 
-  /** Ends a planned block whose last record is no longer there. */
-  async function close(batch: InBatch): Promise<void> {
-    await flush(batch, blockOf(batch), () => batch.owned());
-    blocks.delete(nameOf(batch));
+  function waitingIn(topic: string): [TopicPartition, Gathered<Row>][] {
+    const all = consumption?.assigned() ?? [];
+    return all.flatMap((at): [TopicPartition, Gathered<Row>][] => {
+      const gathered = at.topic === topic ? open.get(nameOf(at)) : undefined;
+      return gathered === undefined ? [] : [[at, gathered]];
+    });
   }
 
-  function blockOf(at: TopicPartition): Block<Row> {
-    let block = blocks.get(nameOf(at));
-    if (block === undefined) {
-      block = openBlock<Row>(null, options.nowMs());
-      blocks.set(nameOf(at), block);
-    }
-    return block;
+  function rowsWaiting(topic: string): number {
+    return waitingIn(topic).reduce((sum, [, { rows }]) => sum + rows.length, 0);
   }
 
-  async function flush(at: TopicPartition, block: Block<Row>, owned: () => boolean): Promise<void> {
-    const fill = block.fill();
-    if (fill === null || !owned()) return;
-    await write(at, fill, block.planned);
-    blocks.delete(nameOf(at));
-    options.committed(at.topic, at.partition, fill.rows, block.lag);
+  /** Writes what the partitions of a topic have, unless that is being done. */
+  async function write(topic: string): Promise<void> {
+    if (consumption === null || writing.has(topic)) return;
+    writing.add(topic);
+    const some = waitingIn(topic).slice(0, PLAN_PARTITIONS_MAX);
+    await together(
+      consumption,
+      some.map(([at]) => at),
+      (ours) => writeBlock(topic, ours),
+    ).finally(() => writing.delete(topic));
   }
 
-  async function write(at: TopicPartition, fill: Fill<Row>, planned: BlockPlan | null): Promise<void> {
+  async function writeBlock(topic: string, partitions: readonly TopicPartition[]): Promise<void> {
     if (consumption === null) throw new Error('sink not running');
-    const plan = { first: fill.first, last: fill.last };
-    if (planned === null && fill.rows.length > 0) await consumption.commit(at, fill.first, writePlan(plan));
-    failpoint('sink.after_plan');
-    if (fill.rows.length > 0) await options.insert(at.topic, tokenOf(at, plan), fill.rows);
+    const parts = new Map<number, Gathered<Row>>();
+    for (const at of partitions) {
+      const gathered = open.get(nameOf(at));
+      if (gathered !== undefined) parts.set(at.partition, gathered);
+    }
+    if (parts.size === 0) return;
+    const plan = planOf(parts);
+    if (plan.size > 0) {
+      const metadata = writePlan(plan);
+      await consumption.commitAll(
+        [...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })),
+      );
+      failpoint('sink.after_plan');
+      await options.insert(
+        topic,
+        tokenOf(topic, plan),
+        rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []),
+      );
+    }
     failpoint('sink.after_insert');
-    await consumption.commit(at, fill.last + 1, '');
+    await consumption.commitAll(
+      [...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' })),
+    );
     failpoint('sink.after_commit');
+    for (const [partition, { rows, lag }] of parts) {
+      open.delete(nameOf({ topic, partition }));
+      options.committed(topic, partition, rows, lag);
+    }
   }
 
   consumption = await consume({ ...options, handlers: { acquire, process } });
   const running = consumption;
   const timer = setInterval(
     () => {
-      for (const at of running.assigned()) {
-        const block = blocks.get(nameOf(at));
-        if (block === undefined || !block.isDue(options.nowMs(), options.blockAgeMaxMs)) continue;
-        void running.between(at, async () => {
-          const current = blocks.get(nameOf(at));
-          if (current !== undefined) await flush(at, current, () => true);
-        });
+      const dueMs = options.nowMs() - options.blockAgeMaxMs;
+      for (const topic of options.topics) {
+        if (waitingIn(topic).some(([, { openedMs }]) => openedMs <= dueMs)) void write(topic);
       }
     },
     Math.max(50, options.blockAgeMaxMs / 8),
@@ -120,9 +180,4 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
 
 function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
-}
-
-/** The same range of a partition is the same token. */
-export function tokenOf(at: TopicPartition, plan: BlockPlan): string {
-  return `${at.topic}/${at.partition}/${plan.first}-${plan.last}`;
 }

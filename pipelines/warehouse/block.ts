@@ -1,64 +1,94 @@
-/** Offsets of one partition that form one block, both included. */
-export interface BlockPlan {
+/** Offsets of one partition, both included. */
+export interface OffsetRange {
   first: number;
   last: number;
 }
 
-/** Metadata of a committed offset that announces a block. */
+/** What one insert covers: a range of each partition that has rows in it. */
+export type BlockPlan = ReadonlyMap<number, OffsetRange>;
+
+/** A plan is metadata of a committed offset, of which brokers take 4,096 bytes by default; a range is 40 at most. */
+export const PLAN_PARTITIONS_MAX = 100;
+
+function rangesOf(plan: BlockPlan): [partition: number, range: OffsetRange][] {
+  return [...plan].sort(([a], [b]) => a - b);
+}
+
+/** Metadata of committed offsets that announces a block; every partition that it covers has the same. */
 export function writePlan(plan: BlockPlan): string {
-  return `plan:${plan.first}-${plan.last}`;
+  return `plan:${rangesText(plan)}`;
 }
 
-/** The plan in an offset's metadata; null where there is none. */
-export function readPlan(metadata: string): BlockPlan | null {
-  const match = /^plan:(\d+)-(\d+)$/.exec(metadata);
-  return match === null ? null : { first: Number(match[1]), last: Number(match[2]) };
+function rangesText(plan: BlockPlan): string {
+  return rangesOf(plan)
+    .map(([partition, { first, last }]) => `${partition}:${first}-${last}`)
+    .join(',');
 }
 
-export interface Fill<Row> extends BlockPlan {
-  rows: Row[];
+/**
+ * The plan in the metadata of a partition's offset; null where there is none. `plan:5-9` is that of a block of this
+ * partition alone, as it was written before a block covered several.
+ */
+export function readPlan(metadata: string, partition: number): BlockPlan | null {
+  const [, alone] = /^plan:(\d+-\d+)$/.exec(metadata) ?? [];
+  const text = alone === undefined ? metadata : `plan:${partition}:${alone}`;
+  if (!/^plan:\d+:\d+-\d+(,\d+:\d+-\d+)*$/.test(text)) return null;
+  return new Map(
+    [...text.matchAll(/(\d+):(\d+)-(\d+)/g)].map(([, at, first, last]) => [
+      Number(at),
+      { first: Number(first), last: Number(last) },
+    ]),
+  );
 }
 
-interface Part<Row> {
-  offset: number;
-  rows: Row[];
+/** The name of a block: the same ranges of a topic are the same rows. */
+export function tokenOf(topic: string, plan: BlockPlan): string {
+  const [only] = plan;
+  if (only === undefined || plan.size > 1) return `${topic}/${rangesText(plan)}`;
+  return `${topic}/${only[0]}/${only[1].first}-${only[1].last}`;
+}
+
+/** Where the first record of a block stands, by its token; rows that are refused are put away under it. */
+export function placeOf(token: string): { partition: number; offset: number } {
+  const [, partition, offset] = /\/(\d+)[/:](\d+)-\d+(?:,|$)/.exec(token) ?? [];
+  return { partition: Number(partition ?? 0), offset: Number(offset ?? 0) };
 }
 
 /** Rows gathered from consecutive records of one partition. */
-export interface Block<Row> {
-  /** The plan it must follow to the record; null where it may still choose its end. */
-  readonly planned: BlockPlan | null;
+export interface Gathered<Row> {
+  /** Offset of the first record; null where there is none and only `next` is to be committed. */
+  first: number | null;
+  /** Offset behind the last record. */
+  next: number;
+  rows: Row[];
+  /** When waiting for more began, in milliseconds. */
+  openedMs: number;
   /** Records of the partition behind what was added last. */
   lag: number;
-  add(part: Part<Row>): void;
-  /** Whether it must be written now: a planned block when its last record is in, another by its rows. */
-  isFull(rowsMax: number): boolean;
-  isDue(nowMs: number, ageMaxMs: number): boolean;
-  /** Whether a record lies behind the planned end, which itself is gone: compaction may have taken it. */
-  isPast(offset: number): boolean;
-  /** What is to be written, under the planned range where there is one; null where nothing is in it. */
-  fill(): Fill<Row> | null;
 }
 
-/** An empty block. `openedMs` is when waiting for more begins to count. */
-export function openBlock<Row>(planned: BlockPlan | null, openedMs: number): Block<Row> {
-  const rows: Row[] = [];
-  let first: number | null = null;
-  let last = -1;
-  return {
-    planned,
-    lag: 0,
-    add(part) {
-      first ??= part.offset;
-      last = part.offset;
-      for (const row of part.rows) rows.push(row);
-    },
-    isFull: (rowsMax) => (planned === null ? rows.length >= rowsMax : last >= planned.last),
-    isDue: (nowMs, ageMaxMs) => planned === null && first !== null && nowMs - openedMs >= ageMaxMs,
-    isPast: (offset) => planned !== null && offset > planned.last,
-    fill() {
-      if (first === null) return null;
-      return { first: planned?.first ?? first, last: planned?.last ?? last, rows };
-    },
-  };
+/** Nothing yet, with everything before `next` written. `openedMs` is when waiting for more begins to count. */
+export function gatherFrom<Row>(next: number, openedMs: number): Gathered<Row> {
+  return { first: null, next, rows: [], openedMs, lag: 0 };
+}
+
+/** Adds a record's rows, which may be none. */
+export function gather<Row>(gathered: Gathered<Row>, offset: number, rows: readonly Row[]): void {
+  gathered.first ??= offset;
+  gathered.next = offset + 1;
+  for (const row of rows) gathered.rows.push(row);
+}
+
+/** What is announced before the rows of these partitions are inserted together: those with rows. */
+export function planOf<Row>(parts: ReadonlyMap<number, Gathered<Row>>): BlockPlan {
+  return new Map(
+    [...parts].flatMap(([partition, { first, next, rows }]): [number, OffsetRange][] =>
+      first === null || rows.length === 0 ? [] : [[partition, { first, last: next - 1 }]],
+    ),
+  );
+}
+
+/** The rows of a plan, partition by partition in the order of their numbers. */
+export function rowsOf<Row>(plan: BlockPlan, rowsIn: (partition: number) => readonly Row[]): Row[] {
+  return rangesOf(plan).flatMap(([partition]) => rowsIn(partition));
 }

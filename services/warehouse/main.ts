@@ -7,6 +7,7 @@ import type { InRecord } from '#infra/kafka/record.ts';
 import { runSink } from '#infra/kafka/sink.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
+import { placeOf } from '#pipelines/warehouse/block.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { isNotForeseen, kindOf } from '#services/culprits.ts';
 import { runProcess } from '#services/runtime.ts';
@@ -52,8 +53,7 @@ runProcess('warehouse', async (runtime) => {
     const table = tables.tableOf(topic);
     const culprits = await insertWithoutRefused(rows, token, (part, some) => insertBlock(warehouse, table, part, some));
     for (const { item, error } of culprits) {
-      const [partition = '0', range = ''] = token.split('/').slice(-2);
-      const at = { topic, partition: Number(partition), offset: Number.parseInt(range, 10), index: -1 };
+      const at = { topic, ...placeOf(token), index: -1 };
       await letters.bury(at, 'warehouse_refused', kindOf(error), Buffer.from(JSON.stringify(item)));
     }
   }

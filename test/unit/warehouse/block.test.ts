@@ -1,53 +1,80 @@
 import { expect, test } from 'vitest';
-import { openBlock, readPlan, writePlan } from '#pipelines/warehouse/block.ts';
+import {
+  type BlockPlan,
+  type Gathered,
+  gather,
+  gatherFrom,
+  PLAN_PARTITIONS_MAX,
+  placeOf,
+  planOf,
+  readPlan,
+  rowsOf,
+  tokenOf,
+  writePlan,
+} from '#pipelines/warehouse/block.ts';
 
-const part = (offset: number, ...rows: string[]) => ({ offset, rows });
+const SEVERAL: BlockPlan = new Map([
+  [3, { first: 5, last: 9_000_000_000 }],
+  [0, { first: 7, last: 7 }],
+]);
+const ALONE: BlockPlan = new Map([[4, { first: 5, last: 9 }]]);
 
-test('a plan is read as it was written, anything else is none', () => {
-  expect(readPlan(writePlan({ first: 7, last: 9_000_000_000 }))).toEqual({ first: 7, last: 9_000_000_000 });
-  for (const text of ['', 'plan:', 'plan:1', 'plan:1-', 'plan:-1-2', 'xplan:1-2', 'plan:1-2 ']) {
-    expect(readPlan(text)).toBe(null);
+test('a plan is read as it was written, by each of its partitions, anything else is none', () => {
+  for (const plan of [SEVERAL, ALONE]) expect(readPlan(writePlan(plan), 3)).toEqual(plan);
+  for (const text of [
+    '',
+    'plan:',
+    'plan:1',
+    'plan:1-',
+    'plan:-1-2',
+    'xplan:1-2',
+    'plan:1-2 ',
+    'plan:0:1-2,',
+    'plan:0:1',
+  ]) {
+    expect(readPlan(text, 0)).toBe(null);
   }
 });
 
-test('an unplanned block is full by its rows and reaches from its first record to its last', () => {
-  const block = openBlock<string>(null, 0);
-  block.add(part(5, 'a'));
-  expect(block.isFull(3)).toBe(false);
-  block.add(part(8, 'b', 'c'));
-  expect(block.isFull(3)).toBe(true);
-  expect(block.fill()).toEqual({ first: 5, last: 8, rows: ['a', 'b', 'c'] });
+test('a plan of before, of one partition, is that of the partition it stands at', () => {
+  expect(readPlan('plan:5-9', 4)).toEqual(ALONE);
 });
 
-test('a planned block is full at its planned end, however many rows it has', () => {
-  const block = openBlock<string>({ first: 5, last: 8 }, 0);
-  block.add(part(5, 'a', 'b', 'c', 'd'));
-  expect(block.isFull(2)).toBe(false);
-  block.add(part(8, 'e'));
-  expect(block.isFull(100)).toBe(true);
-  expect(block.fill()).toEqual({ first: 5, last: 8, rows: ['a', 'b', 'c', 'd', 'e'] });
+test('a plan of as many partitions as there may be fits the metadata of an offset', () => {
+  const ranges = Array.from({ length: PLAN_PARTITIONS_MAX }, (_, index) => {
+    return [9_899 + index, { first: 10 ** 14, last: 10 ** 15 }] as const;
+  });
+  expect(writePlan(new Map(ranges)).length).toBeLessThan(4_096);
 });
 
-test('a planned block keeps its range when its ends are gone', () => {
-  const block = openBlock<string>({ first: 5, last: 8 }, 0);
-  block.add(part(6, 'a'));
-  expect([7, 8, 9].map((offset) => block.isPast(offset))).toEqual([false, false, true]);
-  expect(block.fill()).toEqual({ first: 5, last: 8, rows: ['a'] });
+test.for([
+  [SEVERAL, 'events/0:7-7,3:5-9000000000', { partition: 0, offset: 7 }],
+  [ALONE, 'events/4/5-9', { partition: 4, offset: 5 }],
+] as const)('a block is named by its ranges, in the order of their partitions: %s', ([plan, token, place]) => {
+  expect(tokenOf('events', plan)).toBe(token);
+  expect(placeOf(token)).toEqual(place);
 });
 
-test('a block is due by age once something is in it; a planned one waits for its end', () => {
-  const block = openBlock<string>(null, 1_000);
-  expect(block.isDue(99_000, 500)).toBe(false);
-  block.add(part(0));
-  expect([1_499, 1_500].map((nowMs) => block.isDue(nowMs, 500))).toEqual([false, true]);
-  const planned = openBlock<string>({ first: 0, last: 3 }, 1_000);
-  planned.add(part(0, 'a'));
-  expect(planned.isDue(99_000, 500)).toBe(false);
-});
+function gathered(next: number, ...records: [offset: number, ...rows: string[]][]): Gathered<string> {
+  const some = gatherFrom<string>(next, 0);
+  for (const [offset, ...rows] of records) gather(some, offset, rows);
+  return some;
+}
 
-test('an empty block has nothing to write; a block of records without rows does', () => {
-  const block = openBlock<string>(null, 0);
-  expect(block.fill()).toBe(null);
-  block.add(part(4));
-  expect(block.fill()).toEqual({ first: 4, last: 4, rows: [] });
+test('a block covers the partitions with rows, from their first record to their last', () => {
+  const parts = new Map([
+    [2, gathered(0, [4, 'c'], [7], [8])],
+    [1, gathered(0, [1, 'a'], [2, 'b'])],
+    [0, gathered(0, [6])],
+    [5, gathered(9)],
+  ]);
+  const plan = planOf(parts);
+  expect(plan).toEqual(
+    new Map([
+      [2, { first: 4, last: 8 }],
+      [1, { first: 1, last: 2 }],
+    ]),
+  );
+  expect(rowsOf(plan, (partition) => parts.get(partition)?.rows ?? [])).toEqual(['a', 'b', 'c']);
+  expect([...parts.values()].map(({ next }) => next)).toEqual([9, 3, 7, 9]);
 });

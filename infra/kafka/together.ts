@@ -1,0 +1,34 @@
+import type { Consumption, TopicPartition } from './consume.ts';
+
+/**
+ * Runs a task in the turns of several partitions at once: it begins when each of them has nothing else in work, with those
+ * that are still ours, and they go on when it has ended. Where it fails, each of them is read again from its committed
+ * offset.
+ */
+export async function together<At extends TopicPartition>(
+  { between }: Pick<Consumption, 'between'>,
+  partitions: readonly At[],
+  task: (ours: At[]) => Promise<void>,
+): Promise<void> {
+  const ours: At[] = [];
+  const answered = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  let awaited = partitions.length;
+  const answer = (): void => {
+    if (--awaited === 0) answered.resolve();
+  };
+  const turns = partitions.map(async (at) => {
+    let came = false;
+    await between(at, () => {
+      came = true;
+      ours.push(at);
+      answer();
+      return done.promise;
+    });
+    if (!came) answer();
+  });
+  await answered.promise;
+  // With none of them ours there is nobody to hear of a failure, and nothing that could fail.
+  if (ours.length > 0) await task(ours).then(done.resolve, done.reject);
+  await Promise.all(turns);
+}
