@@ -89,7 +89,7 @@ export function funnelCsv(names: readonly string[], answer: FunnelAnswer): strin
   return [head, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');
 }
 
-function csvRows(group: string, value: string, names: readonly string[], steps: readonly FunnelStep[]): unknown[][] {
+function csvRows(group: string, value: string, names: readonly string[], steps: readonly FunnelStep[]): Cell[][] {
   return steps.map(({ reached, of_first, of_previous, time_ms }, index) => [
     group,
     value,
@@ -104,7 +104,9 @@ function csvRows(group: string, value: string, names: readonly string[], steps: 
   ]);
 }
 
-function csvCell(value: unknown): string {
+type Cell = string | number | undefined;
+
+function csvCell(value: Cell): string {
   const text = value === undefined ? '' : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

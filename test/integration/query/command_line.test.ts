@@ -25,6 +25,7 @@ async function shop() {
         nowMs: purchaseFunnel.to,
         readFile: () => '',
         readStdin: () => '',
+        watch: { say: () => undefined, sleep: async () => undefined },
       }),
       status: { readReadyFile: () => null, fetchHealth: async () => null },
     });

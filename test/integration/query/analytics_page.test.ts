@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
+import type { Ledger } from './reference/ledger.ts';
+import { makeWorld } from './reference/world.ts';
+
+const PAGE = readFileSync(new URL('../../../docs/analytics.md', import.meta.url), 'utf8');
+const QUESTIONS = [...PAGE.matchAll(/^(\d+)\. (.+?)\n\n```sql\n(.*?)```/gms)].map(([, number, question, sql]) => ({
+  number: Number(number),
+  question,
+  sql: sql ?? '',
+}));
+const EVENTS = 3_000;
+const SEPTEMBER = { from: Date.UTC(2026, 8, 1), to: Date.UTC(2026, 9, 1) };
+const create = useQueryWorld();
+
+async function filled(): Promise<{ world: QueryWorld; ledger: Ledger }> {
+  const world = await create();
+  const { ledger, blocks, links } = makeWorld(1, EVENTS);
+  await world.store(blocks);
+  await world.link(links);
+  const { warehouse } = world.database;
+  const at = SEPTEMBER.from;
+  await insertBlock(warehouse, 'delivery_outcomes', 'o', [
+    { site_id: 'shop', destination: 'meta', event_id: 'a', event: 'purchase', outcome: 'delivered', attempted_at: at },
+  ]);
+  await insertBlock(warehouse, 'quota_usage', 'u', [
+    { account_id: 'acme', month: '2026-09', partition: 0, used: 5, settled_offset: 9, settled_at: at },
+    { account_id: 'acme', month: '2026-09', partition: 0, used: 7, settled_offset: 12, settled_at: at },
+    { account_id: 'acme', month: '2026-09', partition: 1, used: 1, settled_offset: 3, settled_at: at },
+  ]);
+  await insertBlock(warehouse, 'inventory', 'i', [
+    { site_id: 'shop', page: '/', received_at: at, inventory_id: 'one', position: 0, type: 'button', text: 'Buy' },
+  ]);
+  return { world, ledger };
+}
+
+test('the page has twenty questions', () => {
+  expect(QUESTIONS.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+});
+
+test('every question of the page has an answer, some of which are known', { timeout: 120_000 }, async () => {
+  const { world, ledger } = await filled();
+  const answers = new Map<number, Record<string, unknown>[]>();
+  for (const { number, question, sql } of QUESTIONS) {
+    const rows = await rowsOf<Record<string, unknown>>(world.database, sql);
+    expect(rows, question).not.toEqual([]);
+    answers.set(number, rows);
+  }
+  const september = ledger.filter(({ at }) => at >= SEPTEMBER.from && at < SEPTEMBER.to);
+  const byName = Map.groupBy(september, ({ name }) => name);
+  expect(new Map(answers.get(1)?.map(({ event, events }) => [event, events]))).toEqual(
+    new Map([...byName].map(([name, of]) => [name, of.length])),
+  );
+  const byDay = Map.groupBy(september, ({ at }) => new Date(at).toISOString().slice(0, 10));
+  expect(answers.get(2)).toEqual(
+    [...byDay]
+      .map(([day, of]) => ({ day, people: new Set(of.map(({ person }) => person)).size }))
+      .sort((a, b) => (a.day < b.day ? -1 : 1)),
+  );
+  expect(answers.get(19)).toEqual([{ account_id: 'acme', month: '2026-09', used: 8 }]);
+});
+
+test('a session ends with a pause of more than 30 minutes', async () => {
+  const { world, ledger } = await filled();
+  const rows = await rowsOf<{ sessions: number; events: number }>(
+    world.database,
+    "SELECT count() AS sessions, sum(events) AS events FROM sessions WHERE site_id = 'shop'",
+  );
+  let sessions = 0;
+  for (const deeds of Map.groupBy(ledger, ({ person }) => person).values()) {
+    const times = deeds.map(({ at }) => at).sort((a, b) => a - b);
+    sessions += times.filter((at, index) => index === 0 || at - (times[index - 1] ?? 0) > 1_800_000).length;
+  }
+  expect(rows).toEqual([{ sessions, events: ledger.length }]);
+});
+
+test('the roll-up counts each event once, though its block comes again', async () => {
+  const world = await create();
+  const { ledger, blocks } = makeWorld(2, 500);
+  const unique = [...new Map(blocks.flat().map((row) => [`${row.site_id}/${row.event_id}`, row])).values()];
+  for (let times = 0; times < 3; times++) await insertBlock(world.database.warehouse, 'event_rows', 'same', unique);
+  const rows = await rowsOf(world.database, "SELECT sum(events) AS events FROM event_hours WHERE site_id = 'shop'");
+  expect(rows).toEqual([{ events: ledger.length }]);
+});
+
+test('every column of every table and view says what it is', async () => {
+  const { database } = await create();
+  const bare = await rowsOf(
+    database,
+    `SELECT table, name FROM system.columns
+     WHERE database = currentDatabase() AND comment = '' AND table NOT IN ('schema_migrations', 'person_overrides', 'event_hours_filled')`,
+  );
+  expect(bare).toEqual([]);
+});
