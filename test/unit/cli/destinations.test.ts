@@ -20,6 +20,7 @@ describe('destination create', () => {
       enabled: true,
       settings: { url: 'https://a.example/x?a=b' },
       secrets: { token: sealedFor('token', SECRET) },
+      created_at: expect.any(Number),
     });
     expect(JSON.stringify(shop.store.writes)).not.toContain(SECRET);
   });

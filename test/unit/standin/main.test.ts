@@ -47,7 +47,7 @@ it('serves every platform it is given a port for, and only those', async () => {
     ['ready', ...Object.keys(PLATFORMS)].filter((name) => name !== 'meta' && name !== 'webhook').sort(),
   );
   for (const url of [meta, webhook, others['ga4'], others['google']]) {
-    expect((await fetch(`${url}/_standin/health`)).status).toBe(200);
+    expect((await fetch(`${String(url)}/_standin/health`)).status).toBe(200);
   }
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
