@@ -1,4 +1,4 @@
-import { ClickHouseError } from '@clickhouse/client';
+import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import type { Statement } from '#pipelines/query/statement.ts';
 import { readError, type Warehouse } from './client.ts';
 
@@ -23,6 +23,23 @@ export class QueryTooHeavyError extends Error {
  */
 const TOO_HEAVY = new Set('158 159 160 241 307 395 396'.split(' '));
 
+/** Settings of a query that only reads. */
+export function querySettings(limits: QueryLimits): ClickHouseSettings {
+  return {
+    readonly: '2',
+    max_execution_time: limits.seconds,
+    timeout_before_checking_execution_speed: 0,
+    max_memory_usage: String(limits.memoryBytes),
+    max_result_rows: String(limits.resultRows),
+    result_overflow_mode: 'throw',
+    output_format_json_quote_64bit_integers: 0,
+    // What is done with each person after grouping is done on all cores, also where people are few.
+    group_by_two_level_threshold: '5000',
+    // An error in the middle of the rows would otherwise come as one of them.
+    wait_end_of_query: 1,
+  };
+}
+
 /**
  * Rows of a SELECT, which can change nothing. @throws QueryTooHeavyError, WarehouseError
  */
@@ -36,17 +53,7 @@ export async function selectRows<Row>(
       query: sql,
       query_params: parameters,
       format: 'JSONEachRow',
-      clickhouse_settings: {
-        readonly: '2',
-        max_execution_time: limits.seconds,
-        timeout_before_checking_execution_speed: 0,
-        max_memory_usage: String(limits.memoryBytes),
-        max_result_rows: String(limits.resultRows),
-        result_overflow_mode: 'throw',
-        output_format_json_quote_64bit_integers: 0,
-        // An error in the middle of the rows would otherwise come as one of them.
-        wait_end_of_query: 1,
-      },
+      clickhouse_settings: querySettings(limits),
     });
     return await result.json<Row>();
   } catch (error) {

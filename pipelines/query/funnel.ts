@@ -1,6 +1,6 @@
 import { startOf } from './intervals.ts';
 import { levelColumns } from './levels.ts';
-import { actorsSql } from './sequence.ts';
+import { actorsSql, PLACE_BITS } from './sequence.ts';
 import type { FunnelQuery } from './shapes.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
@@ -61,9 +61,9 @@ function attemptColumns(query: FunnelQuery, binder: Binder): string[] {
   const { steps, breakdown, trend } = query;
   const each = (name: string): string => steps.map((_, index) => `${name}${index + 1}`).join(', ');
   const took = steps.map(
-    (_, index) => `at[place${index + 1}] - bitShiftRight(start${index + 1}, 20) AS took${index + 1}`,
+    (_, index) => `${timeOf(`stamp[place${index + 1}]`)} - ${timeOf(`start${index + 1}`)} AS took${index + 1}`,
   );
-  const began = `fromUnixTimestamp64Milli(toInt64(bitShiftRight([${each('start')}][level], 20)), 'UTC')`;
+  const began = `fromUnixTimestamp64Milli(toInt64(${timeOf(`[${each('start')}][level]`)}), 'UTC')`;
   return [
     ...levelColumns(query, binder),
     ...took,
@@ -73,8 +73,10 @@ function attemptColumns(query: FunnelQuery, binder: Binder): string[] {
   ];
 }
 
+const timeOf = (stamp: string): string => `bitShiftRight(${stamp}, ${PLACE_BITS})`;
+
 function textAt(at: 'first_step' | 'first_touch' | 'last_touch', each: (name: string) => string): string {
-  if (at === 'first_step') return `texts[bitAnd([${each('start')}][level], 1048575)]`;
+  if (at === 'first_step') return `texts[bitAnd([${each('start')}][level], ${2 ** PLACE_BITS - 1})]`;
   const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';
   return `${find}(x -> x != '', arraySlice(texts, 1, [${each('place')}][level]))`;
 }

@@ -1,27 +1,29 @@
-import { excludedAfter } from './sequence.ts';
+import { excludedAfter, PLACE_BITS } from './sequence.ts';
 import type { FunnelQuery } from './shapes.ts';
 import type { Binder } from './statement.ts';
 
 /**
+ * Two stamps lie in the window when the later one is less than `span` greater: a step of a millisecond is 2^20 of it.
+ *
  * Columns over an actor's arrays: `place1`.. the position of the event with which it first reached that step, 0 for
  * never; `start1`.. the stamp of where that way began: of all ways to that event the one that began last.
  */
 export function levelColumns(query: FunnelQuery, binder: Binder): string[] {
-  const windowMs = binder.bind(query.window_ms, 'UInt64');
-  return query.order === 'any' ? anyOrder(query, windowMs) : inOrder(query, windowMs);
+  const span = `bitShiftLeft(${binder.bind(query.window_ms, 'UInt64')} + 1, ${PLACE_BITS})`;
+  return query.order === 'any' ? anyOrder(query, span) : inOrder(query, span);
 }
 
 /**
  * `found<n>` has, at each event that can be step n, the stamp of the latest beginning of a way that ends there; `open<n>`
  * carries it on to later events, until an excluded one. In strict order nothing is carried on.
  */
-function inOrder(query: FunnelQuery, windowMs: string): string[] {
+function inOrder(query: FunnelQuery, span: string): string[] {
   return query.steps.flatMap((_, index) => {
     const step = index + 1;
     const found =
       index === 0
         ? 'arrayMap((m, s) -> if(bitTest(m, 0), s, 0), mask, stamp)'
-        : `arrayMap((m, t, b) -> if(bitTest(m, ${index}) AND b > 0 AND t <= bitShiftRight(b, 20) + ${windowMs}, b, 0), mask, at, arrayPopBack(arrayPushFront(open${index}, toUInt64(0))))`;
+        : `arrayMap((m, s, b) -> if(bitTest(m, ${index}) AND b > 0 AND s - b < ${span}, b, 0), mask, stamp, arrayPopBack(arrayPushFront(open${index}, toUInt64(0))))`;
     return [
       `${found} AS found${step}`,
       `${query.order === 'strict' ? `found${step}` : carriedOn(`found${step}`, excludedAfter(query, step))} AS open${step}`,
@@ -37,21 +39,20 @@ function carriedOn(found: string, excluded: number): string {
 }
 
 /** `last<n>` is the latest event so far of step n; an event may fill several steps. */
-function anyOrder(query: FunnelQuery, windowMs: string): string[] {
+function anyOrder(query: FunnelQuery, span: string): string[] {
   const names = query.steps.map((_, index) => `last${index + 1}`);
-  const inWindow = (time: string, stamp: string): string =>
-    `(${stamp} > 0 AND ${time} <= bitShiftRight(${stamp}, 20) + ${windowMs})`;
+  const inWindow = (now: string, then: string): string => `(${then} > 0 AND ${now} - ${then} < ${span})`;
   const lasts = names.map((name, index) => {
     const found = `arrayMap((m, s) -> if(bitTest(m, ${index}), s, 0), mask, stamp)`;
     return `${carriedOn(found, excludedAfter(query, index + 1))} AS ${name}`;
   });
-  const counts = `arrayMap((t, ${names.join(', ')}) -> ${names.map((name) => inWindow('t', name)).join(' + ')}, at, ${names.join(', ')}) AS filled`;
+  const counts = `arrayMap((s, ${names.join(', ')}) -> ${names.map((name) => inWindow('s', name)).join(' + ')}, stamp, ${names.join(', ')}) AS filled`;
   const steps = names.flatMap((_, index) => {
     const place = `place${index + 1}`;
     const stamps = names.map((name) => `${name}[${place}]`).join(', ');
     return [
       `arrayFirstIndex(x -> x > ${index}, filled) AS ${place}`,
-      `arrayReverseSort(arrayFilter(x -> ${inWindow(`at[${place}]`, 'x')}, [${stamps}]))[${index + 1}] AS start${index + 1}`,
+      `arrayReverseSort(arrayFilter(x -> ${inWindow(`stamp[${place}]`, 'x')}, [${stamps}]))[${index + 1}] AS start${index + 1}`,
     ];
   });
   return [...lasts, counts, ...steps];

@@ -5,7 +5,10 @@ import type { Binder } from './statement.ts';
 /** A pause of more than this between two events of a person ends a session. */
 export const SESSION_GAP_MS = 30 * 60_000;
 
-/** An actor with more events than this in one query is refused: positions have 20 bits. */
+/** Low bits of a stamp, which hold the position. */
+export const PLACE_BITS = 20;
+
+/** An actor with more events than this in one query is refused. */
 const ACTOR_EVENTS_MAX = 1_000_000;
 
 /** Bits of an event's mask: step n is bit n - 1; above them the exclusions; the last says that it passes the filters. */
@@ -21,8 +24,8 @@ export const isTouch = ({ breakdown }: FunnelQuery): boolean =>
   breakdown !== undefined && breakdown.at !== 'first_step';
 
 /**
- * A row for each actor with its events in order as parallel arrays: `at` in milliseconds, `mask`, `stamp` (time and
- * position in one number) and, for a breakdown, `texts`. The order is that of time, then arrival, then place in the
+ * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in
+ * one number) and, for a breakdown, `texts`. The order is that of time, then arrival, then place in the
  * request, then a digest of the id. Of events of a person with one id only the first counts.
  *
  * An event is one 256-bit number while it is sorted: time, arrival and place, digest of the id, mask. Arrays of tuples
@@ -30,9 +33,8 @@ export const isTouch = ({ breakdown }: FunnelQuery): boolean =>
  */
 export function actorsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
   const texts = query.breakdown === undefined ? '' : `, arrayMap(x -> x.2, events) AS texts`;
-  return `SELECT actor, arrayMap(x -> toUInt64(bitShiftRight(${key(query)}, 192)), events) AS at,
-  arrayMap(x -> toUInt32(${key(query)}), events) AS mask,
-  arrayMap((t, i) -> bitShiftLeft(t, 20) + i, at, arrayEnumerate(at)) AS stamp${texts}
+  return `SELECT actor, arrayMap(x -> toUInt32(${key(query)}), events) AS mask,
+  arrayMap((x, i) -> bitShiftLeft(toUInt64(bitShiftRight(${key(query)}, 192)), ${PLACE_BITS}) + i, events, arrayEnumerate(events)) AS stamp${texts}
 FROM (${query.count_by === 'session' ? sessionsSql(siteId, query, binder) : personsSql(siteId, query, binder)})`;
 }
 

@@ -1,6 +1,7 @@
 import { benchEdge } from './edge/bench.ts';
+import { benchQuery } from './query/bench.ts';
 
-const BENCHES: Record<string, () => Promise<void>> = { edge: benchEdge };
+const BENCHES: Record<string, () => Promise<void>> = { edge: benchEdge, query: benchQuery };
 
 const name = process.argv[2] ?? '';
 const bench = BENCHES[name];

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { Listing } from '#pipelines/query/listing.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends.ts';
+import { purchaseFunnel, START, storedRow } from './few_rows.ts';
+import { useQueryWorld } from './query_world.ts';
+
+const create = useQueryWorld();
+const HOSTILE = ["'; DROP TABLE event_rows; --", '{p0:String}', '\\', "\\' OR 1=1 --", '\u0000', '"', '`', '%'];
+const { from, to } = purchaseFunnel;
+
+test('texts of a query are values, whatever they hold', async () => {
+  const world = await create();
+  await world.store([[storedRow('a', 'page_view', 0), storedRow('a', 'purchase', 1)]]);
+  for (const text of HOSTILE) {
+    const filters = [{ field: { property: [text, text] }, is: 'not_equal', to: [text] }];
+    const steps = [
+      { events: ['page_view'], filters },
+      { events: ['purchase', text], filters },
+    ];
+    const { steps: found } = await world.ask<FunnelAnswer>('funnel', { ...purchaseFunnel, steps });
+    expect(
+      found.map(({ reached }) => reached),
+      text,
+    ).toEqual([1, 1]);
+    const containing = [{ field: { column: 'event' }, is: 'containing', to: text }];
+    const trends = { from, to, interval: 'day', series: [{ filters: containing }] };
+    expect((await world.ask<TrendsAnswer>('trends', trends)).series[0]?.events, text).toBe(0);
+  }
+});
+
+test.for([
+  ['funnel', { ...purchaseFunnel, to: from }, 'to'],
+  ['funnel', { ...purchaseFunnel, steps: purchaseFunnel.steps.slice(1) }, 'steps'],
+  ['funnel', { ...purchaseFunnel, steps: Array(11).fill({}) }, 'steps'],
+  ['funnel', { ...purchaseFunnel, exclusions: [{ after_step: 2 }] }, 'exclusions[0].before_step'],
+  ['funnel', { ...purchaseFunnel, exclusions: [{ before_step: 3 }] }, 'exclusions[0].before_step'],
+  ['funnel', { ...purchaseFunnel, trend: { interval: 'day', time_zone: 'Mars/Base' } }, 'trend.time_zone'],
+  ['trends', { from, to: from + 801 * 86_400_000, interval: 'day', series: [{}] }, 'to'],
+  ['top', { from, to, field: { column: 'password' } }, 'field'],
+] as const)('%s refuses %j', async ([name, body, field]) => {
+  const world = await create();
+  const { status, body: answer } = await world.control.call('POST', `/v1/query/shop/${name}`, { body });
+  expect(status).toBe(400);
+  expect(answer.problems.map((problem: { field: string }) => problem.field).join()).toContain(field);
+});
+
+test('nobody is answered without a token, nor of a site that is not there', async () => {
+  const world = await create();
+  const ask = (site: string, token?: string | null) =>
+    world.control.call('POST', `/v1/query/${site}/funnel`, {
+      body: purchaseFunnel,
+      ...(token === undefined ? {} : { token }),
+    });
+  expect((await ask('shop', null)).status).toBe(401);
+  expect((await ask('nowhere')).body.error.code).toBe('site_unknown');
+});
+
+test('an answer is kept while it is fresh, and asked anew when it must be', async () => {
+  const world = await create();
+  const query = { ...purchaseFunnel, fresh: false };
+  const first = async (changes = {}) => {
+    const { steps } = await world.ask<FunnelAnswer>('funnel', { ...query, ...changes });
+    return steps[0]?.reached;
+  };
+  expect(await first()).toBe(0);
+  await world.store([[storedRow('a', 'page_view', 0)]]);
+  expect(await first()).toBe(0);
+  expect(await first({ fresh: true })).toBe(1);
+  await world.store([[storedRow('b', 'page_view', 0)]]);
+  expect(await first()).toBe(1);
+  world.control.clock.nowMs += 600_000;
+  expect(await first()).toBe(2);
+});
+
+test('days begin where the time zone says, also when the clocks change', async () => {
+  const world = await create();
+  // Clocks go back in Berlin on 25 October 2026, at 01:00 UTC.
+  const at = (hour: number): number => (Date.UTC(2026, 9, 25, hour) - START) / 60_000;
+  await world.store([[-3, -2, -1, 22, 23].map((hour) => storedRow('a', `e${hour}`, at(hour)))]);
+  const trends = { from, to, interval: 'day', time_zone: 'Europe/Berlin', series: [{}] };
+  const { series } = await world.ask<TrendsAnswer>('trends', trends);
+  expect(series[0]?.intervals.map((one) => [new Date(one.from).toISOString(), one.events])).toEqual([
+    ['2026-10-23T22:00:00.000Z', 1],
+    ['2026-10-24T22:00:00.000Z', 3],
+    ['2026-10-25T23:00:00.000Z', 1],
+  ]);
+});
+
+test('the live tail has what arrived last, newest first, each event once', async () => {
+  const world = await create();
+  const rows = [0, 1, 2].map((minute) => storedRow('a', 'page_view', minute));
+  await world.store([rows, rows]);
+  const live = { received_after: START, events: ['page_view'], limit: 2 };
+  const { events } = await world.ask<Listing>('live', live);
+  expect(events.map(({ event_id }) => event_id)).toEqual(['a-page_view-2', 'a-page_view-1']);
+  expect(events[0]?.properties).toEqual({ url: 'https://shop.example/' });
+});
