@@ -11,6 +11,7 @@ export type SchemaName =
   | 'delivery'
   | 'delivery_job'
   | 'dead_letter'
+  | 'replay_progress'
   | 'inventory';
 
 /** The schema's text as registered: what the file holds. */

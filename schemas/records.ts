@@ -56,6 +56,8 @@ export interface DeliveryJobRecord {
   reason: string;
   /** An EventBatch in the Confluent wire format. */
   batch: Buffer;
+  /** Whether a change of the site's settings or secrets makes it due at once. */
+  waits_for_settings?: boolean;
 }
 
 export interface DeadLetter {
@@ -69,4 +71,6 @@ export interface DeadLetter {
   died_at: number;
   bytes_total: number;
   bytes: Buffer;
+  /** Of the delivery it died in; empty or absent for other stages. */
+  destination?: string;
 }

@@ -70,6 +70,28 @@ export interface AdminToken {
   revoked_at: number | null;
 }
 
+/** What the operator wants of a replay. */
+export type ReplayWanted = 'running' | 'paused' | 'cancelled';
+
+/** A command to send again what one destination has not taken. */
+export interface Replay {
+  replay_id: string;
+  destination: string;
+  /** Null: every site that has the destination. */
+  site_id: string | null;
+  source: 'events' | 'dead_letters';
+  /** When the records were appended; milliseconds since 1970 UTC, the end exclusive. */
+  from: number;
+  to: number;
+  /** Events per second at the most. */
+  rate: number;
+  dry_run: boolean;
+  /** Also what is known as delivered, or waits on a lane. */
+  force: boolean;
+  wanted: ReplayWanted;
+  created_at: number;
+}
+
 export type AuditAction = 'create' | 'change' | 'delete';
 
 /** One change, appended together with the fact it changed; who and when are the record's own. */
@@ -96,5 +118,6 @@ export interface Setting {
   key: ApiKey | null;
   destination: Destination | null;
   admin_token?: AdminToken | null;
+  replay?: Replay | null;
   audit?: AuditEntry | null;
 }

@@ -67,6 +67,8 @@ export interface Consumption {
    */
   commitAll(offsets: readonly OffsetCommit[]): Promise<void>;
   assigned(): TopicPartition[];
+  /** Ends the rests of partitions that wait for a time: what they left is looked at again now. */
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -308,6 +310,14 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     commit,
     commitAll,
     assigned: () => assignment,
+    wake() {
+      for (const slot of slots.values()) {
+        if (slot.timer === null) continue;
+        clearTimeout(slot.timer);
+        slot.timer = null;
+      }
+      steer();
+    },
     async stop() {
       stopped = true;
       halted = true;

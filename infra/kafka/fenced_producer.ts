@@ -2,10 +2,19 @@ import type { Kafka } from 'kafkajs';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 
+/** Records for one partition. */
+export type PartitionRecords = readonly [
+  topic: string,
+  partition: number,
+  records: readonly { key: string | null; value: Buffer | null }[],
+];
+
 /** A producer that no other one of its transactional id can outlive. */
 export interface FencedProducer {
   /** Appends records to one partition, all or none. After an error the producer must be closed and opened anew. */
   append(topic: string, partition: number, records: readonly { key: string; value: Buffer | null }[]): Promise<void>;
+  /** Appends records to several partitions, all or none. */
+  appendAll(groups: readonly PartitionRecords[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,19 +32,23 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
   await producer.connect();
   const fence = await producer.transaction();
   await fence.abort();
-  return {
-    async append(topic, partition, records) {
-      const transaction = await producer.transaction();
-      try {
+  async function appendAll(groups: readonly PartitionRecords[]): Promise<void> {
+    const transaction = await producer.transaction();
+    try {
+      for (const [topic, partition, records] of groups) {
         const messages = records.map((record) => ({ partition, ...record }));
         await transaction.send({ topic, acks: -1, compression: COMPRESSION, messages });
-        await transaction.commit();
-      } catch (error) {
-        // The fence of the producer that follows ends the transaction if this abort does not arrive.
-        if (transaction.isActive()) await transaction.abort().catch(() => undefined);
-        throw error;
       }
-    },
+      await transaction.commit();
+    } catch (error) {
+      // The fence of the producer that follows ends the transaction if this abort does not arrive.
+      if (transaction.isActive()) await transaction.abort().catch(() => undefined);
+      throw error;
+    }
+  }
+  return {
+    append: (topic, partition, records) => appendAll([[topic, partition, records]]),
+    appendAll,
     close: () => producer.disconnect(),
   };
 }

@@ -10,6 +10,8 @@ export interface ReadBackOptions {
   groupPrefix: string;
   /** Records stamped earlier are left out where possible; milliseconds since 1970 UTC. Null: from the beginning. */
   sinceMs: number | null;
+  /** Where to begin in each partition instead; partitions that are left out are not read. */
+  from?: ReadonlyMap<number, number>;
   /** Records of a partition in their order; partitions come side by side. */
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
   /** Offsets passed and offsets to pass in all. */
@@ -84,13 +86,14 @@ async function readTo(consumer: Consumer, ranges: Map<number, Range>, options: R
 }
 
 /** What is to be read of each partition that holds any. */
-async function rangesOf({ admin, topic, sinceMs }: ReadBackOptions): Promise<Map<number, Range>> {
+async function rangesOf({ admin, topic, sinceMs, from }: ReadBackOptions): Promise<Map<number, Range>> {
   const ends = await admin.fetchTopicOffsets(topic);
   const starts = sinceMs === null ? [] : await admin.fetchTopicOffsetsByTimestamp(topic, sinceMs);
   const startOf = new Map(starts.map(({ partition, offset }) => [partition, Number(offset)]));
   return new Map(
     ends.flatMap(({ partition, low, high }) => {
-      const first = Math.max(Number(low), startOf.get(partition) ?? 0);
+      const given = from === undefined ? startOf.get(partition) : (from.get(partition) ?? Number(high));
+      const first = Math.max(Number(low), given ?? 0);
       return first < Number(high) ? [[partition, { first, end: Number(high), next: first }]] : [];
     }),
   );

@@ -25,6 +25,7 @@ export const TOPICS = {
   counts: 'quota.counts',
   usage: 'quota.usage',
   settings: 'site.config',
+  replays: 'delivery.replays',
   inventory: 'inventory',
 } as const;
 
@@ -55,6 +56,7 @@ export function declareTopics(eventPartitions: number): TopicDeclaration[] {
     { name: TOPICS.counts, partitions: eventPartitions, config: kept(9), schema: 'quota_counts' },
     { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
+    { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },
     { name: TOPICS.inventory, partitions: eventPartitions, config: kept(9), schema: 'inventory' },
     ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), 30, 'dead_letter')),
     ...DESTINATIONS.flatMap(({ name }) => topicsOf(name).map((topic) => small(topic, 9, 'delivery_job'))),

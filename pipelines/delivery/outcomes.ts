@@ -19,6 +19,13 @@ export const paused = (reason: string, detail: string, retryAfterMs: number | nu
   retryAfterMs,
 });
 
+const HEALS_BY_ITSELF: ReadonlySet<string> = new Set(['breaker_open', 'throttled']);
+
+/** Whether an event waits until the site's settings or secrets are changed. */
+export function waitsForSettings({ outcome, reason }: EntryOutcome): boolean {
+  return outcome === 'paused' && !HEALS_BY_ITSELF.has(reason);
+}
+
 /** Reasons: `breaker_open` and `throttled` heal by themselves; any other is what the platform said of the credentials. */
 export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): EntryOutcome {
   switch (permit.cause) {

@@ -7,6 +7,7 @@ export type SettingAddress =
   | { kind: 'key'; keyHash: string }
   | { kind: 'destination'; siteId: string; name: string }
   | { kind: 'admin_token'; tokenHash: string }
+  | { kind: 'replay'; replayId: string }
   | { kind: 'audit'; slot: number };
 
 /** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
@@ -19,6 +20,8 @@ export const apiKeyKey = (keyHash: string): string => `key/${keyHash}`;
 export const destinationKey = (siteId: string, name: string): string => `destination/${siteId}/${name}`;
 
 export const adminTokenKey = (tokenHash: string): string => `admin_token/${tokenHash}`;
+
+export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
 /** Changes that are remembered; the newest take the slots of the oldest. */
 export const AUDIT_SLOTS = 10_000;
@@ -37,6 +40,7 @@ export function parseSettingKey(recordKey: string): SettingAddress | null {
   if (!ID_PATTERN.test(id)) return null;
   if (kind === 'account') return { kind, accountId: id };
   if (kind === 'site') return { kind, siteId: id };
+  if (kind === 'replay') return { kind, replayId: id };
   return null;
 }
 
@@ -52,6 +56,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.key !== null) keys.push(apiKeyKey(setting.key.key_hash));
   if (setting.destination !== null) keys.push(destinationKey(setting.destination.site_id, setting.destination.name));
   if (setting.admin_token) keys.push(adminTokenKey(setting.admin_token.token_hash));
+  if (setting.replay) keys.push(replayKey(setting.replay.replay_id));
   if (setting.audit) keys.push(auditKey(setting.audit.seq));
   const [only = null] = keys;
   return keys.length === 1 ? only : null;

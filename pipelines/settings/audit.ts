@@ -71,10 +71,10 @@ type Fields = Record<string, unknown>;
 /** The body of a setting as people may see it: of secrets only the names. */
 function shown(setting: Setting | null): Fields | null {
   if (setting === null) return null;
-  const { account, site, key, destination, admin_token } = setting;
+  const { account, site, key, destination, admin_token, replay } = setting;
   if (site !== null) return shownSite(site);
   if (destination !== null) return { ...destination, secrets: Object.keys(destination.secrets) };
-  return { ...(account ?? key ?? admin_token) };
+  return { ...(account ?? key ?? admin_token ?? replay) };
 }
 
 /** Definitions by their id, so that a change of one does not repeat the others. */

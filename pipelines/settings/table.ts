@@ -1,4 +1,4 @@
-import type { Account, AdminToken, ApiKey, Destination, Setting, Site } from '#schemas/setting.ts';
+import type { Account, AdminToken, ApiKey, Destination, Replay, Setting, Site } from '#schemas/setting.ts';
 import { keyOfSetting, parseSettingKey, type SettingAddress } from './address.ts';
 import { type Claims, createClaims } from './claims.ts';
 
@@ -33,6 +33,9 @@ export interface SettingsTable {
   keys(): ApiKey[];
   destinations(): Destination[];
   adminTokens(): AdminToken[];
+  replay(replayId: string): Replay | undefined;
+  /** The oldest first. */
+  replays(): Replay[];
 }
 
 interface State {
@@ -44,6 +47,7 @@ interface State {
   domains: Claims;
   measurementIds: Claims;
   adminTokens: Map<string, AdminToken>;
+  replays: Map<string, Replay>;
 }
 
 /** An empty table; feed it site.config from the beginning, in order. */
@@ -57,6 +61,7 @@ export function createSettingsTable(): SettingsTable {
     domains: createClaims(),
     measurementIds: createClaims(),
     adminTokens: new Map(),
+    replays: new Map(),
   };
   return {
     get version() {
@@ -79,6 +84,7 @@ type Lookups = Pick<
   | 'siteByDomain'
   | 'siteByMeasurementId'
   | 'adminToken'
+  | 'replay'
 >;
 
 function lookups(state: State): Lookups {
@@ -95,10 +101,11 @@ function lookups(state: State): Lookups {
     siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
     siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
+    replay: (replayId) => state.replays.get(replayId),
   };
 }
 
-type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens'>;
+type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens' | 'replays'>;
 
 function lists(state: State): Lists {
   return {
@@ -111,6 +118,8 @@ function lists(state: State): Lists {
         (destination) => `${destination.site_id}/${destination.name}`,
       ),
     adminTokens: () => sortedBy([...state.adminTokens.values()], (token) => `${token.label}/${token.token_hash}`),
+    replays: () =>
+      [...state.replays.values()].sort((a, b) => a.created_at - b.created_at || (a.replay_id < b.replay_id ? -1 : 1)),
   };
 }
 
@@ -147,6 +156,8 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
       return storeDestination(state, address.siteId, address.name, setting?.destination ?? null);
     case 'admin_token':
       return replace(state.adminTokens, address.tokenHash, setting?.admin_token ?? null);
+    case 'replay':
+      return replace(state.replays, address.replayId, setting?.replay ?? null);
     case 'audit':
       return false;
   }

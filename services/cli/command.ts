@@ -7,6 +7,8 @@ export interface Context {
   nowMs: number;
   readFile(path: string): string;
   readStdin(): string;
+  /** For commands that wait for something: lines that are no part of the outcome, and pauses. */
+  watch: { say(line: string): void; sleep(ms: number): Promise<void> };
 }
 
 /** What a command comes to, once it is done: what is printed for people, and for programs. */

@@ -1,9 +1,11 @@
 import { accountCommands } from './accounts.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
+import { healthCommand } from './destination_health.ts';
 import { destinationCommands } from './destinations.ts';
 import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
+import { replayCommands } from './replays.ts';
 import { scaffoldCommand } from './scaffold.ts';
 import { siteCommands } from './sites.ts';
 import { tokenCommands } from './tokens.ts';
@@ -14,7 +16,9 @@ export const COMMANDS: readonly Command[] = [
   ...siteCommands,
   ...keyCommands,
   ...destinationCommands,
+  healthCommand,
   scaffoldCommand,
+  ...replayCommands,
   ...funnelCommands,
   ...tokenCommands,
   ...auditCommands,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '#infra/config/config.ts';
 import { createControlClient } from '#services/control/client.ts';
 import { httpTransport } from '#services/control/http_transport.ts';
@@ -21,6 +22,7 @@ async function openContext(): Promise<Context> {
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),
+    watch: { say: (line) => void process.stderr.write(`${line}\n`), sleep },
   };
 }
 

@@ -12,7 +12,7 @@ export type Plan =
 
 /** Reads the words after `svc`. Nothing is opened yet, so help works without a running service. @throws UsageError */
 export function planOf(words: readonly string[]): Plan {
-  const [noun, verb, ...rest] = words;
+  const [noun, verb, ...rest] = withVerb(words);
   if (noun === undefined || noun === '--help' || noun === 'help') return { kind: 'print', text: overview(COMMANDS) };
   if (noun === 'status') return statusPlan(words.slice(1));
   const siblings = COMMANDS.filter((command) => command.noun === noun);
@@ -25,6 +25,16 @@ export function planOf(words: readonly string[]): Plan {
   }
   const args = readArguments(command, rest);
   return args.flag('help') ? { kind: 'print', text: commandHelp(command) } : { kind: 'command', command, args };
+}
+
+/** Verbs that may be left out, as their nouns say enough. */
+const VERBS: Record<string, string> = { replay: 'start' };
+
+function withVerb(words: readonly string[]): readonly string[] {
+  const [noun = '', second] = words;
+  const verb = Object.hasOwn(VERBS, noun) ? VERBS[noun] : undefined;
+  const isLeftOut = second?.startsWith('--') === true && second !== '--help';
+  return verb === undefined || !isLeftOut ? words : [noun, verb, ...words.slice(1)];
 }
 
 function statusPlan(words: string[]): Plan {

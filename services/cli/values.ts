@@ -19,6 +19,21 @@ export function readExpiry(text: string, nowMs: number): number | null {
   return instantMs;
 }
 
+/**
+ * Reads a moment in milliseconds since 1970 UTC: `now`, `3h` (so long ago; m, h, d), or an ISO 8601 date or time with
+ * offset. @throws UsageError for anything else.
+ */
+export function readMoment(text: string, option: string, nowMs: number): number {
+  if (text === 'now') return nowMs;
+  const [, amount, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+  if (amount !== undefined) return nowMs - Number(amount) * (UNIT_MS[unit] ?? 0);
+  const instantMs = INSTANT_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(instantMs)) {
+    throw new UsageError('moment_malformed', `--${option} ${text} is not like 2027-01-31T08:00Z, 3h (ago) or now`);
+  }
+  return instantMs;
+}
+
 /** Reads a length of time in milliseconds: `7d`, `12h`, `30m` or `0`. @throws UsageError for anything else. */
 export function readDuration(text: string, option: string): number {
   if (text === '0') return 0;

@@ -32,6 +32,7 @@ export interface ControlOptions {
   adapters: readonly Adapter[];
   keyUse: KeyUseView;
   queries: QueryAnswers;
+  replayProgress: World['replayProgress'];
   seal: World['seal'];
   randomBytes: RandomBytes;
   nowMs(): number;
@@ -139,8 +140,8 @@ function outcomeOf(options: ControlOptions, route: Route, input: Input, view: Se
 }
 
 function worldOf(options: ControlOptions, view: SettingsView): World {
-  const { adapters, seal, randomBytes, keyUse } = options;
-  return { view, nowMs: options.nowMs(), lastUsed: keyUse.lastUsed, adapters, seal, randomBytes };
+  const { adapters, seal, randomBytes, keyUse, replayProgress } = options;
+  return { view, nowMs: options.nowMs(), lastUsed: keyUse.lastUsed, adapters, seal, randomBytes, replayProgress };
 }
 
 async function answerQuery(options: ControlOptions, route: Route, input: Input, reply: HttpReply): Promise<HttpReply> {

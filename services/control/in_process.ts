@@ -8,6 +8,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createRegistry } from '#infra/registry/registry.ts';
+import { followReplays } from '#infra/replay/follow.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
@@ -42,10 +43,12 @@ export async function openControl(env: Environment, token: string, logger: Logge
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
   const redis = createRedis(parts.redisUrl, logger);
   const queries = openQueries(parts.clickhouseUrl, logger);
+  const replays = await followReplays(session, createRegistry(parts.registryUrl), logger, onFatal);
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
     queries: queries.answers,
+    replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
@@ -64,6 +67,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
     async close() {
       await app.close();
       await journal.close();
+      await replays.stop();
       redis.disconnect();
       await queries.close();
       await session.stop();

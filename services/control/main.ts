@@ -4,6 +4,7 @@ import { controlConfig } from '#infra/config/stage_config.ts';
 import { listen } from '#infra/http/server.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
+import { followReplays } from '#infra/replay/follow.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
@@ -24,12 +25,15 @@ runProcess('control', async (runtime) => {
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
   const redis = createRedis(runtime.config.parts.redisUrl, runtime.logger);
   runtime.onStop(async () => redis.disconnect());
+  const replays = await followReplays(runtime.session, runtime.registry, runtime.logger, runtime.fatal);
+  runtime.onStop(() => replays.stop());
   const queries = openQueries(runtime.config.parts.clickhouseUrl, runtime.logger);
   runtime.onStop(() => queries.close());
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
     queries: queries.answers,
+    replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, runtime.logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,

@@ -4,6 +4,7 @@ import type { Statement } from '#pipelines/query/statement.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
+import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { ControlErrorCode } from './errors.ts';
 
 /** Everything a route may use beside the request. */
@@ -15,6 +16,8 @@ export interface World {
   adapters: readonly Adapter[];
   /** When a key was last used, in milliseconds since 1970 UTC; null where that is not known. */
   lastUsed(keyHash: string): number | null;
+  /** How far a replay is; undefined where it was not taken up yet. */
+  replayProgress(replayId: string): ReplayProgress | undefined;
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
 }
 

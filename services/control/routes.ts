@@ -1,11 +1,13 @@
 import { accountRoutes } from './accounts.ts';
 import { auditRoutes } from './audit.ts';
+import { deliveryHealthRoutes } from './delivery_health.ts';
 import { destinationRoutes } from './destinations.ts';
 import { domainRoutes } from './domains.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { definitionRoutes } from './event_definitions.ts';
 import { keyRoutes } from './keys.ts';
 import { queryRoutes } from './query.ts';
+import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
 import { siteRoutes } from './sites.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -18,6 +20,8 @@ export const ROUTES: readonly Route[] = [
   ...domainRoutes,
   ...keyRoutes,
   ...destinationRoutes,
+  ...deliveryHealthRoutes,
+  ...replayRoutes,
   ...tokenRoutes,
   ...auditRoutes,
   ...queryRoutes,

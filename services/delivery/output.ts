@@ -7,6 +7,7 @@ import { deadLetter } from '#pipelines/dead_letter.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/eligibility.ts';
 import { type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
+import { waitsForSettings } from '#pipelines/delivery/outcomes.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type { DeadLetter, DeliveryJobRecord, DeliveryOutcome, DeliveryOutcomes } from '#schemas/records.ts';
@@ -57,23 +58,24 @@ export async function createDeliveryOutput(
     const tally = emptyTally();
     tally.in = attempts.length;
     const jobs = new Map<string, { lane: Lane; dueAtMs: number; members: Attempted[] }>();
-    const letters = [...dead];
+    const letters = dead.map((letter): DeadLetter => ({ ...letter, destination: adapter.name }));
     for (const one of attempts) {
       const { outcome } = one.outcome;
       if (outcome === 'delivered') countDelivered(tally, one);
       else if (outcome === 'skipped') count(tally.dropped, one.outcome.reason);
-      else if (outcome === 'dead') letters.push(letterOf(codecs, one, one.outcome.reason, nowMs));
+      else if (outcome === 'dead') letters.push(letterOf(codecs, adapter.name, one, one.outcome.reason, nowMs));
       else divert(one);
     }
 
     function divert(one: Attempted): void {
       const choice = laneOf(adapter, one, nowMs, random());
       if (choice.kind === 'dead') {
-        letters.push(letterOf(codecs, one, choice.reason, nowMs));
+        letters.push(letterOf(codecs, adapter.name, one, choice.reason, nowMs));
         return;
       }
       count(tally.diverted, choice.lane);
-      const name = `${one.siteId}/${choice.lane}/${nextAttempt(one)}/${one.firstAttemptedAtMs}`;
+      const kind = `${nextAttempt(one)}/${waitsForSettings(one.outcome)}`;
+      const name = `${one.siteId}/${choice.lane}/${kind}/${one.firstAttemptedAtMs}`;
       const job = jobs.get(name) ?? { lane: choice.lane, dueAtMs: choice.dueAtMs, members: [] };
       jobs.set(name, job);
       job.dueAtMs = Math.max(job.dueAtMs, choice.dueAtMs);
@@ -135,15 +137,16 @@ function jobRecord(
     first_attempted_at: first.firstAttemptedAtMs,
     reason: first.outcome.reason,
     batch: batchOf(codecs, members),
+    waits_for_settings: waitsForSettings(first.outcome),
   };
   const partition = partitionOf(first.siteId, SMALL_PARTITIONS);
   return { topic: retryTopic(destination, lane), partition, value: codecs.jobs.encode(job) };
 }
 
-function letterOf(codecs: Codecs, one: Attempted, reason: string, nowMs: number): DeadLetter {
+function letterOf(codecs: Codecs, destination: string, one: Attempted, reason: string, nowMs: number): DeadLetter {
   const { partition, offset, index } = one.entry.coordinate ?? { partition: 0, offset: -1, index: -1 };
   const place = { stage: 'delivery', topic: TOPICS.raw, partition, offset, index };
-  return deadLetter(place, reason, one.outcome.detail, batchOf(codecs, [one]), nowMs);
+  return { ...deadLetter(place, reason, one.outcome.detail, batchOf(codecs, [one]), nowMs), destination };
 }
 
 function outcomeRecords(

@@ -26,7 +26,7 @@ import {
 } from './config.ts';
 import { createDeliveries } from './deliveries.ts';
 import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
-import { controlSpec, deliverySpecs, processSpecs } from './processes.ts';
+import { controlSpec, deliverySpecs, processSpecs, replaySpec } from './processes.ts';
 import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
 import { readyScreen } from './screen.ts';
 
@@ -122,7 +122,14 @@ async function start(): Promise<void> {
     supervisor.start(processSpecs(env, chosen, dataDir)),
     deliveries.startConfigured(),
   ]);
-  setInterval(() => void deliveries.startConfigured(), DESTINATIONS_POLL_MS);
+  let replaying = false;
+  setInterval(() => {
+    void deliveries.startConfigured();
+    // A process that nobody has asked for takes no memory on a small machine.
+    if (replaying || settings.table.replays().length === 0) return;
+    replaying = true;
+    void supervisor.start([replaySpec(env)]);
+  }, DESTINATIONS_POLL_MS);
   ready = () => readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
   writeReadyFile(dataDir, ready());
   say(readyScreen(ready(), supervisor.states(), logDir));

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '#services/cli/run.ts';
 import { createControlClient } from '#services/control/client.ts';
 import { httpTransport } from '#services/control/http_transport.ts';
@@ -26,6 +27,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       nowMs: Date.now(),
       readFile: (path) => readFileSync(path, 'utf8'),
       readStdin: () => '',
+      watch: { say: () => undefined, sleep },
     }),
     status: { readReadyFile: () => null, fetchHealth: async () => null },
   };

@@ -25,6 +25,10 @@ export interface Shop {
   files: Map<string, string>;
   stdin: string;
   nowMs: number;
+  /** What commands said while they waited. */
+  said: string[];
+  /** Called where a command waits. */
+  sleep(ms: number): Promise<void>;
   /** Runs one command line; arguments with spaces go into the list form. */
   svc(words: string | string[]): Promise<CliResult>;
 }
@@ -37,6 +41,8 @@ export async function installation(): Promise<Shop> {
     store: storeOf(world),
     files: new Map(),
     stdin: '',
+    said: [],
+    sleep: async () => undefined,
     get nowMs() {
       return world.clock.nowMs;
     },
@@ -78,6 +84,7 @@ function contextOf(shop: Shop) {
       return text;
     },
     readStdin: () => shop.stdin,
+    watch: { say: (line: string) => void shop.said.push(line), sleep: shop.sleep },
   };
 }
 

@@ -10,6 +10,7 @@ import {
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
 import { hashKey } from '#pipelines/settings/keys.ts';
+import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import { createControlApp } from '#services/control/app.ts';
 import type { Transport } from '#services/control/client.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
@@ -69,6 +70,8 @@ export interface Control {
   fatal: unknown[];
   /** When keys were used, by their hashes. */
   used: Map<string, number>;
+  /** How far replays are, by their ids. */
+  replays: Map<string, ReplayProgress>;
   transport: Transport;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
@@ -84,6 +87,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
   const journal = memoryJournal();
   const fatal: unknown[] = [];
   const used = new Map<string, number>();
+  const replays = new Map<string, ReplayProgress>();
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({
@@ -94,6 +98,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
       () => clock.nowMs,
       () => undefined,
     ),
+    replayProgress: (id) => replays.get(id),
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
@@ -107,6 +112,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     clock,
     fatal,
     used,
+    replays,
     transport: injected(app),
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
       const response = await app.inject({

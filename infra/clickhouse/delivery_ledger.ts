@@ -1,0 +1,69 @@
+import { readError, type Warehouse } from './client.ts';
+
+/** Where events stand on events.raw. */
+export interface LedgerPlace {
+  partition: number;
+  offset: number;
+  index: number;
+}
+
+export interface LedgerQuestion {
+  destination: string;
+  siteIds: readonly string[];
+  /** No attempt was made before; milliseconds since 1970 UTC. */
+  sinceMs: number;
+  places: readonly LedgerPlace[];
+}
+
+/** What the outcomes of one event at one destination say. */
+export interface LedgerRow extends LedgerPlace {
+  delivered: boolean;
+  latest: string;
+}
+
+interface Raw {
+  p: number;
+  o: number | string;
+  i: number;
+  delivered: number;
+  latest: string;
+}
+
+/** Clocks of different machines may differ by this. */
+const CLOCK_MARGIN_MS = 3_600_000;
+
+/**
+ * What `delivery_outcomes` holds of some events; those without an outcome are left out. The answer's size is bound by the
+ * number of places asked for. @throws WarehouseError
+ */
+export async function askLedger(warehouse: Warehouse, question: LedgerQuestion): Promise<LedgerRow[]> {
+  const { destination, siteIds, sinceMs, places } = question;
+  if (places.length === 0) return [];
+  const tuples = places.map(({ partition, offset, index }) => `(${partition},${offset},${index})`).join(',');
+  const query = `
+    SELECT coordinate_partition AS p, coordinate_offset AS o, coordinate_index AS i,
+           max(outcome = 'delivered') AS delivered, argMax(outcome, attempted_at) AS latest
+    FROM delivery_outcomes
+    WHERE site_id IN {sites:Array(String)} AND destination = {destination:String}
+      AND attempted_at >= fromUnixTimestamp64Milli({since:Int64})
+      AND (coordinate_partition, coordinate_offset, coordinate_index) IN (${tuples})
+    GROUP BY p, o, i`;
+  const since = Math.max(0, sinceMs - CLOCK_MARGIN_MS);
+  try {
+    const result = await warehouse.query({
+      query,
+      query_params: { sites: [...siteIds], destination, since },
+      format: 'JSONEachRow',
+    });
+    const rows = await result.json<Raw>();
+    return rows.map(({ p, o, i, delivered, latest }) => ({
+      partition: p,
+      offset: Number(o),
+      index: i,
+      delivered: delivered === 1,
+      latest,
+    }));
+  } catch (error) {
+    throw readError(error);
+  }
+}

@@ -1,0 +1,38 @@
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { Replay } from '#schemas/setting.ts';
+import type { Stretch } from './progress.ts';
+
+/** What is known of an event at the destination: it has it, it waits on a lane for another attempt, or neither. */
+export type Known = 'delivered' | 'pending' | 'open';
+
+/** Where the ledger of outcomes names an event: its place on events.raw. */
+export function placeOf({ coordinate }: EntryView): string | null {
+  return coordinate === null ? null : `${coordinate.partition}/${coordinate.offset}/${coordinate.index}`;
+}
+
+/** Whether a replay is about an event's site at all. */
+export function isMeant(replay: Replay, siteId: string, hasDestination: (siteId: string) => boolean): boolean {
+  return (replay.site_id === null || replay.site_id === siteId) && hasDestination(siteId);
+}
+
+export interface Choice {
+  chosen: EntryView[];
+  stretch: Stretch;
+}
+
+/**
+ * Of the events a replay is about, those to be sent: neither delivered nor waiting on a lane, or all of them where it is
+ * forced. An event without a place on events.raw is in no ledger and goes.
+ */
+export function choose(views: readonly EntryView[], force: boolean, known: ReadonlyMap<string, Known>): Choice {
+  const stretch: Stretch = { seen: views.length, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
+  const chosen = views.filter((view) => {
+    const place = placeOf(view);
+    const state = force || place === null ? 'open' : (known.get(place) ?? 'open');
+    if (state === 'delivered') stretch.delivered++;
+    if (state === 'pending') stretch.pending++;
+    return state === 'open';
+  });
+  stretch.chosen = chosen.length;
+  return { chosen, stretch };
+}

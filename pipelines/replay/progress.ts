@@ -1,0 +1,75 @@
+import type { ReplayPartition, ReplayPhase, ReplayProgress } from '#schemas/replay_progress.ts';
+
+/** What reading a stretch of the range came to, in events but for `unreadable`. */
+export interface Stretch {
+  seen: number;
+  delivered: number;
+  pending: number;
+  unreadable: number;
+  chosen: number;
+}
+
+export const NO_STRETCH: Stretch = { seen: 0, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
+
+/** A replay that has read nothing yet. */
+export function newProgress(replayId: string, nowMs: number): ReplayProgress {
+  return {
+    replay_id: replayId,
+    phase: 'waiting',
+    detail: '',
+    partitions: [],
+    ...NO_STRETCH,
+    to_send: null,
+    not_reached: 0,
+    started_at: nowMs,
+    updated_at: nowMs,
+  };
+}
+
+/** Begins to read the range from its first offset, counting from nothing. */
+export function beginReading(
+  progress: ReplayProgress,
+  phase: 'counting' | 'sending',
+  partitions: readonly ReplayPartition[],
+  nowMs: number,
+): ReplayProgress {
+  const fresh = partitions.map((one) => ({ ...one, next: one.first }));
+  return { ...progress, ...NO_STRETCH, phase, detail: '', partitions: fresh, updated_at: nowMs };
+}
+
+/** After a stretch of one partition, up to `next`. */
+export function afterStretch(
+  progress: ReplayProgress,
+  partition: number,
+  next: number,
+  stretch: Stretch,
+  nowMs: number,
+): ReplayProgress {
+  return {
+    ...progress,
+    seen: progress.seen + stretch.seen,
+    delivered: progress.delivered + stretch.delivered,
+    pending: progress.pending + stretch.pending,
+    unreadable: progress.unreadable + stretch.unreadable,
+    chosen: progress.chosen + stretch.chosen,
+    partitions: progress.partitions.map((one) => (one.partition === partition ? { ...one, next } : one)),
+    updated_at: nowMs,
+  };
+}
+
+/** Goes on to a phase in which nothing is read. */
+export function inPhase(progress: ReplayProgress, phase: ReplayPhase, detail: string, nowMs: number): ReplayProgress {
+  return { ...progress, phase, detail, updated_at: nowMs };
+}
+
+export function isOver(phase: ReplayPhase): boolean {
+  return phase === 'done' || phase === 'cancelled' || phase === 'failed';
+}
+
+/** Share of the phase's range that is read, from 0 to 1; null while the range is not known. */
+export function shareRead({ phase, partitions }: ReplayProgress): number | null {
+  if (phase === 'waiting') return null;
+  const total = partitions.reduce((sum, { first, end }) => sum + end - first, 0);
+  const read = partitions.reduce((sum, { first, next }) => sum + next - first, 0);
+  return total === 0 ? 1 : read / total;
+}

@@ -1,0 +1,191 @@
+import { isOver, shareRead } from '#pipelines/replay/progress.ts';
+import { replayKey } from '#pipelines/settings/address.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
+import { randomBase62 } from '#pipelines/settings/keys.ts';
+import { type Problem, unless } from '#pipelines/settings/problem.ts';
+import type { ReplayProgress } from '#schemas/replay_progress.ts';
+import type { Replay } from '#schemas/setting.ts';
+import { newReplay, type ReplayItem, replayChange, replayParams, replayQuery, replayShape } from './replay_shapes.ts';
+import { done, type Route, refused, route, type Shown, type World } from './route.ts';
+import { nothing, page, pageOf } from './shapes.ts';
+import { metaOf, refuseStale } from './versions.ts';
+
+const tag = 'Replays';
+const base = '/v1/admin/replays';
+const RATE = 500;
+/** Replays that are remembered; the oldest that are over make room. */
+export const REPLAYS_MAX = 100;
+const ID_CHARACTERS = 12;
+
+export const replayRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listReplays',
+    tag,
+    summary: 'List replays with how far they are, by their ids',
+    params: nothing,
+    query: replayQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(replayShape), description: 'Replays' },
+    errors: [],
+    run({ query }, world) {
+      const { destination } = query;
+      const found = world.view.table
+        .replays()
+        .filter((one) => destination === undefined || one.destination === destination)
+        .sort((a, b) => (a.replay_id < b.replay_id ? -1 : 1));
+      const body = page(
+        found,
+        query,
+        ({ replay_id }) => replay_id,
+        (one) => itemOf(world, world.view, one),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: base,
+    operationId: 'createReplay',
+    tag,
+    summary: 'Send again what a destination has not taken, of a range of time',
+    params: nothing,
+    query: nothing,
+    body: newReplay,
+    ifMatch: 'none',
+    success: { status: 201, schema: replayShape, description: 'The replay, which begins by itself' },
+    errors: ['limit_reached'],
+    run({ body }, world) {
+      const { destination, site_id = null, from, source = 'events' } = body;
+      const to = Math.min(body.to, world.nowMs);
+      const problems = replayProblems(world, destination, site_id, from, to);
+      if (problems.length > 0) return refused('settings_invalid', problems);
+      const room = makeRoom(world);
+      if (room === null) return refused('limit_reached');
+      const replay: Replay = {
+        replay_id: `r${world.nowMs.toString(36)}-${randomBase62(ID_CHARACTERS, world.randomBytes).toLowerCase()}`,
+        ...{ destination, site_id, source, from, to },
+        rate: body.rate ?? RATE,
+        dry_run: body.dry_run ?? false,
+        force: body.force ?? false,
+        wanted: 'running',
+        created_at: world.nowMs,
+      };
+      return done([...room, { body: { replay } }], show(world, replay.replay_id));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{replay_id}`,
+    operationId: 'getReplay',
+    tag,
+    summary: 'Read a replay and how far it is',
+    params: replayParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: replayShape, description: 'The replay' },
+    errors: ['replay_unknown'],
+    run({ params: { replay_id } }, world) {
+      if (world.view.table.replay(replay_id) === undefined) return refused('replay_unknown');
+      return done([], show(world, replay_id));
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${base}/{replay_id}`,
+    operationId: 'changeReplay',
+    tag,
+    summary: 'Pause, resume or cancel a replay; what is written for delivery is delivered all the same',
+    params: replayParams,
+    query: nothing,
+    body: replayChange,
+    ifMatch: 'optional',
+    success: { status: 200, schema: replayShape, description: 'The replay as it is now' },
+    errors: ['replay_unknown', 'replay_over'],
+    run({ params: { replay_id }, body, ifMatch }, world) {
+      const replay = world.view.table.replay(replay_id);
+      if (replay === undefined) return refused('replay_unknown');
+      if (isEnded(world, replay)) return refused('replay_over');
+      const stale = refuseStale(world.view, replayKey(replay_id), ifMatch, 'optional');
+      if (stale !== null) return stale;
+      return done([{ body: { replay: { ...replay, wanted: body.wanted } } }], show(world, replay_id));
+    },
+  }),
+];
+
+function isEnded({ replayProgress }: World, { replay_id, wanted }: Replay): boolean {
+  return wanted === 'cancelled' || isOver(replayProgress(replay_id)?.phase ?? 'waiting');
+}
+
+function replayProblems(
+  { view, adapters }: World,
+  destination: string,
+  siteId: string | null,
+  from: number,
+  to: number,
+): Problem[] {
+  const kinds = adapters.map(({ name }) => name);
+  return [
+    ...unless(kinds.includes(destination), 'destination_unknown', 'destination', `there are ${kinds.join(', ')}`),
+    ...unless(siteId === null || view.table.site(siteId) !== undefined, 'site_unknown', 'site_id', 'is no site'),
+    ...unless(from < to, 'field_malformed', 'from', 'must be before to, and before now'),
+  ];
+}
+
+/** Facts that make room for one more; null where there is none. */
+function makeRoom(world: World): Fact[] | null {
+  const replays = world.view.table.replays();
+  const surplus = replays.length - REPLAYS_MAX + 1;
+  if (surplus <= 0) return [];
+  const over = replays.filter((one) => isEnded(world, one)).slice(0, surplus);
+  return over.length < surplus ? null : over.map(({ replay_id }) => ({ removedKey: replayKey(replay_id) }));
+}
+
+const show =
+  (world: World, replayId: string) =>
+  (view: SettingsView): Shown => {
+    const replay = view.table.replay(replayId);
+    if (replay === undefined) throw new Error(`no replay ${replayId} after it was written`);
+    const item = itemOf(world, view, replay);
+    return { body: item, version: item.version };
+  };
+
+function itemOf({ replayProgress }: World, view: SettingsView, replay: Replay): ReplayItem {
+  const progress = replayProgress(replay.replay_id);
+  return { ...replay, ...progressItem(replay, progress), ...metaOf(view, replayKey(replay.replay_id)) };
+}
+
+function progressItem(replay: Replay, progress: ReplayProgress | undefined) {
+  return {
+    state: stateOf(replay, progress),
+    detail: progress?.detail ?? '',
+    share_read: progress === undefined ? null : shareRead(progress),
+    seen: progress?.seen ?? 0,
+    delivered: progress?.delivered ?? 0,
+    pending: progress?.pending ?? 0,
+    unreadable: progress?.unreadable ?? 0,
+    chosen: progress?.chosen ?? 0,
+    to_send: progress?.to_send ?? null,
+    estimate_ms: estimateMs(replay, progress),
+    not_reached: progress?.not_reached ?? 0,
+    started_at: progress?.started_at ?? null,
+    updated_at: progress?.updated_at ?? null,
+  };
+}
+
+function stateOf({ wanted }: Replay, progress: ReplayProgress | undefined): ReplayItem['state'] {
+  const phase = progress?.phase ?? 'waiting';
+  if (isOver(phase)) return phase;
+  return wanted === 'running' ? phase : wanted;
+}
+
+/** A dry run's estimate is what sending would take. */
+function estimateMs({ rate, dry_run }: Replay, progress: ReplayProgress | undefined): number | null {
+  if (progress === undefined || progress.to_send === null) return null;
+  const rest = dry_run || progress.phase !== 'sending' ? progress.to_send : progress.to_send - progress.chosen;
+  const isLeft = dry_run || progress.phase === 'sending';
+  return isLeft ? Math.round((Math.max(0, rest) / rate) * 1000) : 0;
+}

@@ -1,0 +1,107 @@
+import { readBack } from '#infra/kafka/read_back.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import type { PartitionFacts } from '#pipelines/replay/range.ts';
+import type { ReplayPartition } from '#schemas/replay_progress.ts';
+
+/** What a group reads next of each partition; partitions of which it never committed are left out. */
+async function committedOf({ admin }: KafkaSession, groupId: string, topic: string): Promise<Map<number, number>> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  const known = (found?.partitions ?? []).filter(({ offset }) => Number(offset) >= 0);
+  return new Map(known.map(({ partition, offset }) => [partition, Number(offset)]));
+}
+
+/**
+ * The partitions of a topic, what of them was appended from one time to another (milliseconds since 1970 UTC, the end
+ * exclusive), and how far a group has come; null where no group is asked about.
+ */
+export async function partitionFacts(
+  session: KafkaSession,
+  topic: string,
+  [fromMs, toMs]: readonly [number, number],
+  groupId: string | null,
+): Promise<PartitionFacts[]> {
+  const { admin } = session;
+  // How far the group has come is read first: what it has done by then is under way to the ledger before all else.
+  const reached = groupId === null ? null : await committedOf(session, groupId, topic);
+  const ends = await admin.fetchTopicOffsets(topic);
+  const [from, to] = await Promise.all([offsetsAt(session, topic, fromMs), offsetsAt(session, topic, toMs)]);
+  return ends.map(({ partition, low, high }) => ({
+    partition,
+    low: Number(low),
+    high: Number(high),
+    from: from.get(partition) ?? Number(high),
+    to: to.get(partition) ?? Number(high),
+    reached: reached === null ? null : (reached.get(partition) ?? Number(low)),
+  }));
+}
+
+async function offsetsAt({ admin }: KafkaSession, topic: string, timeMs: number): Promise<Map<number, number>> {
+  const found = await admin.fetchTopicOffsetsByTimestamp(topic, timeMs);
+  return new Map(found.flatMap(({ partition, offset }) => (Number(offset) < 0 ? [] : [[partition, Number(offset)]])));
+}
+
+/** Offsets behind what a group has done with a topic; marks of transactions count too. */
+export async function offsetsLeft(session: KafkaSession, groupId: string, topic: string): Promise<number> {
+  const left = await leftOf(session, groupId, topic);
+  return [...left.values()].reduce((sum, { next, high }) => sum + high - next, 0);
+}
+
+/** Whether a group has done all that stands on a topic now. */
+export async function isCaughtUp(session: KafkaSession, groupId: string, topic: string): Promise<boolean> {
+  const left = [...(await leftOf(session, groupId, topic))].filter(([, { next, high }]) => high - next > 1);
+  if (left.length === 0) return true;
+  if (left.some(([, { next, high }]) => high - next > MARKS_MAX)) return false;
+  let records = 0;
+  await readBack({
+    kafka: session.kafka,
+    admin: session.admin,
+    topic,
+    groupPrefix: session.config.prefix,
+    sinceMs: null,
+    from: new Map(left.map(([partition, { next }]) => [partition, next])),
+    onRecords: async (batch) => {
+      records += batch.length;
+    },
+    onProgress: () => undefined,
+  });
+  return records === 0;
+}
+
+/** Behind the last record that each range holds; ranges without any are left out. */
+export async function recordsEnd(
+  session: KafkaSession,
+  topic: string,
+  ranges: readonly ReplayPartition[],
+): Promise<Map<number, number>> {
+  const ends = new Map<number, number>();
+  const limits = new Map(ranges.map(({ partition, end }) => [partition, end]));
+  if (ranges.length === 0) return ends;
+  await readBack({
+    kafka: session.kafka,
+    admin: session.admin,
+    topic,
+    groupPrefix: session.config.prefix,
+    sinceMs: null,
+    from: new Map(ranges.map(({ partition, first }) => [partition, first])),
+    onRecords: async (records, partition) => {
+      const last = records.findLast(({ offset }) => offset < (limits.get(partition) ?? 0));
+      if (last !== undefined) ends.set(partition, Math.max(ends.get(partition) ?? 0, last.offset + 1));
+    },
+    onProgress: () => undefined,
+  });
+  return ends;
+}
+
+/** More than so many offsets in a row are not all marks of transactions. */
+const MARKS_MAX = 1_000;
+
+async function leftOf(session: KafkaSession, groupId: string, topic: string) {
+  const ends = await session.admin.fetchTopicOffsets(topic);
+  const reached = await committedOf(session, groupId, topic);
+  return new Map(
+    ends.map(({ partition, low, high }) => [
+      partition,
+      { next: Math.max(Number(low), reached.get(partition) ?? 0), high: Number(high) },
+    ]),
+  );
+}

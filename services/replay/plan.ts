@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { replayTopic } from '#pipelines/delivery/lanes.ts';
+import { isReached, type Range, rangeOf } from '#pipelines/replay/range.ts';
+import type { Replay } from '#schemas/setting.ts';
+import { isCaughtUp, partitionFacts, recordsEnd } from './offsets.ts';
+import type { Source } from './source.ts';
+import type { ReplayWorld } from './world.ts';
+
+const POLL_MS = 500;
+/** How long delivery may take to come to the end of the range by itself, before the rest is left to it. */
+const REACH_MS_MAX = 30_000;
+
+export interface PlanOptions {
+  stopped(): boolean;
+  /** Called with a stable code when it begins to wait for something else. */
+  waitsFor(what: string): Promise<void>;
+}
+
+/**
+ * Decides what a replay reads, once everything is known of it: delivery has come as far as it does by itself, what an
+ * earlier replay wrote is taken, and every outcome up to now is in ClickHouse. Null where it is to stop before.
+ */
+export async function planRange(
+  world: ReplayWorld,
+  replay: Replay,
+  source: Source,
+  { stopped, waitsFor }: PlanOptions,
+): Promise<Range | null> {
+  const { session, nowMs } = world;
+  const delivery = session.groupOf(`delivery.${replay.destination}`);
+  const until = async (what: string, isSo: () => Promise<boolean>, untilMs = Number.POSITIVE_INFINITY) => {
+    for (let waits = false; !(await isSo()) && nowMs() < untilMs && !stopped(); ) {
+      if (!waits) await waitsFor(what);
+      waits = true;
+      await sleep(POLL_MS);
+    }
+  };
+  const group = source.sharedWithDelivery ? delivery : null;
+  const facts = () => partitionFacts(session, source.topic, [replay.from, replay.to], group);
+  await until('delivery', async () => (await facts()).every(isReached), nowMs() + REACH_MS_MAX);
+  await until('earlier_replay', () => isCaughtUp(session, delivery, replayTopic(replay.destination)));
+  const range = await endingInRecords(session, source, rangeOf(await facts()));
+  const warehouse = session.groupOf('warehouse');
+  if (!replay.force) await until('warehouse', () => isCaughtUp(session, warehouse, TOPICS.outcomes));
+  return stopped() ? null : range;
+}
+
+/**
+ * Each partition's end right behind a record, so that reading comes to it: marks of transactions are not seen when they
+ * are read. Where delivery reads the topic too, what it has reached, or a later record, is such a place already.
+ */
+async function endingInRecords(session: KafkaSession, source: Source, range: Range): Promise<Range> {
+  if (source.sharedWithDelivery) return range;
+  const ends = await recordsEnd(session, source.topic, range.partitions);
+  const partitions = range.partitions.flatMap((one) => {
+    const end = ends.get(one.partition);
+    return end === undefined ? [] : [{ ...one, end }];
+  });
+  return { ...range, partitions };
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { choose, isMeant, type Known } from '#pipelines/replay/choose.ts';
+import { cutJobs } from '#pipelines/replay/jobs.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { Replay } from '#schemas/setting.ts';
+
+function view(offset: number, siteId = 'shop', bytes = 100): EntryView {
+  return {
+    coordinate: offset < 0 ? null : { partition: 1, offset, index: 0 },
+    personBytes: Buffer.from([0]),
+    eventBytes: Buffer.alloc(bytes),
+    siteId,
+    eventId: String(offset),
+    distinctId: 'visitor',
+    receivedAtMs: 0,
+  };
+}
+
+const replay: Replay = {
+  replay_id: 'r1',
+  destination: 'meta',
+  site_id: null,
+  source: 'events',
+  from: 0,
+  to: 1,
+  rate: 1,
+  dry_run: false,
+  force: false,
+  wanted: 'running',
+  created_at: 0,
+};
+
+const known = new Map<string, Known>([
+  ['1/1/0', 'delivered'],
+  ['1/2/0', 'pending'],
+  ['1/3/0', 'open'],
+]);
+const views = [1, 2, 3, 4, -1].map((offset) => view(offset));
+
+test('what is delivered and what waits on a lane is left out', () => {
+  const { chosen, stretch } = choose(views, false, known);
+  expect(chosen.map(({ eventId }) => eventId)).toEqual(['3', '4', '-1']);
+  expect(stretch).toEqual({ seen: 5, delivered: 1, pending: 1, unreadable: 0, chosen: 3 });
+});
+
+test('a forced replay takes all', () => {
+  expect(choose(views, true, known).stretch).toEqual({ seen: 5, delivered: 0, pending: 0, unreadable: 0, chosen: 5 });
+});
+
+test('only sites that have the destination are meant, and only the one that is asked for', () => {
+  const has = (siteId: string): boolean => siteId !== 'without';
+  const meant = (siteId: string, site_id: string | null): boolean => isMeant({ ...replay, site_id }, siteId, has);
+  expect([meant('shop', null), meant('without', null)]).toEqual([true, false]);
+  expect([meant('shop', 'shop'), meant('other', 'shop')]).toEqual([true, false]);
+});
+
+test('jobs are of one site, in order, and neither too many events nor too large', () => {
+  const many = Array.from({ length: 1_001 }, (_, index) => view(index, index % 2 === 0 ? 'a' : 'b', 10));
+  const jobs = cutJobs([...many, view(5_000, 'large', 100_000), view(5_001, 'large', 100_000)]);
+  expect(jobs.map((job) => [job[0]?.siteId, job.length])).toEqual([
+    ['a', 500],
+    ['b', 500],
+    ['a', 1],
+    ['large', 1],
+    ['large', 1],
+  ]);
+  expect(jobs.every((job) => job.every(({ siteId }) => siteId === job[0]?.siteId))).toBe(true);
+});
