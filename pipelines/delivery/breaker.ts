@@ -22,6 +22,9 @@ export const BREAKER_DEFAULTS: BreakerConfig = {
   probeMs: 60_000,
 };
 
+/** Failures that a call counts as which took all its time: it held up what was read with it. */
+const TIMEOUT_WEIGHT = 3;
+
 export type BreakerCause = 'failing' | 'throttled' | 'credentials_broken';
 
 /** The state of one breaker; a plain value. Times are milliseconds since 1970 UTC. */
@@ -55,6 +58,14 @@ export function ask(breaker: Breaker, config: BreakerConfig, nowMs: number): { p
   return { permit: { kind: 'probe' }, breaker: probing };
 }
 
+/** What a call would have to wait for, were it not the probe; null where the breaker is closed. */
+export function troubleOf(breaker: Breaker, nowMs: number): Extract<Permit, { kind: 'wait' }> | null {
+  if (breaker.kind === 'closed') return null;
+  const untilMs = breaker.kind === 'open' ? breaker.untilMs : breaker.probeUntilMs;
+  const { cause, reason } = breaker;
+  return { kind: 'wait', cause, reason, waitMs: Math.max(0, untilMs - nowMs) };
+}
+
 function open(cause: BreakerCause, reason: string, forMs: number, nowMs: number): Breaker {
   return { kind: 'open', cause, reason, untilMs: nowMs + forMs, openedForMs: forMs };
 }
@@ -62,7 +73,7 @@ function open(cause: BreakerCause, reason: string, forMs: number, nowMs: number)
 function afterFailure(breaker: Breaker, config: BreakerConfig, reason: string, nowMs: number): Breaker {
   switch (breaker.kind) {
     case 'closed': {
-      const failures = breaker.failures + 1;
+      const failures = breaker.failures + (reason === 'timeout' ? TIMEOUT_WEIGHT : 1);
       return failures < config.failuresMax
         ? { kind: 'closed', failures }
         : open('failing', reason, config.openMs, nowMs);

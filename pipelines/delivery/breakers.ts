@@ -1,14 +1,32 @@
-import { ask, type Breaker, type BreakerConfig, CLOSED, type Health, type Permit, report } from './breaker.ts';
+import {
+  ask,
+  type Breaker,
+  type BreakerConfig,
+  CLOSED,
+  type Health,
+  type Permit,
+  report,
+  troubleOf,
+} from './breaker.ts';
 
 /** The breaker of one destination and site, as `deliver` uses it. */
 export interface BreakerPort {
   ask(): Permit;
+  /** @param isShared whether the call went to the platform's own address, which all sites share. */
+  report(health: Health, isShared: boolean): void;
+}
+
+/** The breaker of one destination and site, for whom more is known than of its calls. */
+export interface SiteBreaker {
+  ask(): Permit;
   report(health: Health): void;
+  /** What a call that may not be the probe has to wait for; null where there is nothing. */
+  trouble(): Extract<Permit, { kind: 'wait' }> | null;
 }
 
 /** The breakers of one process. */
 export interface Breakers {
-  of(destination: string, siteId: string): BreakerPort;
+  of(destination: string, siteId: string): SiteBreaker;
   /** Forgets what is known, as after a site's secret was replaced. */
   reset(destination: string, siteId: string): void;
   /** Every breaker that is not closed and calm, for health pages and metrics. */
@@ -46,6 +64,7 @@ export function createBreakers(config: BreakerConfig, slotsMax: number, nowMs: (
           put(destination, siteId, asked.breaker);
           return asked.permit;
         },
+        trouble: () => troubleOf(current(), nowMs()),
         report: (health) => put(destination, siteId, report(current(), config, health, nowMs())),
       };
     },

@@ -8,6 +8,7 @@ import { sha256Hex } from './hash.ts';
 import { dead, paused, pausedByBreaker, settle, skipped } from './outcomes.ts';
 import { readSettings } from './settings.ts';
 import type { TokenStore } from './tokens.ts';
+import type { Turns } from './turns.ts';
 import { healthOf } from './verdicts.ts';
 
 /** Calls that one batch may cost while the events the platform refuses in it are being found. */
@@ -37,6 +38,8 @@ export interface DeliveryPorts {
   nowMs(): number;
   /** The breaker of this destination and site. */
   breaker: BreakerPort;
+  /** Bounds the calls in flight of this destination, for each site and in all. */
+  turns: Turns;
   /** Short-lived tokens of destinations that need one. */
   tokens: TokenStore;
 }
@@ -51,6 +54,7 @@ interface Run {
   ports: DeliveryPorts;
   settings: unknown;
   timeoutMs: number;
+  concurrencyMax: number;
   outcomes: EntryOutcome[];
   /** The one exchange for a token that the calls of the job wait for. */
   token: Promise<TokenAnswer> | null;
@@ -69,10 +73,11 @@ export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<E
   if (read.kind === 'invalid')
     return job.entries.map(() => paused('settings_invalid', read.fields.join(', '), SETTINGS_WAIT_MS));
   const limits = job.adapter.limits(read.settings);
-  const run: Run = { job, ports, settings: read.settings, timeoutMs: limits.timeoutMs, outcomes: [], token: null };
+  const { timeoutMs, concurrencyMax } = limits;
+  const run: Run = { job, ports, settings: read.settings, timeoutMs, concurrencyMax, outcomes: [], token: null };
   const pieces = job.entries.flatMap((entry, index) => preparePiece(run, entry, index));
   const bytesMax = limits.batchBytesMax - job.adapter.overheadBytes(read.settings);
-  await sendAll(run, cutBatches(pieces, batchEventsMax(limits, job.attempt), bytesMax), limits.concurrencyMax);
+  await sendAll(run, cutBatches(pieces, batchEventsMax(limits, job.attempt), bytesMax), concurrencyMax);
   return run.outcomes;
 }
 
@@ -117,12 +122,14 @@ async function sendPermitted(run: Run, batch: IndexedPiece[], budget: { callsLef
 }
 
 async function exchange(run: Run, batch: IndexedPiece[], budget: { callsLeft: number }): Promise<void> {
-  const { ports } = run;
-  const startedMs = ports.nowMs();
-  const verdict = await call(run, batch, startedMs);
-  const tookMs = ports.nowMs() - startedMs;
+  const { ports, job, concurrencyMax } = run;
+  const { verdict, isShared, tookMs } = await ports.turns.run(job.site.site_id, concurrencyMax, async () => {
+    const startedMs = ports.nowMs();
+    const called = await call(run, batch, startedMs);
+    return { ...called, tookMs: ports.nowMs() - startedMs };
+  });
   budget.callsLeft -= 1;
-  ports.breaker.report(healthOf(verdict));
+  ports.breaker.report(healthOf(verdict), isShared);
   if (verdict.kind !== 'split' || batch.length === 1 || budget.callsLeft <= 0) {
     const outcomes = settle(verdict, batch.length, tookMs);
     for (const [place, piece] of batch.entries()) settleAll(run, [piece], outcomes[place]);
@@ -146,18 +153,24 @@ function partsOf(
   return { refused, parts: [batch.slice(0, middle), batch.slice(middle)] };
 }
 
-async function call(run: Run, batch: IndexedPiece[], startedMs: number): Promise<Verdict> {
+interface Called {
+  verdict: Verdict;
+  /** Whether an address was called that all sites share. */
+  isShared: boolean;
+}
+
+async function call(run: Run, batch: IndexedPiece[], startedMs: number): Promise<Called> {
   const { job, ports, settings, timeoutMs } = run;
   run.token ??= tokenFor(run);
   const token = await run.token;
-  if (token.kind === 'none') return token.verdict;
+  if (token.kind === 'none') return { verdict: token.verdict, isShared: false };
   const group = batch[0]?.group ?? '';
   const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: startedMs };
   const request = job.adapter.request(batch, context);
   const eventIds = batch.map((piece) => piece.entry.event.event_id);
   const verdict = job.adapter.classify(await ports.send(request, timeoutMs), eventIds);
   if (verdict.kind === 'credentials_broken') forgetToken(run);
-  return verdict;
+  return { verdict, isShared: request.trusted };
 }
 
 /** A token belongs to the very credentials it was given for. */

@@ -54,6 +54,11 @@ export function nextLane(question: LaneQuestion): LaneChoice {
 export const retryTopic = (destination: string, lane: Lane): string => `delivery.${destination}.retry.${lane}`;
 export const replayTopic = (destination: string): string => `delivery.${destination}.replay`;
 
+/** The wait of the lane that a topic of a destination is; 0 for the replay topic, where all is due at once. */
+export function delayOfTopic(destination: string, topic: string): number {
+  return LANES.find(({ name }) => retryTopic(destination, name) === topic)?.delayMs ?? 0;
+}
+
 /** Every topic a destination needs beside the ones all share. */
 export const topicsOf = (destination: string): string[] => [
   ...LANES.map(({ name }) => retryTopic(destination, name)),

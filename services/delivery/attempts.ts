@@ -2,16 +2,18 @@ import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { KeyRing } from '#infra/secrets/key_ring.ts';
 import { openSecret } from '#infra/secrets/seal.ts';
-import type { Breakers } from '#pipelines/delivery/breakers.ts';
+import type { BreakerPort, Breakers } from '#pipelines/delivery/breakers.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { skipped } from '#pipelines/delivery/outcomes.ts';
 import { createTokens } from '#pipelines/delivery/tokens.ts';
+import type { Turns } from '#pipelines/delivery/turns.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { SiteJob } from './intake.ts';
+import type { OutageWatch } from './outage_watch.ts';
 
 /** What an attempt made of one event. */
 export interface Attempted {
@@ -30,6 +32,8 @@ export interface AttemptOptions {
   table: SettingsTable;
   ring: KeyRing;
   breakers: Breakers;
+  turns: Turns;
+  watch: Pick<OutageWatch, 'trouble' | 'report'>;
   egress: Egress;
   logger: Logger;
   nowMs(): number;
@@ -73,8 +77,20 @@ export function createAttempts(options: AttemptOptions): Attempts {
     },
   };
 
+  /** From the main topic a site in trouble is not probed: its lanes do that, and no other site waits for the answer. */
+  function breakerFor({ siteId, isMain }: SiteJob): BreakerPort {
+    const breaker = options.breakers.of(adapter.name, siteId);
+    return {
+      ask: () => options.watch.trouble() ?? (isMain ? breaker.trouble() : null) ?? breaker.ask(),
+      report(health, isShared) {
+        breaker.report(health);
+        if (isShared) options.watch.report(siteId, health);
+      },
+    };
+  }
+
   async function attempt(
-    { ring, breakers, egress, baseUrl, logger }: AttemptOptions,
+    { ring, egress, baseUrl, logger, turns }: AttemptOptions,
     job: SiteJob,
     entries: EventEntry[],
     startedMs: number,
@@ -97,7 +113,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
           attempt: job.attempt,
           nowMs: startedMs,
         },
-        { send: egress.send, nowMs, breaker: breakers.of(adapter.name, job.siteId), tokens },
+        { send: egress.send, nowMs, breaker: breakerFor(job), turns, tokens },
       ),
     );
   }

@@ -1,13 +1,16 @@
 import type { InBatch, Leave } from '#infra/kafka/consume.ts';
+import type { OutRecord } from '#infra/kafka/hop.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
-import { replayTopic } from '#pipelines/delivery/lanes.ts';
+import { lookAtLane } from '#pipelines/delivery/lane_look.ts';
+import { delayOfTopic, replayTopic } from '#pipelines/delivery/lanes.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
 import { readRecords } from '#services/batches.ts';
+import type { SettingChanges } from './changes.ts';
 
 /** Events of one site that are to be attempted together. */
 export interface SiteJob {
@@ -24,6 +27,8 @@ export interface SiteJob {
 export interface TakenJobs {
   jobs: SiteJob[];
   dead: DeadLetter[];
+  /** Records of a lane that make way for those behind them. */
+  moved: OutRecord[];
   /** Set where records of a lane are not due yet. */
   leave?: Leave;
 }
@@ -33,13 +38,18 @@ export interface DeliveryIntake {
 }
 
 /** Reads the main topic and the lanes of one destination into jobs. */
-export async function createDeliveryIntake(registry: Registry, destination: string): Promise<DeliveryIntake> {
+export async function createDeliveryIntake(
+  registry: Registry,
+  destination: string,
+  changes: Pick<SettingChanges, 'changedMs'>,
+): Promise<DeliveryIntake> {
   const reader = await createBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
     async take(batch, nowMs) {
       if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
-      return fromLane(batch, jobs, reader, nowMs);
+      const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
+      return fromLane(batch, read, delayOfTopic(destination, batch.topic), changes, nowMs);
     },
   };
 }
@@ -52,30 +62,45 @@ async function fromEvents(batch: InBatch, reader: BatchReader, nowMs: number): P
     sites.set(view.siteId, job);
     job.views.push(view);
   }
-  return { jobs: [...sites.values()], dead: read.dead };
+  return { jobs: [...sites.values()], dead: read.dead, moved: [] };
 }
 
 function newJob(siteId: string): SiteJob {
   return { siteId, views: [], attempt: 1, firstAttemptedAtMs: null, isMain: true };
 }
 
-async function fromLane(
+/** What is due is taken; what is not either waits where it is or makes way for what lies behind it. */
+function fromLane(
   batch: InBatch,
-  codec: Codec<DeliveryJobRecord>,
-  reader: BatchReader,
+  read: readonly ReadJob[],
+  delayMs: number,
+  changes: Pick<SettingChanges, 'changedMs'>,
   nowMs: number,
-): Promise<TakenJobs> {
-  const taken: TakenJobs = { jobs: [], dead: [] };
-  for (const record of batch.records) {
-    const read = await readJob(batch, record, codec, reader, nowMs);
-    if (read.kind === 'dead') taken.dead.push(read.letter);
-    else if (read.dueAtMs <= nowMs) taken.jobs.push(read.job);
-    else return { ...taken, leave: { offset: record.offset, notBeforeMs: read.dueAtMs } };
-  }
-  return taken;
+): TakenJobs {
+  const duesMs = read.map((one, place) => dueMsOf(one, batch.records[place]?.timestampMs ?? 0, changes));
+  const look = lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0 });
+  const taken = look.take.map((place) => read[place]);
+  const { topic, partition } = batch;
+  const leaveRecord = look.leaveFrom === null ? undefined : batch.records[look.leaveFrom];
+  const next = leaveRecord?.offset ?? (batch.records.at(-1)?.offset ?? -1) + 1;
+  return {
+    jobs: taken.flatMap((one) => (one?.kind === 'job' ? [one.job] : [])),
+    dead: taken.flatMap((one) => (one?.kind === 'dead' ? [one.letter] : [])),
+    moved: look.move.map((place) => ({ topic, partition, value: batch.records[place]?.value ?? Buffer.alloc(0) })),
+    ...(look.leaveFrom === null ? {} : { leave: { offset: next, notBeforeMs: look.notBeforeMs } }),
+  };
 }
 
-type ReadJob = { kind: 'job'; job: SiteJob; dueAtMs: number } | { kind: 'dead'; letter: DeadLetter };
+/** A record that cannot be read is dealt with at once; one that waits for settings is due when they have changed. */
+function dueMsOf(read: ReadJob, writtenMs: number, changes: Pick<SettingChanges, 'changedMs'>): number {
+  if (read.kind === 'dead') return 0;
+  const { job, waitsForSettings, dueAtMs } = read;
+  return waitsForSettings && writtenMs < changes.changedMs(job.siteId) ? 0 : dueAtMs;
+}
+
+type ReadJob =
+  | { kind: 'job'; job: SiteJob; dueAtMs: number; waitsForSettings: boolean }
+  | { kind: 'dead'; letter: DeadLetter };
 
 async function readJob(
   batch: InBatch,
@@ -87,13 +112,14 @@ async function readJob(
   const place = { stage: 'delivery', topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
   const decoded = await codec.decode(record.value);
   if (!decoded.ok) return { kind: 'dead', letter: deadLetter(place, decoded.reason, '', record.value, nowMs) };
-  const { site_id, attempt, due_at, first_attempted_at, batch: bytes } = decoded.value;
+  const { site_id, attempt, due_at, first_attempted_at, waits_for_settings, batch: bytes } = decoded.value;
   const events = await reader.read(bytes);
   if (!events.ok) return { kind: 'dead', letter: deadLetter(place, events.reason, '', record.value, nowMs) };
   const firstAttemptedAtMs = attempt > 1 || first_attempted_at > 0 ? first_attempted_at : null;
   return {
     kind: 'job',
     dueAtMs: due_at,
+    waitsForSettings: waits_for_settings === true,
     job: { siteId: site_id, views: events.value, attempt, firstAttemptedAtMs, isMain: false },
   };
 }

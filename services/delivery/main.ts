@@ -13,19 +13,27 @@ import { followSettings } from '#infra/settings/follow.ts';
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
+import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
 import { destinationOf } from '#pipelines/delivery/registry.ts';
+import { createTurns } from '#pipelines/delivery/turns.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { buriedRecord } from '#services/batches.ts';
 import { withoutCulprits } from '#services/culprits.ts';
 import { runProcess } from '#services/runtime.ts';
-import { createAttempts } from './attempts.ts';
+import { type Attempted, createAttempts } from './attempts.ts';
+import { watchChanges } from './changes.ts';
 import { createDeliveryIntake } from './intake.ts';
+import { watchOutage } from './outage_watch.ts';
 import { createDeliveryOutput } from './output.ts';
 
 /** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
 const BREAKERS_MAX = 100_000;
 /** Small fetches, so that a crash sends few events a second time. */
 const FETCH_BYTES_MAX = 256 * 1024;
+/** Calls in flight at the most, so that no site's calls wait for the connections of another's. */
+const CALLS_MAX = 64;
+/** How soon a change of settings brings what waits for it. */
+const CHANGES_POLL_MS = 500;
 
 /** events.identified and this destination's lanes -> the platform; what may be tried again goes to a lane. */
 const { destination, baseUrl, allowLoopback } = deliveryConfig(environment());
@@ -36,19 +44,37 @@ runProcess(`delivery.${destination}`, async (runtime) => {
   if (adapter === null) throw new Error(`no destination is called ${destination}`);
   const settings = await followSettings(session, registry, logger, runtime.fatal);
   runtime.onStop(() => settings.stop());
-  const egress = createEgress({ ...EGRESS_DEFAULTS, allowHttp: allowLoopback, allowLoopback });
+  const egress = createEgress({
+    ...EGRESS_DEFAULTS,
+    connectionsMax: CALLS_MAX,
+    allowHttp: allowLoopback,
+    allowLoopback,
+  });
   runtime.onStop(() => egress.close());
+  const breakers = createBreakers(BREAKER_DEFAULTS, BREAKERS_MAX, Date.now);
+  const sites = settings.table.destinationsNamed(destination);
+  const watch = watchOutage({
+    destination,
+    config: OUTAGE_DEFAULTS,
+    breakers,
+    sites: () => sites.size,
+    logger,
+    nowMs: Date.now,
+  });
   const attempts = createAttempts({
     adapter,
     baseUrl,
     table: settings.table,
     ring: parseKeyRing(text(environment(), 'SECRETS_KEYS')),
-    breakers: createBreakers(BREAKER_DEFAULTS, BREAKERS_MAX, Date.now),
+    breakers,
+    turns: createTurns(CALLS_MAX),
+    watch,
     egress,
     logger,
     nowMs: Date.now,
   });
-  const intake = await createDeliveryIntake(registry, destination);
+  const changes = watchChanges(settings.table, destination, Date.now());
+  const intake = await createDeliveryIntake(registry, destination, changes);
   const dead = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
   const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const output = await createDeliveryOutput(
@@ -58,7 +84,19 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     () => randomInt(1_000_000) / 1_000_000,
   );
 
+  /** While the destination is away all lies where it is; one record at a time shows whether it is back. */
   async function transform(batch: InBatch): Promise<HopResult> {
+    const permit = watch.ask();
+    const [first, second] = batch.records;
+    if (permit.kind === 'wait') return leaving(first?.offset ?? 0, permit.notBeforeMs);
+    if (permit.kind === 'go') return attempt(batch);
+    const probe = await attempt({ ...batch, records: batch.records.slice(0, 1), lag: batch.lag + 1 });
+    watch.probed();
+    if (probe.leave !== undefined || second === undefined) return probe;
+    return { ...probe, leave: { offset: second.offset, notBeforeMs: Date.now() } };
+  }
+
+  async function attempt(batch: InBatch): Promise<HopResult> {
     const startedMs = Date.now();
     const taken = await intake.take(batch, startedMs);
     const work = { stage: 'delivery', batch, schemaId, nowMs: startedMs } as const;
@@ -75,9 +113,13 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     failpoint('delivery.after_answer');
     const attempted = made.flatMap(({ results }) => results.flat());
     const letters = [...taken.dead, ...made.flatMap(({ dead }) => dead)];
+    const awayUntilMs = watch.awayUntilMs();
+    if (awayUntilMs !== null && batch.topic === TOPICS.identified && isUnsettled(attempted, letters)) {
+      return leaving(batch.records[0]?.offset ?? 0, awayUntilMs);
+    }
     const { outputs, tally } = output.write(attempted, letters, Date.now());
     return {
-      outputs,
+      outputs: [...outputs, ...taken.moved],
       ...(taken.leave === undefined ? {} : { leave: taken.leave }),
       committed: () => publish(metrics, tally, batch, startedMs, Date.now()),
     };
@@ -97,5 +139,21 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());
+  const looking = setInterval(() => {
+    if (changes.look(Date.now())) consumption.wake();
+  }, CHANGES_POLL_MS);
+  runtime.onStop(async () => clearInterval(looking));
   runtime.ready();
 });
+
+/** Nothing is done: the batch stays where it is, and is in nobody's counts. */
+function leaving(offset: number, notBeforeMs: number): HopResult {
+  return { outputs: [], leave: { offset, notBeforeMs }, committed: () => undefined };
+}
+
+/** Whether nothing of a batch is decided: all that was tried is to be tried again. */
+function isUnsettled(attempted: readonly Attempted[], letters: readonly DeadLetter[]): boolean {
+  const outcomes = attempted.map(({ outcome }) => outcome.outcome);
+  const open = outcomes.filter((outcome) => outcome === 'diverted' || outcome === 'paused').length;
+  return letters.length === 0 && open > 0 && !outcomes.includes('delivered') && !outcomes.includes('dead');
+}

@@ -6,6 +6,7 @@ import type { EntryOutcome, HttpRequest } from '#pipelines/delivery/contract.ts'
 import { type DeliveryJob, deliver } from '#pipelines/delivery/deliver.ts';
 import { readSettings } from '#pipelines/delivery/settings.ts';
 import { createTokens, type TokenStore } from '#pipelines/delivery/tokens.ts';
+import { createTurns } from '#pipelines/delivery/turns.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { Rule } from '#services/standin/script.ts';
 import type { Standin } from '#services/standin/server.ts';
@@ -76,6 +77,7 @@ export function contractSuite(subject: Subject): void {
     return deliver(job, {
       nowMs: () => bench.clockMs,
       breaker: breakers.of(adapter.name, job.site.site_id),
+      turns: createTurns(100),
       tokens,
       send: (request, timeoutMs) => {
         if (subject.isTokenRequest?.(request) !== true) sent.push(request);

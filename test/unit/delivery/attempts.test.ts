@@ -4,6 +4,7 @@ import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
+import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
 import type { Destination, Setting, Site } from '#schemas/setting.ts';
@@ -40,6 +41,8 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
     table,
     ring: parseKeyRing(`k1:${Buffer.alloc(32, 1).toString('base64')}`),
     breakers: createBreakers(BREAKER_DEFAULTS, 10, () => CREATED_AT),
+    turns: createTurns(10),
+    watch: { trouble: () => null, report: () => undefined },
     egress: { send: () => Promise.reject(new Error('nothing is sent without a secret')), close: async () => {} },
     logger: createLogger('test', 'silent'),
     nowMs: () => CREATED_AT,

@@ -5,6 +5,7 @@ import type { DeliveryJob, DeliveryPorts } from '#pipelines/delivery/deliver.ts'
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createTokens } from '#pipelines/delivery/tokens.ts';
+import { createTurns } from '#pipelines/delivery/turns.ts';
 import { manyEntries, NOW_MS, siteOf } from './entries.ts';
 
 export const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -52,6 +53,7 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
     breakers,
     nowMs,
     breaker: breakers.of('any', 'site_1'),
+    turns: createTurns(100),
     tokens: createTokens(10),
     send: async (request) => {
       clockMs += 10;
