@@ -77,9 +77,9 @@ test('the number of blocks does not grow with partitions and records', { timeout
   };
   await runHere(world, lane, { insert, blockAgeMaxMs, blockRowsMax: 100_000 });
   await produce(world.kafka, lane.topic, numbered(`x-${Date.now()}`, PARTITIONS, PARTITIONS));
-  await until('the first block', () => blocks > 0);
+  let sent = PARTITIONS;
+  await until('the first rows', () => agesMs.length === sent);
   const [began, before] = [performance.now(), blocks];
-  let sent = agesMs.length;
   while (performance.now() - began < 8_000) {
     await produce(world.kafka, lane.topic, numbered(`x-${Date.now()}`, 200, PARTITIONS));
     sent += 200;
