@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { ANALYST_SETTINGS, analystGrants, analystName, analystRows } from '#infra/clickhouse/analyst.ts';
 
 /** The database of the service; every user's default. */
 export const DATABASE = 'svc';
@@ -14,10 +15,23 @@ export interface UserPlan {
   grants?: string[];
   /** Settings of the user's profile, such as `{ readonly: 1 }`. */
   settings?: Record<string, string | number>;
+  /** Condition on the rows the user sees, by table. Undefined: all rows. */
+  rows?: Record<string, string>;
 }
 
+/** The site that the local analyst may read: the demo's first. */
+export const ANALYST_SITE = 'shop';
+
 /** Add a user here; its password is made at the next start (credentialsOf). */
-export const LOCAL_USERS: UserPlan[] = [{ name: SERVICE_USER }];
+export const LOCAL_USERS: UserPlan[] = [
+  { name: SERVICE_USER },
+  {
+    name: analystName(ANALYST_SITE),
+    grants: analystGrants(DATABASE),
+    settings: ANALYST_SETTINGS,
+    rows: analystRows(ANALYST_SITE),
+  },
+];
 
 /** Passwords by user, made at the first start and kept in a file that only its owner may read. */
 export function credentialsOf(path: string, users: UserPlan[]): Record<string, string> {
@@ -39,7 +53,7 @@ export function renderUsers(users: UserPlan[], passwords: Record<string, string>
 <quotas><default/></quotas>
 <users>
 ${renderUser('default', '<password/>', 'default', ['SYSTEM LISTEN ON *.*', `CREATE DATABASE ON ${DATABASE}.*`])}
-${users.map((user) => renderUser(user.name, hashOf(passwords[user.name]), user.name, user.grants)).join('\n')}
+${users.map((user) => renderUser(user.name, hashOf(passwords[user.name]), user.name, user.grants, user.rows)).join('\n')}
 </users>
 </clickhouse>
 `;
@@ -50,13 +64,24 @@ function renderProfile(user: UserPlan): string {
   return `<${user.name}>${settings.join('')}</${user.name}>`;
 }
 
-function renderUser(name: string, password: string, profile: string, grants: string[] | undefined): string {
+function renderUser(
+  name: string,
+  password: string,
+  profile: string,
+  grants: string[] | undefined,
+  rows: Record<string, string> = {},
+): string {
   const queries = grants?.map((grant) => `<query>GRANT ${grant}</query>`).join('');
   return (
     `<${name}>${password}<networks><ip>127.0.0.1</ip></networks><profile>${profile}</profile><quota>default</quota>` +
     `${name === 'default' ? '' : `<default_database>${DATABASE}</default_database>`}` +
-    `${queries === undefined ? '' : `<grants>${queries}</grants>`}</${name}>`
+    `${renderRows(rows)}${queries === undefined ? '' : `<grants>${queries}</grants>`}</${name}>`
   );
+}
+
+function renderRows(rows: Record<string, string>): string {
+  const tables = Object.entries(rows).map(([table, condition]) => `<${table}><filter>${condition}</filter></${table}>`);
+  return tables.length === 0 ? '' : `<databases><${DATABASE}>${tables.join('')}</${DATABASE}></databases>`;
 }
 
 function hashOf(password: string | undefined): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { analystStatements } from '#infra/clickhouse/analyst.ts';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/ledger.ts';
@@ -60,6 +61,11 @@ test('every question of the page has an answer, some of which are known', { time
       .sort((a, b) => (a.day < b.day ? -1 : 1)),
   );
   expect(answers.get(19)).toEqual([{ account_id: 'acme', month: '2026-09', used: 8 }]);
+});
+
+test("the page has the statements that make a site's analyst", () => {
+  const statements = analystStatements('shop', 'svc', 'SHA256_OF_THE_PASSWORD').map((statement) => `${statement};`);
+  expect(PAGE).toContain(statements.join('\n'));
 });
 
 test('a session ends with a pause of more than 30 minutes', async () => {
