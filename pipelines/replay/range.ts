@@ -37,7 +37,14 @@ export function rangeOf(facts: readonly PartitionFacts[]): Range {
   return range;
 }
 
-/** Whether delivery has come to the end of the range; the mark that ends a transaction is no record. */
-export function isReached({ high, to, reached }: PartitionFacts): boolean {
-  return reached === null || high === 0 || reached >= Math.min(high, to) - 1;
+/**
+ * What of the range delivery has yet to read, by partition. A single offset is the mark that ends the last transaction
+ * and is left out; several may all be marks too, which only reading them shows.
+ */
+export function gapsOf(facts: readonly PartitionFacts[]): ReplayPartition[] {
+  return facts.flatMap(({ partition, low, high, from, to, reached }) => {
+    const first = Math.max(low, from, reached ?? high);
+    const end = Math.min(high, to);
+    return end - first > 1 ? [{ partition, first, next: first, end }] : [];
+  });
 }

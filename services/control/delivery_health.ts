@@ -72,7 +72,7 @@ export const deliveryHealthRoutes: Route[] = [
 ];
 
 function itemOf(row: HealthRow): HealthItem {
-  const { latest, latest_reason, took_ms, age_ms, delivered_at, failed_at, ...counts } = row;
+  const { latest: _latest, latest_reason, took_ms, age_ms, delivered_at, failed_at, ...counts } = row;
   const state = healthState(row);
   return {
     ...counts,

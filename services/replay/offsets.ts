@@ -3,6 +3,9 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { PartitionFacts } from '#pipelines/replay/range.ts';
 import type { ReplayPartition } from '#schemas/replay_progress.ts';
 
+/** More than so many offsets in a row are not all marks of transactions. */
+export const MARKS_MAX = 1_000;
+
 /** What a group reads next of each partition; partitions of which it never committed are left out. */
 async function committedOf({ admin }: KafkaSession, groupId: string, topic: string): Promise<Map<number, number>> {
   const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
@@ -91,9 +94,6 @@ export async function recordsEnd(
   });
   return ends;
 }
-
-/** More than so many offsets in a row are not all marks of transactions. */
-const MARKS_MAX = 1_000;
 
 async function leftOf(session: KafkaSession, groupId: string, topic: string) {
   const ends = await session.admin.fetchTopicOffsets(topic);

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
-import { isReached, type Range, rangeOf } from '#pipelines/replay/range.ts';
+import { gapsOf, type Range, rangeOf } from '#pipelines/replay/range.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { isCaughtUp, partitionFacts, recordsEnd } from './offsets.ts';
+import { isCaughtUp, MARKS_MAX, partitionFacts, recordsEnd } from './offsets.ts';
 import type { Source } from './source.ts';
 import type { ReplayWorld } from './world.ts';
 
@@ -39,9 +39,16 @@ export async function planRange(
   };
   const group = source.sharedWithDelivery ? delivery : null;
   const facts = () => partitionFacts(session, source.topic, [replay.from, replay.to], group);
-  await until('delivery', async () => (await facts()).every(isReached), nowMs() + REACH_MS_MAX);
+  const hasReached = async (): Promise<boolean> => {
+    const gaps = gapsOf(await facts());
+    if (gaps.some(({ first, end }) => end - first > MARKS_MAX)) return false;
+    return (await recordsEnd(session, source.topic, gaps)).size === 0;
+  };
+  await until('delivery', hasReached, nowMs() + REACH_MS_MAX);
   await until('earlier_replay', () => isCaughtUp(session, delivery, replayTopic(replay.destination)));
-  const range = await endingInRecords(session, source, rangeOf(await facts()));
+  const reached = await hasReached();
+  const found = rangeOf(await facts());
+  const range = await endingInRecords(session, source, reached ? { ...found, notReached: 0 } : found);
   const warehouse = session.groupOf('warehouse');
   if (!replay.force) await until('warehouse', () => isCaughtUp(session, warehouse, TOPICS.outcomes));
   return stopped() ? null : range;

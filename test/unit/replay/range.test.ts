@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isReached, type PartitionFacts, rangeOf } from '#pipelines/replay/range.ts';
+import { gapsOf, type PartitionFacts, rangeOf } from '#pipelines/replay/range.ts';
 
 const facts = (over: Partial<PartitionFacts>): PartitionFacts => ({
   partition: 0,
@@ -27,12 +27,13 @@ test.for<[string, Partial<PartitionFacts>, [first: number, end: number] | null, 
   expect(range).toEqual({ partitions, notReached });
 });
 
-test.for<[string, Partial<PartitionFacts>, boolean]>([
-  ['at the end', { reached: 80 }, true],
-  ['but for the mark that ends a transaction', { to: 100, reached: 99 }, true],
-  ['before it', { reached: 60 }, false],
-  ['nobody reads it', { reached: null }, true],
-  ['nothing is there', { high: 0, to: 0, reached: 0 }, true],
-])('delivery has come to the end: %s', ([, over, expected]) => {
-  expect(isReached(facts(over))).toBe(expected);
+test.for<[string, Partial<PartitionFacts>, [first: number, end: number] | null]>([
+  ['at the end', { reached: 80 }, null],
+  ['but for the mark that ends a transaction', { to: 100, reached: 99 }, null],
+  ['before it', { reached: 60 }, [60, 80]],
+  ['before the range', { reached: 5 }, [20, 80]],
+  ['nobody else reads it', { reached: null }, null],
+  ['nothing is there', { low: 0, high: 0, from: 0, to: 0, reached: 0 }, null],
+])('what delivery has yet to read of the range, where it is %s', ([, over, expected]) => {
+  expect(gapsOf([facts(over)]).map(({ first, end }) => [first, end])).toEqual(expected === null ? [] : [expected]);
 });
