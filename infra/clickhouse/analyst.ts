@@ -29,7 +29,7 @@ export class AnalystSiteError extends Error {
 /** The user of a site's analyst. @throws AnalystSiteError */
 export function analystName(siteId: string): string {
   if (!SITE_PATTERN.test(siteId)) throw new AnalystSiteError('an analyst needs the id of a site');
-  return `analyst_${siteId.replaceAll('-', '_')}`;
+  return `analyst_${siteId}`;
 }
 
 /** Which rows an analyst sees, of each table. @throws AnalystSiteError */
@@ -51,11 +51,12 @@ export function analystGrants(database: string): string[] {
  * password is given as its SHA-256 in hex. @throws AnalystSiteError
  */
 export function analystStatements(siteId: string, database: string, passwordSha256: string): string[] {
-  const name = analystName(siteId);
+  const name = `\`${analystName(siteId)}\``;
+  const limits = `\`${analystName(siteId)}_limits\``;
   const settings = Object.entries(ANALYST_SETTINGS).map(([setting, value]) => `${setting} = ${value} READONLY`);
   return [
-    `CREATE SETTINGS PROFILE IF NOT EXISTS ${name}_limits SETTINGS ${settings.join(', ')}`,
-    `CREATE USER IF NOT EXISTS ${name} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' DEFAULT DATABASE ${database} SETTINGS PROFILE '${name}_limits'`,
+    `CREATE SETTINGS PROFILE IF NOT EXISTS ${limits} SETTINGS ${settings.join(', ')}`,
+    `CREATE USER IF NOT EXISTS ${name} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' DEFAULT DATABASE ${database} SETTINGS PROFILE ${limits}`,
     ...Object.entries(analystRows(siteId)).map(
       ([table, condition]) =>
         `CREATE ROW POLICY IF NOT EXISTS ${name} ON ${database}.${table} FOR SELECT USING ${condition} TO ${name}`,

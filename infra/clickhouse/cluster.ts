@@ -1,0 +1,63 @@
+/** By what a table's rows are spread over shards; rows that replace each other meet on one. */
+const SHARDED_BY: Record<string, string> = {
+  event_rows: 'cityHash64(site_id, distinct_id)',
+  person_links: 'cityHash64(site_id, person_id)',
+  quota_usage: 'cityHash64(account_id, partition)',
+  delivery_outcomes: 'cityHash64(site_id, event_id)',
+  inventory: 'cityHash64(site_id, page)',
+  // Filled on each shard from what is inserted there.
+  event_hours: 'rand()',
+};
+
+/** A table that the cluster's variant does not know how to spread. */
+export class NotShardedError extends Error {
+  readonly code = 'table_not_sharded';
+}
+
+/**
+ * Statements of a migration for a cluster, from those for one server: a table becomes a replicated one on each shard,
+ * `<name>_local`, and a distributed one of its own name over it; everything is made on the whole cluster. Shard and replica
+ * are the servers' macros. @throws NotShardedError for a table that is not named here.
+ */
+export function onCluster(statements: readonly string[], cluster: string, database: string): string[] {
+  return statements.flatMap((statement) => {
+    const [, kind = '', name = ''] =
+      /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|CREATE MATERIALIZED VIEW IF NOT EXISTS|CREATE (?:OR REPLACE )?(?:VIEW|DICTIONARY)(?: IF NOT EXISTS)?) (\w+)/.exec(
+        statement,
+      ) ?? [];
+    const rest = statement.slice(kind.length + 1 + name.length);
+    const made = `${kind} ${name} ON CLUSTER '${cluster}'${rest}`;
+    if (kind === '') return [statement];
+    if (kind.startsWith('CREATE TABLE')) return tables(kind, name, rest, cluster, database);
+    if (kind.startsWith('ALTER')) return altered(name, rest, cluster);
+    return [kind.includes('MATERIALIZED') ? onShards(made) : made];
+  });
+}
+
+function tables(kind: string, name: string, rest: string, cluster: string, database: string): string[] {
+  const key = SHARDED_BY[name];
+  if (key === undefined) throw new NotShardedError(`${name} has no sharding key`);
+  const place = `'/clickhouse/tables/{shard}/${database}/${name}', '{replica}'`;
+  const replicated = rest
+    .replace(/ENGINE = (\w*MergeTree)(?:\((.*)\))?/, (_whole, engine: string, given: string | undefined) =>
+      given === undefined
+        ? `ENGINE = Replicated${engine}(${place})`
+        : `ENGINE = Replicated${engine}(${place}, ${given})`,
+    )
+    .replace('non_replicated_deduplication_window', 'replicated_deduplication_window');
+  return [
+    `${kind} ${name}_local ON CLUSTER '${cluster}'${replicated}`,
+    `${kind} ${name} ON CLUSTER '${cluster}' AS ${name}_local ENGINE = Distributed('${cluster}', '${database}', '${name}_local', ${key})`,
+  ];
+}
+
+/** Comments are for both; an index is of the table that holds the rows. */
+function altered(name: string, rest: string, cluster: string): string[] {
+  const alter = (table: string): string => `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest}`;
+  return rest.includes('COMMENT COLUMN') ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
+}
+
+/** What is filled by inserts is filled on each shard, from the rows there. */
+function onShards(statement: string): string {
+  return statement.replace(/ TO (\w+) AS/, ' TO $1_local AS').replace(/\nFROM (\w+)/, '\nFROM $1_local');
+}

@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { NotShardedError, onCluster } from '#infra/clickhouse/cluster.ts';
+import { statementsOf } from '#infra/clickhouse/migrate.ts';
+import { useClickhouse } from './warehouse_world.ts';
+
+const FOLDER = new URL('../../../infra/clickhouse/migrations/', import.meta.url);
+const create = useClickhouse();
+
+function clusterStatements(url: string): string[] {
+  return readdirSync(FOLDER)
+    .sort()
+    .flatMap((name) => onCluster(statementsOf(readFileSync(new URL(name, FOLDER), 'utf8'), url), 'main', 'svc'));
+}
+
+test('every migration is SQL for a cluster too, as ClickHouse reads it', async () => {
+  const database = await create();
+  const statements = clusterStatements(database.url);
+  for (const statement of statements) {
+    // Not query(), whose FORMAT at the end belongs to no such statement.
+    const { stream } = await database.warehouse.exec({ query: `EXPLAIN AST ${statement}` });
+    expect(await text(stream), statement).toMatch(/^(CreateQuery|AlterQuery|InsertQuery)/);
+  }
+  const made = statements.filter((statement) => /^(CREATE|ALTER)/.test(statement));
+  expect(made.filter((statement) => !statement.includes(" ON CLUSTER 'main'"))).toEqual([]);
+});
+
+test('each table is replicated on each shard under the window of its tokens, and distributed by its own name', async () => {
+  const { url } = await create();
+  const statements = clusterStatements(url);
+  const replicated = statements.filter((statement) => statement.includes('ENGINE = Replicated'));
+  const names = replicated.map((statement) => /EXISTS (\w+)_local /.exec(statement)?.[1]);
+  expect(names).toEqual(['event_rows', 'person_links', 'quota_usage', 'delivery_outcomes', 'inventory', 'event_hours']);
+  for (const [index, name] of names.entries()) {
+    expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);
+    expect(replicated[index]).toContain(`'/clickhouse/tables/{shard}/svc/${name}', '{replica}'`);
+    expect(statements.filter((statement) => statement.includes(`'${name}_local', `))).toHaveLength(1);
+  }
+  const filled = statements.find((statement) => statement.includes('MATERIALIZED VIEW'));
+  expect(filled).toMatch(/ TO event_hours_local AS(.|\n)*FROM event_rows_local/);
+});
+
+test('a table that nobody said how to spread is refused', () => {
+  const statements = ['CREATE TABLE IF NOT EXISTS novelty (a Int8) ENGINE = MergeTree ORDER BY a'];
+  expect(() => onCluster(statements, 'main', 'svc')).toThrow(NotShardedError);
+});
