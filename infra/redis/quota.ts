@@ -1,6 +1,6 @@
 import type { AccountMonth, QuotaStore, Settled, SettledUsage, Settlement } from '#pipelines/quota/settle.ts';
 import { asked, type Redis } from './client.ts';
-import { LEASES_KEY, MARKS_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
+import { GENERATIONS_KEY, LEASES_KEY, MARKS_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
 import { createScript } from './script.ts';
 
 /**
@@ -9,6 +9,7 @@ import { createScript } from './script.ts';
  */
 export function createQuotaStore(redis: Redis): QuotaStore {
   const settleScript = createScript(redis, 'settle.lua');
+  const markScript = createScript(redis, 'mark.lua');
   const releaseScript = createScript(redis, 'release.lua');
   const dropScript = createScript(redis, 'drop_holds.lua');
   const leaseScript = createScript(redis, 'lease.lua');
@@ -21,12 +22,21 @@ export function createQuotaStore(redis: Redis): QuotaStore {
       const [used, settledOffset, released] = answer as [number, number, number];
       return { used, settledOffset, released } satisfies Settled;
     },
-    async mark(partition, nextOffset) {
-      await asked(redis.hset(MARKS_KEY, String(partition), String(nextOffset)));
+    async begin(partition, generation) {
+      await asked(redis.hset(GENERATIONS_KEY, String(partition), generation));
+    },
+    async mark(partition, nextOffset, generation) {
+      return (await markScript.run([MARKS_KEY, GENERATIONS_KEY], [partition, nextOffset, generation])) === 1;
     },
     async marks() {
+      const generations = await asked(redis.hgetall(GENERATIONS_KEY));
       const marks = await asked(redis.hgetall(MARKS_KEY));
-      return new Map(Object.entries(marks).map(([partition, offset]) => [Number(partition), Number(offset)]));
+      return new Map(
+        Object.entries(marks).map(([partition, offset]) => [
+          Number(partition),
+          { nextOffset: Number(offset), generation: generations[partition] ?? '' },
+        ]),
+      );
     },
     deadHolds: async () => (await leaseScript.run([LEASES_KEY, MARKS_KEY], [0])) as string[],
     async giveBack(months, hold) {

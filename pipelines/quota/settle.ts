@@ -63,6 +63,12 @@ export interface AccountMonth {
   month: string;
 }
 
+/** Up to where a partition of events.raw is settled, in which generation of its counters. */
+export interface Mark {
+  nextOffset: number;
+  generation: string;
+}
+
 /** Where usage is counted, shared by all edges. Everything throws when it cannot be said what is counted. */
 export interface QuotaStore {
   /**
@@ -70,10 +76,15 @@ export interface QuotaStore {
    * the counter has less, it was lost and is put back first. Settling again adds nothing.
    */
   settle(settlement: Settlement, known: SettledUsage): Promise<Settled>;
-  /** Says that everything before an offset of a partition of events.raw is settled. */
-  mark(partition: number, nextOffset: number): Promise<void>;
+  /** Begins a generation of a partition's counters; all that is known is to be put back in it before it is marked. */
+  begin(partition: number, generation: string): Promise<void>;
+  /**
+   * Says that everything before an offset of a partition of events.raw is settled. False, and nothing said, where the
+   * counters are of another generation or of none: then what was settled before was lost, and this mark would hide it.
+   */
+  mark(partition: number, nextOffset: number, generation: string): Promise<boolean>;
   /** The marks by partition; a counter that lost its data has none. */
-  marks(): Promise<Map<number, number>>;
+  marks(): Promise<Map<number, Mark>>;
   /** Holds whose edge has not been heard of for its lease. */
   deadHolds(): Promise<string[]>;
   /** Gives back what is held under a hold in these months; answers how much that was. */

@@ -21,7 +21,7 @@ export function watchHolds(options: HoldWatchOptions): () => Promise<void> {
   const look = createLostHolds({
     deadHolds: () => store.deadHolds(),
     rawEnds: () => options.rawEnds(),
-    settled: () => store.marks(),
+    settled: async () => new Map([...(await store.marks())].map(([partition, mark]) => [partition, mark.nextOffset])),
     async giveBack(hold) {
       const events = await store.giveBack(options.months(), hold);
       await store.forgetHold(hold);

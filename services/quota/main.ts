@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { consume, type InBatch } from '#infra/kafka/consume.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
@@ -41,6 +42,7 @@ runProcess('quota', async (runtime) => {
 
   const hasClosed = (month: string): boolean => isClosed(month, Date.now());
   const partitions = createPartitions({
+    newGeneration: randomUUID,
     store,
     readFacts: createUsageReader({ session, codec: usage, logger, isClosed: hasClosed, onFatal: runtime.fatal }),
     committedOffset: async (partition) => {

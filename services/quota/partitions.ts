@@ -1,16 +1,20 @@
 import { createMutex, type Mutex } from '#infra/kafka/mutex.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { NOTHING_SETTLED, type QuotaStore, type Settled, type Settlement } from '#pipelines/quota/settle.ts';
+import { type Mark, NOTHING_SETTLED, type QuotaStore, type Settled, type Settlement } from '#pipelines/quota/settle.ts';
 import { type KnownUsage, nameOfMonth, type UsageFacts } from './usage_facts.ts';
 
 interface PartitionState {
   known: KnownUsage;
   /** Next offset of events.raw that is not settled. */
   settledOffset: number;
+  /** The generation of the counters that all of `known` is in. */
+  generation: string;
 }
 
 export interface PartitionsOptions {
   store: QuotaStore;
+  /** A name that was never given before. */
+  newGeneration(): string;
   readFacts(): Promise<UsageFacts>;
   /** Next offset of events.raw that was not settled at the last commit. */
   committedOffset(partition: number): Promise<number>;
@@ -35,6 +39,8 @@ export interface Partitions {
   check(assigned: readonly number[]): Promise<void>;
 }
 
+const NO_MARKS: ReadonlyMap<number, Mark> = new Map();
+
 /**
  * Redis is an index: quota.usage has the truth. What was settled is held in memory too and goes with every settlement,
  * so that a counter that was lost is put back first. A mark for each partition, written last, tells of a loss in counters
@@ -56,7 +62,8 @@ export function createPartitions(options: PartitionsOptions): Partitions {
     const marks = await store.marks();
     const settledOffset = await options.committedOffset(partition);
     const facts = await options.readFacts();
-    const state = { known: facts.get(partition) ?? new Map(), settledOffset };
+    const generation = marks.get(partition)?.generation ?? '';
+    const state = { known: facts.get(partition) ?? new Map(), settledOffset, generation };
     states.set(partition, state);
     await restoreIfLost(partition, state, marks);
     return state;
@@ -70,19 +77,25 @@ export function createPartitions(options: PartitionsOptions): Partitions {
     return settled;
   }
 
-  async function restoreIfLost(
-    partition: number,
-    state: PartitionState,
-    marks: ReadonlyMap<number, number>,
-  ): Promise<void> {
-    const mark = marks.get(partition);
-    if (mark !== undefined && mark >= state.settledOffset) return;
-    for (const [name, { month }] of state.known) if (options.isClosed(month)) state.known.delete(name);
+  async function putBack(partition: number, state: PartitionState): Promise<void> {
+    state.generation = options.newGeneration();
+    await store.begin(partition, state.generation);
     for (const { accountId, month } of state.known.values()) {
       await settleOne({ accountId, month, partition, stretches: [], newestMs: 0 }, state);
       await store.dropHolds({ accountId, month });
     }
-    await store.mark(partition, state.settledOffset);
+  }
+
+  async function restoreIfLost(
+    partition: number,
+    state: PartitionState,
+    marks: ReadonlyMap<number, Mark>,
+  ): Promise<void> {
+    const mark = marks.get(partition);
+    if (mark?.generation === state.generation && mark.nextOffset >= state.settledOffset) return;
+    for (const [name, { month }] of state.known) if (options.isClosed(month)) state.known.delete(name);
+    do await putBack(partition, state);
+    while (!(await store.mark(partition, state.settledOffset, state.generation)));
     if (state.settledOffset === 0) return;
     options.logger.warn({ partition, months: state.known.size }, 'counters were lost and are put back');
     options.onRestored(partition);
@@ -99,7 +112,8 @@ export function createPartitions(options: PartitionsOptions): Partitions {
         const settled = await Promise.all(settlements.map((settlement) => settleOne(settlement, state)));
         await done(settled);
         state.settledOffset = Math.max(state.settledOffset, settledOffset);
-        await store.mark(partition, state.settledOffset);
+        if (!(await store.mark(partition, state.settledOffset, state.generation)))
+          await restoreIfLost(partition, state, NO_MARKS);
         return state.settledOffset;
       }),
     async check(assigned) {

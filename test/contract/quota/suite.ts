@@ -94,7 +94,8 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
       const store = create();
       const account = randomUUID();
       const before = await store.settle(settlement(account, 0, [stretch(5, 3)]), NOTHING_SETTLED);
-      await store.mark(0, 5);
+      await store.begin(0, 'me');
+      expect(await store.mark(0, 5, 'me')).toBe(true);
       await view().lose();
       expect(await store.marks()).toEqual(new Map());
       const after = await store.settle(settlement(account, 0, [stretch(7, 2)]), before);
@@ -105,15 +106,32 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
     test('marks are kept by partition', async () => {
       const store = create();
       await view().lose();
-      await store.mark(0, 5);
-      await store.mark(3, 1);
-      await store.mark(0, 8);
+      for (const partition of [0, 3]) await store.begin(partition, 'me');
+      for (const [partition, offset] of [
+        [0, 5],
+        [3, 1],
+        [0, 8],
+      ] as const) {
+        expect(await store.mark(partition, offset, 'me')).toBe(true);
+      }
       expect(await store.marks()).toEqual(
         new Map([
-          [0, 8],
-          [3, 1],
+          [0, { nextOffset: 8, generation: 'me' }],
+          [3, { nextOffset: 1, generation: 'me' }],
         ]),
       );
+    });
+
+    test('a mark that would hide a loss is refused', async () => {
+      const store = create();
+      await view().lose();
+      expect(await store.mark(0, 5, 'me')).toBe(false);
+      await store.begin(0, 'me');
+      await view().lose();
+      expect(await store.mark(0, 5, 'me')).toBe(false);
+      await store.begin(0, 'another');
+      expect(await store.mark(0, 5, 'me')).toBe(false);
+      expect(await store.marks()).toEqual(new Map());
     });
 
     test('stretches that overlap and are cut otherwise count once each', async () => {

@@ -67,10 +67,12 @@ test('without its marks a month is not known, and nothing is reserved', async ()
   const store = open({ marksWanted: 2 });
   const quota = createQuotaStore(redis());
   const accountId = randomUUID();
-  await quota.mark(0, 1);
+  await quota.begin(0, 'me');
+  await quota.mark(0, 1, 'me');
   expect(await store.admit(request({ accountId }))).toMatchObject({ verdict: { ok: true }, granted: null });
   expect(await redis().exists(quotaKey(accountId, MONTH))).toBe(0);
-  await quota.mark(1, 1);
+  await quota.begin(1, 'me');
+  await quota.mark(1, 1, 'me');
   expect(await store.admit(request({ accountId }))).toMatchObject({ granted: 1 });
 });
 
