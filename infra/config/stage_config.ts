@@ -19,12 +19,23 @@ export function dedupConfig(env: Environment): DedupConfig {
 export interface WarehouseConfig {
   blockRowsMax: number;
   blockAgeMaxMs: number;
+  /** Days that events, with their roll-up, and outcomes and inventory are kept; 0: for ever; null: left as it is. */
+  eventDays: number | null;
+  outcomeDays: number | null;
+  /** Hour in UTC at which merged persons are written into the rows. */
+  squashHour: number;
 }
+
+const DAYS_MAX = 36_500;
 
 export function warehouseConfig(env: Environment): WarehouseConfig {
   return {
     blockRowsMax: integer(env, 'WAREHOUSE_BLOCK_ROWS', 100_000, 1, 1_000_000),
     blockAgeMaxMs: integer(env, 'WAREHOUSE_BLOCK_AGE_MS', 1_500, 50, 60_000),
+    eventDays: env['WAREHOUSE_EVENT_DAYS'] === undefined ? null : integer(env, 'WAREHOUSE_EVENT_DAYS', 0, 0, DAYS_MAX),
+    outcomeDays:
+      env['WAREHOUSE_OUTCOME_DAYS'] === undefined ? null : integer(env, 'WAREHOUSE_OUTCOME_DAYS', 0, 0, DAYS_MAX),
+    squashHour: integer(env, 'WAREHOUSE_SQUASH_HOUR', 3, 0, 23),
   };
 }
 

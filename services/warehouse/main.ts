@@ -1,4 +1,5 @@
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
+import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader } from '#infra/clickhouse/reloader.ts';
 import { environment } from '#infra/config/config.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
@@ -12,6 +13,7 @@ import type { DeadLetter } from '#schemas/records.ts';
 import { isNotForeseen, kindOf } from '#services/culprits.ts';
 import { runProcess } from '#services/runtime.ts';
 import { createDeadLetters } from './dead_letters.ts';
+import { everyNight } from './nightly.ts';
 import { insertWithoutRefused } from './refused_rows.ts';
 import { createTables, type Row } from './tables.ts';
 
@@ -23,6 +25,19 @@ runProcess('warehouse', async (runtime) => {
   runtime.onStop(() => warehouse.close());
   const overrides = createReloader(warehouse, 'person_overrides', logger);
   runtime.onStop(async () => overrides.stop());
+  const { eventDays, outcomeDays } = config;
+  for (const table of ['event_rows', 'event_hours'] as const) {
+    if (eventDays !== null) await keepDays(warehouse, table, eventDays);
+  }
+  for (const table of ['delivery_outcomes', 'inventory'] as const) {
+    if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays);
+  }
+  const squash = everyNight(
+    config.squashHour,
+    async () => logger.info({ rows: await squashPersons(warehouse) }, 'merged persons are written into the rows'),
+    (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
+  );
+  runtime.onStop(async () => squash.stop());
   const tables = await createTables(registry);
   const dead = await createCodec<DeadLetter>(registry, deadTopic('warehouse'), 'dead_letter');
   const producer = await createKeyedProducer(session.kafka);

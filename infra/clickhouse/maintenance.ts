@@ -1,0 +1,66 @@
+import { readError, type Warehouse } from './client.ts';
+
+/** By which time a table's rows grow old. */
+const AGED_BY = {
+  event_rows: 'timestamp',
+  event_hours: 'hour',
+  delivery_outcomes: 'attempted_at',
+  inventory: 'received_at',
+} as const;
+
+export type AgingTable = keyof typeof AGED_BY;
+
+/**
+ * Sets how many days a table keeps its rows; 0: for ever. Nothing is done where that is so already. Old rows go when their
+ * parts are merged next. @throws WarehouseError
+ */
+export async function keepDays(warehouse: Warehouse, table: AgingTable, days: number): Promise<void> {
+  const rule = `toDateTime(${AGED_BY[table]}) + toIntervalDay(${days})`;
+  const now = await ttlOf(warehouse, table);
+  if (days === 0 ? now === null : now === rule) return;
+  const change = days === 0 ? 'REMOVE TTL' : `MODIFY TTL ${rule}`;
+  await run(warehouse, `ALTER TABLE ${table} ${change} SETTINGS materialize_ttl_after_modify = 0`);
+}
+
+async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null> {
+  const query = `SELECT extract(engine_full, ' TTL (.+?)(?: SETTINGS |$)') AS rule FROM system.tables
+                 WHERE database = currentDatabase() AND name = {table:String}`;
+  const result = await warehouse.query({ query, query_params: { table }, format: 'JSONEachRow' });
+  const [row] = await result.json<{ rule: string }>();
+  return row === undefined || row.rule === '' ? null : row.rule;
+}
+
+/**
+ * Writes the persons that events belong to by now into the rows themselves, where others merged after they arrived. The view
+ * `events` says the same before and after; the links stay, as rows of before may still come. Answers how many rows were
+ * behind. @throws WarehouseError
+ */
+export async function squashPersons(warehouse: Warehouse): Promise<number> {
+  const dictionary = `'${await databaseOf(warehouse)}.person_overrides'`;
+  const behind = `dictHas(${dictionary}, (site_id, arrived_person_id))`;
+  const count = `SELECT count() AS found FROM event_rows WHERE ${behind}`;
+  const [row] = await (await warehouse.query({ query: count, format: 'JSONEachRow' })).json<{ found: number }>();
+  const found = Number(row?.found ?? 0);
+  if (found === 0) return 0;
+  const target = `dictGet(${dictionary}, 'target', (site_id, arrived_person_id))`;
+  // The server calls a dictionary nondeterministic; every replica has the same links.
+  await run(
+    warehouse,
+    `ALTER TABLE event_rows UPDATE arrived_person_id = ${target} WHERE ${behind} SETTINGS allow_nondeterministic_mutations = 1`,
+  );
+  return found;
+}
+
+async function databaseOf(warehouse: Warehouse): Promise<string> {
+  const result = await warehouse.query({ query: 'SELECT currentDatabase() AS name', format: 'JSONEachRow' });
+  const [row] = await result.json<{ name: string }>();
+  return row?.name ?? 'default';
+}
+
+async function run(warehouse: Warehouse, query: string): Promise<void> {
+  try {
+    await warehouse.command({ query });
+  } catch (error) {
+    throw readError(error);
+  }
+}

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
+import { migrate } from '#infra/clickhouse/migrate.ts';
+import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+import { until } from '../support/wait.ts';
+import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
+
+const create = useClickhouse();
+const DAY_MS = 86_400_000;
+
+async function migrated(): Promise<Database> {
+  const database = await create();
+  await migrate(database.warehouse, database.url);
+  return database;
+}
+
+const row = (id: string, personId: string, timestamp = Date.now()) =>
+  eventRow({
+    coordinate: { partition: 0, offset: 0, index: 0 },
+    person: { person_id: personId, identifiers: null },
+    event: sampleEvent({ event_id: id, timestamp }),
+  });
+
+async function persons(database: Database, of: string, table: string): Promise<string[]> {
+  const rows = await rowsOf<{ person: string }>(database, `SELECT ${of} AS person FROM ${table} ORDER BY event_id`);
+  return rows.map(({ person }) => person);
+}
+
+test('what merged after it arrived is written into the rows, and the view says the same as before', async () => {
+  const database = await migrated();
+  await insertBlock(database.warehouse, 'event_rows', 'e', [row('a', 'p_1'), row('b', 'p_2'), row('c', 'p_3')]);
+  const link = { site_id: 'shop', person_id: 'p_2', target: 'p_1', first_seen: 0, version: 1 };
+  await insertBlock(database.warehouse, 'person_links', 'l', [link]);
+  await database.warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
+  const before = await persons(database, 'person_id', 'events');
+  expect(before).toEqual(['p_1', 'p_1', 'p_3']);
+  expect(await squashPersons(database.warehouse)).toBe(1);
+  await until('the rows to be changed', async () => (await squashPersons(database.warehouse)) === 0);
+  expect(await persons(database, 'arrived_person_id', 'event_rows')).toEqual(before);
+  expect(await persons(database, 'person_id', 'events')).toEqual(before);
+});
+
+test('rows older than a table keeps them go, until it keeps them for ever again', async () => {
+  const database = await migrated();
+  const { warehouse } = database;
+  const insert = (name: string): Promise<void> =>
+    insertBlock(warehouse, 'event_rows', name, [
+      row(`${name}-old`, 'p_1', Date.now() - 40 * DAY_MS),
+      row(`${name}-new`, 'p_1'),
+    ]);
+  const ids = async (): Promise<string[]> => persons(database, 'event_id', 'event_rows');
+  await keepDays(warehouse, 'event_rows', 30);
+  await keepDays(warehouse, 'event_rows', 30);
+  await insert('one');
+  await warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
+  expect(await ids()).toEqual(['one-new']);
+  await keepDays(warehouse, 'event_rows', 0);
+  await keepDays(warehouse, 'event_rows', 0);
+  await insert('two');
+  await warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
+  expect(await ids()).toEqual(['one-new', 'two-new', 'two-old']);
+  for (const table of ['event_hours', 'delivery_outcomes', 'inventory'] as const) await keepDays(warehouse, table, 400);
+});
+
+test('a rule that is so already changes nothing', async () => {
+  const { warehouse, url } = await migrated();
+  await keepDays(warehouse, 'inventory', 10);
+  const query = `SELECT metadata_version AS version, metadata_modification_time AS at FROM system.tables WHERE name = 'inventory' AND database = currentDatabase()`;
+  const before = await rowsOf({ warehouse, url }, query);
+  await keepDays(warehouse, 'inventory', 10);
+  expect(await rowsOf({ warehouse, url }, query)).toEqual(before);
+});
