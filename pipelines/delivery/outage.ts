@@ -68,19 +68,29 @@ export function reportOutage(
       return outage;
     case 'probing': {
       const forMs = Math.min(outage.forMs * 2, config.awayMsMax);
-      return { kind: 'away', reason: health.reason, untilMs: nowMs + forMs, forMs };
+      return awayFor(health, forMs, nowMs);
     }
     case 'here': {
       const failures = outage.failures + 1;
       const sites = outage.sites.includes(siteId) ? outage.sites : [...outage.sites, siteId].slice(-config.sitesMin);
       if (failures < config.failuresMax || sites.length < Math.min(config.sitesMin, call.sites))
         return { kind: 'here', failures, sites };
-      return { kind: 'away', reason: health.reason, untilMs: nowMs + config.awayMs, forMs: config.awayMs };
+      return awayFor(health, config.awayMs, nowMs);
     }
   }
 }
 
-/** After a probe that called nobody: the next batch probes. */
-export function withoutNews(outage: Outage, nowMs: number): Outage {
-  return outage.kind === 'probing' ? { ...outage, kind: 'away', untilMs: nowMs } : outage;
+/** Never for less than the platform asks for. */
+function awayFor(health: Extract<Health, { reason: string }>, forMs: number, nowMs: number): Outage {
+  const askedMs = health.kind === 'throttled' ? (health.retryAfterMs ?? 0) : 0;
+  return { kind: 'away', reason: health.reason, untilMs: nowMs + Math.max(forMs, askedMs), forMs };
+}
+
+/**
+ * After a probe that called nobody: the next batch probes, at once where nothing was to be sent, and after a pause where
+ * the breaker of a site held it back.
+ */
+export function withoutNews(outage: Outage, config: OutageConfig, heldBack: boolean, nowMs: number): Outage {
+  if (outage.kind !== 'probing') return outage;
+  return { ...outage, kind: 'away', untilMs: heldBack ? nowMs + config.awayMs : nowMs };
 }

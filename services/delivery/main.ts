@@ -89,14 +89,13 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     const permit = watch.ask();
     const [first, second] = batch.records;
     if (permit.kind === 'wait') return leaving(first?.offset ?? 0, permit.notBeforeMs);
-    if (permit.kind === 'go') return attempt(batch);
-    const probe = await attempt({ ...batch, records: batch.records.slice(0, 1), lag: batch.lag + 1 });
-    watch.probed();
+    if (permit.kind === 'go') return attempt(batch, false);
+    const probe = await attempt({ ...batch, records: batch.records.slice(0, 1), lag: batch.lag + 1 }, true);
     if (probe.leave !== undefined || second === undefined) return probe;
     return { ...probe, leave: { offset: second.offset, notBeforeMs: Date.now() } };
   }
 
-  async function attempt(batch: InBatch): Promise<HopResult> {
+  async function attempt(batch: InBatch, isProbe: boolean): Promise<HopResult> {
     const startedMs = Date.now();
     const taken = await intake.take(batch, startedMs);
     const work = { stage: 'delivery', batch, schemaId, nowMs: startedMs } as const;
@@ -113,6 +112,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     failpoint('delivery.after_answer');
     const attempted = made.flatMap(({ results }) => results.flat());
     const letters = [...taken.dead, ...made.flatMap(({ dead }) => dead)];
+    if (isProbe) watch.probed(attempted.some(({ outcome }) => outcome.outcome === 'paused'));
     const awayUntilMs = watch.awayUntilMs();
     if (awayUntilMs !== null && batch.topic === TOPICS.identified && isUnsettled(attempted, letters)) {
       return leaving(batch.records[0]?.offset ?? 0, awayUntilMs);

@@ -20,8 +20,8 @@ export interface OutageWatch {
   trouble(): Extract<Permit, { kind: 'wait' }> | null;
   /** When a batch is to be looked at again that could not be delivered; null unless the destination is away. */
   awayUntilMs(): number | null;
-  /** A probe is over, whatever it brought. */
-  probed(): void;
+  /** A probe is over, whatever it brought; whether anything was held back by a site's breaker. */
+  probed(heldBack: boolean): void;
 }
 
 export interface OutageWatchOptions {
@@ -67,8 +67,8 @@ export function watchOutage({ destination, config, breakers, sites, logger, nowM
       return { kind: 'wait', cause: 'failing', reason: outage.reason, waitMs };
     },
     awayUntilMs: () => (outage.kind === 'away' ? outage.untilMs : null),
-    probed() {
-      outage = withoutNews(outage, nowMs());
+    probed(heldBack) {
+      outage = withoutNews(outage, config, heldBack, nowMs());
     },
   };
 }

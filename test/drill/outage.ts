@@ -48,7 +48,10 @@ export async function drillOutage(place: Place, size: OutageSize, say: (line: st
     sendEvents(place.edge, sites, prefix, { count: countOf(ms), perSecond });
 
   say(`${size.events} events over ${size.sites} sites, ${Math.round(perSecond)} a second`);
+  // Processes that just started are slow, and what they are behind would count as undisturbed delay.
+  await arrived(place, await send('warm', size.calmMs / 10), size.healedMs);
   const calm = await send('calm', size.calmMs);
+  await arrived(place, calm, size.healedMs);
   say(`${FAILING} fails, and a token of ${REVOKED} is revoked`);
   place.standins[REVOKED].script.set([{ fault: INVALID_TOKEN, scope: revoked.scopes[REVOKED], token: OLD_TOKEN }]);
   const failing = failInTurns(place, size.outageMs, say);
@@ -93,6 +96,14 @@ export async function drillOutage(place: Place, size: OutageSize, say: (line: st
   const resumedMs = performance.now() - resumedAtMs;
   await settings.close();
   return report(place, { calm, during, isOpen, healedS, resumedMs });
+}
+
+async function arrived(place: Place, sent: readonly Sent[], timeoutMs: number): Promise<void> {
+  const missing = () => DRILLED.reduce((sum, name) => sum + arrivalsOf(place, name, sent).missing, 0);
+  await until('what was sent before the outage has arrived', missing, (seen) => seen === 0, {
+    timeoutMs,
+    everyMs: 250,
+  });
 }
 
 /** The revoked token shows where an operator looks. */

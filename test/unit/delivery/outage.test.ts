@@ -58,8 +58,15 @@ test('while it is away one batch probes and the others wait; a probe that fails 
 
 test('a probe that called nobody makes way for the next at once', () => {
   const { outage } = askOutage(after(each(SIX, FAILING)), CONFIG, 2_000);
-  expect(askOutage(withoutNews(outage, 2_001), CONFIG, 2_001).permit.kind).toBe('probe');
-  expect(withoutNews(HERE, 1)).toEqual(HERE);
+  expect(askOutage(withoutNews(outage, CONFIG, false, 2_001), CONFIG, 2_001).permit.kind).toBe('probe');
+  const held = withoutNews(outage, CONFIG, true, 2_001);
+  expect(askOutage(held, CONFIG, 2_001).permit).toEqual({ kind: 'wait', notBeforeMs: 4_001 });
+  expect(withoutNews(HERE, CONFIG, true, 1)).toEqual(HERE);
+});
+
+test('it stays away for as long as the platform asks', () => {
+  const asked: Health = { kind: 'throttled', reason: 'http_429', retryAfterMs: 60_000 };
+  expect(after(each(SIX, asked))).toMatchObject({ kind: 'away', untilMs: 60_000, forMs: CONFIG.awayMs });
 });
 
 test('a probe that is never heard of again is given up', () => {
