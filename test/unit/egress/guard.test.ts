@@ -23,6 +23,10 @@ describe('a URL from settings', () => {
     'https://0x7f000001/',
     'https://0x7f.1/',
     'https://0177.0.0.1/',
+    'https://017700000001/',
+    'https://0xa9fea9fe/latest/meta-data/',
+    'https://2852039166/latest/meta-data/',
+    'https://10.1/',
     'https://127.0.0.1./',
     'https://0/',
     'https://10.0.0.1/',
@@ -34,6 +38,9 @@ describe('a URL from settings', () => {
     'https://[::ffff:7f00:1]/',
     'https://[fd00:ec2::254]/',
     'https://[fe80::1]/',
+    'https://[64:ff9b::a9fe:a9fe]/',
+    'https://[64:ff9b:1::a00:1]/',
+    'https://[::ffff:169.254.169.254]/',
     'https://①②⑦.⓪.⓪.①/',
   ])('%s may not', (url) => expect(isUrlAllowed(new URL(url), STRICT)).toBe(false));
 
