@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { WarehouseError } from '#infra/clickhouse/client.ts';
+import { QueryTooHeavyError } from '#infra/clickhouse/query.ts';
+import { funnelStatement } from '#pipelines/query/funnel.ts';
+import type { Statement } from '#pipelines/query/statement.ts';
+import { type Control, control } from '../control/harness.ts';
+
+const HOUR_MS = 3_600_000;
+const query = { from: 0, to: HOUR_MS, window_ms: 1, steps: [{ events: ['a'] }, { events: ['b'] }] };
+
+async function asking(answer: () => Promise<unknown[]>): Promise<{ world: Control; asked: Statement[] }> {
+  const asked: Statement[] = [];
+  const world = await control('tester', (statement) => {
+    asked.push(statement);
+    return answer();
+  });
+  await world.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1 } });
+  await world.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });
+  return { world, asked };
+}
+
+const ask = (world: Control, body: object = query) => world.call('POST', '/v1/query/shop/funnel', { body });
+
+test.for([
+  [new QueryTooHeavyError('TIMEOUT_EXCEEDED'), 422, 'query_too_heavy'],
+  [new WarehouseError('warehouse_unavailable', 'away'), 503, 'query_unavailable'],
+  [new WarehouseError('warehouse_refused', 'syntax'), 500, 'internal'],
+] as const)('%s is answered %i %s, is not kept, and ends nothing', async ([error, status, code]) => {
+  const { world, asked } = await asking(() => Promise.reject(error));
+  for (let times = 1; times <= 2; times++) {
+    const answer = await ask(world);
+    expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+    expect(asked).toHaveLength(times);
+  }
+  expect(world.fatal).toEqual([]);
+});
+
+test('the same question asked by many at once is asked once', async () => {
+  const { world, asked } = await asking(async () => []);
+  const answers = await Promise.all([1, 2, 3].map(() => ask(world)));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(asked).toHaveLength(1);
+  await ask(world, { ...query, fresh: true });
+  expect(asked).toHaveLength(2);
+});
+
+test('nothing of what was asked is part of the text of a statement', () => {
+  const text = 'SPLICED';
+  const field = { property: [text] };
+  const { sql, parameters } = funnelStatement(text, {
+    ...query,
+    steps: [{ events: [text] }, { filters: [{ field, is: 'equal', to: [text] }] }],
+    filters: [{ field, is: 'containing', to: text }],
+    exclusions: [{ events: [text] }],
+    breakdown: { field, at: 'first_touch' },
+    trend: { interval: 'day', time_zone: text },
+  });
+  expect(sql).not.toContain(text);
+  expect(JSON.stringify(parameters)).toContain(text);
+});
