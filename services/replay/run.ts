@@ -8,7 +8,8 @@ import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { jobRecords } from './job_records.ts';
 import { createJudge } from './judge.ts';
-import { isCaughtUp, offsetsLeft } from './offsets.ts';
+import { isCaughtUp } from './offsets.ts';
+import { createPace, createRoom } from './pace.ts';
 import { planRange } from './plan.ts';
 import { readRange, type Slice } from './reading.ts';
 import { openSource } from './source.ts';
@@ -21,8 +22,11 @@ const SAVE_MS = 1_000;
 const RECORDS_MAX = 50;
 /** Steps in which a second's worth of events is sent, where each record holds one. */
 const STEPS_PER_S = 10;
-/** Offsets on the replay topic that delivery has yet to take, before no more are written. */
-const WAITING_MAX = 200;
+
+/** What was written cannot be known here: the process ends, and the next one reads it behind a fence. */
+export class ReplayNotSavedError extends Error {
+  readonly code = 'replay_not_saved';
+}
 
 export interface RunOptions {
   world: ReplayWorld;
@@ -48,7 +52,10 @@ export async function runReplay(options: RunOptions): Promise<void> {
       mutex.run(async () => {
         const next = change(progress);
         const value = world.progress.encode(next);
-        await producer.appendAll([...records, [TOPICS.replays, 0, [{ key: replay.replay_id, value }]]]);
+        const place: PartitionRecords = [TOPICS.replays, 0, [{ key: replay.replay_id, value }]];
+        await producer.appendAll([...records, place]).catch((error: unknown) => {
+          throw new ReplayNotSavedError('it cannot be said whether it was written', { cause: error });
+        });
         progress = next;
         options.saved(next);
       });
@@ -94,7 +101,7 @@ export async function runReplay(options: RunOptions): Promise<void> {
     async function send(): Promise<boolean> {
       const pace = createPace(replay.rate);
       const judge = createJudge(world, replay, source);
-      const room = createRoom();
+      const room = createRoom(world, replay.destination);
       const step = createMutex();
       /** One slice of all partitions after the other, so that none overtakes the pace. */
       const take = async (slice: Slice): Promise<number | null> => {
@@ -132,20 +139,6 @@ export async function runReplay(options: RunOptions): Promise<void> {
         stopped,
       });
     }
-
-    /** Asks now and then how much delivery has yet to take, and waits where that is too much. */
-    function createRoom(): () => Promise<number> {
-      const group = session.groupOf(`delivery.${replay.destination}`);
-      let askedMs = 0;
-      let untilMs = 0;
-      return async () => {
-        if (nowMs() - askedMs < POLL_MS) return untilMs;
-        askedMs = nowMs();
-        const waiting = await offsetsLeft(session, group, replayTopic(replay.destination));
-        untilMs = waiting > WAITING_MAX ? nowMs() + POLL_MS : 0;
-        return untilMs;
-      };
-    }
   } finally {
     await producer.close();
   }
@@ -178,15 +171,4 @@ function nextOf({ partitions }: ReplayProgress, partition: number): number {
 /** All partitions read to their ends. */
 function atEnd(progress: ReplayProgress): ReplayProgress {
   return { ...progress, partitions: progress.partitions.map((one) => ({ ...one, next: one.end })) };
-}
-
-/** So many events a second, in steps. */
-function createPace(rate: number) {
-  let readyMs = 0;
-  return {
-    readyMs: () => readyMs,
-    spent(events: number, nowMs: number) {
-      readyMs = Math.max(readyMs, nowMs) + (events / rate) * 1000;
-    },
-  };
 }

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
+import type { HealthItem } from '#services/control/delivery_health.ts';
+import { NOW_MS } from '#test/unit/control/harness.ts';
+import { useQueryWorld } from '../query/query_world.ts';
+
+const TEST_MS = 120_000;
+const world = useQueryWorld();
+const MINUTE_MS = 60_000;
+
+type Outcome = 'delivered' | 'skipped' | 'diverted' | 'dead' | 'paused';
+
+/** Outcomes of one event each, in order, a minute apart, the last of them a minute ago; received a second before. */
+function rows(site_id: string, destination: string, outcomes: [offset: number, outcome: Outcome, reason?: string][]) {
+  return outcomes.map(([offset, outcome, reason = ''], index) => {
+    const attempted_at = NOW_MS - (outcomes.length - index) * MINUTE_MS;
+    return {
+      ...{ site_id, destination, event_id: `e${offset}`, event: 'purchase' },
+      ...{ coordinate_partition: 0, coordinate_offset: offset, coordinate_index: 2 },
+      ...{ outcome, reason, attempt: 1, received_at: attempted_at - 1_000, attempted_at, took_ms: 40 },
+    };
+  });
+}
+
+test('health is told by site and destination, by the newest attempt', { timeout: TEST_MS }, async () => {
+  const { database, control } = await world();
+  await insertBlock(database.warehouse, 'delivery_outcomes', 'one', [
+    ...rows('a', 'meta', [
+      [1, 'diverted', 'http_500'],
+      [1, 'delivered'],
+      [2, 'delivered'],
+      [3, 'skipped', 'no_value'],
+    ]),
+    ...rows('b', 'meta', [
+      [4, 'delivered'],
+      [5, 'paused', 'token_invalid'],
+    ]),
+    ...rows('c', 'meta', [
+      [6, 'dead', 'http_400'],
+      [7, 'paused', 'breaker_open'],
+    ]),
+    ...rows('a', 'webhook', [
+      [8, 'skipped', 'too_old'],
+      [9, 'skipped', 'too_old'],
+    ]),
+  ]);
+  const ask = async (query = '') => (await control.call('GET', `delivery-health${query}`)).body.items as HealthItem[];
+  expect((await ask()).map(({ site_id, destination, state, reason }) => [destination, site_id, state, reason])).toEqual(
+    [
+      ['meta', 'a', 'delivering', ''],
+      ['meta', 'b', 'waits_for_settings', 'token_invalid'],
+      ['meta', 'c', 'failing', 'breaker_open'],
+      ['webhook', 'a', 'idle', ''],
+    ],
+  );
+  expect(await ask('?site_id=a&destination=meta')).toMatchObject([
+    {
+      ...{ attempts: 3, delivered: 2, diverted: 1, dead: 0, paused: 0, skipped: { no_value: 1 } },
+      ...{ delivered_at: NOW_MS - 2 * MINUTE_MS, failed_at: NOW_MS - 4 * MINUTE_MS, failed_reason: 'http_500' },
+      ...{ took_ms: { p50: 40, p99: 40 }, age_ms: { p50: 1_000, p99: 1_000 } },
+    },
+  ]);
+  expect(await ask('?destination=webhook')).toMatchObject([
+    { skipped: { too_old: 2 }, delivered_at: null, failed_at: null, age_ms: { p50: 0, p99: 0 } },
+  ]);
+});
+
+test('the ledger says what is delivered and what was last, of what is asked and no more', {
+  timeout: TEST_MS,
+}, async () => {
+  const { database } = await world();
+  await insertBlock(database.warehouse, 'delivery_outcomes', 'two', [
+    ...rows('a', 'meta', [
+      [1, 'delivered'],
+      [1, 'dead'],
+      [2, 'dead'],
+      [2, 'diverted'],
+      [3, 'paused'],
+      [3, 'dead'],
+      [5, 'delivered'],
+    ]),
+    ...rows('a', 'webhook', [[4, 'delivered']]),
+    ...rows('b', 'meta', [[4, 'delivered']]),
+  ]);
+  const places = [1, 2, 3, 4].map((offset) => ({ partition: 0, offset, index: 2 }));
+  const question = { destination: 'meta', siteIds: ['a'], sinceMs: NOW_MS - 60 * MINUTE_MS, places };
+  const found = await askLedger(database.warehouse, question);
+  const inOrder = found.toSorted((one, other) => one.offset - other.offset);
+  expect(inOrder.map(({ offset, delivered, latest }) => [offset, delivered, latest])).toEqual([
+    [1, true, 'dead'],
+    [2, false, 'diverted'],
+    [3, false, 'dead'],
+  ]);
+  expect(await askLedger(database.warehouse, { ...question, places: [] })).toEqual([]);
+});
