@@ -13,6 +13,8 @@ import { serviceEnvironment } from '#services/start/config.ts';
 import { type BenchChild, startChild } from '#test/bench/edge/child.ts';
 import { account, apiKey, setting, site } from '#test/unit/settings/samples.ts';
 
+const ALLOWANCE = 1_000_000_000;
+
 /** An edge as a process of its own, on parts of its own that a test may stop and start. */
 export interface EdgeProcess {
   url: string;
@@ -64,7 +66,12 @@ async function settle(service: Record<string, string>): Promise<string> {
   const session = await openKafka(config.kafka, 'svc.test', logger);
   const store = await openSettingsStore(session, createRegistry(config.registryUrl), logger);
   const { secret, keyHash } = issueKey('server', randomBytes);
-  const facts = [{ account: account() }, { site: site() }, { key: apiKey({ key_hash: keyHash, caller: 'server' }) }];
+  // No stage settles here what the edge reserves: the month must have room for all that a test sends.
+  const facts = [
+    { account: account({ monthly_allowance: ALLOWANCE }) },
+    { site: site() },
+    { key: apiKey({ key_hash: keyHash, caller: 'server' }) },
+  ];
   for (const fact of facts.map(setting)) await store.write(keyOfSetting(fact) ?? '', fact);
   await store.close();
   await session.stop();
