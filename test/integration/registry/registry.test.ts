@@ -56,7 +56,7 @@ test('asking for a schema before provisioning says so', async () => {
 
 test('a registry that is not there is asked again later', async () => {
   const asking = createRegistry('http://127.0.0.1:1').idOf('topic', 'quota_usage');
-  await expect(asking).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'again' });
+  await expect(asking).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'wait' });
   const fetching = createRegistry('http://127.0.0.1:1').typeOf(1);
-  await expect(fetching).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'again' });
+  await expect(fetching).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'wait' });
 });
