@@ -39,7 +39,8 @@ export const MATRIX: readonly Row[] = [
   rebalanceStorm(STAGES, 4),
   terminated(PROCESSES),
   rollingRestart(PROCESSES),
-  partKilled('kafka', { smoke: true }),
+  // With the broker goes the transaction in which a delivery that was made would be written down.
+  partKilled('kafka', { smoke: true, resends: true }),
   partStalled('kafka', 20_000),
   BROKER_STALLED_THEN_EDGE_KILLED,
   REGISTRY_DOWN,

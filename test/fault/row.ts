@@ -38,7 +38,7 @@ export interface Row {
   /** New events; the run's own number where absent. */
   events?: number;
   requestsPerSecond?: number;
-  /** A destination may get an event again, under the same key: only where a delivery process is disturbed. */
+  /** A destination may get an event again, under the same key: only where a delivery process or the broker is disturbed. */
   resends?: true;
   fault(context: RowContext): Promise<void>;
 }
