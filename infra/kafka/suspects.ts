@@ -11,8 +11,8 @@ export type Suspicion = { kind: 'together'; starts: number } | { kind: 'alone'; 
 
 /** Starts that may end in the same batch before its records are taken one by one. */
 const TOGETHER_MAX = 2;
-/** Starts that may end in the same record before it is buried. */
-const ALONE_MAX = 3;
+/** Starts that may end in the same record before it is buried. More than somebody else's kills in a row: memory, hands. */
+const ALONE_MAX = 6;
 
 const FORM = /^(starts|alone):(\d{1,3})$/;
 

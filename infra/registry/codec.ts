@@ -76,7 +76,8 @@ function createResolvers(
     const found = known.get(id);
     if (found !== undefined) return found;
     const writer = await registry.typeOf(id);
-    const made = writer === null ? 'schema_unknown' : resolverOf(type, writer);
+    if (writer === null) return 'schema_unknown';
+    const made = resolverOf(type, writer);
     known.set(id, made);
     return made;
   };

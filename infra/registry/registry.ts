@@ -27,14 +27,17 @@ export interface Registry {
   register(topic: string, schema: SchemaName): Promise<number>;
   /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
   idOf(topic: string, schema: SchemaName): Promise<number>;
-  /** The writer's type of an id, or null where the registry knows no such id. Asked once an id. */
+  /**
+   * The writer's type of an id, or null where the registry knows no such id. A known id is asked for once; an unknown one
+   * each time, as a schema may yet be registered under it.
+   */
   typeOf(id: number): Promise<AvroType | null>;
 }
 
 /** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
 export function createRegistry(url: string): Registry {
   const client = new SchemaRegistry({ host: url, retry: { retries: 5, initialRetryTimeInSecs: 0.1 } });
-  const types = new Map<number, AvroType | null>();
+  const types = new Map<number, AvroType>();
 
   return {
     async register(topic, schema) {
@@ -57,7 +60,7 @@ export function createRegistry(url: string): Registry {
       const known = types.get(id);
       if (known !== undefined) return known;
       const found = await fetchType(client, id);
-      types.set(id, found);
+      if (found !== null) types.set(id, found);
       return found;
     },
   };

@@ -11,6 +11,7 @@ import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createRegistry } from '#infra/registry/registry.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { createControlClient } from '#services/control/client.ts';
 import { httpTransport } from '#services/control/http_transport.ts';
 import { provision } from '#services/provision/provision.ts';
@@ -49,8 +50,8 @@ interface Running {
   settings: FollowedSettings | null;
 }
 
-/** How soon a destination that a site just got is noticed. */
-const DESTINATIONS_POLL_MS = 1_000;
+/** How soon a destination that a site just got, or the first replay, is noticed. */
+const SETTINGS_POLL_MS = 1_000;
 
 const running: Running = { parts: null, supervisor: null, settings: null };
 let stopping = false;
@@ -110,30 +111,38 @@ async function start(): Promise<void> {
   running.supervisor = supervisor;
   say('starting the edge, the control service and the pipelines');
   const control = `http://${HOST}:${chosen.control}`;
-  const settings = await follow(config, logger);
-  const deliveries = createDeliveries({
-    table: settings.table,
-    wanted: wantedDestinations(DESTINATIONS.map(({ name }) => name)),
-    always: DEMO_DESTINATIONS,
-    start: (names) => supervisor.start(deliverySpecs(env, names)),
-  });
   const [demo] = await Promise.all([
     supervisor.start([controlSpec(env, chosen)]).then(() => demoSettings(control, standins)),
     supervisor.start(processSpecs(env, chosen, dataDir)),
-    deliveries.startConfigured(),
+    follow(config, logger).then(({ table }) => startAsNeeded(table, env, supervisor)),
   ]);
-  let replaying = false;
-  setInterval(() => {
-    void deliveries.startConfigured();
-    // A process that nobody has asked for takes no memory on a small machine.
-    if (replaying || settings.table.replays().length === 0) return;
-    replaying = true;
-    void supervisor.start([replaySpec(env)]);
-  }, DESTINATIONS_POLL_MS);
   ready = () => readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
   writeReadyFile(dataDir, ready());
   say(readyScreen(ready(), supervisor.states(), logDir));
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+}
+
+/** Starts what the settings ask for, now and whenever they ask for more. */
+async function startAsNeeded(
+  table: SettingsTable,
+  env: Readonly<Record<string, string>>,
+  supervisor: Supervisor,
+): Promise<void> {
+  const deliveries = createDeliveries({
+    table,
+    wanted: wantedDestinations(DESTINATIONS.map(({ name }) => name)),
+    always: DEMO_DESTINATIONS,
+    start: (names) => supervisor.start(deliverySpecs(env, names)),
+  });
+  await deliveries.startConfigured();
+  let replaying = false;
+  setInterval(() => {
+    void deliveries.startConfigured();
+    // A process that nobody has asked for takes no memory on a small machine.
+    if (replaying || table.replays().length === 0) return;
+    replaying = true;
+    void supervisor.start([replaySpec(env)]);
+  }, SETTINGS_POLL_MS);
 }
 
 /** Follows the settings for the destinations that sites have. */

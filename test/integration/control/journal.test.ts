@@ -10,7 +10,7 @@ import type { OpenControl } from '#services/control/in_process.ts';
 import { quiet, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
 import { until } from '../support/wait.ts';
-import { controlEnvironment, openReplica, provisionSettings } from './world.ts';
+import { controlEnvironment, openReplica, provisionFollowed } from './world.ts';
 
 const VISIBLE_MS_MAX = 2_000;
 const parts = useParts('kafka', 'registry');
@@ -19,7 +19,7 @@ let replica: OpenControl;
 
 beforeAll(async () => {
   env = controlEnvironment(parts().addresses);
-  await provisionSettings(env);
+  await provisionFollowed(env);
   replica = await openReplica(env);
 });
 

@@ -23,12 +23,15 @@ export function controlEnvironment(addresses: LocalAddresses): Record<string, st
   };
 }
 
-/** Makes site.config with its schema. */
-export async function provisionSettings(env: Record<string, string>): Promise<void> {
+const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.replays];
+
+/** Makes the topics that a control service follows, with their schemas. */
+export async function provisionFollowed(env: Record<string, string>): Promise<void> {
   const parts = partsConfig(env);
-  const declared = declareTopics(1).filter(({ name }) => name === TOPICS.settings);
+  const declared = declareTopics(1).filter(({ name }) => FOLLOWED.includes(name));
   await provisionTopics(createKafka(parts.kafka, 'test', quiet), declared, 1);
-  await createRegistry(parts.registryUrl).register(TOPICS.settings, 'setting');
+  const registry = createRegistry(parts.registryUrl);
+  for (const { name, schema } of declared) await registry.register(name, schema);
 }
 
 /** A control service of its own, as another replica would be. */

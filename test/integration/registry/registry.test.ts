@@ -13,6 +13,15 @@ async function ask(path: string, method = 'GET', body?: object): Promise<unknown
   return (await fetch(`${url()}${path}`, { method, headers: HEADERS, ...sent })).json();
 }
 
+/** Registers a schema that the registry has not seen, under a subject of its own; the answer is its id. */
+async function registerAny(name: string): Promise<number> {
+  const schema = JSON.stringify({ type: 'record', name, fields: [] });
+  const { id } = (await ask(`/subjects/${subjectOf(uniqueName('topic'))}/versions`, 'POST', { schema })) as {
+    id: number;
+  };
+  return id;
+}
+
 test('a schema is registered once, under BACKWARD_TRANSITIVE', async () => {
   const topic = uniqueName('topic');
   const registry = createRegistry(url());
@@ -52,6 +61,14 @@ test('asking for a schema before provisioning says so', async () => {
   const asking = registry.idOf(uniqueName('topic'), 'quota_usage');
   await expect(asking).rejects.toMatchObject({ code: 'schema_unregistered', recovery: 'stop' });
   expect(await registry.typeOf(987_654)).toBe(null);
+});
+
+test('an id that was unknown is known once a schema is registered under it', async () => {
+  const registry = createRegistry(url());
+  const next = (await registerAny('Last')) + 1;
+  expect(await registry.typeOf(next)).toBe(null);
+  expect(await registerAny('Next')).toBe(next);
+  expect(await registry.typeOf(next)).not.toBe(null);
 });
 
 test('a registry that is not there is asked again later', async () => {

@@ -4,7 +4,7 @@ import { metadataOf, type Suspicion, suspicionOf } from '#infra/kafka/suspects.t
 test('a process that dies at the same place takes records together, then one by one, then buries the first', () => {
   const seen: Suspicion[] = [];
   let metadata = '';
-  for (let start = 0; start < 8; start++) {
+  for (let start = 0; start < 12; start++) {
     const suspicion = suspicionOf(metadata);
     seen.push(suspicion);
     if (suspicion.kind === 'bury') break;
@@ -16,6 +16,9 @@ test('a process that dies at the same place takes records together, then one by 
     { kind: 'alone', starts: 1 },
     { kind: 'alone', starts: 2 },
     { kind: 'alone', starts: 3 },
+    { kind: 'alone', starts: 4 },
+    { kind: 'alone', starts: 5 },
+    { kind: 'alone', starts: 6 },
     { kind: 'bury' },
   ]);
 });
