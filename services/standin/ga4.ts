@@ -9,7 +9,7 @@ import {
   isOneOf,
   isText,
 } from './checks.ts';
-import { isRecord, readJson } from './json.ts';
+import { isRecord, readJson, textOf } from './json.ts';
 import { type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
 import type { PlatformAnswer, PlatformRequest } from './server.ts';
 
@@ -89,8 +89,6 @@ function eventFault(event: Record<string, unknown>, nowMs: number): string | nul
   if (given.length > 25) return 'there are too many params';
   return given.map(parameterFault).find((one) => one !== null) ?? null;
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function eventsOf({ body }: JsonRequest): readonly unknown[] | null {
   const { client_id: clientId, events } = body;

@@ -9,3 +9,6 @@ export function readJson(text: string): unknown {
     return null;
   }
 }
+
+/** The value where it is a text; otherwise an empty one. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,4 +1,4 @@
-import { isRecord, readJson } from './json.ts';
+import { isRecord, readJson, textOf } from './json.ts';
 import { type EventFault, eventFault } from './meta_rules.ts';
 import type { PlatformStandin } from './platform.ts';
 import type { PlatformAnswer, PlatformRequest, StandinOptions } from './server.ts';
@@ -8,8 +8,6 @@ const DEDUPLICATION_MS = 48 * 3_600_000;
 const EVENTS_MAX = 1000;
 const BODY_BYTES_MAX = 1_000_000;
 const PATH = /^\/v\d+\.\d+\/(\d+)\/events(?:\?.*)?$/;
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function graphError(code: number, message: string, subcode?: number, status = 400, transient = false): PlatformAnswer {
   const error = {

@@ -16,7 +16,7 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { isRecord } from './json.ts';
+import { isRecord, textOf } from './json.ts';
 import { bearerToken, type Faults, jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const NAMES = [
@@ -105,7 +105,6 @@ function processed(faults: Faults, count: number): object {
   return { num_events_received: count, num_events_processed: count - faults.size, events };
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const said = (status: number, code: number, message: string, headers: Record<string, string> = {}) =>
   jsonAnswer(status, { code, message }, headers);
 

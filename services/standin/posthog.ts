@@ -1,8 +1,7 @@
 import { fieldFault, isText, missingFault } from './checks.ts';
-import { isRecord } from './json.ts';
+import { isRecord, textOf } from './json.ts';
 import { jsonAnswer, jsonStandin } from './json_platform.ts';
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const isUuid = (value: unknown): boolean =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 

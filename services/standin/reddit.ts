@@ -11,7 +11,7 @@ import {
   isWhole,
   missingFault,
 } from './checks.ts';
-import { isRecord } from './json.ts';
+import { isRecord, textOf } from './json.ts';
 import { bearerToken, jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const TYPES = [
@@ -69,7 +69,6 @@ function eventFault(event: Record<string, unknown>, nowMs: number): string | nul
   return isKnown || 'click_id' in event ? null : 'nothing to match by';
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const refusal = (status: number, message: string, fields: object[] = []) =>
   jsonAnswer(status, { error: { code: status, message, fields } });
 

@@ -14,7 +14,7 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { isRecord } from './json.ts';
+import { isRecord, textOf } from './json.ts';
 import { jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const NAMES = [
@@ -95,7 +95,6 @@ function eventFault(event: Record<string, unknown>, nowMs: number): string | nul
   return isKnown || ('client_ip_address' in user && 'client_user_agent' in user) ? null : 'nothing to match by';
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const refusal = (status: number, reason: string, error_records: object[] = []) =>
   jsonAnswer(status, { status: 'INVALID', reason, error_records });
 

@@ -15,7 +15,7 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { isRecord } from './json.ts';
+import { isRecord, textOf } from './json.ts';
 import { type Faults, type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
 import type { PlatformAnswer } from './server.ts';
 
@@ -107,8 +107,6 @@ function partly(faults: Faults, count: number): PlatformAnswer & { takesOthers: 
   if (faults.size === count) return { ...said(40_002, 'Invalid parameters.'), takesOthers: false };
   return { ...said(20_001, 'Partial success', { failed_events }), takesOthers: true };
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** A stand-in for TikTok's Events API 2.0: `POST /open_api/v1.3/event/track/`. */
 export const standin = jsonStandin({

@@ -1,5 +1,6 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { joined } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { GA4_SCHEMA, type Ga4Settings, REGION_URLS } from './settings.ts';
@@ -15,7 +16,7 @@ function request(pieces: readonly Piece[], context: RequestContext<Ga4Settings>)
   const address = addressOf(context.baseUrl, settings.base_url ?? platform, platform);
   const query = new URLSearchParams({ measurement_id: settings.measurement_id, api_secret: settings.api_secret });
   const behaviour = settings.validation === 'enforced' ? '"validation_behavior":"ENFORCE_RECOMMENDATIONS",' : '';
-  const forms = pieces.map((piece) => piece.json).join(',');
+  const forms = joined(pieces);
   return postJson(
     address,
     `/mp/collect?${query.toString()}`,

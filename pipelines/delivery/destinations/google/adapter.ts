@@ -1,5 +1,6 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { joined } from '#pipelines/delivery/envelope.ts';
 import { authorisation } from './authorisation.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
@@ -24,7 +25,7 @@ function destination(settings: GoogleSettings, conversionAction: string): object
 function request(pieces: readonly Piece[], context: RequestContext<GoogleSettings>): HttpRequest {
   const { settings, token, group } = context;
   const envelope = JSON.stringify({ destinations: [destination(settings, group)], encoding: 'HEX' });
-  const forms = pieces.map((piece) => piece.json).join(',');
+  const forms = joined(pieces);
   const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
   const body = `${envelope.slice(0, -1)},"events":[${forms}]}`;
   return postJson(address, '/v1/events:ingest', body, { authorization: `Bearer ${token}` });

@@ -1,18 +1,17 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { envelope } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, SCHEMA, type Settings } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 90 * DAY_MS;
-const BEFORE = '{"elements":[';
-const AFTER = ']}';
+const BODY = envelope('{"elements":[', ']}');
 
 function request(pieces: readonly Piece[], { settings, baseUrl }: RequestContext<Settings>): HttpRequest {
-  const body = BEFORE + pieces.map((piece) => piece.json).join(',') + AFTER;
   const address = addressOf(baseUrl, settings.base_url, DEFAULT_BASE_URL);
-  return postJson(address, '/rest/conversionEvents', body, {
+  return postJson(address, '/rest/conversionEvents', BODY.around(pieces), {
     authorization: `Bearer ${settings.access_token}`,
     'linkedin-version': settings.version,
     'x-restli-protocol-version': '2.0.0',
@@ -29,7 +28,7 @@ export const linkedin: Adapter<Settings> = {
   limits: () => ({ batchEventsMax: 5000, batchBytesMax: 2_000_000, concurrencyMax: 4, timeoutMs: 15_000 }),
   ageMaxMs: () => AGE_MAX_MS,
   map: mapEvent,
-  overheadBytes: () => BEFORE.length + AFTER.length,
+  overheadBytes: () => BODY.bytes,
   request,
   classify,
 };

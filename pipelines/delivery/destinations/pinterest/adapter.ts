@@ -1,20 +1,19 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { envelope } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, PINTEREST_SCHEMA, type PinterestSettings } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 7 * DAY_MS;
-const BEFORE = '{"data":[';
-const AFTER = ']}';
+const BODY = envelope('{"data":[', ']}');
 
 function request(pieces: readonly Piece[], context: RequestContext<PinterestSettings>): HttpRequest {
   const { settings } = context;
-  const body = BEFORE + pieces.map((piece) => piece.json).join(',') + AFTER;
   const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
   const headers = { authorization: `Bearer ${settings.access_token}` };
-  return postJson(address, `/v5/ad_accounts/${context.group}/events`, body, headers);
+  return postJson(address, `/v5/ad_accounts/${context.group}/events`, BODY.around(pieces), headers);
 }
 
 /** Pinterest API for Conversions, version 5. */
@@ -26,7 +25,7 @@ export const pinterest: Adapter<PinterestSettings> = {
   limits: () => ({ batchEventsMax: 1000, batchBytesMax: 1_000_000, concurrencyMax: 4, timeoutMs: 10_000 }),
   ageMaxMs: () => AGE_MAX_MS,
   map: mapEvent,
-  overheadBytes: () => BEFORE.length + AFTER.length,
+  overheadBytes: () => BODY.bytes,
   request,
   classify,
 };

@@ -1,5 +1,6 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { joined } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { CLOUD_URLS, POSTHOG_SCHEMA, type PosthogSettings } from './settings.ts';
@@ -7,7 +8,7 @@ import { CLOUD_URLS, POSTHOG_SCHEMA, type PosthogSettings } from './settings.ts'
 function request(pieces: readonly Piece[], context: RequestContext<PosthogSettings>): HttpRequest {
   const { api_key, base_url } = context.settings;
   const cloud = CLOUD_URLS.find((url) => url === base_url) ?? '';
-  const forms = pieces.map((piece) => piece.json).join(',');
+  const forms = joined(pieces);
   const body = `${JSON.stringify({ api_key }).slice(0, -1)},"batch":[${forms}]}`;
   return postJson(addressOf(context.baseUrl, base_url, cloud), '/batch/', body);
 }

@@ -1,20 +1,19 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { envelope } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, REDDIT_SCHEMA, type RedditSettings } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 7 * DAY_MS;
-const BEFORE = '{"data":{"events":[';
-const AFTER = ']}}';
+const BODY = envelope('{"data":{"events":[', ']}}');
 
 function request(pieces: readonly Piece[], context: RequestContext<RedditSettings>): HttpRequest {
   const { settings } = context;
-  const body = BEFORE + pieces.map((piece) => piece.json).join(',') + AFTER;
   const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
   const headers = { authorization: `Bearer ${settings.access_token}` };
-  return postJson(address, `/api/v3/pixels/${context.group}/conversion_events`, body, headers);
+  return postJson(address, `/api/v3/pixels/${context.group}/conversion_events`, BODY.around(pieces), headers);
 }
 
 /** Reddit Conversions API, version 3. */
@@ -26,7 +25,7 @@ export const reddit: Adapter<RedditSettings> = {
   limits: () => ({ batchEventsMax: 1000, batchBytesMax: 1_000_000, concurrencyMax: 4, timeoutMs: 10_000 }),
   ageMaxMs: () => AGE_MAX_MS,
   map: mapEvent,
-  overheadBytes: () => BEFORE.length + AFTER.length,
+  overheadBytes: () => BODY.bytes,
   request,
   classify,
 };

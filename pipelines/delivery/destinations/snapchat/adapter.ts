@@ -1,20 +1,19 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { envelope } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, SNAPCHAT_SCHEMA, type SnapchatSettings } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 37 * DAY_MS;
-const BEFORE = '{"data":[';
-const AFTER = ']}';
+const BODY = envelope('{"data":[', ']}');
 
 /** Snapchat takes the token in the address only. */
 function request(pieces: readonly Piece[], context: RequestContext<SnapchatSettings>): HttpRequest {
   const { settings } = context;
   const path = `/v3/${context.group}/events?access_token=${encodeURIComponent(settings.access_token)}`;
-  const body = BEFORE + pieces.map((piece) => piece.json).join(',') + AFTER;
-  return postJson(addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL), path, body);
+  return postJson(addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL), path, BODY.around(pieces));
 }
 
 /** Snapchat Conversions API, version 3. */
@@ -26,7 +25,7 @@ export const snapchat: Adapter<SnapchatSettings> = {
   limits: () => ({ batchEventsMax: 2000, batchBytesMax: 2_000_000, concurrencyMax: 4, timeoutMs: 10_000 }),
   ageMaxMs: () => AGE_MAX_MS,
   map: mapEvent,
-  overheadBytes: () => BEFORE.length + AFTER.length,
+  overheadBytes: () => BODY.bytes,
   request,
   classify,
 };

@@ -1,5 +1,6 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { joined } from '#pipelines/delivery/envelope.ts';
 import type { Event } from '#schemas/event.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
@@ -18,7 +19,7 @@ function request(pieces: readonly Piece[], context: RequestContext<TiktokSetting
   const { settings } = context;
   const { test_event_code } = settings;
   const envelope = { ...sourceOfGroup(context.group), ...(test_event_code === undefined ? {} : { test_event_code }) };
-  const forms = pieces.map((piece) => piece.json).join(',');
+  const forms = joined(pieces);
   const body = `${JSON.stringify(envelope).slice(0, -1)},"data":[${forms}]}`;
   const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
   return postJson(address, PATH, body, { 'access-token': settings.access_token });

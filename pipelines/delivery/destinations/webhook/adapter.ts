@@ -1,4 +1,5 @@
 import type { Adapter, HttpRequest, Limits, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { joined } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { WEBHOOK_SCHEMA, type WebhookSettings } from './settings.ts';
@@ -20,7 +21,7 @@ const limits = (settings: WebhookSettings): Limits => ({
 });
 
 function bodyOf(pieces: readonly Piece[], settings: WebhookSettings): string {
-  const forms = pieces.map((piece) => piece.json).join(',');
+  const forms = joined(pieces);
   return isList(settings) ? LIST_OPEN + forms + LIST_CLOSE : forms;
 }
 
