@@ -168,7 +168,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   async function eachBatch({ batch, isRunning, isStale, resolveOffset }: EachBatchPayload): Promise<void> {
     if (halted || !isRunning() || isStale()) return;
     const slot = slotOf(batch);
-    const fetched = toFetched(batch, generation, slot.nextOffset);
+    const fetched = toFetched(batch, generation, slot);
     slot.nextOffset = Number(batch.lastOffset()) + 1;
     slot.waiting.push(fetched);
     slot.bytes += fetched.bytes;
@@ -206,7 +206,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
 
   async function take(fetched: Fetched, slot: Slot): Promise<number> {
     const owned = (): boolean => fetched.generation === generation;
-    if (!owned()) return 0;
+    if (!owned() || fetched.jumps !== slot.jumps) return 0;
     const { topic, partition } = slot;
     slot.takenOffset = fetched.fetchedOffset;
     try {
@@ -231,9 +231,10 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     }
   }
 
-  /** Whatever waits lies behind what is fetched from here. */
+  /** Whatever waits, for the turn too, lies behind what is fetched from here. */
   function goTo(slot: Slot, offset: number): void {
     dropWaiting(slot);
+    slot.jumps++;
     slot.nextOffset = offset;
     told(() => consumer.seek({ topic: slot.topic, partition: slot.partition, offset: String(offset) }));
     steer();

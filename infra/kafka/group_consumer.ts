@@ -2,7 +2,7 @@ import type { Batch, Consumer, Kafka } from 'kafkajs';
 import { drainingAssigner } from './drain.ts';
 import { toInRecord } from './record.ts';
 import { CONSUMER_RETRY } from './run_consumer.ts';
-import type { Fetched } from './slot.ts';
+import type { Fetched, Slot } from './slot.ts';
 
 export interface GroupConsumerOptions {
   kafka: Kafka;
@@ -31,7 +31,7 @@ export function createGroupConsumer(options: GroupConsumerOptions, drain: () => 
 }
 
 /** What a fetch brought. The client keeps the offset it asked for, though its types do not say so. */
-export function toFetched(batch: Batch, generation: number, nextOffset: number): Fetched {
+export function toFetched(batch: Batch, generation: number, { nextOffset, jumps }: Slot): Fetched {
   const fetchedOffset = Number((batch as unknown as { fetchedOffset: string }).fetchedOffset);
   return {
     records: batch.messages.map(toInRecord),
@@ -39,6 +39,7 @@ export function toFetched(batch: Batch, generation: number, nextOffset: number):
     lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
     bytes: batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
     generation,
+    jumps,
     strayed: fetchedOffset !== nextOffset,
   };
 }

@@ -15,6 +15,8 @@ export interface Fetched {
   bytes: number;
   /** Of the group when it was fetched. */
   generation: number;
+  /** Of the slot when it was fetched. */
+  jumps: number;
   /** Set where it does not continue what was fetched before: the committed offset is to be read again. */
   strayed: boolean;
 }
@@ -34,6 +36,8 @@ export interface Slot extends TopicPartition {
   nextOffset: number;
   /** Where the fetch began that was taken last. */
   takenOffset: number;
+  /** How often fetching was sent somewhere else: what was fetched before, though not waiting any more, is void. */
+  jumps: number;
   failures: number;
   paused: boolean;
   /** Runs while the partition rests until a time. */
@@ -51,6 +55,7 @@ export function createSlot({ topic, partition }: TopicPartition): Slot {
     acquired: -1,
     nextOffset: 0,
     takenOffset: 0,
+    jumps: 0,
     failures: 0,
     paused: false,
     timer: null,

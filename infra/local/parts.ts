@@ -27,7 +27,7 @@ export interface LocalParts {
   readonly addresses: LocalAddresses;
   /** The parts that run here; an external one is absent. */
   readonly parts: Partial<Record<PartName, LocalPart>>;
-  /** Ends them in order: those that use others first. */
+  /** Ends them, the registry before the broker that it uses. */
   stop(): Promise<void>;
 }
 
@@ -54,14 +54,14 @@ const ADDRESS_OF = {
   clickhouse: 'clickhouseUrl',
 } as const satisfies Record<PartName, keyof LocalAddresses>;
 
-const STOP_ORDER: PartName[] = ['registry', 'clickhouse', 'redis', 'kafka'];
+const PART_NAMES: PartName[] = ['kafka', 'registry', 'redis', 'clickhouse'];
 const DEFAULT_DOWNLOADS = fileURLToPath(new URL('../../.local/parts', import.meta.url));
 
 /** Brings the wanted parts up, fetching what is missing. When one cannot start, those that did are ended again. */
 export async function startParts(options: StartPartsOptions): Promise<LocalParts> {
   const dataDir = resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
-  const names = STOP_ORDER.filter((name) => options.external[ADDRESS_OF[name]] === undefined);
+  const names = PART_NAMES.filter((name) => options.external[ADDRESS_OF[name]] === undefined);
   const programs = await installParts(
     resolve(options.reuseDownloads ?? DEFAULT_DOWNLOADS),
     new Set(names),
@@ -106,7 +106,11 @@ function createParts(plans: PartPlan[], options: StartPartsOptions) {
   }
   const stop = async () => {
     restarter.cancel();
-    for (const name of STOP_ORDER) await parts[name]?.stop();
+    const behindEachOther = async () => {
+      await parts.registry?.stop();
+      await parts.kafka?.stop();
+    };
+    await Promise.all([behindEachOther(), parts.clickhouse?.stop(), parts.redis?.stop()]);
   };
   return { parts, stop };
 }

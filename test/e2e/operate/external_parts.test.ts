@@ -7,6 +7,7 @@ import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import { type Command, type Ended, runCommand, startCommand } from '#test/harness/command.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
+import { discard } from '#test/harness/parts.ts';
 import { storedIds } from '#test/harness/stored_rows.ts';
 import { until } from '#test/harness/until.ts';
 import { deliveredIds, startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
@@ -46,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { child } of running) child.kill('SIGKILL');
-  await parts.stop();
+  await discard(parts);
   await receiver.close();
   rmSync(dataDir, { recursive: true, maxRetries: 5 });
 }, STARTED_MS);

@@ -8,6 +8,7 @@ import { provision } from '#services/provision/provision.ts';
 import { adminTokenFile, serviceEnvironment } from '#services/start/config.ts';
 import { controlSpec, deliverySpecs, processSpecs } from '#services/start/processes.ts';
 import type { ProcessSpec } from '#services/supervisor/supervisor.ts';
+import { discard } from '#test/harness/parts.ts';
 import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import type { SmallDisk } from './small_disk.ts';
@@ -65,8 +66,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const stop = async (): Promise<void> => {
     await fleet.killAll();
     await proxy.stop();
-    for (const part of Object.values(parts.parts)) part.kill('SIGKILL');
-    await parts.stop();
+    await discard(parts);
   };
   try {
     const env = { ...(await serviceEnvironment(dataDir, parts.addresses)), ...processEnvironment(options) };

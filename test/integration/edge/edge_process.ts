@@ -11,6 +11,7 @@ import { issueKey } from '#pipelines/settings/keys.ts';
 import { provision } from '#services/provision/provision.ts';
 import { serviceEnvironment } from '#services/start/config.ts';
 import { type BenchChild, startChild } from '#test/bench/edge/child.ts';
+import { discard } from '#test/harness/parts.ts';
 import { account, apiKey, setting, site } from '#test/unit/settings/samples.ts';
 
 const ALLOWANCE = 1_000_000_000;
@@ -50,11 +51,11 @@ export async function startEdgeProcess(dataDir: string, env: Record<string, stri
       rssBytes: () => rssOf(edge),
       async stop() {
         await edge.stop();
-        await parts.stop();
+        await discard(parts);
       },
     };
   } catch (error) {
-    await parts.stop();
+    await discard(parts);
     throw error;
   }
 }

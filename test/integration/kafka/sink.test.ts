@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
 import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
@@ -7,6 +8,8 @@ import type { SinkRow } from './sink_member.ts';
 import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_world.ts';
 
 const TEST_MS = 60_000;
+/** Long enough for records to be fetched. */
+const FETCHED_MS = 1_000;
 const parts = useSinkParts();
 
 test('a block is written when it is full, with all of what was fetched', { timeout: TEST_MS }, async () => {
@@ -43,6 +46,25 @@ test('a block cut by age is written though the first try failed and nothing new 
   await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 15_000);
   expect(await wordsIn(world, lane)).toEqual(['again-0', 'again-1', 'again-2']);
   expect(tries).toBe(2);
+});
+
+test('what was fetched while a block failed is not taken twice', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const failing = Promise.withResolvers<never>();
+  let tries = 0;
+  const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
+    if (++tries === 1) await failing.promise;
+    await insertBlock(world.warehouse, lane.table, token, rows);
+  };
+  await runHere(world, lane, { insert });
+  await produce(world.kafka, lane.topic, numbered('first', 3, 1));
+  await until('the block to be tried', () => tries === 1);
+  await produce(world.kafka, lane.topic, numbered('second', 3, 1));
+  await sleep(FETCHED_MS);
+  failing.reject(new WarehouseError('warehouse_unavailable', 'for a moment'));
+  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '6', 15_000);
+  expect(await wordsIn(world, lane)).toEqual(['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2']);
 });
 
 test('a record without rows harms none beside it', { timeout: TEST_MS }, async () => {

@@ -15,6 +15,7 @@ import { provision } from '#services/provision/provision.ts';
 import type { ReadyMessage } from '#services/runtime.ts';
 import { serviceEnvironment } from '#services/start/config.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
+import { discard } from '#test/harness/parts.ts';
 import { quiet } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 
@@ -59,7 +60,7 @@ export function useStageWorld(settings: Record<string, string> = {}): () => Stag
   afterAll(async () => {
     world?.redis.disconnect();
     await world?.session.stop();
-    await parts?.stop();
+    if (parts !== undefined) await discard(parts);
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
   }, STOP_MS);
   return () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { PartName } from '#infra/local/part.ts';
 import { type LocalAddresses, type LocalParts, startParts } from '#infra/local/parts.ts';
+import { discard } from '#test/harness/parts.ts';
 
 /** Room for a first run, which fetches the parts. */
 const START_MS = 240_000;
@@ -38,7 +39,7 @@ export function useParts(...names: PartName[]): () => LocalParts {
     });
   }, START_MS);
   afterAll(async () => {
-    await local?.stop();
+    if (local !== undefined) await discard(local);
     rmSync(dataDir, { recursive: true, force: true });
   }, STOP_MS);
   return () => {

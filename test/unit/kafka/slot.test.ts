@@ -8,6 +8,7 @@ const fetched = (bytes: number): Fetched => ({
   lag: 0,
   bytes,
   generation: 1,
+  jumps: 0,
   strayed: false,
 });
 
