@@ -30,6 +30,11 @@ export function ensureReaper(): ChildProcess {
   return reaper;
 }
 
+/** The reaper of this process, where it has one: it ends by itself behind this process, and a killed one is replaced. */
+export function reaperPid(): number | undefined {
+  return reaper?.pid;
+}
+
 function startReaper(): ChildProcess {
   const child = spawn('sh', [SCRIPT, owner()], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   child.unref();

@@ -33,14 +33,16 @@ export async function deliveredOutcomes({ ready }: Pick<World, 'ready'>, site: s
   return new Map(rows.map(({ name, times }) => [name, times]));
 }
 
-/**
- * Stops or starts the merges of the events' table: they would take a second row of an event away before it is seen. A
- * ClickHouse that is started anew merges again.
- */
+/** The largest part that merges may make, so that they make none. Other than `SYSTEM STOP MERGES` it outlives a kill. */
+const NO_MERGES = 'max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1';
+const ANY_MERGES = 'max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool';
+
+/** Stops or starts the merges of the events' table: they would take a second row of an event away before it is seen. */
 export async function setMerging({ ready }: Pick<World, 'ready'>, merging: 'STOP' | 'START'): Promise<void> {
   const { username, password, origin, pathname } = new URL(ready.clickhouse);
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  const body = `SYSTEM ${merging} MERGES event_rows`;
+  const change = merging === 'STOP' ? `MODIFY SETTING ${NO_MERGES}` : `RESET SETTING ${ANY_MERGES}`;
+  const body = `ALTER TABLE event_rows ${change}`;
   const response = await fetch(`${origin}${pathname}`, { method: 'POST', body, headers: { authorization } });
   if (!response.ok) throw new Error(`clickhouse answered ${response.status}: ${await response.text()}`);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSameProcess, owner } from '#infra/local/proc.ts';
+import { reaperPid } from '#infra/local/reaper.ts';
 import { TEMPORARY_FOLDER, useTemporaryFolder } from '#test/harness/environment.ts';
 import { type ProcessMark, processesIn, processesWith } from '#test/harness/processes.ts';
 
@@ -49,8 +50,9 @@ async function leftBehind(path: string): Promise<ProcessMark[]> {
 }
 
 async function clear(path: string): Promise<void> {
-  for (let left = started(path); left.length > 0; left = started(path)) {
-    for (const { pid } of left) kill(pid);
+  const left = (): ProcessMark[] => started(path).filter(({ pid }) => pid !== reaperPid());
+  for (let some = left(); some.length > 0; some = left()) {
+    for (const { pid } of some) kill(pid);
     await sleep(POLL_MS);
   }
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
