@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ensureReaper } from '#infra/local/reaper.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
 import { isAlive, mark } from '#test/harness/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
@@ -15,6 +16,7 @@ test('clearing ends what the run started, by its environment or its working dire
   const stranger = spawn(...SLEEP, { env: childEnvironment(), cwd: '/', stdio: 'ignore' });
   const scratch = await makeScratch();
   expect(tmpdir()).toBe(scratch.path);
+  const reaper = ensureReaper();
   const data = join(scratch.path, 'data');
   mkdirSync(data);
   const children = [
@@ -33,5 +35,6 @@ test('clearing ends what the run started, by its environment or its working dire
   expect(existsSync(scratch.path)).toBe(false);
   expect(existsSync(parent)).toBe(true);
   expect(mark(stranger.pid ?? -1)).toHaveLength(1);
+  expect(ensureReaper()).toBe(reaper);
   stranger.kill('SIGKILL');
 });
