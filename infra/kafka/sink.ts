@@ -28,8 +28,8 @@ export interface SinkOptions<Row> {
   concurrency: number;
   /** Rows of one record; must be the same whenever the record is read. */
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
-  /** Writes a block; the same token is the same rows, to be written once. */
-  insert(topic: string, token: string, rows: readonly Row[]): Promise<void>;
+  /** Writes a block; the same token is the same rows, to be written once. `again`: it may have been begun before. */
+  insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void>;
   /** What a topic's partitions have is written when it is this many rows, or when the oldest of it is this old. */
   blockRowsMax: number;
   blockAgeMaxMs: number;
@@ -86,7 +86,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       rows.set(partition, some);
     }
     const all = rowsOf(plan, (partition) => rows.get(partition) ?? []);
-    if (all.length > 0) await options.insert(topic, token, all);
+    if (all.length > 0) await options.insert(topic, token, all, true);
   }
 
   async function process(batch: InBatch): Promise<undefined> {
@@ -145,6 +145,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
         topic,
         tokenOf(topic, plan),
         rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []),
+        false,
       );
     }
     failpoint('sink.after_insert');

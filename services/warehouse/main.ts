@@ -1,4 +1,5 @@
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
+import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader } from '#infra/clickhouse/reloader.ts';
 import { environment } from '#infra/config/config.ts';
@@ -64,9 +65,10 @@ runProcess('warehouse', async (runtime) => {
     }
   }
 
-  async function insert(topic: string, token: string, rows: readonly Row[]): Promise<void> {
+  async function insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void> {
     const table = tables.tableOf(topic);
-    const culprits = await insertWithoutRefused(rows, token, (part, some) => insertBlock(warehouse, table, part, some));
+    const put = again ? insertBlockAgain : insertBlock;
+    const culprits = await insertWithoutRefused(rows, token, (part, some) => put(warehouse, table, part, some));
     for (const { item, error } of culprits) {
       const at = { topic, ...placeOf(token), index: -1 };
       await letters.bury(at, 'warehouse_refused', kindOf(error), Buffer.from(JSON.stringify(item)));
