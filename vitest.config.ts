@@ -9,8 +9,15 @@ const WITH_THE_SERVICE = [
   'test/integration/kafka/aborted_records.test.ts',
 ];
 
+/** End-to-end tests that start a service, or its processes, of their own. */
+const WITH_THEIR_OWN = ['test/e2e/operate/lifecycle.test.ts', 'test/e2e/operate/external_parts.test.ts'];
+
 /** Files of minutes; begun last, they would leave the other worker idle. */
-const LONG = ['test/fault/smoke.test.ts', 'test/integration/stages/dedup_redis_lost.test.ts'];
+const LONG = [
+  'test/fault/smoke.test.ts',
+  'test/integration/stages/dedup_redis_lost.test.ts',
+  'test/e2e/operate/lifecycle.test.ts',
+];
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -39,7 +46,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts', 'test/fault/**/*.test.ts'],
+          include: ['test/integration/**/*.test.ts', 'test/fault/**/*.test.ts', ...WITH_THEIR_OWN],
           exclude: WITH_THE_SERVICE,
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -53,6 +60,7 @@ export default defineConfig({
         test: {
           name: 'service',
           include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts'],
+          exclude: WITH_THEIR_OWN,
           globalSetup: ['test/harness/global_setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
