@@ -45,6 +45,7 @@ export interface ControlOptions {
 export const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 30_000;
 /** Beside these the server knows no others; HEAD and OPTIONS have no routes here either. */
+const HEALTH = '/v1/admin/health';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'] as const;
 /** The routes of the control service. Nothing is parsed for a stranger: the token is checked before the body is read. */
 export function createControlApp(options: ControlOptions): HttpServer {
@@ -100,7 +101,7 @@ export function createControlApp(options: ControlOptions): HttpServer {
 
 function publicRoutes(app: HttpServer, options: ControlOptions): void {
   mountDocs(app, controlDocument());
-  app.get('/v1/admin/health', (_request, reply) => {
+  app.get(HEALTH, (_request, reply) => {
     const ok = options.healthy();
     return reply.code(ok ? 200 : 503).send({ ok });
   });
@@ -205,7 +206,7 @@ function allowOf(request: HttpRequestIn): string {
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 function pathMethods(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
+  const found = new Map([[HEALTH, ['GET']]]);
   for (const { path, method } of ROUTES) found.set(path, [...(found.get(path) ?? []), method]);
   return found;
 }

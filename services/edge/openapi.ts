@@ -59,7 +59,7 @@ export function publicDocument(): Record<string, unknown> {
     title: 'Event ingest API',
     version: '1.0.0',
     description: DESCRIPTION,
-    routes: [...ROUTES, ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS])],
+    routes: [...ROUTES, ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited'])],
     components: {
       Event: eventShape,
       Rejection: rejectionShape,

@@ -17,6 +17,7 @@ const refusals: [string, string, CallOptions, string, string[]?][] = [
   ['GET', '/nothing', { token: null }, 'not_found'],
   ['DELETE', 'accounts', { token: null }, 'method_not_allowed'],
   ['PUT', 'sites/shop', {}, 'method_not_allowed'],
+  ['TRACE', 'health', { token: null }, 'method_not_allowed'],
   ['POST', 'accounts', { body: '{' }, 'body_not_json'],
   ['POST', 'accounts', { body: '[]' }, 'body_not_json'],
   ['POST', 'accounts', { headers: { 'content-type': 'application/json' } }, 'body_not_json'],

@@ -33,13 +33,13 @@ describe('the public document', () => {
   });
 
   it.each([
-    ['post', '/v1/ingest', ['200', '400', '401', '403', '413', '415', '503']],
+    ['post', '/v1/ingest', ['200', '400', '401', '403', '413', '415', '429', '503']],
     ['post', '/v1/inventory', ['200', '400', '401', '403', '413', '415', '503']],
     ['get', '/v1/config', ['200', '304', '400', '401', '403', '404']],
     ['get', '/v1/health', ['200', '503']],
     ['get', '/v1/tls-check', ['200', '400', '404']],
-    ['post', '/v1/batch', ['200', '400', '401', '403', '503']],
-    ['post', '/batch/', ['200', '400', '401', '403', '413', '503']],
+    ['post', '/v1/batch', ['200', '400', '401', '403', '429', '503']],
+    ['post', '/batch/', ['200', '400', '401', '403', '413', '429', '503']],
     ['post', '/flags/', ['200', '400', '401', '403', '413', '503']],
   ])('says what %s %s may answer', (method, path, statuses) => {
     expect(Object.keys(document.paths[path]?.[method]?.responses ?? {})).toEqual(expect.arrayContaining(statuses));
