@@ -49,6 +49,8 @@ export async function insertBlock(
         insert_deduplication_token: token,
         deduplicate_blocks_in_dependent_materialized_views: 1,
         max_insert_block_size: '1000000',
+        // On a cluster the table passes rows on: they are to be there when the answer is.
+        distributed_foreground_insert: 1,
         input_format_parallel_parsing: 0,
         // A field without a column, or a null where none may be, is our mistake: it must not vanish in silence.
         input_format_skip_unknown_fields: 0,

@@ -16,7 +16,7 @@ export interface ReadPartitionsOptions {
   groupPrefix: string;
   /** By partition; at least one, and none of them empty. */
   spans: ReadonlyMap<number, Span>;
-  /** Records of a partition in their order, and possibly some behind its span; partitions come side by side. */
+  /** Records of a partition in their order, each once, and possibly some behind its span; partitions come side by side. */
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
   /** Offsets passed and offsets to pass in all. */
   onProgress(done: number, total: number): void;
@@ -31,7 +31,7 @@ const FETCH_BYTES_MAX = 16 * 1024 * 1024;
  * what `onRecords` throws.
  */
 export async function readPartitions(options: ReadPartitionsOptions): Promise<void> {
-  const { kafka, topic, groupPrefix, spans } = options;
+  const { kafka, topic, groupPrefix } = options;
   const consumer = kafka.consumer({
     groupId: `${groupPrefix}.once.${topic}.${randomUUID()}`,
     maxWaitTimeInMs: FETCH_WAIT_MS,
@@ -43,9 +43,14 @@ export async function readPartitions(options: ReadPartitionsOptions): Promise<vo
   await consumer.connect();
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   const reading = follow(consumer, options);
+  const seek = (): void => {
+    for (const [partition, offset] of reading.next) consumer.seek({ topic, partition, offset: String(offset) });
+  };
+  // The client forgets where it was sent when it joins again, and a group that commits nothing begins at the beginning.
+  consumer.on(consumer.events.GROUP_JOIN, seek);
   const config = { autoCommit: false, partitionsConsumedConcurrently: PARTITIONS_SIDE_BY_SIDE };
   const running = runConsumer(consumer, { ...config, eachBatch: reading.eachBatch }, reading.fail);
-  for (const [partition, { first }] of spans) consumer.seek({ topic, partition, offset: String(first) });
+  seek();
   const run = await running;
   try {
     await reading.done;
@@ -55,6 +60,8 @@ export async function readPartitions(options: ReadPartitionsOptions): Promise<vo
 }
 
 interface Reading {
+  /** By partition the offset behind what was passed. */
+  next: ReadonlyMap<number, number>;
   /** Resolves when every span is passed. */
   done: Promise<void>;
   fail(error: unknown): void;
@@ -76,13 +83,17 @@ function follow(consumer: Consumer, { spans, onRecords, onProgress }: ReadPartit
     if (!failed && left === 0) resolve();
   });
   return {
+    next,
     done,
     fail: reject,
     async eachBatch({ batch }) {
       const span = spans.get(batch.partition);
-      if (failed || span === undefined || Number(batch.firstOffset()) >= span.end) return;
+      const from = next.get(batch.partition) ?? 0;
+      if (failed || span === undefined || from >= span.end || Number(batch.firstOffset()) >= span.end) return;
+      const records = batch.messages.map(toInRecord).filter(({ offset }) => offset >= from);
       try {
-        await onRecords(batch.messages.map(toInRecord), batch.partition);
+        if (records.length > 0) await onRecords(records, batch.partition);
+        next.set(batch.partition, Math.max(from, Number(batch.lastOffset()) + 1));
       } catch (error) {
         failed = true;
         reject(error);

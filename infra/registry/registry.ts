@@ -29,15 +29,26 @@ export interface Registry {
   idOf(topic: string, schema: SchemaName): Promise<number>;
   /**
    * The writer's type of an id, or null where the registry knows no such id. A known id is asked for once; an unknown one
-   * each time, as a schema may yet be registered under it.
+   * again after some seconds, as a schema may yet be registered under it.
    */
   typeOf(id: number): Promise<AvroType | null>;
 }
 
+/** How long an id that the registry does not know is not asked for again, and how many such ids are remembered. */
+const UNKNOWN_MS = 5_000;
+const UNKNOWN_MAX = 1_000;
+
 /** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
-export function createRegistry(url: string): Registry {
+export function createRegistry(url: string, nowMs: () => number = Date.now): Registry {
   const client = new SchemaRegistry({ host: url, retry: { retries: 5, initialRetryTimeInSecs: 0.1 } });
   const types = new Map<number, AvroType>();
+  /** Until when an id counts as unknown. */
+  const unknown = new Map<number, number>();
+
+  function remember(id: number): void {
+    if (unknown.size >= UNKNOWN_MAX) unknown.clear();
+    unknown.set(id, nowMs() + UNKNOWN_MS);
+  }
 
   return {
     async register(topic, schema) {
@@ -59,8 +70,10 @@ export function createRegistry(url: string): Registry {
     async typeOf(id) {
       const known = types.get(id);
       if (known !== undefined) return known;
+      if ((unknown.get(id) ?? 0) > nowMs()) return null;
       const found = await fetchType(client, id);
       if (found !== null) types.set(id, found);
+      else remember(id);
       return found;
     },
   };

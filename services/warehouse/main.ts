@@ -67,8 +67,11 @@ runProcess('warehouse', async (runtime) => {
 
   async function insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void> {
     const table = tables.tableOf(topic);
-    const put = again ? insertBlockAgain : insertBlock;
-    const culprits = await insertWithoutRefused(rows, token, (part, some) => put(warehouse, table, part, some));
+    const culprits = await insertWithoutRefused(rows, token, async (part, some) => {
+      if (!again) return insertBlock(warehouse, table, part, some);
+      const gone = await insertBlockAgain(warehouse, table, part, some);
+      if (gone > 0) logger.warn({ token: part, rows: gone }, 'rows of a block that was taken up did not stay');
+    });
     for (const { item, error } of culprits) {
       const at = { topic, ...placeOf(token), index: -1 };
       await letters.bury(at, 'warehouse_refused', kindOf(error), Buffer.from(JSON.stringify(item)));
