@@ -5,6 +5,7 @@ import { PartitionLostError, recoveryOf, StageFailedError } from './errors.ts';
 import { createGroupConsumer, toFetched } from './group_consumer.ts';
 import type { InRecord } from './record.ts';
 import { runConsumer } from './run_consumer.ts';
+import { watchSilence } from './silence.ts';
 import { createSlot, dropWaiting, type Fetched, isFull, type Slot, type TopicPartition } from './slot.ts';
 
 export type { TopicPartition } from './slot.ts';
@@ -306,6 +307,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     eachBatch,
   };
   const run = await runConsumer(consumer, config, (error) => options.onFatal(error));
+  const stopWatch = watchSilence(consumer, options.onFatal);
   return {
     between,
     commit,
@@ -324,6 +326,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       halted = true;
       await drained();
       for (const { timer } of slots.values()) if (timer !== null) clearTimeout(timer);
+      stopWatch();
       await run.stop();
     },
   };
