@@ -1,6 +1,7 @@
 import { type AvroType, type SchemaName, schemaType } from '#schemas/avro.ts';
 import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.ts';
 import { MalformedError } from '#schemas/varint.ts';
+import { assertHolds } from '#schemas/walk.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import type { Registry } from './registry.ts';
 
@@ -35,7 +36,11 @@ export async function createCodec<T>(registry: Registry, topic: string, schema: 
       if (!wire.ok) return { ok: false, reason: wire.code };
       const resolver = await resolvers(wire.schemaId);
       if (typeof resolver === 'string') return { ok: false, reason: resolver as PoisonReason };
-      return guarded(() => type.fromBuffer(wire.body, resolver ?? undefined) as T);
+      const writer = resolver === null ? type : await registry.typeOf(wire.schemaId);
+      return guarded(() => {
+        assertHolds(writer ?? type, wire.body);
+        return type.fromBuffer(wire.body, resolver ?? undefined) as T;
+      });
     },
   };
 }
@@ -57,8 +62,10 @@ export async function createBatchReader(registry: Registry, topic: string): Prom
       if (!wire.ok) return { ok: false, reason: wire.code };
       const resolver = await resolvers(wire.schemaId);
       if (typeof resolver === 'string') return { ok: false, reason: resolver as PoisonReason };
+      const writer = resolver === null ? null : await registry.typeOf(wire.schemaId);
       return guarded(() => {
         if (resolver === null) return readBatch(wire.body);
+        assertHolds(writer ?? eventBatchType, wire.body);
         return readBatch(eventBatchType.toBuffer(eventBatchType.fromBuffer(wire.body, resolver)));
       });
     },
