@@ -39,9 +39,9 @@ export async function runRow(world: World, row: Row, options: RowOptions): Promi
   try {
     verdict = await run(world, row, options, ledger);
   } catch (error) {
-    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    verdict = { lost: 0, doubled: 0, recoverMs: 0, problems: [problem] };
-    await heal(world);
+    const problems = [textOf(error)];
+    await heal(world).catch((failure: unknown) => problems.push(`not healed: ${textOf(failure)}`));
+    verdict = { lost: 0, doubled: 0, recoverMs: 0, problems };
   }
   return {
     name: row.name,
@@ -51,6 +51,10 @@ export async function runRow(world: World, row: Row, options: RowOptions): Promi
     tookMs: performance.now() - startedMs,
     ...verdict,
   };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 async function run(
