@@ -26,6 +26,8 @@ export const FULL_OUTAGE: OutageSize = {
   healedMs: 300_000,
 };
 
+/** The calm's part that is sent before it, and not counted: until then the processes are slower than they will be. */
+const WARM_SHARE = 2;
 const FAILING: Drilled = 'tiktok';
 const REVOKED: Drilled = 'meta';
 /** Delays shorter than this are not told from each other: the flow's own steps and a busy machine are as long. */
@@ -49,7 +51,7 @@ export async function drillOutage(place: Place, size: OutageSize, say: (line: st
 
   say(`${size.events} events over ${size.sites} sites, ${Math.round(perSecond)} a second`);
   // Processes that just started are slow, and what they are behind would count as undisturbed delay.
-  await arrived(place, await send('warm', size.calmMs / 10), size.healedMs);
+  await arrived(place, await send('warm', size.calmMs / WARM_SHARE), size.healedMs);
   const calm = await send('calm', size.calmMs);
   await arrived(place, calm, size.healedMs);
   say(`${FAILING} fails, and a token of ${REVOKED} is revoked`);
