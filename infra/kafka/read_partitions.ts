@@ -75,9 +75,14 @@ function follow(consumer: Consumer, { spans, onRecords, onProgress }: ReadPartit
   let failed = false;
   const leftIn = (partition: number, { end }: Span): number => Math.max(end - (next.get(partition) ?? end), 0);
 
+  function pass(partition: number, lastOffset: string): void {
+    const from = next.get(partition);
+    if (from !== undefined) next.set(partition, Math.max(from, Number(lastOffset) + 1));
+  }
+
   // The client counts filtered records, such as the marks of transactions, in this event only.
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, lastOffset } }) => {
-    next.set(partition, Math.max(next.get(partition) ?? 0, Number(lastOffset) + 1));
+    pass(partition, lastOffset);
     const left = [...spans].reduce((sum, [of, span]) => sum + leftIn(of, span), 0);
     onProgress(total - left, total);
     if (!failed && left === 0) resolve();
@@ -93,7 +98,7 @@ function follow(consumer: Consumer, { spans, onRecords, onProgress }: ReadPartit
       const records = batch.messages.map(toInRecord).filter(({ offset }) => offset >= from);
       try {
         if (records.length > 0) await onRecords(records, batch.partition);
-        next.set(batch.partition, Math.max(from, Number(batch.lastOffset()) + 1));
+        pass(batch.partition, batch.lastOffset());
       } catch (error) {
         failed = true;
         reject(error);

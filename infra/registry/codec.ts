@@ -22,25 +22,25 @@ export interface Codec<T> {
   decode(value: Buffer | null): Promise<Decoded<T>>;
 }
 
-type Resolver = ReturnType<AvroType['createResolver']>;
+/** How bytes of one schema are read: as their writer's type, and brought to ours where that is another. */
+interface Reading {
+  writer: AvroType;
+  resolver: ReturnType<AvroType['createResolver']> | null;
+}
 
 /** Encodes and decodes the values of one topic in the Confluent wire format. */
 export async function createCodec<T>(registry: Registry, topic: string, schema: SchemaName): Promise<Codec<T>> {
   const type = schemaType(schema);
   const ownId = await registry.idOf(topic, schema);
-  const resolvers = createResolvers(registry, type, ownId);
+  const readings = createReadings(registry, type, ownId);
   return {
     encode: (value) => writeWire(ownId, type.toBuffer(value)),
     async decode(value) {
       const wire = readWire(value);
       if (!wire.ok) return { ok: false, reason: wire.code };
-      const resolver = await resolvers(wire.schemaId);
-      if (typeof resolver === 'string') return { ok: false, reason: resolver as PoisonReason };
-      const writer = resolver === null ? type : await registry.typeOf(wire.schemaId);
-      return guarded(() => {
-        assertHolds(writer ?? type, wire.body);
-        return type.fromBuffer(wire.body, resolver ?? undefined) as T;
-      });
+      const reading = await readings(wire.schemaId);
+      if (typeof reading === 'string') return { ok: false, reason: reading };
+      return guarded(() => readValue(type, reading, wire.body) as T);
     },
   };
 }
@@ -54,48 +54,51 @@ export interface BatchReader {
 
 export async function createBatchReader(registry: Registry, topic: string): Promise<BatchReader> {
   const schemaId = await registry.idOf(topic, 'event_batch');
-  const resolvers = createResolvers(registry, eventBatchType, schemaId);
+  const readings = createReadings(registry, eventBatchType, schemaId);
   return {
     schemaId,
     async read(value) {
       const wire = readWire(value);
       if (!wire.ok) return { ok: false, reason: wire.code };
-      const resolver = await resolvers(wire.schemaId);
-      if (typeof resolver === 'string') return { ok: false, reason: resolver as PoisonReason };
-      const writer = resolver === null ? null : await registry.typeOf(wire.schemaId);
+      const reading = await readings(wire.schemaId);
+      if (typeof reading === 'string') return { ok: false, reason: reading };
       return guarded(() => {
-        if (resolver === null) return readBatch(wire.body);
-        assertHolds(writer ?? eventBatchType, wire.body);
-        return readBatch(eventBatchType.toBuffer(eventBatchType.fromBuffer(wire.body, resolver)));
+        if (reading.resolver === null) return readBatch(wire.body);
+        return readBatch(eventBatchType.toBuffer(readValue(eventBatchType, reading, wire.body)));
       });
     },
   };
 }
 
-/** Finds how a writer's schema is read as ours: null where it is ours, a reason where it cannot be. */
-function createResolvers(
+/** Finds how what a schema id stands for is read as ours, or why it cannot be. */
+function createReadings(
   registry: Registry,
   type: AvroType,
   ownId: number,
-): (id: number) => Promise<Resolver | null | PoisonReason> {
-  const known = new Map<number, Resolver | null | PoisonReason>([[ownId, null]]);
+): (id: number) => Promise<Reading | PoisonReason> {
+  const known = new Map<number, Reading | PoisonReason>([[ownId, { writer: type, resolver: null }]]);
   return async (id) => {
     const found = known.get(id);
     if (found !== undefined) return found;
     const writer = await registry.typeOf(id);
     if (writer === null) return 'schema_unknown';
-    const made = resolverOf(type, writer);
+    const made = readingOf(type, writer);
     known.set(id, made);
     return made;
   };
 }
 
-function resolverOf(type: AvroType, writer: AvroType): Resolver | PoisonReason {
+function readingOf(type: AvroType, writer: AvroType): Reading | PoisonReason {
   try {
-    return type.createResolver(writer);
+    return { writer, resolver: type.createResolver(writer) };
   } catch {
     return 'schema_mismatch';
   }
+}
+
+function readValue(type: AvroType, { writer, resolver }: Reading, body: Buffer): unknown {
+  assertHolds(writer, body);
+  return type.fromBuffer(body, resolver ?? undefined);
 }
 
 /** avsc throws plain errors at bytes that do not fit; their text may quote the bytes, so only the fact is kept. */
