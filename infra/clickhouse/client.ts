@@ -28,6 +28,8 @@ export function createWarehouse(url: string): Warehouse {
     request_timeout: REQUEST_TIMEOUT_MS,
     // The client's own log would print queries and their arguments.
     log: { level: ClickHouseLogLevel.OFF },
+    // Long arguments go into the body: fronts of ClickHouse refuse long addresses.
+    use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 1_500 },
   });
 }

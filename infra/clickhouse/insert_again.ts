@@ -4,7 +4,7 @@ import { insertBlock, readError, type Warehouse, WarehouseError } from './client
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** How a row of a table is told from the others, and by when: as columns of the table and as a row holds them. */
+/** How a row of a site is told from the others, and by when: as columns of the table and as a row holds them. */
 interface Identity {
   columns: readonly [sql: string, type: string, field: string][];
   time: string;
@@ -27,8 +27,8 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
   },
 };
 
-/** Rows that one query asks for; they stand in its address. */
-const ASKED_MAX = 1_000;
+/** Bytes of keys that one query asks for: escaped they may be twice as many, and ClickHouse takes 128 KiB in a field. */
+const ASKED_BYTES_MAX = 32_768;
 /** A server that is killed again and again in the same moment of the same block. */
 const TRIES_MAX = 4;
 
@@ -70,19 +70,35 @@ async function missingOf(
   rows: readonly Row[],
 ): Promise<readonly Row[]> {
   const missing: Row[] = [];
-  for (let first = 0; first < rows.length; first += ASKED_MAX) {
-    const some = rows.slice(first, first + ASKED_MAX);
+  for (const some of askedTogether(identity, rows)) {
     const found = await keysThere(warehouse, table, identity, some);
-    missing.push(...some.filter((row) => !found.has(`${String(row['site_id'])}\n${keyOf(identity, row)}`)));
+    missing.push(...some.filter((row) => !found.has(keyOf(identity, row))));
   }
   return missing;
 }
 
-function keyOf({ columns }: Identity, row: Row): string {
-  return columns.map(([, , field]) => String(row[field])).join('\n');
+function askedTogether(identity: Identity, rows: readonly Row[]): Row[][] {
+  const asked: Row[][] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const more = Buffer.byteLength(keyOf(identity, row));
+    const last = asked.at(-1);
+    if (last !== undefined && bytes + more <= ASKED_BYTES_MAX) {
+      last.push(row);
+      bytes += more;
+    } else {
+      asked.push([row]);
+      bytes = more;
+    }
+  }
+  return asked;
 }
 
-/** Keys, with their sites, that are in the table. Sites and times are what its parts and sort key go by. */
+function keyOf({ columns }: Identity, row: Row): string {
+  return [row['site_id'], ...columns.map(([, , field]) => row[field])].map(String).join('\n');
+}
+
+/** Which of the rows' keys are in the table. Sites and times are what its parts and sort key go by. */
 async function keysThere(
   warehouse: Warehouse,
   table: string,

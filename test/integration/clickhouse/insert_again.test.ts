@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
-import { insertBlock } from '#infra/clickhouse/client.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
 import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
 import { keepDays } from '#infra/clickhouse/maintenance.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { startClickhouseProxy } from '#test/fault/world/clickhouse_proxy.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
@@ -149,4 +150,19 @@ test('rows that the table keeps no more stop nothing', async () => {
   await database.warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
   const old = ROWS['event_rows']?.(1) ?? [];
   expect(await insertBlockAgain(database.warehouse, 'event_rows', 't/0/1-1', old)).toBeLessThanOrEqual(old.length);
+});
+
+/** Node's server, like other fronts of ClickHouse, takes no address of more than 16 KB. */
+test('a large block is looked for through a front that takes no long address', async () => {
+  const { url } = await withTable('event_rows');
+  const proxy = await startClickhouseProxy(url);
+  const warehouse = createWarehouse(proxy.url);
+  onTestFinished(async () => {
+    await warehouse.close();
+    await proxy.stop();
+  });
+  const [first = {}] = ROWS['event_rows']?.(1) ?? [];
+  const rows = Array.from({ length: 1_000 }, (_, index) => ({ ...first, event_id: `${"'".repeat(240)}-${index}` }));
+  expect(await insertBlockAgain(warehouse, 'event_rows', 't/0/1-1', rows)).toBe(0);
+  expect(await insertBlockAgain(warehouse, 'event_rows', 't/0/1-1', rows)).toBe(0);
 });
