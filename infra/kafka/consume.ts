@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
+import { createCommitter } from './committer.ts';
 import { PartitionLostError, recoveryOf, StageFailedError } from './errors.ts';
 import { createGroupConsumer, toFetched } from './group_consumer.ts';
 import type { InRecord } from './record.ts';
@@ -60,7 +61,7 @@ export interface Consumption {
    * the partition is not ours.
    */
   between(partition: TopicPartition, task: () => Promise<void>): Promise<void>;
-  /** Commits an offset with metadata. Throws PartitionLostError where the partition is not ours any more. */
+  /** Commits an offset with metadata. Throws PartitionLostError where the partition may not be ours any more. */
   commit(partition: TopicPartition, offset: number, metadata: string): Promise<void>;
   /**
    * Commits offsets of several partitions in one request, which the coordinator takes as a whole. Throws
@@ -101,8 +102,11 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   const consumer = createGroupConsumer(options, async () => {
     halted = true;
     await drained();
+    // The client would try it again in the name of the next generation, over what the next owner commits.
+    if (committer.underWay() > 0) options.onFatal(new StageFailedError('a commit outlasts the generation it is of'));
     generation++;
   });
+  const committer = createCommitter(consumer);
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     generation++;
     halted = stopped;
@@ -293,7 +297,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (offsets.some((at) => slotOf(at).acquired !== generation)) {
       throw new PartitionLostError('partition lost before its commit');
     }
-    await consumer.commitOffsets(
+    await committer.commit(
       offsets.map(({ topic, partition, offset, metadata }) => ({ topic, partition, offset: String(offset), metadata })),
     );
   }
