@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import type { ConsumerRunConfig, Kafka } from 'kafkajs';
-import { CONSUMER_RETRY, runConsumer } from './run_consumer.ts';
+import type { Kafka } from 'kafkajs';
+import { recoveryOf } from './errors.ts';
+import { type ReadingAlone as Following, readAlone } from './read_alone.ts';
 
 export interface FollowOptions {
   kafka: Kafka;
@@ -11,50 +11,55 @@ export interface FollowOptions {
   onFatal(error: unknown): void;
 }
 
-export interface Following {
-  stop(): Promise<void>;
-}
+export type { Following };
 
 const FETCH_WAIT_MS = 250;
+const FETCH_BYTES_MAX = 10 * 1024 * 1024;
 
 /**
  * Reads a compacted topic from its beginning and follows it. Resolves when everything that stood in it at the call was
- * handed over. Each process reads all partitions, in a group of its own that commits nothing.
+ * handed over. Each process reads all partitions. A record whose handling fails is handed over again; an unknown error
+ * is fatal.
  */
 export async function followTopic(options: FollowOptions): Promise<Following> {
-  const { kafka, topic } = options;
+  const { kafka, topic, onRecord, onFatal } = options;
   const pending = await endOffsets(kafka, topic);
-  const consumer = kafka.consumer({
-    groupId: `${options.groupPrefix}.table.${topic}.${randomUUID()}`,
-    maxWaitTimeInMs: FETCH_WAIT_MS,
-    allowAutoTopicCreation: false,
-    retry: CONSUMER_RETRY,
-  });
+  const next = new Map<number, number>();
   const ready = Promise.withResolvers<void>();
-  const seen = (partition: number, nextOffset: number): void => {
-    const end = pending.get(partition);
-    if (end !== undefined && nextOffset >= end) pending.delete(partition);
-    if (pending.size === 0) ready.resolve();
-  };
-  await consumer.connect();
-  await consumer.subscribe({ topics: [topic], fromBeginning: true });
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
-    seen(payload.partition, Number(payload.lastOffset) + 1),
-  );
-  const config: ConsumerRunConfig = {
-    autoCommit: false,
-    eachMessage: async ({ partition, message }) => {
-      await options.onRecord(message.key?.toString('utf8') ?? '', message.value);
-      seen(partition, Number(message.offset) + 1);
-    },
-  };
-  const run = await runConsumer(consumer, config, (error) => {
+  function fail(error: unknown): void {
     ready.reject(error);
-    options.onFatal(error);
+    onFatal(error);
+  }
+  function passed(partition: number): void {
+    const end = pending.get(partition);
+    if (end !== undefined && (next.get(partition) ?? 0) >= end) pending.delete(partition);
+    if (pending.size === 0) ready.resolve();
+  }
+  const reading = await readAlone({
+    kafka,
+    topic,
+    groupPrefix: `${options.groupPrefix}.table`,
+    next,
+    fetchWaitMs: FETCH_WAIT_MS,
+    fetchBytesMax: FETCH_BYTES_MAX,
+    concurrency: 1,
+    async onRecords(records, partition) {
+      for (const { key, value, offset } of records) {
+        try {
+          await onRecord(key?.toString('utf8') ?? '', value);
+        } catch (error) {
+          if (recoveryOf(error) === 'stop') fail(error);
+          throw error;
+        }
+        next.set(partition, offset + 1);
+      }
+    },
+    onPassed: passed,
+    onFatal: fail,
   });
-  seen(-1, 0);
+  passed(-1);
   await ready.promise;
-  return run;
+  return reading;
 }
 
 async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {

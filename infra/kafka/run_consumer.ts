@@ -10,13 +10,23 @@ const PASSING_NAMES = new Set([
   'KafkaJSConnectionClosedError',
   'KafkaJSBrokerNotFound',
   'KafkaJSRequestTimeoutError',
+  'KafkaJSNumberOfRetriesExceeded',
 ]);
 
-const PAUSE_MS = 1_000;
-const CRASHES_MAX = 60;
+/** Before a consumer that crashed is run again. */
+export const PAUSE_MS = 1_000;
+/** Crashes one after the other, without a joining of the group between them, that are taken for passing. */
+export const CRASHES_MAX = 60;
 
 /** Retries inside a running consumer: joining a group whose coordinator is only just starting takes seconds. */
 export const CONSUMER_RETRY = { initialRetryTime: 50, retries: 12 };
+
+/** Whether a crash is one that ends with the cluster's trouble, by its first cause. */
+export function passes(error: Error): boolean {
+  const { cause, retriable } = error as Error & { retriable?: unknown };
+  if (PASSING_NAMES.has(error.name)) return true;
+  return cause instanceof Error ? passes(cause) : retriable === true;
+}
 
 export interface ConsumerRun {
   stop(): Promise<void>;
