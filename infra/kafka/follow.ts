@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { recoveryOf } from './errors.ts';
-import { type ReadingAlone as Following, readAlone } from './read_alone.ts';
+import { type ReadingAlone, readAlone } from './read_alone.ts';
 
 export interface FollowOptions {
   kafka: Kafka;
@@ -11,7 +11,10 @@ export interface FollowOptions {
   onFatal(error: unknown): void;
 }
 
-export type { Following };
+export interface Following extends ReadingAlone {
+  /** Whether what was written up to now has been handed over, but for what is on its way: false while reading is broken off. */
+  isCurrent(): boolean;
+}
 
 const FETCH_WAIT_MS = 250;
 const FETCH_BYTES_MAX = 10 * 1024 * 1024;
@@ -23,7 +26,8 @@ const FETCH_BYTES_MAX = 10 * 1024 * 1024;
  */
 export async function followTopic(options: FollowOptions): Promise<Following> {
   const { kafka, topic, onRecord, onFatal } = options;
-  const pending = await endOffsets(kafka, topic);
+  let pending = await endOffsets(kafka, topic);
+  let broken = false;
   const next = new Map<number, number>();
   const ready = Promise.withResolvers<void>();
   function fail(error: unknown): void {
@@ -34,6 +38,12 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
     const end = pending.get(partition);
     if (end !== undefined && (next.get(partition) ?? 0) >= end) pending.delete(partition);
     if (pending.size === 0) ready.resolve();
+  }
+  async function catchUp(): Promise<void> {
+    if (!broken) return;
+    pending = await endOffsets(kafka, topic);
+    broken = false;
+    for (const partition of [...pending.keys()]) passed(partition);
   }
   const reading = await readAlone({
     kafka,
@@ -55,11 +65,15 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
       }
     },
     onPassed: passed,
+    onJoined: () => void catchUp().catch(fail),
+    onCrashed() {
+      broken = true;
+    },
     onFatal: fail,
   });
   passed(-1);
   await ready.promise;
-  return reading;
+  return { ...reading, isCurrent: () => !broken && pending.size === 0 };
 }
 
 async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {

@@ -19,6 +19,9 @@ export interface ReadAloneOptions {
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
   /** Called after each fetch of a partition, also where it held nothing but marks of transactions. */
   onPassed(partition: number): void;
+  /** Called when reading begins, and when it begins again after `onCrashed`. */
+  onJoined?(): void;
+  onCrashed?(): void;
   onFatal(error: unknown): void;
 }
 
@@ -46,9 +49,11 @@ export async function readAlone(options: ReadAloneOptions): Promise<ReadingAlone
     };
     consumer.on(consumer.events.GROUP_JOIN, () => {
       crashes = 0;
+      options.onJoined?.();
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       stopWatch();
+      options.onCrashed?.();
       again(payload.error);
     });
     await consumer.connect();

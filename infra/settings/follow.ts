@@ -10,6 +10,8 @@ import type { Setting } from '#schemas/setting.ts';
 export interface FollowedSettings {
   table: SettingsTable;
   codec: Codec<Setting>;
+  /** False while the table may lack what was written while its reading was broken off. */
+  isCurrent(): boolean;
   stop(): Promise<void>;
 }
 
@@ -37,5 +39,5 @@ export async function followSettings(
       if (!applied.ok) logger.error({ key, code: applied.code }, 'setting left out');
     },
   });
-  return { table, codec, stop: () => following.stop() };
+  return { table, codec, isCurrent: following.isCurrent, stop: () => following.stop() };
 }

@@ -34,6 +34,8 @@ const FETCH_BYTES_MAX = 256 * 1024;
 const CALLS_MAX = 64;
 /** How soon a change of settings brings what waits for it. */
 const CHANGES_POLL_MS = 500;
+/** How soon what was left because the settings may be behind is looked at again. */
+const SETTINGS_POLL_MS = 250;
 
 /** events.identified and this destination's lanes -> the platform; what may be tried again goes to a lane. */
 const { destination, baseUrl, allowLoopback } = deliveryConfig(environment());
@@ -84,10 +86,14 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     () => randomInt(1_000_000) / 1_000_000,
   );
 
-  /** While the destination is away all lies where it is; one record at a time shows whether it is back. */
+  /**
+   * While the destination is away all lies where it is; one record at a time shows whether it is back. It lies there too
+   * while the settings may be behind: an event must not be passed over because its site's destination is not known yet.
+   */
   async function transform(batch: InBatch): Promise<HopResult> {
-    const permit = watch.ask();
     const [first, second] = batch.records;
+    if (!settings.isCurrent()) return leaving(first?.offset ?? 0, Date.now() + SETTINGS_POLL_MS);
+    const permit = watch.ask();
     if (permit.kind === 'wait') return leaving(first?.offset ?? 0, permit.notBeforeMs);
     if (permit.kind === 'go') return attempt(batch, false);
     const probe = await attempt({ ...batch, records: batch.records.slice(0, 1), lag: batch.lag + 1 }, true);

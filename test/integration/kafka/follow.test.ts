@@ -26,7 +26,7 @@ async function follow(world: HopWorld, topic: string) {
     },
   });
   onTestFinished(() => following.stop());
-  return table;
+  return { table, following };
 }
 
 /** Writes a value, or a tombstone, as the only record of a send. */
@@ -46,14 +46,14 @@ test('what stood in the topic is there when following begins', { timeout: TEST_M
     value: `v${index}`,
   }));
   await produce(world.kafka, topic, texts);
-  const table = await follow(world, topic);
+  const { table } = await follow(world, topic);
   expect(table).toEqual(new Map(texts.map(({ key, value }) => [key, value])));
 });
 
 test('an empty topic is followed at once, and changes arrive', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const topic = await createTopic(world.kafka, 'follow', 2, COMPACT);
-  const table = await follow(world, topic);
+  const { table } = await follow(world, topic);
   expect(table.size).toBe(0);
   await write(world, topic, 'site', 'first');
   await until('the first value', () => table.get('site') === 'first');
@@ -80,16 +80,17 @@ test('a topic that ends with the mark of a transaction is read to its end', { ti
     await transaction[end]();
   }
   await producer.disconnect();
-  expect([...(await follow(world, topic))]).toEqual([['commit', 'commit']]);
+  expect([...(await follow(world, topic)).table]).toEqual([['commit', 'commit']]);
 });
 
 test('following goes on after the broker was killed and started again', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const topic = await createTopic(world.kafka, 'follow', 1, COMPACT);
   await write(world, topic, 'before', 'yes');
-  const table = await follow(world, topic);
+  const { table, following } = await follow(world, topic);
   world.broker.kill('SIGKILL');
   await until('the broker to be gone', () => world.broker.pid === undefined);
+  await until('the table to be known to be behind', () => !following.isCurrent());
   await new Promise((resolve) => setTimeout(resolve, 6_000));
   await world.broker.start();
   await write(world, topic, 'after', 'yes');
@@ -97,5 +98,6 @@ test('following goes on after the broker was killed and started again', { timeou
   await until('the value written after', () => table.get('after') === 'yes', 60_000);
   // Much less than the session of the member that crashed, for which an old group would wait.
   expect(performance.now() - writtenMs).toBeLessThan(10_000);
+  await until('the table to be current again', () => following.isCurrent());
   expect(table.get('before')).toBe('yes');
 });
