@@ -1,6 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import { recoveryOf } from './errors.ts';
 import { type ReadingAlone, readAlone } from './read_alone.ts';
+import { topicOffsets } from './topic_offsets.ts';
 
 export interface FollowOptions {
   kafka: Kafka;
@@ -80,7 +81,7 @@ async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, numb
   const admin = kafka.admin();
   await admin.connect();
   try {
-    const offsets = await admin.fetchTopicOffsets(topic);
+    const offsets = await topicOffsets(admin, topic);
     const held = offsets.filter(({ low, high }) => Number(high) > Number(low));
     return new Map(held.map(({ partition, high }) => [partition, Number(high)]));
   } finally {

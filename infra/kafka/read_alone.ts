@@ -56,29 +56,19 @@ export async function readAlone(options: ReadAloneOptions): Promise<ReadingAlone
       options.onCrashed?.();
       again(payload.error);
     });
-    await consumer.connect();
-    await consumer.subscribe({ topics: [options.topic], fromBeginning: true });
-    await consumer.run({
-      autoCommit: false,
-      partitionsConsumedConcurrently: options.concurrency,
-      eachBatch: (payload) => takeBatch(options, payload),
-    });
+    try {
+      await run(consumer, options);
+    } catch (error) {
+      await leave();
+      throw error;
+    }
   }
 
   function again(error: Error): void {
     if (stopped) return;
     crashes++;
     if (!passes(error) || crashes > CRASHES_MAX) options.onFatal(error);
-    else timer = setTimeout(() => void beginAgain(), PAUSE_MS);
-  }
-
-  async function beginAgain(): Promise<void> {
-    try {
-      await begin();
-    } catch (error) {
-      await leave();
-      again(error as Error);
-    }
+    else timer = setTimeout(() => void begin().catch(again), PAUSE_MS);
   }
 
   await begin();
@@ -110,6 +100,16 @@ function consumerOf({ kafka, topic, groupPrefix, next, onPassed, ...options }: R
     onPassed(partition);
   });
   return consumer;
+}
+
+async function run(consumer: Consumer, options: ReadAloneOptions): Promise<void> {
+  await consumer.connect();
+  await consumer.subscribe({ topics: [options.topic], fromBeginning: true });
+  await consumer.run({
+    autoCommit: false,
+    partitionsConsumedConcurrently: options.concurrency,
+    eachBatch: (payload) => takeBatch(options, payload),
+  });
 }
 
 async function takeBatch({ next, onRecords }: ReadAloneOptions, { batch }: EachBatchPayload): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { type ReadPartitionsOptions, readPartitions, type Span } from './read_partitions.ts';
+import { topicOffsets, topicOffsetsAt } from './topic_offsets.ts';
 
 export interface ReadBackOptions extends Omit<ReadPartitionsOptions, 'spans'> {
   admin: Admin;
@@ -20,8 +21,8 @@ export async function readBack(options: ReadBackOptions): Promise<void> {
 
 /** What is to be read of each partition that holds any. */
 async function spansOf({ admin, topic, sinceMs, from }: ReadBackOptions): Promise<Map<number, Span>> {
-  const ends = await admin.fetchTopicOffsets(topic);
-  const starts = sinceMs === null ? [] : await admin.fetchTopicOffsetsByTimestamp(topic, sinceMs);
+  const ends = await topicOffsets(admin, topic);
+  const starts = sinceMs === null ? [] : await topicOffsetsAt(admin, topic, sinceMs);
   const startOf = new Map(starts.map(({ partition, offset }) => [partition, Number(offset)]));
   return new Map(
     ends.flatMap(({ partition, low, high }) => {

@@ -1,6 +1,7 @@
 import { fenceHop } from '#infra/kafka/fenced_producer.ts';
 import { readBack } from '#infra/kafka/read_back.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
+import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { ClaimIndex } from '#infra/redis/claims.ts';
@@ -33,7 +34,7 @@ const CLAIMS_PER_CALL = 2_000;
  */
 export async function rebuildClaims(options: RebuildOptions, sinceMs: number | null): Promise<void> {
   const { session, reader, claims, bucketChars, logger, nowMs } = options;
-  const raw = await session.admin.fetchTopicOffsets(TOPICS.raw);
+  const raw = await topicOffsets(session.admin, TOPICS.raw);
   await fenceHop(session.kafka, options.groupId, TOPICS.raw, raw.length);
   const windowStartMs = nowMs() - options.windowMs;
   const progress = createProgress(logger, 'claims', nowMs);

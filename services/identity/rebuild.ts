@@ -2,6 +2,7 @@ import { fenceHop } from '#infra/kafka/fenced_producer.ts';
 import { readBack } from '#infra/kafka/read_back.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
+import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { IdentityIndex } from '#infra/redis/identity.ts';
@@ -32,7 +33,7 @@ const PER_CALL = 500;
  */
 export async function rebuildIdentity(options: RebuildOptions, sinceMs: number | null): Promise<void> {
   const { session, reader, store, secret, logger, nowMs } = options;
-  const unique = await session.admin.fetchTopicOffsets(TOPICS.unique);
+  const unique = await topicOffsets(session.admin, TOPICS.unique);
   await fenceHop(session.kafka, options.groupId, TOPICS.unique, unique.length);
   const progress = createProgress(logger, 'identity', nowMs);
 

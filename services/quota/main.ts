@@ -4,6 +4,7 @@ import { consume, type InBatch } from '#infra/kafka/consume.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import { committed, committedOffset } from '#infra/kafka/hop.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
+import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
@@ -103,7 +104,7 @@ runProcess('quota', async (runtime) => {
   const stopWatch = watchHolds({
     store,
     rawEnds: async () => {
-      const ends = await session.admin.fetchTopicOffsets(TOPICS.raw);
+      const ends = await topicOffsets(session.admin, TOPICS.raw);
       return new Map(
         ends.map(({ partition, low, high }) => [partition, Number(high) > Number(low) ? Number(high) : 0]),
       );

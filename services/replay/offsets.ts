@@ -1,5 +1,6 @@
 import { readBack } from '#infra/kafka/read_back.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
+import { topicOffsets, topicOffsetsAt } from '#infra/kafka/topic_offsets.ts';
 import type { PartitionFacts } from '#pipelines/replay/range.ts';
 import type { ReplayPartition } from '#schemas/replay_progress.ts';
 
@@ -26,7 +27,7 @@ export async function partitionFacts(
   const { admin } = session;
   // How far the group has come is read first: what it has done by then is under way to the ledger before all else.
   const reached = groupId === null ? null : await committedOf(session, groupId, topic);
-  const ends = await admin.fetchTopicOffsets(topic);
+  const ends = await topicOffsets(admin, topic);
   const [from, to] = await Promise.all([offsetsAt(session, topic, fromMs), offsetsAt(session, topic, toMs)]);
   return ends.map(({ partition, low, high }) => ({
     partition,
@@ -39,7 +40,7 @@ export async function partitionFacts(
 }
 
 async function offsetsAt({ admin }: KafkaSession, topic: string, timeMs: number): Promise<Map<number, number>> {
-  const found = await admin.fetchTopicOffsetsByTimestamp(topic, timeMs);
+  const found = await topicOffsetsAt(admin, topic, timeMs);
   return new Map(found.flatMap(({ partition, offset }) => (Number(offset) < 0 ? [] : [[partition, Number(offset)]])));
 }
 
@@ -96,7 +97,7 @@ export async function recordsEnd(
 }
 
 async function leftOf(session: KafkaSession, groupId: string, topic: string) {
-  const ends = await session.admin.fetchTopicOffsets(topic);
+  const ends = await topicOffsets(session.admin, topic);
   const reached = await committedOf(session, groupId, topic);
   return new Map(
     ends.map(({ partition, low, high }) => [
