@@ -1,4 +1,5 @@
 import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
 
 /**
  * Who belongs together after all questions, found by walking from person to person over shared nodes: each person that
@@ -32,4 +33,15 @@ function groupOf(person: string, questions: readonly IdentityQuestion[]): Set<st
     }
   }
   return group;
+}
+
+/** The newest link of each person, as ClickHouse reads them. */
+export function leadersOf(links: readonly IdentityLink[]): Map<string, string> {
+  const newest = new Map<string, IdentityLink>();
+  for (const link of links) {
+    if (link.kind !== 'person') continue;
+    const known = newest.get(link.person_id);
+    if (known === undefined || link.version > known.version) newest.set(link.person_id, link);
+  }
+  return new Map([...newest].map(([person, { target }]) => [person, target]));
 }

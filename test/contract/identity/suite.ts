@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
-import { expectedLeaders } from './model.ts';
+import { expectedLeaders, leadersOf } from './model.ts';
 import { NO_IDENTIFIERS, question, questionLists } from './questions.ts';
 
 /** What every identity store must do. Each test and each run asks about a site of its own. */
@@ -133,15 +133,4 @@ async function leadersIn(
     persons.map((person) => question(site, person)),
   );
   return new Map(persons.map((person, index) => [person, answers[index]?.personId ?? '']));
-}
-
-/** The newest link of each person, as ClickHouse reads them. */
-function leadersOf(links: readonly IdentityLink[]): Map<string, string> {
-  const newest = new Map<string, IdentityLink>();
-  for (const link of links) {
-    if (link.kind !== 'person') continue;
-    const known = newest.get(link.person_id);
-    if (known === undefined || link.version > known.version) newest.set(link.person_id, link);
-  }
-  return new Map([...newest].map(([person, { target }]) => [person, target]));
 }

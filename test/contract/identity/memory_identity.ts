@@ -1,0 +1,113 @@
+import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import type { Identifiers } from '#schemas/event.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+import { NO_IDENTIFIERS } from './questions.ts';
+
+/** People that are one: when each was first seen, what is known of them, and the event that changed them last. */
+interface Group {
+  members: Map<string, number>;
+  known: Partial<Record<keyof Identifiers, string>>;
+  changedBy: string | null;
+}
+
+interface Site {
+  groups: Map<string, Group>;
+  leaders: Map<string, string>;
+  /** By node a person that has it. */
+  holders: Map<string, string>;
+  version: number;
+}
+
+/** First seen of a person that only ever held a node. */
+const UNSEEN = Number.MAX_SAFE_INTEGER;
+
+/** Who belongs together, in memory: what infra/redis/identity.lua does, without the losing. */
+export function createMemoryIdentity(personsMax: number): IdentityStore {
+  const sites = new Map<string, Site>();
+  return {
+    async resolve(siteId, questions) {
+      const site = sites.get(siteId) ?? { groups: new Map(), leaders: new Map(), holders: new Map(), version: 0 };
+      sites.set(siteId, site);
+      return questions.map((question) => answer(site, siteId, question, personsMax));
+    },
+  };
+}
+
+function answer(site: Site, siteId: string, question: IdentityQuestion, personsMax: number): IdentityAnswer {
+  const linked = question.nodes.length > 0 ? link(site, question, personsMax) : null;
+  const leader = linked?.leader ?? leaderOf(site, question.basePersonId);
+  const { known = {}, members = new Map(), changedBy = null } = site.groups.get(leader) ?? {};
+  const isOwnChange = linked !== null && changedBy === question.coordinate;
+  if (isOwnChange) site.version++;
+  const record = (kind: IdentityLink['kind'], person_id: string, target: string, first_seen: number): IdentityLink => ({
+    site_id: siteId,
+    kind,
+    person_id,
+    target,
+    first_seen,
+    version: kind === 'edge' ? 0 : site.version,
+  });
+  return {
+    personId: leader,
+    identifiers: Object.keys(known).length === 0 ? null : { ...NO_IDENTIFIERS, ...known },
+    links: [
+      ...question.nodes.map((node) => record('edge', question.basePersonId, node, question.receivedAtMs)),
+      ...(isOwnChange ? [...members].map(([person, seen]) => record('person', person, leader, seen)) : []),
+    ],
+    capped: linked?.capped ?? 0,
+  };
+}
+
+function link(site: Site, question: IdentityQuestion, personsMax: number): { leader: string; capped: number } {
+  const { basePersonId: person, nodes, receivedAtMs, identifiers, coordinate } = question;
+  let leader = leaderOf(site, person);
+  const merged = [leader];
+  const members = new Map(site.groups.get(leader)?.members);
+  let changed = receivedAtMs < (members.get(person) ?? Number.POSITIVE_INFINITY);
+  if (changed) members.set(person, receivedAtMs);
+  let capped = 0;
+  for (const node of nodes) {
+    const holder = site.holders.get(node);
+    if (holder === undefined) {
+      site.holders.set(node, person);
+      continue;
+    }
+    const other = leaderOf(site, holder);
+    if (merged.includes(other)) continue;
+    const joining = new Map([[other, UNSEEN], ...(site.groups.get(other)?.members ?? [])]);
+    if (members.size + joining.size > personsMax) {
+      capped++;
+      continue;
+    }
+    for (const [one, seen] of joining) members.set(one, seen);
+    merged.push(other);
+    changed = true;
+  }
+  if (changed) leader = store(site, members, merged, coordinate);
+  const group = site.groups.get(leader);
+  for (const [field, value] of Object.entries(identifiers ?? {})) {
+    if (group !== undefined && value !== null) group.known[field as keyof Identifiers] = value;
+  }
+  return { leader, capped };
+}
+
+/** Oldest first seen, then smallest id, leads: that depends on the people alone, not on the order they came in. */
+function store(site: Site, members: Map<string, number>, merged: readonly string[], changedBy: string): string {
+  const [first] = [...members].toSorted(([a, seenA], [b, seenB]) => seenA - seenB || (a < b ? -1 : 1));
+  const leader = first?.[0] ?? '';
+  const known: Group['known'] = {};
+  for (const old of merged) {
+    for (const [field, value] of Object.entries(site.groups.get(old)?.known ?? {})) {
+      const before = known[field as keyof Identifiers];
+      if (before === undefined || value < before) known[field as keyof Identifiers] = value;
+    }
+    site.groups.delete(old);
+  }
+  site.groups.set(leader, { members, known, changedBy });
+  for (const person of members.keys()) site.leaders.set(person, leader);
+  return leader;
+}
+
+function leaderOf(site: Site, person: string): string {
+  return site.leaders.get(person) ?? person;
+}
