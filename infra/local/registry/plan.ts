@@ -18,24 +18,10 @@ export function planRegistry(dataDir: string, port: number, kafkaBrokers: string
     address,
     logPath: join(dataDir, 'log', 'registry.log'),
     command: program.java,
-    args: [
-      ...JAVA_OPTIONS,
-      ...archive(dataDir),
-      ...settings(port, kafkaBrokers),
-      '-jar',
-      join(program.home, 'quarkus-run.jar'),
-    ],
+    args: [...JAVA_OPTIONS, ...settings(port, kafkaBrokers), '-jar', join(program.home, 'quarkus-run.jar')],
     cwd: program.home,
     isReady: () => answers(`${address}/subjects`),
   };
-}
-
-/**
- * Classes as they were loaded before, which Java writes down when it first ends and takes from there afterwards: ready in
- * 4.7 s instead of 6.0 s, for 90 MB. One file for each data folder, as two at a time would write the same one.
- */
-function archive(dataDir: string): string[] {
-  return ['-XX:+AutoCreateSharedArchive', `-XX:SharedArchiveFile=${join(dataDir, 'registry.jsa')}`];
 }
 
 function settings(port: number, kafkaBrokers: string): string[] {
