@@ -29,7 +29,8 @@ export interface Registry {
   idOf(topic: string, schema: SchemaName): Promise<number>;
   /**
    * The writer's type of an id, or null where the registry knows no such id. A known id is asked for once; an unknown one
-   * again after some seconds, as a schema may yet be registered under it.
+   * again after some seconds, as a schema may yet be registered under it. A registry that does not even know our own
+   * schemas, as one that is only just loading what it has, throws `registry_unavailable`.
    */
   typeOf(id: number): Promise<AvroType | null>;
 }
@@ -37,6 +38,7 @@ export interface Registry {
 /** How long an id that the registry does not know is not asked for again, and how many such ids are remembered. */
 const UNKNOWN_MS = 5_000;
 const UNKNOWN_MAX = 1_000;
+const TIMEOUT_MS = 10_000;
 
 /** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
 export function createRegistry(url: string, nowMs: () => number = Date.now): Registry {
@@ -44,10 +46,20 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */
   const unknown = new Map<number, number>();
+  /** An id that it is known to have. */
+  let witness: number | null = null;
 
   function remember(id: number): void {
     if (unknown.size >= UNKNOWN_MAX) unknown.clear();
     unknown.set(id, nowMs() + UNKNOWN_MS);
+  }
+
+  async function find(id: number): Promise<AvroType | null> {
+    const found = await fetchType(client, id);
+    if (found !== null || witness === null) return found;
+    await demand(url, witness);
+    // It may have come while the witness was asked for.
+    return fetchType(client, id);
   }
 
   return {
@@ -60,18 +72,21 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
           { subject, compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE },
         );
       });
+      witness = id;
       return id;
     },
     async idOf(topic, schema) {
-      return guarded(`no registered schema for ${topic}: has provisioning run?`, () =>
+      const id = await guarded(`no registered schema for ${topic}: has provisioning run?`, () =>
         client.getRegistryIdBySchema(subjectOf(topic), { type: SchemaType.AVRO, schema: schemaText(schema) }),
       );
+      witness = id;
+      return id;
     },
     async typeOf(id) {
       const known = types.get(id);
       if (known !== undefined) return known;
       if ((unknown.get(id) ?? 0) > nowMs()) return null;
-      const found = await fetchType(client, id);
+      const found = await find(id);
       if (found !== null) types.set(id, found);
       else remember(id);
       return found;
@@ -87,6 +102,17 @@ async function fetchType(client: SchemaRegistry, id: number): Promise<AvroType |
     if (statusOf(error) === 404) return null;
     throw new RegistryError('registry_unavailable', `cannot fetch schema ${id}`, error);
   }
+}
+
+/** Throws `registry_unavailable` unless the registry has the id now; the client would answer from what it remembers. */
+async function demand(url: string, id: number): Promise<void> {
+  const response = await fetch(`${url}/schemas/ids/${id}`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
+    (error: unknown) => {
+      throw new RegistryError('registry_unavailable', `cannot ask for schema ${id}`, error);
+    },
+  );
+  await response.arrayBuffer();
+  if (!response.ok) throw new RegistryError('registry_unavailable', `schema ${id} is not there any more`, null);
 }
 
 async function guarded<T>(message: string, call: () => Promise<T>): Promise<T> {
