@@ -28,7 +28,9 @@ const FETCH_BYTES_MAX = 10 * 1024 * 1024;
 export async function followTopic(options: FollowOptions): Promise<Following> {
   const { kafka, topic, onRecord, onFatal } = options;
   let pending = await endOffsets(kafka, topic);
-  let broken = false;
+  /** Crashes of the reading, and how many of them it has caught up with. */
+  let crashes = 0;
+  let caughtUp = 0;
   const next = new Map<number, number>();
   const ready = Promise.withResolvers<void>();
   function fail(error: unknown): void {
@@ -41,10 +43,18 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
     if (pending.size === 0) ready.resolve();
   }
   async function catchUp(): Promise<void> {
-    if (!broken) return;
-    pending = await endOffsets(kafka, topic);
-    broken = false;
-    for (const partition of [...pending.keys()]) passed(partition);
+    const from = crashes;
+    if (caughtUp === from) return;
+    try {
+      const ends = await endOffsets(kafka, topic);
+      if (crashes !== from) return;
+      pending = ends;
+      caughtUp = from;
+      for (const partition of [...pending.keys()]) passed(partition);
+    } catch (error) {
+      // After another crash there is another beginning.
+      if (crashes === from) fail(error);
+    }
   }
   const reading = await readAlone({
     kafka,
@@ -66,15 +76,15 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
       }
     },
     onPassed: passed,
-    onJoined: () => void catchUp().catch(fail),
+    onJoined: () => void catchUp(),
     onCrashed() {
-      broken = true;
+      crashes++;
     },
     onFatal: fail,
   });
   passed(-1);
   await ready.promise;
-  return { ...reading, isCurrent: () => !broken && pending.size === 0 };
+  return { ...reading, isCurrent: () => caughtUp === crashes && pending.size === 0 };
 }
 
 async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {
