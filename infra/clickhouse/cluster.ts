@@ -51,10 +51,10 @@ function tables(kind: string, name: string, rest: string, cluster: string, datab
   ];
 }
 
-/** Comments are for both; an index is of the table that holds the rows. */
+/** Columns and comments are for both; an index is of the table that holds the rows. */
 function altered(name: string, rest: string, cluster: string): string[] {
   const alter = (table: string): string => `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest}`;
-  return rest.includes('COMMENT COLUMN') ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
+  return /(COMMENT|ADD) COLUMN/.test(rest) ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
 }
 
 /** What is filled by inserts is filled on each shard, from the rows there. */

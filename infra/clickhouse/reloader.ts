@@ -1,7 +1,10 @@
 import type { Logger } from '#infra/log/logger.ts';
 import type { Warehouse } from './client.ts';
 
-/** Keeps a dictionary current with the table it is made from. */
+/** What is made from person_links. */
+export const PERSON_DICTIONARIES = ['person_overrides', 'person_hashes'] as const;
+
+/** Keeps dictionaries current with the table they are made from. */
 export interface Reloader {
   /** The table has changed. */
   changed(): void;
@@ -12,10 +15,10 @@ const DELAY_MS = 400;
 const RETRY_MS = 2_000;
 
 /**
- * Reloads a dictionary soon after its table changed, at most once in a while however often it is told. A server reloads
- * by itself within the dictionary's lifetime too; the embedded one does not, and this is sooner on both.
+ * Reloads dictionaries soon after their table changed, at most once in a while however often it is told. A server reloads
+ * by itself within their lifetime too; the embedded one does not, and this is sooner on both.
  */
-export function createReloader(warehouse: Warehouse, dictionary: string, logger: Logger): Reloader {
+export function createReloader(warehouse: Warehouse, dictionaries: readonly string[], logger: Logger): Reloader {
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
 
@@ -26,9 +29,9 @@ export function createReloader(warehouse: Warehouse, dictionary: string, logger:
   async function reload(): Promise<void> {
     timer = null;
     try {
-      await warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${dictionary}` });
+      for (const name of dictionaries) await warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
     } catch (error) {
-      logger.warn({ dictionary, err: error }, 'dictionary not reloaded, trying again');
+      logger.warn({ dictionaries, err: error }, 'dictionaries not reloaded, trying again');
       schedule(RETRY_MS);
     }
   }

@@ -23,7 +23,7 @@ function inOrder(query: FunnelQuery, span: string): string[] {
     const found =
       index === 0
         ? 'arrayMap((m, s) -> if(bitTest(m, 0), s, 0), mask, stamp)'
-        : `arrayMap((m, s, b) -> if(bitTest(m, ${index}) AND b > 0 AND s - b < ${span}, b, 0), mask, stamp, arrayPopBack(arrayPushFront(open${index}, toUInt64(0))))`;
+        : `arrayMap((m, s, b) -> if(bitTest(m, ${index}) AND b > 0 AND s - b < ${span}, b, 0), mask, stamp, ${before(query, index)})`;
     return [
       `${found} AS found${step}`,
       `${query.order === 'strict' ? `found${step}` : carriedOn(`found${step}`, excludedAfter(query, step))} AS open${step}`,
@@ -31,6 +31,17 @@ function inOrder(query: FunnelQuery, span: string): string[] {
       `found${step}[place${step}] AS start${step}`,
     ];
   });
+}
+
+/**
+ * Of each event the beginning that is open before it. One that can be only one of two steps is not what opened it, so that
+ * nothing has to be moved by one.
+ */
+function before(query: FunnelQuery, step: number): string {
+  const [one, next] = query.steps.slice(step - 1);
+  const same = one?.events === undefined || next?.events?.some((name) => one.events?.includes(name)) !== false;
+  const moved = same || query.order === 'strict' || excludedAfter(query, step) !== 0;
+  return moved ? `arrayPopBack(arrayPushFront(open${step}, toUInt64(0)))` : `open${step}`;
 }
 
 function carriedOn(found: string, excluded: number): string {

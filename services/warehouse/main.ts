@@ -1,7 +1,7 @@
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
 import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
-import { createReloader } from '#infra/clickhouse/reloader.ts';
+import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { environment } from '#infra/config/config.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
@@ -24,7 +24,7 @@ runProcess('warehouse', async (runtime) => {
   const config = warehouseConfig(environment());
   const warehouse = createWarehouse(runtime.config.parts.clickhouseUrl);
   runtime.onStop(() => warehouse.close());
-  const overrides = createReloader(warehouse, 'person_overrides', logger);
+  const overrides = createReloader(warehouse, PERSON_DICTIONARIES, logger);
   runtime.onStop(async () => overrides.stop());
   const { eventDays, outcomeDays } = config;
   for (const table of ['event_rows', 'event_hours'] as const) {

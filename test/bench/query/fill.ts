@@ -1,4 +1,5 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
+import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 
 export const EVENTS = 5_000_000;
 export const SITES = 10;
@@ -19,7 +20,9 @@ export async function fill(warehouse: Warehouse): Promise<void> {
     query: `INSERT INTO person_links SELECT concat('site', toString(number % ${SITES})), ${personSql(`intDiv(number, ${SITES})`)},
             ${personSql(`intDiv(number, ${SITES}) + ${MERGED}`)}, now(), 1 FROM numbers(${MERGED * SITES})`,
   });
-  await warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
+  for (const name of PERSON_DICTIONARIES) {
+    await warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
+  }
 }
 
 function personSql(number: string): string {

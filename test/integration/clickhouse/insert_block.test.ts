@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { createReloader } from '#infra/clickhouse/reloader.ts';
+import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import type { Event } from '#schemas/event.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
@@ -88,7 +88,7 @@ test('rows of wrong types and unknown tables are refused, without their content 
 test('a later merge shows in the events view within three seconds', { timeout: 30_000 }, async () => {
   const database = await migrated();
   await insertBlock(database.warehouse, 'event_rows', 'events', [row({}, 'p_2'), row({ event_id: 'other' }, 'p_9')]);
-  const overrides = createReloader(database.warehouse, 'person_overrides', quiet);
+  const overrides = createReloader(database.warehouse, PERSON_DICTIONARIES, quiet);
   onTestFinished(() => overrides.stop());
   const persons = async (): Promise<string> => {
     const found = await rowsOf<{ person_id: string }>(database, 'SELECT person_id FROM events ORDER BY person_id');

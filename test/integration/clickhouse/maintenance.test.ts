@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
+import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { until } from '../support/wait.ts';
@@ -33,7 +34,9 @@ test('what merged after it arrived is written into the rows, and the view says t
   await insertBlock(database.warehouse, 'event_rows', 'e', [row('a', 'p_1'), row('b', 'p_2'), row('c', 'p_3')]);
   const link = { site_id: 'shop', person_id: 'p_2', target: 'p_1', first_seen: 0, version: 1 };
   await insertBlock(database.warehouse, 'person_links', 'l', [link]);
-  await database.warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
+  for (const name of PERSON_DICTIONARIES) {
+    await database.warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
+  }
   const before = await persons(database, 'person_id', 'events');
   expect(before).toEqual(['p_1', 'p_1', 'p_3']);
   expect(await squashPersons(database.warehouse)).toBe(1);

@@ -1,6 +1,7 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/query.ts';
+import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { type Control, control } from '#test/unit/control/harness.ts';
@@ -37,7 +38,9 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
       async link(links) {
         const rows = links.map(({ kind: _kind, ...row }) => row);
         await insertBlock(database.warehouse, 'person_links', `links-${block++}`, rows);
-        await database.warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
+        for (const name of PERSON_DICTIONARIES) {
+          await database.warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
+        }
       },
       async ask<Answer>(name: string, query: object) {
         const { status, body } = await service.call('POST', `/v1/query/shop/${name}`, { body: query });
