@@ -13,12 +13,17 @@ export interface FollowOptions {
 }
 
 export interface Following extends ReadingAlone {
-  /** Whether what was written up to now has been handed over, but for what is on its way: false while reading is broken off. */
+  /**
+   * Whether what was written up to now has been handed over, but for what is on its way: false while reading is broken
+   * off, or no broker has answered for some seconds.
+   */
   isCurrent(): boolean;
 }
 
 const FETCH_WAIT_MS = 250;
 const FETCH_BYTES_MAX = 10 * 1024 * 1024;
+/** A reader that has heard of no broker for so long may have missed something. */
+const SILENT_MS_MAX = 5_000;
 
 /**
  * Reads a compacted topic from its beginning and follows it. Resolves when everything that stood in it at the call was
@@ -31,6 +36,7 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
   /** Crashes of the reading, and how many of them it has caught up with. */
   let crashes = 0;
   let caughtUp = 0;
+  let fetchedMs = performance.now();
   const next = new Map<number, number>();
   const ready = Promise.withResolvers<void>();
   function fail(error: unknown): void {
@@ -80,11 +86,17 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
     onCrashed() {
       crashes++;
     },
+    onFetched() {
+      fetchedMs = performance.now();
+    },
     onFatal: fail,
   });
   passed(-1);
   await ready.promise;
-  return { ...reading, isCurrent: () => caughtUp === crashes && pending.size === 0 };
+  return {
+    ...reading,
+    isCurrent: () => caughtUp === crashes && pending.size === 0 && performance.now() - fetchedMs < SILENT_MS_MAX,
+  };
 }
 
 async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import { StageFailedError } from './errors.ts';
 import { type InRecord, toInRecord } from './record.ts';
-import { CONSUMER_RETRY, CRASHES_MAX, PAUSE_MS, passes } from './run_consumer.ts';
+import { CONSUMER_RETRY, PAUSE_MS, passes } from './run_consumer.ts';
 import { watchSilence } from './silence.ts';
 
 export interface ReadAloneOptions {
@@ -19,9 +20,11 @@ export interface ReadAloneOptions {
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
   /** Called after each fetch of a partition, also where it held nothing but marks of transactions. */
   onPassed(partition: number): void;
-  /** Called when reading begins, and when it begins again after `onCrashed`. */
+  /** Called when reading begins, and when it begins again, after `onCrashed` or not. */
   onJoined?(): void;
   onCrashed?(): void;
+  /** Called when a broker has answered, if only that there is nothing new. */
+  onFetched?(): void;
   onFatal(error: unknown): void;
 }
 
@@ -35,40 +38,45 @@ export interface ReadingAlone {
  * session ends.
  */
 export async function readAlone(options: ReadAloneOptions): Promise<ReadingAlone> {
-  let crashes = 0;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let leave = async (): Promise<void> => undefined;
 
   async function begin(): Promise<void> {
     const consumer = consumerOf(options);
-    const stopWatch = watchSilence(consumer, options.onFatal);
+    let over = false;
+    const end = (error: unknown): void => {
+      if (over) return;
+      over = true;
+      stopWatch();
+      options.onCrashed?.();
+      again(error);
+    };
+    const stopWatch = watchSilence(consumer, (error) => {
+      void consumer.disconnect();
+      end(error);
+    });
     leave = () => {
+      over = true;
       stopWatch();
       return consumer.disconnect();
     };
-    consumer.on(consumer.events.GROUP_JOIN, () => {
-      crashes = 0;
-      options.onJoined?.();
-    });
-    consumer.on(consumer.events.CRASH, ({ payload }) => {
-      stopWatch();
-      options.onCrashed?.();
-      again(payload.error);
-    });
+    consumer.on(consumer.events.CRASH, ({ payload }) => end(payload.error));
     try {
       await run(consumer, options);
     } catch (error) {
       await leave();
       throw error;
     }
+    if (stopped) await leave();
   }
 
-  function again(error: Error): void {
+  /** For as long as the trouble lasts: whoever reads settings goes on with those it has. */
+  function again(error: unknown): void {
     if (stopped) return;
-    crashes++;
-    if (!passes(error) || crashes > CRASHES_MAX) options.onFatal(error);
-    else timer = setTimeout(() => void begin().catch(again), PAUSE_MS);
+    if (error instanceof Error && (passes(error) || error instanceof StageFailedError)) {
+      timer = setTimeout(() => void begin().catch(again), PAUSE_MS);
+    } else options.onFatal(error);
   }
 
   await begin();
@@ -90,8 +98,10 @@ function consumerOf({ kafka, topic, groupPrefix, next, onPassed, ...options }: R
     allowAutoTopicCreation: false,
     retry: { ...CONSUMER_RETRY, restartOnFailure: () => Promise.resolve(false) },
   });
+  consumer.on(consumer.events.FETCH, () => options.onFetched?.());
   // The client forgets where it was sent when it joins again, and a group that commits nothing begins at the beginning.
   consumer.on(consumer.events.GROUP_JOIN, () => {
+    options.onJoined?.();
     for (const [partition, offset] of next) consumer.seek({ topic, partition, offset: String(offset) });
   });
   // The client counts filtered records, such as the marks of transactions, in this event only.

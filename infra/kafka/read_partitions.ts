@@ -8,7 +8,7 @@ export interface Span {
 }
 
 export interface ReadPartitionsOptions extends Pick<ReadAloneOptions, 'kafka' | 'topic'> {
-  /** Of the group that is made for this reading; it commits nothing. */
+  /** Of the groups that are made for this reading; they commit nothing. */
   groupPrefix: string;
   /** By partition; at least one, and none of them empty. */
   spans: ReadonlyMap<number, Span>;

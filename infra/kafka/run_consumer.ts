@@ -16,7 +16,7 @@ const PASSING_NAMES = new Set([
 /** Before a consumer that crashed is run again. */
 export const PAUSE_MS = 1_000;
 /** Crashes one after the other, without a joining of the group between them, that are taken for passing. */
-export const CRASHES_MAX = 60;
+const CRASHES_MAX = 60;
 
 /** Retries inside a running consumer: joining a group whose coordinator is only just starting takes seconds. */
 export const CONSUMER_RETRY = { initialRetryTime: 50, retries: 12 };

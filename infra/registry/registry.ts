@@ -46,7 +46,7 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */
   const unknown = new Map<number, number>();
-  /** An id that it is known to have. */
+  /** The newest id that it is known to have: a registry that is loading has the older ones first. */
   let witness: number | null = null;
 
   function remember(id: number): void {
@@ -72,14 +72,14 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
           { subject, compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE },
         );
       });
-      witness = id;
+      witness = Math.max(witness ?? id, id);
       return id;
     },
     async idOf(topic, schema) {
       const id = await guarded(`no registered schema for ${topic}: has provisioning run?`, () =>
         client.getRegistryIdBySchema(subjectOf(topic), { type: SchemaType.AVRO, schema: schemaText(schema) }),
       );
-      witness = id;
+      witness = Math.max(witness ?? id, id);
       return id;
     },
     async typeOf(id) {
@@ -106,13 +106,16 @@ async function fetchType(client: SchemaRegistry, id: number): Promise<AvroType |
 
 /** Throws `registry_unavailable` unless the registry has the id now; the client would answer from what it remembers. */
 async function demand(url: string, id: number): Promise<void> {
-  const response = await fetch(`${url}/schemas/ids/${id}`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
-    (error: unknown) => {
-      throw new RegistryError('registry_unavailable', `cannot ask for schema ${id}`, error);
-    },
-  );
+  const isThere = await has(url, id).catch((error: unknown) => {
+    throw new RegistryError('registry_unavailable', `cannot ask for schema ${id}`, error);
+  });
+  if (!isThere) throw new RegistryError('registry_unavailable', `schema ${id} is not there any more`, null);
+}
+
+async function has(url: string, id: number): Promise<boolean> {
+  const response = await fetch(`${url}/schemas/ids/${id}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   await response.arrayBuffer();
-  if (!response.ok) throw new RegistryError('registry_unavailable', `schema ${id} is not there any more`, null);
+  return response.ok;
 }
 
 async function guarded<T>(message: string, call: () => Promise<T>): Promise<T> {

@@ -34,8 +34,8 @@ const FETCH_BYTES_MAX = 256 * 1024;
 const CALLS_MAX = 64;
 /** How soon a change of settings brings what waits for it. */
 const CHANGES_POLL_MS = 500;
-/** How soon what was left because the settings may be behind is looked at again. */
-const SETTINGS_POLL_MS = 250;
+/** How soon what was left because the settings may be behind is looked at again: each look takes a transaction. */
+const SETTINGS_POLL_MS = 1_000;
 
 /** events.identified and this destination's lanes -> the platform; what may be tried again goes to a lane. */
 const { destination, baseUrl, allowLoopback } = deliveryConfig(environment());
