@@ -1,10 +1,11 @@
-import { ensureJava } from './java/install.ts';
-import { ensureArchive } from './kafka/archive.ts';
+import { ensureJava, type Java } from './java/install.ts';
+import { ensureKafkaArchive } from './kafka/archive.ts';
 import { ensureKafka } from './kafka/install.ts';
 import type { KafkaProgram } from './kafka/plan.ts';
 import type { PartName } from './part.ts';
 import { whileLocked } from './parts_folder.ts';
 import { ensureRedis, type RedisProgram } from './redis/install.ts';
+import { ensureRegistryArchive } from './registry/archive.ts';
 import { ensureRegistry } from './registry/install.ts';
 import type { RegistryProgram } from './registry/plan.ts';
 
@@ -42,11 +43,22 @@ async function installJavaParts(
   const java = await ensureJava(partsDir, wanted.has('registry') ? REGISTRY_JAVA_MIN : KAFKA_JAVA_MIN, onProgress);
   const jars = wanted.has('kafka') ? await ensureKafka(partsDir, onProgress) : undefined;
   const [archive, home] = await Promise.all([
-    jars === undefined ? [] : ensureArchive(partsDir, java, jars, onProgress),
+    jars === undefined ? [] : ensureKafkaArchive(partsDir, java, jars, onProgress),
     wanted.has('registry') ? ensureRegistry(partsDir, onProgress) : undefined,
   ]);
-  return {
-    ...(jars === undefined ? {} : { kafka: { java: java.path, jars, archive } }),
-    ...(home === undefined ? {} : { registry: { java: java.path, home } }),
-  };
+  const kafka = jars === undefined ? undefined : { java: java.path, jars, archive };
+  const registry = home === undefined ? undefined : await registryProgram(partsDir, java, home, kafka, onProgress);
+  return { ...(kafka === undefined ? {} : { kafka }), ...(registry === undefined ? {} : { registry }) };
+}
+
+/** Beside somebody else's Kafka no class archive is recorded: that run would leave its topic there. */
+async function registryProgram(
+  partsDir: string,
+  java: Java,
+  home: string,
+  kafka: KafkaProgram | undefined,
+  onProgress: (line: string) => void,
+): Promise<RegistryProgram> {
+  const archive = kafka === undefined ? [] : await ensureRegistryArchive(partsDir, java, home, kafka, onProgress);
+  return { java: java.path, home, archive };
 }

@@ -8,6 +8,8 @@ const ASK_TIMEOUT_MS = 5_000;
 export interface RegistryProgram {
   java: string;
   home: string;
+  /** Java options that name a class archive, when there is one. */
+  archive: string[];
 }
 
 /** The schema registry, with its storage in Kafka. Its address is the base of the Confluent API. */
@@ -18,7 +20,13 @@ export function planRegistry(dataDir: string, port: number, kafkaBrokers: string
     address,
     logPath: join(dataDir, 'log', 'registry.log'),
     command: program.java,
-    args: [...JAVA_OPTIONS, ...settings(port, kafkaBrokers), '-jar', join(program.home, 'quarkus-run.jar')],
+    args: [
+      ...JAVA_OPTIONS,
+      ...program.archive,
+      ...settings(port, kafkaBrokers),
+      '-jar',
+      join(program.home, 'quarkus-run.jar'),
+    ],
     cwd: program.home,
     isReady: () => answers(`${address}/subjects`),
   };
