@@ -14,8 +14,8 @@ const OTHERS = 200;
 const LOAD_MS = 1_500;
 /** Short, as what was open when the broker died is waited for by readers. */
 const TRANSACTION_TIMEOUT_MS = 5_000;
-/** Twice the time in which the broker ends what nobody will commit. */
-const ENDED_MS = 30_000;
+/** Several times what the broker takes to end what nobody will commit; a partition without its marks stays open for good. */
+const ENDED_MS = 60_000;
 const kafka = useKafka();
 
 /** Commits one record after the other until it is told to stop or fails; answers what was acknowledged and what was not. */

@@ -80,7 +80,13 @@ export async function readCommitted(kafka: Kafka, topic: string, partitions: num
     topic,
     Array.from({ length: partitions }, (_, partition) => ({ partition, value: mark })),
   );
-  const consumer = kafka.consumer({ groupId: uniqueName('reader'), maxWaitTimeInMs: 50 });
+  const consumer = kafka.consumer({
+    groupId: uniqueName('reader'),
+    maxWaitTimeInMs: 50,
+    // A coordinator that is only just coming makes a consumer crash, and the next one waits for its session to end.
+    sessionTimeout: SESSION_TIMEOUT_MS,
+    rebalanceTimeout: SESSION_TIMEOUT_MS,
+  });
   const found: Found[] = [];
   const open = new Set(Array.from({ length: partitions }, (_, partition) => partition));
   const { promise, resolve } = Promise.withResolvers<void>();
