@@ -311,7 +311,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     eachBatch,
   };
   const run = await runConsumer(consumer, config, (error) => options.onFatal(error));
-  const stopWatch = watchSilence(consumer, options.onFatal);
+  const stopWatch = watchSilence(consumer, options.onFatal, () => halted);
   return {
     between,
     commit,

@@ -6,14 +6,18 @@ const TICK_MS = 5_000;
 const TICKS_MAX = 24;
 
 /**
- * Ends a consumer that neither fetches nor beats: the client has been seen to wait for ever while it joined a group again
- * behind brokers that died one after the other. Time in which the process itself was stalled does not count, so ticks are
- * counted and not the clock. Answers how to stop the watch.
+ * Ends a consumer that neither fetches nor beats, or does so while `isHalted` says that nothing of it is taken: the client
+ * has been seen to wait for ever while it joined a group again behind brokers that died one after the other. Time in which
+ * the process itself was stalled does not count, so ticks are counted and not the clock. Answers how to stop the watch.
  */
-export function watchSilence(consumer: Pick<Consumer, 'on' | 'events'>, onFatal: (error: unknown) => void): () => void {
+export function watchSilence(
+  consumer: Pick<Consumer, 'on' | 'events'>,
+  onFatal: (error: unknown) => void,
+  isHalted: () => boolean = () => false,
+): () => void {
   let silentTicks = 0;
   const heard = (): void => {
-    silentTicks = 0;
+    if (!isHalted()) silentTicks = 0;
   };
   consumer.on(consumer.events.FETCH, heard);
   consumer.on(consumer.events.HEARTBEAT, heard);

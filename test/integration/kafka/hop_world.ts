@@ -53,8 +53,8 @@ export async function joinHop(
   onFatal: (error: unknown) => void = (error) => {
     throw error;
   },
+  kafka: Kafka = kafkaOf(world.brokers, uniqueName('member')),
 ): Promise<Consumption> {
-  const kafka = kafkaOf(world.brokers, uniqueName('member'));
   const consumption = await runHop({
     kafka,
     admin: world.admin,

@@ -13,11 +13,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function watched() {
+function watched(isHalted?: () => boolean) {
   const emitter = new EventEmitter();
   const fatal: unknown[] = [];
   const consumer = { events, on: emitter.on.bind(emitter) } as unknown as Consumer;
-  const stop = watchSilence(consumer, (error) => fatal.push(error));
+  const stop = watchSilence(consumer, (error) => fatal.push(error), isHalted);
   return { emitter, fatal, stop };
 }
 
@@ -37,6 +37,23 @@ test.each(Object.values(events))('%s is a sign of life', (event) => {
     emitter.emit(event);
   }
   expect(fatal).toEqual([]);
+  stop();
+});
+
+test.each(Object.values(events))('%s of one that takes nothing is none', (event) => {
+  let isHalted = true;
+  const { emitter, fatal, stop } = watched(() => isHalted);
+  vi.advanceTimersByTime(1.5 * MINUTE_MS);
+  isHalted = false;
+  emitter.emit(event);
+  isHalted = true;
+  for (let seconds = 0; seconds < 100; seconds += 10) {
+    vi.advanceTimersByTime(10_000);
+    emitter.emit(event);
+  }
+  expect(fatal).toEqual([]);
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(fatal).toHaveLength(1);
   stop();
 });
 

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { Kafka } from '#infra/kafka/session.ts';
+import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { createLane, isDone, joinHop, passOn, useKafka } from './hop_world.ts';
+
+const kafka = useKafka();
+
+interface Trouble {
+  /** The next beat is answered as by a broker that is not the coordinator any more. */
+  moved: boolean;
+  /** So many joinings are answered as by a coordinator that is only just loading. */
+  loading: number;
+}
+
+/** A client whose consumers meet what a broker's restart brings, but for certain. */
+function troubled(brokers: string, trouble: Trouble): Kafka {
+  const kafka = kafkaOf(brokers, uniqueName('member'));
+  const consumer: Kafka['consumer'] = (config) => {
+    const loading = () => ({
+      name: 'loading',
+      version: 0,
+      assign: () => Promise.resolve([]),
+      protocol: () => {
+        if (trouble.loading === 0) return { name: 'loading', metadata: Buffer.alloc(0) };
+        trouble.loading--;
+        throw Object.assign(new Error('the coordinator is loading'), {
+          type: 'GROUP_LOAD_IN_PROGRESS',
+          retriable: true,
+        });
+      },
+    });
+    const made = kafka.consumer({ ...config, partitionAssigners: [...(config.partitionAssigners ?? []), loading] });
+    made.on(made.events.HEARTBEAT, () => {
+      if (!trouble.moved) return;
+      trouble.moved = false;
+      throw Object.assign(new Error('not the coordinator'), { type: 'NOT_COORDINATOR_FOR_GROUP' });
+    });
+    return made;
+  };
+  return Object.assign(Object.create(kafka) as Kafka, { consumer });
+}
+
+test.for([
+  ['a coordinator that is loading', 3],
+  ['one that is loading for longer than is waited for', 30],
+] as const)(
+  'a member that joins again meets %s: it goes on with what comes',
+  { timeout: 90_000 },
+  async ([, times]) => {
+    const world = kafka();
+    const lane = await createLane(world, 2, 1);
+    const trouble: Trouble = { moved: false, loading: 0 };
+    const client = troubled(world.brokers, trouble);
+    await joinHop(world, lane, passOn(lane.output, 1), undefined, client);
+    const before = numbered('before', 20, 2);
+    await produce(world.kafka, lane.input, before);
+    await until('the first to be passed on', () => isDone(world, lane));
+    trouble.loading = times;
+    trouble.moved = true;
+    await until('the trouble to come and go', () => trouble.loading === 0, 30_000);
+    const after = numbered('after', 20, 2);
+    await produce(world.kafka, lane.input, after);
+    await until('the others to be passed on', () => isDone(world, lane), 30_000);
+    const expected = [...before, ...after].map(({ value }) => value);
+    expect(differences(await readCommitted(world.kafka, lane.output, 1), expected)).toEqual([]);
+  },
+);
