@@ -1,5 +1,5 @@
 import { allOf, conditionOf, inRange, selects, textOf } from './filters.ts';
-import type { FunnelQuery } from './shapes.ts';
+import { EXCLUSIONS_MAX, type FunnelQuery, STEPS_MAX } from './shapes.ts';
 import type { Binder } from './statement.ts';
 
 /** A pause of more than this between two events of a person ends a session. */
@@ -12,8 +12,9 @@ export const PLACE_BITS = 20;
 const ACTOR_EVENTS_MAX = 1_000_000;
 
 /** Bits of an event's mask: step n is bit n - 1; above them the exclusions; the last says that it passes the filters. */
-const EXCLUSION_BIT = 16;
-const PASSES_BIT = 31;
+const EXCLUSION_BIT = STEPS_MAX;
+const PASSES_BIT = EXCLUSION_BIT + EXCLUSIONS_MAX;
+const MASK_BITS = 16;
 
 /** Whether events count that neither fill a step nor are excluded. */
 export function needsEveryEvent({ order, count_by }: FunnelQuery): boolean {
@@ -29,54 +30,67 @@ export const isTouch = ({ breakdown }: FunnelQuery): boolean =>
  * request, then a digest of the id. Of events of a person with one id only the first counts.
  *
  * Arrays of 64-bit numbers are gathered and sorted many times as fast as those of tuples or of wider numbers, so that
- * these serve only actors who have two events of one time, or one event twice.
+ * these serve only actors who have two events of one time, or one event twice. Time and mask of an event are one such
+ * number, `packed`: by it events of different times are in order.
  */
 export function actorsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const texts = hasTexts(query) ? ', texts' : '';
-  return `SELECT mask, arrayMap((time, i) -> bitShiftLeft(time, ${PLACE_BITS}) + i, times, arrayEnumerate(times)) AS stamp${texts}
+  const stamp = `arrayMap((x, i) -> bitShiftLeft(${timeOf('x')}, ${PLACE_BITS}) + i, packed, arrayEnumerate(packed)) AS stamp`;
+  const columns = ['arrayMap(x -> toUInt16(x), packed) AS mask', stamp, ...textColumns(query)];
+  return `SELECT ${columns.join(', ')}
 FROM (${query.count_by === 'session' ? sessionsSql(siteId, query, binder) : personsSql(siteId, query, binder)})`;
 }
 
-const hasTexts = ({ breakdown }: FunnelQuery): boolean => breakdown !== undefined;
+const textColumns = ({ breakdown }: FunnelQuery): string[] => (breakdown === undefined ? [] : ['texts']);
 
-/** `times`, `mask` and `texts` of each person. */
+const timeOf = (packed: string): string => `bitShiftRight(${packed}, ${MASK_BITS})`;
+
+/** `packed` and `texts` of each person. */
 function personsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const item = hasTexts(query) ? 'UInt64, UInt64, UInt64, UInt32, String' : 'UInt64, UInt64, UInt64, UInt32';
-  const all = hasTexts(query)
-    ? 'all_times, arrivals, digests, all_flags, all_texts'
-    : 'all_times, arrivals, digests, all_flags';
-  const ordered = (name: string, place: number): string =>
-    `if(plain, arraySort((x, time) -> time, ${name}, all_times), arrayMap(x -> x.${place}, exact))`;
-  const texts = hasTexts(query) ? `, ${ordered('all_texts', 5)} AS texts` : '';
-  return `SELECT if(plain, arraySort(all_times), arrayMap(x -> x.1, exact)) AS times, ${ordered('all_flags', 4)} AS mask${texts}
-FROM (SELECT *, ${differ('all_times')} AND ${differ('digests')} AS plain,
-  if(plain, CAST([], 'Array(Tuple(${item}))'), arraySort(arrayZip(${all}))) AS sorted,
+  const texts = textColumns(query);
+  const item = ['UInt64', 'UInt64', 'UInt64', ...texts.map(() => 'String')].join(', ');
+  const inOrder = `arraySort(x -> (${timeOf('x.1')}, x.2, x.3), arrayZip(${['gathered', 'arrivals', 'digests', ...texts].join(', ')}))`;
+  const columns = [
+    'if(plain, by_time, arrayMap(x -> x.1, exact)) AS packed',
+    ...texts.map(
+      (name) => `if(plain, arraySort((x, one) -> one, ${name}, gathered), arrayMap(x -> x.4, exact)) AS ${name}`,
+    ),
+  ];
+  return `SELECT ${columns.join(', ')}
+FROM (SELECT *, arraySort(gathered) AS by_time,
+  ${differ(`arrayMap(x -> ${timeOf('x')}, by_time)`)} AND ${differ('arraySort(digests)')} AS plain,
+  if(plain, CAST([], 'Array(Tuple(${item}))'), ${inOrder}) AS sorted,
   arrayFilter((x, n) -> n = 1, sorted, arrayEnumerateUniq(arrayMap(x -> x.3, sorted))) AS exact
 FROM (${gatheredSql(siteId, query, binder)}))`;
 }
 
-/** Whether no two numbers of an array are equal. */
-function differ(array: string): string {
-  return `NOT has(arrayPopFront(arrayDifference(arraySort(${array}))), 0)`;
+/** Whether no two numbers of a sorted array are equal. */
+function differ(sorted: string): string {
+  return `NOT has(arrayPopFront(arrayDifference(${sorted})), 0)`;
 }
 
 function gatheredSql(siteId: string, query: FunnelQuery, binder: Binder): string {
   const wanted = query.order === 'any' ? 2 ** query.steps.length - 1 : 1;
-  const text = hasTexts(query) ? ', groupArray(text) AS all_texts' : '';
-  return `SELECT groupArray(time) AS all_times, groupArray(arrival) AS arrivals, groupArray(event_hash) AS digests, groupArray(flags) AS all_flags${text}
+  const columns = [
+    `groupArray(bitShiftLeft(time, ${MASK_BITS}) + flags) AS gathered`,
+    'groupArray(arrival) AS arrivals',
+    'groupArray(event_hash) AS digests',
+    ...textColumns(query).map((name) => `groupArray(text) AS ${name}`),
+  ];
+  return `SELECT ${columns.join(', ')}
 FROM (${rowsSql(siteId, query, binder)}) GROUP BY actor
-HAVING bitAnd(groupBitOr(flags), ${wanted}) != 0 AND throwIf(length(all_times) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
+HAVING bitAnd(groupBitOr(flags), ${wanted}) != 0 AND throwIf(length(gathered) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
 }
 
 /** Sessions are made of all events of a person; the filters choose among them afterwards. */
 function sessionsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const names = hasTexts(query) ? ['times', 'mask', 'texts'] : ['times', 'mask'];
+  const names = ['packed', ...textColumns(query)];
+  const pauses = `arrayDifference(arrayMap(x -> ${timeOf('x')}, packed))`;
   const cut = names.map(
     (name) =>
-      `arraySplit((x, gap, i) -> i > 1 AND gap > ${SESSION_GAP_MS}, ${name}, arrayDifference(times), arrayEnumerate(times)) AS cut_${name}`,
+      `arraySplit((x, pause, i) -> i > 1 AND pause > ${SESSION_GAP_MS}, ${name}, ${pauses}, arrayEnumerate(packed)) AS cut_${name}`,
   );
   const passing = names.map(
-    (name) => `arrayFilter((x, m) -> bitTest(m, ${PASSES_BIT}), one_${name}, one_mask) AS ${name}`,
+    (name) => `arrayFilter((x, one) -> bitTest(one, ${PASSES_BIT}), one_${name}, one_packed) AS ${name}`,
   );
   const joined = names.map((name) => `cut_${name} AS one_${name}`);
   return `SELECT ${passing.join(', ')}
@@ -117,9 +131,9 @@ function maskSql(query: FunnelQuery, binder: Binder): string {
     ...steps.map((step, index) => bit(selects(step, binder), index)),
     ...exclusions.map((exclusion, index) => bit(selects(exclusion, binder), EXCLUSION_BIT + index)),
   ].join(' + ');
-  if (count_by === 'session') return `if(${passes}, toUInt32(${bits} + ${2 ** PASSES_BIT}), toUInt32(0))`;
-  if (breakdown?.lookback_ms === undefined) return `toUInt32(${bits})`;
-  return `if(timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC'), toUInt32(${bits}), toUInt32(0))`;
+  if (count_by === 'session') return `if(${passes}, toUInt16(${bits} + ${2 ** PASSES_BIT}), toUInt16(0))`;
+  if (breakdown?.lookback_ms === undefined) return `toUInt16(${bits})`;
+  return `if(timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC'), toUInt16(${bits}), toUInt16(0))`;
 }
 
 function bit(condition: string, index: number): string {
