@@ -1,7 +1,8 @@
 import { benchEdge } from './edge/bench.ts';
+import { benchFlow } from './flow/bench.ts';
 import { benchQuery } from './query/bench.ts';
 
-const BENCHES: Record<string, () => Promise<void>> = { edge: benchEdge, query: benchQuery };
+const BENCHES: Record<string, () => Promise<void>> = { edge: benchEdge, flow: benchFlow, query: benchQuery };
 
 const name = process.argv[2] ?? '';
 const bench = BENCHES[name];

@@ -95,7 +95,7 @@ async function measure(dataDir: string, addresses: Parameters<typeof serviceEnvi
 }
 
 async function runAll(subjects: readonly Subject[]): Promise<Map<string, Figure[]>> {
-  const bodies = Array.from({ length: BODIES }, requestBody);
+  const bodies = Array.from({ length: BODIES }, () => requestBody(EVENTS_PER_REQUEST));
   say(
     `\n${EVENTS_PER_REQUEST} events a request, ${Math.round(Buffer.byteLength(bodies[0] as string) / EVENTS_PER_REQUEST)} bytes an event, ${CONCURRENCY} requests open, ${ROUNDS} rounds of ${RUN_MS / 1000} s\n`,
   );

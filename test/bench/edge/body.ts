@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * A request of 50 web events of about 500 bytes, as a visitor's browser makes them: mostly page views, one in five a
+ * A request of web events of about 500 bytes, as a visitor's browser makes them: mostly page views, one in five a
  * product view with its price, and one event with the visitor's e-mail address.
  */
-export function requestBody(): string {
+export function requestBody(count: number): string {
+  return JSON.stringify({ events: webEvents(count) });
+}
+
+/** Events of one visitor. */
+export function webEvents(count: number): object[] {
   const visitor = randomUUID();
-  return JSON.stringify({ events: Array.from({ length: 50 }, (_, index) => webEvent(visitor, index)) });
+  return Array.from({ length: count }, (_, index) => webEvent(visitor, index));
 }
 
 function webEvent(visitor: string, index: number): object {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { cpuOf } from '../cpu.ts';
 
 export interface BenchChild {
   pid: number;
@@ -10,8 +10,6 @@ export interface BenchChild {
   stop(): Promise<void>;
 }
 
-/** Linux counts process times in hundredths of a second (proc(5), USER_HZ). */
-const TICKS_PER_SECOND = 100;
 const START_MS_MAX = 60_000;
 
 /** Starts a server as a process of its own; it says its port, or its url in the facts of its ready message. */
@@ -49,10 +47,4 @@ function addressOf(child: ChildProcess, file: string): Promise<string> {
       resolve(message.facts?.url ?? `http://127.0.0.1:${message.port}`);
     });
   });
-}
-
-function cpuOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

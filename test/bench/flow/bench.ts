@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { makeScratch } from '#test/harness/run/scratch.ts';
+import { type RunningService, startService } from '#test/harness/service.ts';
+import { openSettings } from '#test/harness/settings.ts';
+import { until } from '#test/harness/until.ts';
+import { cpuOf } from '../cpu.ts';
+import { partsMade, watchEvents } from './seen.ts';
+import { sendAtRate } from './sender.ts';
+
+const RATES = [200, 20_000];
+const WARM_MS = 15_000;
+const RUN_MS = 60_000;
+const PROBE_EVERY_MS = 100;
+/** What is behind at the end is waited for, so that a rate that cannot be kept shows. */
+const CAUGHT_UP_MS = 180_000;
+const GOALS = { medianMs: 2_000, p99Ms: 5_000, partsPerMinute: 60 };
+/** No delivery: a destination that the bench's site has not, so that no process for one runs. */
+const NO_DELIVERY = 'ga4';
+
+/**
+ * The whole way of an event, from the request to a row that a query finds, at a low and at a high rate, on a service of its
+ * own without deliveries: times, parts made by the inserts, and CPU time of each process.
+ */
+export async function benchFlow(): Promise<void> {
+  const scratch = await makeScratch();
+  try {
+    const env = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0', DELIVERY_DESTINATIONS: NO_DELIVERY };
+    const service = await startService(`${scratch.path}/flow`, { env, onProgress: say });
+    try {
+      const site = await makeSite(service);
+      for (const rate of RATES) await measure(service, site, rate);
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await scratch.clear();
+  }
+}
+
+interface BenchSite {
+  site: string;
+  key: string;
+}
+
+async function makeSite(service: RunningService): Promise<BenchSite> {
+  const settings = await openSettings(service);
+  const site = `flow-${randomBytes(3).toString('hex')}`;
+  await settings.run('account', 'create', site, '--allowance', '1000000000');
+  await settings.run('site', 'create', site, '--account', site);
+  const { secret } = await settings.run<{ secret: string }>('key', 'create', '--site', site, '--caller', 'server');
+  await settings.close();
+  const works = async () => {
+    const headers = { 'x-svc-key': secret };
+    return (await fetch(`${service.ready.edge}/v1/config`, { headers })).status;
+  };
+  await until('the edge knows the key', works, (status) => status === 200);
+  return { site, key: secret };
+}
+
+async function measure(service: RunningService, { site, key }: BenchSite, eventsPerSecond: number): Promise<void> {
+  const { edge, clickhouse } = service.ready;
+  const options = { edge, key, eventsPerSecond, probeEveryMs: PROBE_EVERY_MS };
+  const processes = Object.entries(service.ready.processes).flatMap(([name, { pid }]) =>
+    pid === null ? [] : [{ name, pid }],
+  );
+  const watchWarm = watchEvents(clickhouse, site, 'warm');
+  const warm = await sendAtRate({ ...options, durationMs: WARM_MS, probe: 'warm' });
+  await allSeen(warm.probes, watchWarm.seen);
+  await watchWarm.stop();
+
+  const probe = `probe_${eventsPerSecond}`;
+  const watch = watchEvents(clickhouse, site, probe);
+  const partsBefore = await partsMade(clickhouse);
+  const cpuBefore = new Map(processes.map(({ name, pid }) => [name, cpuOf(pid)]));
+  const sent = await sendAtRate({ ...options, durationMs: RUN_MS, probe });
+  const partsAfter = await partsMade(clickhouse);
+  await allSeen(sent.probes, watch.seen);
+  await watch.stop();
+  const cpu = processes.map(({ name, pid }) => ({ name, seconds: cpuOf(pid) - (cpuBefore.get(name) ?? 0) }));
+
+  const times = [...sent.probes].map(([id, ms]) => (watch.seen.get(id) ?? 0) - ms).sort((a, b) => a - b);
+  const perMinute = (table: string): number =>
+    (((partsAfter.get(table) ?? 0) - (partsBefore.get(table) ?? 0)) * 60) / sent.seconds;
+  report(eventsPerSecond, { sent, times, perMinute, tables: [...partsAfter.keys()], cpu });
+}
+
+async function allSeen(probes: ReadonlyMap<string, number>, seen: ReadonlyMap<string, number>): Promise<void> {
+  const missing = () => [...probes.keys()].filter((id) => !seen.has(id)).length;
+  await until('every event that is looked for to be found', missing, (count) => count === 0, {
+    timeoutMs: CAUGHT_UP_MS,
+  });
+}
+
+interface Figures {
+  sent: Awaited<ReturnType<typeof sendAtRate>>;
+  /** Sorted, from request to row, in milliseconds. */
+  times: readonly number[];
+  perMinute(table: string): number;
+  tables: readonly string[];
+  cpu: readonly { name: string; seconds: number }[];
+}
+
+function report(rate: number, { sent, times, perMinute, tables, cpu }: Figures): void {
+  const at = (share: number): number =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+  const failed = Object.keys(sent.failures).length === 0 ? '' : `, refused: ${JSON.stringify(sent.failures)}`;
+  const seconds = (ms: number): string => (ms / 1_000).toFixed(2);
+  say(
+    `\n${rate} events a second wanted: ${Math.round(sent.accepted / sent.seconds)} accepted a second for ${sent.seconds.toFixed(0)} s${failed}`,
+  );
+  say(
+    `  from request to row: median ${seconds(at(0.5))} s, p99 ${seconds(at(0.99))} s, most ${seconds(at(1))} s of ${times.length} looked for`,
+  );
+  const made = tables.map((table) => ({ table, parts: perMinute(table) })).filter(({ parts }) => parts > 0);
+  say(`  parts a minute: ${made.map(({ table, parts }) => `${table} ${parts.toFixed(0)}`).join(', ')}`);
+  const perMillion = cpu.map(({ name, seconds: used }) => `${name} ${((used / sent.accepted) * 1e6).toFixed(1)}`);
+  say(`  CPU seconds per million: ${perMillion.join(', ')}`);
+  const holds =
+    at(0.5) < GOALS.medianMs && at(0.99) < GOALS.p99Ms && made.every(({ parts }) => parts < GOALS.partsPerMinute);
+  say(
+    `  wanted: median under 2 s, p99 under 5 s, fewer than 60 parts a minute in every table: ${holds ? 'holds' : 'DOES NOT HOLD'}`,
+  );
+  if (!holds) process.exitCode = 1;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

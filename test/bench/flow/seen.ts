@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { select } from '#test/harness/clickhouse.ts';
+
+const POLL_MS = 100;
+const LOOK_BACK_S = 120;
+
+export interface Watch {
+  /** By the id of each event that can be queried, when it was first found (performance.now). */
+  seen: Map<string, number>;
+  stop(): Promise<void>;
+}
+
+/** Asks ClickHouse ten times a second, as an analyst would, for events of a name that it has not found yet. */
+export function watchEvents(clickhouse: string, site: string, event: string): Watch {
+  const seen = new Map<string, number>();
+  let stopped = false;
+  const query = `SELECT event_id FROM events WHERE site_id = {site:String} AND event = {event:String} AND timestamp > now() - ${LOOK_BACK_S}`;
+  async function watch(): Promise<void> {
+    while (!stopped) {
+      const rows = await select<{ event_id: string }>(clickhouse, query, { site, event });
+      const nowMs = performance.now();
+      for (const { event_id } of rows) if (!seen.has(event_id)) seen.set(event_id, nowMs);
+      await sleep(POLL_MS);
+    }
+  }
+  const watching = watch();
+  return {
+    seen,
+    async stop() {
+      stopped = true;
+      await watching;
+    },
+  };
+}
+
+/**
+ * Parts written so far by table: each insert into a partition makes one and gives it the next block number, which merges
+ * keep.
+ */
+export async function partsMade(clickhouse: string): Promise<Map<string, number>> {
+  const rows = await select<{ table: string; parts: number }>(
+    clickhouse,
+    `SELECT table, toUInt32(sum(blocks)) AS parts FROM (
+      SELECT table, partition, max(max_block_number) AS blocks FROM system.parts WHERE database = currentDatabase() GROUP BY table, partition
+    ) GROUP BY table ORDER BY table`,
+  );
+  return new Map(rows.map(({ table, parts }) => [table, parts]));
+}
