@@ -30,7 +30,10 @@ export interface SinkOptions<Row> {
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
   /** Writes a block; the same token is the same rows, to be written once. `again`: it may have been begun before. */
   insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void>;
-  /** What a topic's partitions have is written when it is this many rows, or when the oldest of it is this old. */
+  /**
+   * What a topic's partitions have is written when it is this many rows, or when the oldest of it is this old in Kafka, but
+   * no two blocks of a topic sooner after each other than four fifths of that: what waited longer is not written in crumbs.
+   */
   blockRowsMax: number;
   blockAgeMaxMs: number;
   /** Called when the rows of a partition are written and its offset is committed. */
@@ -39,6 +42,8 @@ export interface SinkOptions<Row> {
   logger: Logger;
   onFatal(error: unknown): void;
 }
+
+const GAP_SHARE = 0.8;
 
 /**
  * Plan, insert, commit. One insert takes what all owned partitions of a topic have, so that parts do not grow in number
@@ -50,6 +55,7 @@ export interface SinkOptions<Row> {
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
   const open = new Map<string, Gathered<Row>>();
   const writing = new Set<string>();
+  const begunMs = new Map<string, number>();
   /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
   const takenUp = new Map<string, Promise<void>>();
   let consumption: Consumption | null = null;
@@ -94,7 +100,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       const rows = await options.toRows(batch.topic, batch.partition, record);
       const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, options.nowMs());
       open.set(nameOf(batch), gathered);
-      if (gathered.first === null) gathered.openedMs = options.nowMs();
+      if (gathered.first === null) gathered.openedMs = Math.min(options.nowMs(), record.timestampMs);
       gather(gathered, record.offset, rows);
       gathered.lag = batch.lag;
     }
@@ -118,6 +124,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   async function write(topic: string): Promise<void> {
     if (consumption === null || writing.has(topic)) return;
     writing.add(topic);
+    begunMs.set(topic, options.nowMs());
     const some = waitingIn(topic).slice(0, PLAN_PARTITIONS_MAX);
     await together(
       consumption,
@@ -164,7 +171,9 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   const timer = setInterval(
     () => {
       const dueMs = options.nowMs() - options.blockAgeMaxMs;
+      const soonMs = options.nowMs() - GAP_SHARE * options.blockAgeMaxMs;
       for (const topic of options.topics) {
+        if ((begunMs.get(topic) ?? 0) > soonMs) continue;
         if (waitingIn(topic).some(([, { openedMs }]) => openedMs <= dueMs)) void write(topic);
       }
     },

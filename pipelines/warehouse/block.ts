@@ -61,13 +61,13 @@ export interface Gathered<Row> {
   /** Offset behind the last record. */
   next: number;
   rows: Row[];
-  /** When waiting for more began, in milliseconds. */
+  /** Since when the first record waits, in milliseconds since 1970 UTC. */
   openedMs: number;
   /** Records of the partition behind what was added last. */
   lag: number;
 }
 
-/** Nothing yet, with everything before `next` written. `openedMs` is when waiting for more begins to count. */
+/** Nothing yet, with everything before `next` written. `openedMs` is since when what comes has waited. */
 export function gatherFrom<Row>(next: number, openedMs: number): Gathered<Row> {
   return { first: null, next, rows: [], openedMs, lag: 0 };
 }
