@@ -99,12 +99,15 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   let stopped = false;
   let assignment: TopicPartition[] = [];
 
-  const consumer = createGroupConsumer(options, async () => {
-    halted = true;
-    await drained();
-    // The client would try it again in the name of the next generation, over what the next owner commits.
-    if (committer.underWay() > 0) options.onFatal(new StageFailedError('a commit outlasts the generation it is of'));
-    generation++;
+  const consumer = createGroupConsumer(options, {
+    async drain() {
+      halted = true;
+      await drained();
+      // The client would try it again in the name of the next generation, over what the next owner commits.
+      if (committer.underWay() > 0) options.onFatal(new StageFailedError('a commit outlasts the generation it is of'));
+      generation++;
+    },
+    isOver: () => stopped,
   });
   const committer = createCommitter(consumer);
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
@@ -310,8 +313,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     partitionsConsumedConcurrently: options.concurrency,
     eachBatch,
   };
-  const run = await runConsumer(consumer, config, (error) => options.onFatal(error));
   const stopWatch = watchSilence(consumer, options.onFatal, () => halted);
+  const run = await runConsumer(consumer, config, (error) => options.onFatal(error));
   return {
     between,
     commit,

@@ -4,17 +4,24 @@ import kafkajs, { type PartitionAssigner } from 'kafkajs';
 
 /** What the client keeps for a group it is a member of, as far as it is touched here. */
 interface ConsumerGroup {
-  assigners: { drain?: () => Promise<void> }[];
+  assigners: Partial<Draining>[];
   memberId: string | null;
   sessionTimeout: number;
   heartbeat(options: { interval: number }): Promise<void>;
   joinAndSync(): Promise<void>;
 }
 
+export interface Draining {
+  /** Runs before each joining of the group. */
+  drain(): Promise<void>;
+  /** Whether the consumer is being stopped, so that a group that cannot be joined is left at that. */
+  isOver(): boolean;
+}
+
 const require = createRequire(import.meta.url);
 const BEATS_PER_SESSION = 6;
-/** Joinings one after the other that fail with what passes, and the pause between them: about five seconds. */
-const JOININGS_MAX = 20;
+/** How long a joining that fails with what passes is tried again, and the pause between two tries. */
+const JOINING_MS_MAX = 5_000;
 const JOINING_PAUSE_MS = 250;
 let patched = false;
 
@@ -22,9 +29,9 @@ let patched = false;
  * The client's own way of giving partitions out, which has `drain` run before each joining of the group: the client
  * offers no moment for that, and a partition that is given away in the middle of a batch has work done twice.
  */
-export function drainingAssigner(drain: () => Promise<void>): PartitionAssigner {
+export function drainingAssigner(draining: Draining): PartitionAssigner {
   drainBeforeJoining();
-  return (config) => Object.assign(kafkajs.PartitionAssigners.roundRobin(config), { drain });
+  return (config) => Object.assign(kafkajs.PartitionAssigners.roundRobin(config), draining);
 }
 
 function drainBeforeJoining(): void {
@@ -33,8 +40,10 @@ function drainBeforeJoining(): void {
   const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { prototype: ConsumerGroup };
   const { joinAndSync } = prototype;
   prototype.joinAndSync = async function (this: ConsumerGroup) {
-    for (const { drain } of this.assigners) if (drain !== undefined) await whileBeating(this, drain);
-    await joinPatiently(() => joinAndSync.call(this));
+    const [draining] = this.assigners.filter((one): one is Draining => one.drain !== undefined);
+    if (draining === undefined) return joinAndSync.call(this);
+    await whileBeating(this, draining.drain);
+    await joinPatiently(() => joinAndSync.call(this), draining.isOver);
   };
 }
 
@@ -42,26 +51,29 @@ function drainBeforeJoining(): void {
 class JoiningFailedError extends Error {
   readonly retriable = false;
 
-  constructor(cause: Error) {
-    super(`the group could not be joined: ${cause.message}`, { cause });
+  constructor(cause: unknown) {
+    super(`the group could not be joined: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
 }
 
 /**
  * A joining that failed, say as its coordinator was only just loading, is given up by the client (kafkajs 2.2.4): it
- * fetches on in the generation of before, for which everything was ended here. So it is tried again, and if it still fails
- * the consumer crashes, which has it begin anew.
+ * fetches on in the generation of before, for which everything was ended here. So it is tried again for a while, and if it
+ * still fails the consumer crashes, which has it begin anew.
  */
-async function joinPatiently(join: () => Promise<void>): Promise<void> {
-  for (let joinings = 1; ; joinings++) {
+async function joinPatiently(join: () => Promise<void>, isOver: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + JOINING_MS_MAX;
+  for (;;) {
     try {
       await join();
       return;
     } catch (error) {
-      if (!(error instanceof Error) || (error as Error & { retriable?: unknown }).retriable === false) throw error;
-      if (joinings === JOININGS_MAX) throw new JoiningFailedError(error);
+      const { retriable } = error as { retriable?: unknown };
+      if (retriable === false || isOver()) throw error;
+      if (retriable !== true || performance.now() > deadlineMs) throw new JoiningFailedError(error);
+      await sleep(JOINING_PAUSE_MS);
+      if (isOver()) throw error;
     }
-    await sleep(JOINING_PAUSE_MS);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Batch, Consumer, Kafka } from 'kafkajs';
-import { drainingAssigner } from './drain.ts';
+import { type Draining, drainingAssigner } from './drain.ts';
 import { toInRecord } from './record.ts';
 import { CONSUMER_RETRY } from './run_consumer.ts';
 import type { Fetched, Slot } from './slot.ts';
@@ -13,11 +13,11 @@ export interface GroupConsumerOptions {
 
 const FETCH_WAIT_MS = 100;
 
-/** The client's consumer of committed records; `drain` runs before each joining of the group. */
-export function createGroupConsumer(options: GroupConsumerOptions, drain: () => Promise<void>): Consumer {
+/** The client's consumer of committed records. */
+export function createGroupConsumer(options: GroupConsumerOptions, draining: Draining): Consumer {
   return options.kafka.consumer({
     groupId: options.groupId,
-    partitionAssigners: [drainingAssigner(drain)],
+    partitionAssigners: [drainingAssigner(draining)],
     sessionTimeout: options.sessionTimeoutMs,
     rebalanceTimeout: 30_000,
     heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),

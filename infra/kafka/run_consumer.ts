@@ -51,7 +51,7 @@ export async function runConsumer(
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (payload.restart || stopped) return;
     crashes++;
-    if (!PASSING_NAMES.has(payload.error.name) || crashes > CRASHES_MAX) onFatal(payload.error);
+    if (!passes(payload.error) || crashes > CRASHES_MAX) onFatal(payload.error);
     else timer = setTimeout(() => void consumer.run(config).catch(onFatal), PAUSE_MS);
   });
   await consumer.run(config);

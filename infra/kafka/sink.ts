@@ -31,8 +31,8 @@ export interface SinkOptions<Row> {
   /** Writes a block; the same token is the same rows, to be written once. `again`: it may have been begun before. */
   insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void>;
   /**
-   * What a topic's partitions have is written when it is this many rows, or when the oldest of it is this old in Kafka, but
-   * no two blocks of a topic sooner after each other than four fifths of that: what waited longer is not written in crumbs.
+   * What a topic's partitions have is written when it is this many rows, or when the oldest of it is this old in Kafka; for
+   * its age no sooner than four fifths of that after the last block, so that what waited longer is not written in crumbs.
    */
   blockRowsMax: number;
   blockAgeMaxMs: number;
@@ -98,7 +98,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   async function process(batch: InBatch): Promise<undefined> {
     for (const record of batch.records) {
       const rows = await options.toRows(batch.topic, batch.partition, record);
-      const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, options.nowMs());
+      const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
       open.set(nameOf(batch), gathered);
       if (gathered.first === null) gathered.openedMs = Math.min(options.nowMs(), record.timestampMs);
       gather(gathered, record.offset, rows);
@@ -125,7 +125,9 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     if (consumption === null || writing.has(topic)) return;
     writing.add(topic);
     begunMs.set(topic, options.nowMs());
-    const some = waitingIn(topic).slice(0, PLAN_PARTITIONS_MAX);
+    const some = waitingIn(topic)
+      .toSorted(([, one], [, other]) => one.openedMs - other.openedMs)
+      .slice(0, PLAN_PARTITIONS_MAX);
     await together(
       consumption,
       some.map(([at]) => at),

@@ -51,7 +51,7 @@ async function installJavaParts(
   return { ...(kafka === undefined ? {} : { kafka }), ...(registry === undefined ? {} : { registry }) };
 }
 
-/** Beside somebody else's Kafka no class archive is recorded: that run would leave its topic there. */
+/** Beside somebody else's Kafka there is no class archive: it is recorded with jars of our own, which are not fetched then. */
 async function registryProgram(
   partsDir: string,
   java: Java,

@@ -11,10 +11,14 @@ export const PLACE_BITS = 20;
 /** An actor with more events than this in one query is refused. */
 const ACTOR_EVENTS_MAX = 1_000_000;
 
-/** Bits of an event's mask: step n is bit n - 1; above them the exclusions; the last says that it passes the filters. */
+/**
+ * Bits of an event's mask: step n is bit n - 1; above them the exclusions; the last says that it passes the filters. It is a
+ * UInt16, and with a time of 42 bits (until 2100) it fits 64.
+ */
 const EXCLUSION_BIT = STEPS_MAX;
 const PASSES_BIT = EXCLUSION_BIT + EXCLUSIONS_MAX;
-const MASK_BITS = 16;
+const MASK_BITS = PASSES_BIT + 1;
+if (MASK_BITS > 16) throw new Error('a mask of steps and exclusions does not fit 16 bits');
 
 /** Whether events count that neither fill a step nor are excluded. */
 export function needsEveryEvent({ order, count_by }: FunnelQuery): boolean {

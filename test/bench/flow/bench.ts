@@ -5,7 +5,7 @@ import { type RunningService, startService } from '#test/harness/service.ts';
 import { openSettings } from '#test/harness/settings.ts';
 import { until } from '#test/harness/until.ts';
 import { cpuOf } from '../cpu.ts';
-import { partsMade, watchEvents } from './seen.ts';
+import { partsMade, type Watch, watchEvents } from './seen.ts';
 import { sendAtRate } from './sender.ts';
 
 const RATES = (process.argv[3] ?? '200,20000').split(',').map(Number);
@@ -92,8 +92,7 @@ async function measure(
   const options = { edge, key, eventsPerSecond, probeEveryMs: PROBE_EVERY_MS };
   const watchWarm = watchEvents(clickhouse, site, 'warm');
   const warm = await sendAtRate({ ...options, durationMs: WARM_MS, probe: 'warm' });
-  await allSeen(warm.probes, watchWarm.seen);
-  await watchWarm.stop();
+  await allSeen(warm.probes, watchWarm);
 
   const probe = `probe_${eventsPerSecond}`;
   const watch = watchEvents(clickhouse, site, probe);
@@ -101,8 +100,7 @@ async function measure(
   const cpuBefore = new Map(processes.map(({ name, pid }) => [name, cpuOf(pid)]));
   const sent = await sendAtRate({ ...options, durationMs: RUN_MS, probe });
   const partsAfter = await partsMade(clickhouse);
-  await allSeen(sent.probes, watch.seen);
-  await watch.stop();
+  await allSeen(sent.probes, watch);
   const cpu = processes.map(({ name, pid }) => ({ name, seconds: cpuOf(pid) - (cpuBefore.get(name) ?? 0) }));
 
   const times = [...sent.probes].map(([id, ms]) => (watch.seen.get(id) ?? 0) - ms).sort((a, b) => a - b);
@@ -111,11 +109,15 @@ async function measure(
   report(eventsPerSecond, { sent, times, perMinute, tables: [...partsAfter.keys()], cpu });
 }
 
-async function allSeen(probes: ReadonlyMap<string, number>, seen: ReadonlyMap<string, number>): Promise<void> {
+async function allSeen(probes: ReadonlyMap<string, number>, { seen, stop }: Watch): Promise<void> {
   const missing = () => [...probes.keys()].filter((id) => !seen.has(id)).length;
-  await until('every event that is looked for to be found', missing, (count) => count === 0, {
-    timeoutMs: CAUGHT_UP_MS,
-  });
+  try {
+    await until('every event that is looked for to be found', missing, (count) => count === 0, {
+      timeoutMs: CAUGHT_UP_MS,
+    });
+  } finally {
+    await stop();
+  }
 }
 
 interface Figures {

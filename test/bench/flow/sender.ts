@@ -8,18 +8,24 @@ export interface SendOptions {
   key: string;
   eventsPerSecond: number;
   durationMs: number;
-  /** Of each request of which `probeEveryMs` has passed since the last one, one event has this name and is looked for. */
+  /** The name of an event that one request in `probeEveryMs` has at its end, to be looked for. */
   probe: string;
   probeEveryMs: number;
 }
 
 export interface SendResult {
   accepted: number;
-  /** Statuses other than 200, counted. */
+  /** Statuses other than 200 and errors, counted. */
   failures: Record<string, number>;
   seconds: number;
   /** By the id of each probe, when its request was begun (performance.now). */
   probes: Map<string, number>;
+}
+
+interface Request {
+  body: string;
+  /** The id of the event that is looked for, where it has one. */
+  probe: string | null;
 }
 
 const EVENTS_PER_REQUEST_MAX = 50;
@@ -41,7 +47,7 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
   let sent = 0;
   let probedMs = Number.NEGATIVE_INFINITY;
 
-  async function sendOne(body: string): Promise<void> {
+  async function sendOne({ body, probe }: Request): Promise<void> {
     const { statusCode, body: answer } = await pool.request({
       path: '/v1/ingest',
       method: 'POST',
@@ -50,25 +56,34 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
     });
     const { accepted } = (await answer.json()) as { accepted?: number };
     result.accepted += accepted ?? 0;
-    if (statusCode !== 200) result.failures[statusCode] = (result.failures[statusCode] ?? 0) + 1;
+    if (statusCode !== 200) fail(String(statusCode), probe);
   }
 
-  function nextBody(nowMs: number): string {
+  function fail(why: string, probe: string | null): void {
+    result.failures[why] = (result.failures[why] ?? 0) + 1;
+    if (probe !== null) result.probes.delete(probe);
+  }
+
+  function nextRequest(nowMs: number): Request {
+    let probe: string | null = null;
     const events = webEvents(perRequest);
     if (nowMs - probedMs >= options.probeEveryMs) {
       probedMs = nowMs;
-      const uuid = randomUUID();
-      events[events.length - 1] = { ...events.at(-1), event: options.probe, uuid };
-      result.probes.set(uuid, nowMs);
+      probe = randomUUID();
+      events[events.length - 1] = { ...events.at(-1), event: options.probe, uuid: probe };
+      result.probes.set(probe, nowMs);
     }
-    return JSON.stringify({ events });
+    return { body: JSON.stringify({ events }), probe };
   }
 
   for (;;) {
     const passedMs = performance.now() - startedMs;
     if (passedMs >= durationMs) break;
     while (sent < (eventsPerSecond * passedMs) / 1_000) {
-      const sending = sendOne(nextBody(performance.now())).finally(() => open.delete(sending));
+      const request = nextRequest(performance.now());
+      const sending = sendOne(request)
+        .catch((error: unknown) => fail(String(error), request.probe))
+        .finally(() => open.delete(sending));
       open.add(sending);
       sent += perRequest;
     }
