@@ -31,7 +31,7 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           // Each file brings its own parts up, and mostly waits for them.
-          maxWorkers: availableParallelism() + 1,
+          maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },
         },
       },

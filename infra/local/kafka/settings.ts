@@ -43,8 +43,9 @@ export function renderSettings(node: KafkaNode): string {
     'min.insync.replicas': cluster.inSyncMin,
     'default.replication.factor': cluster.replicas,
     'group.initial.rebalance.delay.ms': 0,
-    // A broker that was killed is let back in only after its old session: 12 s with the defaults of 9 s and 2 s.
-    'broker.session.timeout.ms': 3_000,
+    // A broker that was killed is let back in only after its old session: 12 s with the defaults of 9 s and 2 s. One that a busy
+    // machine keeps from beating for so long is shut out, and with it every group that it coordinates.
+    'broker.session.timeout.ms': 6_000,
     'broker.heartbeat.interval.ms': 500,
     'log.cleaner.dedupe.buffer.size': 4 * 1024 * 1024,
   };
