@@ -17,8 +17,9 @@ export const TIME_CLASSES_MS = [
   30 * 86_400_000,
 ];
 
-/** Intervals and values of one answer; with 800 days a trend by the day fits. */
+/** Values of one answer, and intervals longer than an hour: 800 days fit. */
 export const GROUPS_MAX = 1_001;
+const HOUR_MS = 3_600_000;
 
 /** Figures of a step: `[reached, sum of the times as text, [median, p90], least, most]`. */
 export type StepFigures = [number, string, [number, number], number, number];
@@ -43,7 +44,12 @@ export function funnelStatement(siteId: string, query: FunnelQuery): Statement {
   return binder.statement(`SELECT ${kindSql(query)} AS kind, ${groupColumns(query)}, [${stepFigures(query)}] AS steps, [${timeClasses(query)}] AS times
 FROM (SELECT ${attemptColumns(query, binder).join(',\n  ')} FROM (${actorsSql(siteId, query, binder)}) WHERE level > 0)
 GROUP BY GROUPING SETS (${sets.join(', ')})
-ORDER BY kind, steps[1].1 DESC, text, bucket LIMIT ${GROUPS_MAX} BY kind`);
+ORDER BY kind, steps[1].1 DESC, text, bucket LIMIT ${groupsMax(query)} BY kind`);
+}
+
+/** No interval is left out of a trend: by the hour, 800 days are 19,200. */
+function groupsMax({ from, to, trend }: FunnelQuery): number {
+  return trend?.interval === 'hour' ? Math.max(GROUPS_MAX, Math.ceil((to - from) / HOUR_MS) + 1) : GROUPS_MAX;
 }
 
 function groupColumns({ breakdown, trend }: FunnelQuery): string {
