@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
+import type { FunnelQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
@@ -8,6 +9,7 @@ import { useQueryWorld } from './query_world.ts';
 const create = useQueryWorld();
 const HOSTILE = ["'; DROP TABLE event_rows; --", '{p0:String}', '\\', "\\' OR 1=1 --", '\u0000', '"', '`', '%'];
 const { from, to } = purchaseFunnel;
+const HOUR_MS = 3_600_000;
 
 test('texts of a query are values, whatever they hold', async () => {
   const world = await create();
@@ -85,6 +87,18 @@ test('days begin where the time zone says, also when the clocks change', async (
     ['2026-10-24T22:00:00.000Z', 3],
     ['2026-10-25T23:00:00.000Z', 1],
   ]);
+});
+
+test('a trend by the hour has all of its intervals, also more than a thousand', async () => {
+  const world = await create();
+  const hours = Array.from({ length: 1_100 }, (_, hour) => hour);
+  await world.store([hours.map((hour) => storedRow(`person-${hour}`, 'page_view', 60 * hour))]);
+  const range = { from: START, to: START + hours.length * HOUR_MS };
+  const query: FunnelQuery = { ...purchaseFunnel, ...range, trend: { interval: 'hour' } };
+  const { trend } = await world.ask<FunnelAnswer>('funnel', query);
+  expect(trend.map((one) => [one.from, one.steps[0]?.reached])).toEqual(
+    hours.map((hour) => [START + hour * HOUR_MS, 1]),
+  );
 });
 
 test('the live tail has what arrived last, newest first, each event once', async () => {
