@@ -8,7 +8,7 @@ import { cpuOf } from '../cpu.ts';
 import { partsMade, type Watch, watchEvents } from './seen.ts';
 import { sendAtRate } from './sender.ts';
 
-const RATES = (process.argv[3] ?? '200,20000').split(',').map(Number);
+const RATES = [200, 20_000];
 const WARM_MS = 15_000;
 const RUN_MS = 60_000;
 const PROBE_EVERY_MS = 100;
