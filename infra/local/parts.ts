@@ -84,12 +84,19 @@ async function planParts(
   programs: Programs,
   external: Partial<LocalAddresses>,
 ): Promise<PartPlan[]> {
-  const ports = await choosePorts(dataDir, ['kafka', 'kafkaController', 'registry', 'redis', 'clickhouse']);
+  const ports = await choosePorts(dataDir, [
+    'kafka',
+    'kafkaController',
+    'registry',
+    'registryHealth',
+    'redis',
+    'clickhouse',
+  ]);
   const brokers = external.kafkaBrokers ?? `127.0.0.1:${ports.kafka}`;
   const node = { folder: join(dataDir, 'kafka'), port: ports.kafka, controllerPort: ports.kafkaController };
   return [
     ...(programs.kafka ? [await planKafka(node, join(dataDir, 'log', 'kafka.log'), programs.kafka)] : []),
-    ...(programs.registry ? [planRegistry(dataDir, ports.registry, brokers, programs.registry)] : []),
+    ...(programs.registry ? [planRegistry(dataDir, ports, brokers, programs.registry)] : []),
     ...(programs.redis ? [planRedis(dataDir, ports.redis, programs.redis)] : []),
     ...(names.includes('clickhouse') ? [planClickhouse(dataDir, ports.clickhouse)] : []),
   ];

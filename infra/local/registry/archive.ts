@@ -17,8 +17,8 @@ export function ensureRegistryArchive(
 ): Promise<string[]> {
   const runOnce = (archive: string[], scratch: string) =>
     withScratchKafka(join(scratch, 'kafka'), kafka, async (brokers) => {
-      const { port } = await choosePorts(scratch, ['port']);
-      const plan = planRegistry(scratch, port, brokers, { java: java.path, home, archive });
+      const ports = await choosePorts(scratch, ['registry', 'registryHealth']);
+      const plan = planRegistry(scratch, ports, brokers, { java: java.path, home, archive });
       const part = createPart(recorded(plan), () => undefined);
       try {
         await part.start();

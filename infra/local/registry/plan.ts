@@ -5,6 +5,12 @@ import type { PartPlan } from '../part.ts';
 const JAVA_OPTIONS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 const ASK_TIMEOUT_MS = 5_000;
 
+/** Loopback ports of the API and of the health endpoints. */
+export interface RegistryPorts {
+  registry: number;
+  registryHealth: number;
+}
+
 export interface RegistryProgram {
   java: string;
   home: string;
@@ -13,8 +19,13 @@ export interface RegistryProgram {
 }
 
 /** The schema registry, with its storage in Kafka. Its address is the base of the Confluent API. */
-export function planRegistry(dataDir: string, port: number, kafkaBrokers: string, program: RegistryProgram): PartPlan {
-  const address = `http://127.0.0.1:${port}/apis/ccompat/v7`;
+export function planRegistry(
+  dataDir: string,
+  ports: RegistryPorts,
+  kafkaBrokers: string,
+  program: RegistryProgram,
+): PartPlan {
+  const address = `http://127.0.0.1:${ports.registry}/apis/ccompat/v7`;
   return {
     name: 'registry',
     address,
@@ -23,22 +34,24 @@ export function planRegistry(dataDir: string, port: number, kafkaBrokers: string
     args: [
       ...JAVA_OPTIONS,
       ...program.archive,
-      ...settings(port, kafkaBrokers),
+      ...settings(ports, kafkaBrokers),
       '-jar',
       join(program.home, 'quarkus-run.jar'),
     ],
     cwd: program.home,
-    isReady: () => answers(`${address}/subjects`),
+    // The API answers before the journal has been read, so that schemas would be missing for a while.
+    isReady: async () =>
+      (await answers(`http://127.0.0.1:${ports.registryHealth}/health/ready`)) && answers(`${address}/subjects`),
   };
 }
 
-function settings(port: number, kafkaBrokers: string): string[] {
+function settings(ports: RegistryPorts, kafkaBrokers: string): string[] {
   const values: Record<string, string | number> = {
     'quarkus.http.host': '127.0.0.1',
-    'quarkus.http.port': port,
-    // The health endpoints, by default on every interface; port 0 takes any.
+    'quarkus.http.port': ports.registry,
+    // By default on every interface.
     'quarkus.management.host': '127.0.0.1',
-    'quarkus.management.port': 0,
+    'quarkus.management.port': ports.registryHealth,
     'quarkus.log.level': 'WARN',
     'apicurio.storage.kind': 'kafkasql',
     'apicurio.kafkasql.bootstrap.servers': kafkaBrokers,
