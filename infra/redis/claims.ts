@@ -12,6 +12,8 @@ export interface ClaimOptions {
 
 /** The window is looked at in this many whole periods and the one that runs. */
 const PERIODS_IN_WINDOW = 2;
+/** Another process's clock may run ahead by this much: what it claims then may lie in the period to come. */
+const CLOCKS_MS = 60 * 60_000;
 
 /** Claims in Redis: throws IndexLostError where some that were made may be missing. */
 export interface ClaimIndex extends ClaimStore {
@@ -81,9 +83,17 @@ async function ask(
   members: readonly Member[],
 ): Promise<(string | null)[]> {
   const ttlSeconds = Math.ceil((periodMs * (PERIODS_IN_WINDOW + 1)) / 1000);
-  const args: (string | number)[] = [nowMs, Math.floor(nowMs / periodMs), PERIODS_IN_WINDOW + 1, ttlSeconds];
+  const elsewhere = otherPeriods(nowMs, periodMs);
+  const args: (string | number)[] = [nowMs, ttlSeconds, Math.floor(nowMs / periodMs), elsewhere.length, ...elsewhere];
   for (const { claim } of members) args.push(claim.bucket, claim.field, claim.coordinate);
   return (await script.run([prefix], args)) as (string | null)[];
+}
+
+/** Periods beside the current one in which a claim that counts may lie. */
+function otherPeriods(nowMs: number, periodMs: number): number[] {
+  const period = Math.floor(nowMs / periodMs);
+  const past = Array.from({ length: PERIODS_IN_WINDOW }, (_, back) => period - 1 - back);
+  return Math.floor((nowMs + CLOCKS_MS) / periodMs) > period ? [period + 1, ...past] : past;
 }
 
 /** The keys of a period live as long as those that a claim at its end would have made. */

@@ -1,5 +1,6 @@
 -- KEYS[1]: prefix of the site's keys (its hash tag inside). KEYS[2]: prefix of the keys of the index as a whole.
--- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate},
+-- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate} and of
+-- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known;
 -- then the cap on persons that may be one, then now (milliseconds), or '' to restore what was known: the index need not
 -- be whole then, a question may have o, a person that b was found to be part of, and v, the version of that, and nothing
 -- is answered. Answers 'lost' where something that was known may be missing: nothing is learned then.
@@ -121,19 +122,33 @@ local function link(question)
   return leader, flat, capped
 end
 
-for index, question in ipairs(questions) do
-  local leader, flat, capped = nil, {}, 0
+-- More would not fit Lua's stack.
+local KEYS_PER_CALL = 1000
+
+-- A person has a key of its own as soon as anything is known of them.
+local function look_up(persons)
+  local found = {}
+  for from = 1, #persons, KEYS_PER_CALL do
+    local keys = {}
+    for at = from, math.min(from + KEYS_PER_CALL - 1, #persons) do keys[#keys + 1] = prefix .. 'p:' .. persons[at] end
+    for _, leader in ipairs(redis.call('MGET', unpack(keys))) do
+      found[#found + 1] = leader and { leader, redis.call('HGETALL', prefix .. 'i:' .. leader) } or false
+    end
+  end
+  return found
+end
+
+local function answer(question)
   if question.v and question.v > tonumber(redis.call('GET', prefix .. 'v') or '0') then
     redis.call('SET', prefix .. 'v', string.format('%.0f', question.v))
   end
-  if #question.n > 0 or question.o then
-    leader, flat, capped = link(question)
-  else
-    leader = leader_of(question.b)
-  end
-  if not restoring then
-    local known = redis.call('HGETALL', prefix .. 'i:' .. leader)
-    answers[index] = { leader, known, flat, #flat > 0 and version() or '0', capped }
-  end
+  local leader, flat, capped = link(question)
+  if restoring then return nil end
+  local known = redis.call('HGETALL', prefix .. 'i:' .. leader)
+  return { leader, known, flat, #flat > 0 and version() or '0', capped }
+end
+
+for index, question in ipairs(questions) do
+  answers[index] = question.p and look_up(question.p) or answer(question)
 end
 return answers

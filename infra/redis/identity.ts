@@ -3,12 +3,14 @@ import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { createEpoch, type Epoch } from './epoch.ts';
+import { asItems, type Item } from './identity_items.ts';
 import { createIndexScript } from './script.ts';
 
 /** Persons that may become one; a shared address (a till's, a family's) stops joining people there. */
 export const PERSONS_PER_PERSON_MAX = 100;
 
 type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number];
+type LookupAnswer = [leader: string, identifiers: string[]] | null;
 
 /** Who belongs together, in Redis: throws IndexLostError where something that was known may be missing. */
 export interface IdentityIndex extends IdentityStore {
@@ -34,14 +36,18 @@ export function createIdentityStore(
   return {
     epoch: createEpoch(redis, [PREFIX]),
     async resolve(siteId, questions) {
-      const answers = (await ask(siteId, questions.map(toScript), String(nowMs()))) as ScriptAnswer[];
-      return answers.map((answer, index) => toAnswer(siteId, questions[index] as IdentityQuestion, answer));
+      const { items, places } = asItems(questions);
+      const asked = items.map((item) => ('question' in item ? toScript(item.question) : { p: item.lookups }));
+      const answers = (await ask(siteId, asked, String(nowMs()))) as (ScriptAnswer | LookupAnswer[])[];
+      const read = items.map((item, index) => toAnswers(siteId, item, answers[index]));
+      return places.map(({ item, at }) => read[item]?.[at] as IdentityAnswer);
     },
     async restoreLinks(siteId, links) {
       await ask(siteId, links.map(linkToScript), RESTORING);
     },
     async restoreQuestions(siteId, questions) {
-      await ask(siteId, questions.map(toScript), RESTORING);
+      const linking = questions.filter(({ nodes }) => nodes.length > 0);
+      await ask(siteId, linking.map(toScript), RESTORING);
     },
   };
 }
@@ -69,11 +75,20 @@ function withoutNulls(identifiers: Identifiers): Record<string, string> {
   >;
 }
 
+function toAnswers(siteId: string, item: Item, answer: ScriptAnswer | LookupAnswer[] | undefined): IdentityAnswer[] {
+  if ('question' in item) return [toAnswer(siteId, item.question, answer as ScriptAnswer)];
+  const found = answer as LookupAnswer[];
+  return item.lookups.map((person, at): IdentityAnswer => {
+    const [personId, identifiers] = found[at] ?? [person, []];
+    return { personId, identifiers: knownOf(identifiers), links: [], capped: 0 };
+  });
+}
+
 function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnswer): IdentityAnswer {
   const [personId, identifiers, members, version, capped] = answer;
   return {
     personId,
-    identifiers: identifiers.length === 0 ? null : toIdentifiers(identifiers),
+    identifiers: knownOf(identifiers),
     links: [...edges(siteId, question), ...belongings(siteId, personId, members, Number(version))],
     capped,
   };
@@ -105,7 +120,8 @@ function belongings(siteId: string, personId: string, members: readonly string[]
   return links;
 }
 
-function toIdentifiers(flat: readonly string[]): Identifiers {
+function knownOf(flat: readonly string[]): Identifiers | null {
+  if (flat.length === 0) return null;
   const known = new Map<string, string>();
   for (let at = 0; at < flat.length; at += 2) known.set(flat[at] as string, flat[at + 1] as string);
   const of = (name: keyof Identifiers): string | null => known.get(name) ?? null;

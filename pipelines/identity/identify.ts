@@ -1,11 +1,13 @@
+import { remembered } from '#pipelines/remembered.ts';
 import type { Coordinate, Person } from '#schemas/event.ts';
 import { decodeIdentityPart, type EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
-import { type IdentityQuestion, type IdentityStore, questionOf } from './resolve.ts';
+import { basePersonId, type IdentityAnswer, type IdentityQuestion, type IdentityStore, questionOf } from './resolve.ts';
 
 export interface IdentifiedEntry {
   view: EntryView;
   coordinate: Coordinate;
+  /** The same object for all events of a batch that were answered together. */
   person: Person;
 }
 
@@ -24,6 +26,9 @@ export class CoordinateMissingError extends Error {
 /** Says of each event who it belongs to, asking the store once a site. */
 export async function identify(views: readonly EntryView[], store: IdentityStore, secret: Buffer): Promise<Identified> {
   const questions = questionsOf(views, secret);
+  const personOf = remembered(
+    ({ personId, identifiers }: IdentityAnswer): Person => ({ person_id: personId, identifiers }),
+  );
   const identified: Identified = { entries: [], links: [], capped: 0 };
   const places = bySite(questions);
   await Promise.all(
@@ -35,8 +40,7 @@ export async function identify(views: readonly EntryView[], store: IdentityStore
       answers.forEach((answer, at) => {
         const index = indexes[at] as number;
         const view = views[index] as EntryView;
-        const person = { person_id: answer.personId, identifiers: answer.identifiers };
-        identified.entries[index] = { view, coordinate: coordinateOf(view), person };
+        identified.entries[index] = { view, coordinate: coordinateOf(view), person: personOf(answer) };
         identified.links.push(...answer.links);
         identified.capped += answer.capped;
       });
@@ -47,11 +51,12 @@ export async function identify(views: readonly EntryView[], store: IdentityStore
 
 /** What identity asks of each event. */
 export function questionsOf(views: readonly EntryView[], secret: Buffer): IdentityQuestion[] {
-  return views.map((view) => question(view, secret));
-}
-
-function question(view: EntryView, secret: Buffer): IdentityQuestion {
-  return questionOf(secret, { ...view, coordinate: coordinateOf(view) }, decodeIdentityPart(view.eventBytes));
+  const persons = remembered((siteId: string) => remembered((distinctId: string) => basePersonId(siteId, distinctId)));
+  return views.map((view) => {
+    const { siteId, distinctId, receivedAtMs } = view;
+    const event = { siteId, basePersonId: persons(siteId)(distinctId), receivedAtMs, coordinate: coordinateOf(view) };
+    return questionOf(secret, event, decodeIdentityPart(view.eventBytes));
+  });
 }
 
 function coordinateOf(view: EntryView): Coordinate {

@@ -32,7 +32,7 @@ export interface IdentityAnswer {
 
 /** Holds who belongs together. Union is commutative and idempotent, so order and repetition do not matter. */
 export interface IdentityStore {
-  /** Questions of one site in the order of their events; answers in the same order. */
+  /** Questions of one site in the order of their events; answers in the same order, some of which may be one object. */
   resolve(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]>;
 }
 
@@ -57,14 +57,14 @@ export function nodesOf(secret: Buffer, siteId: string, part: IdentityPart): str
 /** The question of one event. */
 export function questionOf(
   secret: Buffer,
-  event: { siteId: string; distinctId: string; receivedAtMs: number; coordinate: Coordinate },
+  event: { siteId: string; basePersonId: string; receivedAtMs: number; coordinate: Coordinate },
   part: IdentityPart,
 ): IdentityQuestion {
   const { partition, offset, index } = event.coordinate;
   const nodes = nodesOf(secret, event.siteId, part);
   return {
     siteId: event.siteId,
-    basePersonId: basePersonId(event.siteId, event.distinctId),
+    basePersonId: event.basePersonId,
     nodes,
     identifiers: nodes.length === 0 ? null : part.identifiers,
     receivedAtMs: event.receivedAtMs,

@@ -11,6 +11,7 @@ import { createRedis } from '#infra/redis/client.ts';
 import { keepIndex } from '#infra/redis/kept_index.ts';
 import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
+import { remembered } from '#pipelines/remembered.ts';
 import { noPerson } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
 import type { DeadLetter, QuotaCounts } from '#schemas/records.ts';
@@ -62,11 +63,14 @@ runProcess('dedup', async (runtime) => {
     const duplicates = results.reduce((sum, result) => sum + result.duplicates, 0);
     failpoint('dedup.after_claim');
     const tally = emptyTally();
+    const partitionIn = remembered((siteId: string) =>
+      remembered((distinctId: string) => visitorPartition(siteId, distinctId, partitions)),
+    );
     const outputs = packBatches(
       TOPICS.unique,
       reader.schemaId,
       passed.map(({ view, coordinate }) => ({
-        partition: visitorPartition(view.siteId, view.distinctId, partitions),
+        partition: partitionIn(view.siteId)(view.distinctId),
         coordinate,
         personBytes: noPerson(),
         eventBytes: view.eventBytes,

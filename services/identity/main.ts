@@ -11,6 +11,7 @@ import { createIdentityStore } from '#infra/redis/identity.ts';
 import { keepIndex } from '#infra/redis/kept_index.ts';
 import { type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import { identify } from '#pipelines/identity/identify.ts';
+import { remembered } from '#pipelines/remembered.ts';
 import { encodePerson } from '#schemas/event_batch.ts';
 import { type IdentityLink, linkKey } from '#schemas/identity_link.ts';
 import { partitionOf, personPartition } from '#schemas/partition.ts';
@@ -59,14 +60,18 @@ runProcess('identity', async (runtime) => {
     );
     failpoint('identity.after_resolve');
     const tally = emptyTally();
+    const bytesOf = remembered(encodePerson);
+    const partitionIn = remembered((siteId: string) =>
+      remembered((personId: string) => personPartition(siteId, personId, partitions)),
+    );
     const outputs = packBatches(
       TOPICS.identified,
       reader.schemaId,
       results.flatMap(({ entries }) =>
         entries.map(({ view, coordinate, person }) => ({
-          partition: personPartition(view.siteId, person.person_id, partitions),
+          partition: partitionIn(view.siteId)(person.person_id),
           coordinate,
-          personBytes: encodePerson(person),
+          personBytes: bytesOf(person),
           eventBytes: view.eventBytes,
         })),
       ),

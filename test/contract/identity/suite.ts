@@ -94,6 +94,40 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       expect(answers.map(({ personId }) => personId)).toEqual(['p_0', 'p_0', 'p_0', 'p_3', 'p_4', 'p_5']);
     });
 
+    test('an event that says nothing is answered by what was known where it stands', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const joins = (person: string, receivedAtMs: number) => question(site, person, { nodes: ['n'], receivedAtMs });
+      const answers = await store.resolve(site, [
+        question(site, 'p_2'),
+        question(site, 'p_3'),
+        question(site, 'p_2'),
+        joins('p_1', 1),
+        question(site, 'p_2'),
+        joins('p_2', 2),
+        question(site, 'p_3'),
+        question(site, 'p_2'),
+        question(site, 'p_2'),
+      ]);
+      const persons = ['p_2', 'p_3', 'p_2', 'p_1', 'p_2', 'p_1', 'p_3', 'p_1', 'p_1'];
+      expect(answers.map(({ personId }) => personId)).toEqual(persons);
+    });
+
+    test('thousands of visitors are told apart in one batch', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const email = { ...NO_IDENTIFIERS, email: 'e'.repeat(64) };
+      await store.resolve(site, [question(site, 'p_2345', { nodes: ['n'], identifiers: email })]);
+      const persons = Array.from({ length: 5_000 }, (_, index) => `p_${index % 2_500}`);
+      const answers = await store.resolve(
+        site,
+        persons.map((person) => question(site, person)),
+      );
+      expect(answers.map(({ personId }) => personId)).toEqual(persons);
+      const known = answers.flatMap(({ identifiers, personId }) => (identifiers === null ? [] : [personId]));
+      expect(known).toEqual(['p_2345', 'p_2345']);
+    });
+
     test('what is known of one is known of all who are them', async () => {
       const store = create(NO_CAP);
       const site = randomUUID();

@@ -50,6 +50,7 @@ test('a refusal says its kind and not what was asked', { timeout: TEST_MS }, asy
   const error = await errorOf(() => asked(redis.incr('not-a-text')));
   expect(error).toMatchObject({ code: 'redis_unavailable', recovery: 'wait' });
   const identity = createIdentityStore(redis);
+  await redis.set(`i:{shop}:p:${SECRET}`, SECRET);
   await redis.set(`i:{shop}:i:${SECRET}`, 'not a hash');
   const failed = await errorOf(() => identity.resolve('shop', [question('shop', SECRET)]));
   expect(failed).toMatchObject({ code: 'redis_unavailable', message: 'redis script failed: WRONGTYPE' });
