@@ -1,7 +1,7 @@
 import type { EventEntry, Identifiers } from '#schemas/event.ts';
 
-/** A row of event_rows as JSONEachRow takes it; times are milliseconds since 1970 UTC. Built without a clock. */
-export interface EventRow {
+/** A row of event_rows as JSON; times are milliseconds since 1970 UTC. Built without a clock. */
+export type EventRow = {
   site_id: string;
   event_id: string;
   distinct_id: string;
@@ -32,7 +32,7 @@ export interface EventRow {
   raw_partition: number;
   raw_offset: number;
   raw_index: number;
-}
+};
 
 /** The row of an identified event. The same event gives the same row whenever it is asked. */
 export function eventRow({ event, person, coordinate }: EventEntry): EventRow {

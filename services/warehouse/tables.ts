@@ -65,7 +65,7 @@ function rowsOfEvents(views: readonly EntryView[]): Rows {
   const rows: Rows = { rows: [], culprits: [] };
   for (const [index, view] of views.entries()) {
     try {
-      rows.rows.push({ ...eventRow(decodeEntry(view)) });
+      rows.rows.push(eventRow(decodeEntry(view)));
     } catch (error) {
       rows.culprits.push({ view, index, error });
     }
