@@ -3,15 +3,15 @@ import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import { createCommitter } from './committer.ts';
 import { PartitionLostError, recoveryOf, StageFailedError } from './errors.ts';
-import { createGroupConsumer, toFetched } from './group_consumer.ts';
+import { createGroupConsumer, PARTITION_BYTES_MAX, toFetched } from './group_consumer.ts';
 import type { InRecord } from './record.ts';
 import { runConsumer } from './run_consumer.ts';
 import { watchSilence } from './silence.ts';
-import { createSlot, dropWaiting, type Fetched, isFull, type Slot, type TopicPartition } from './slot.ts';
+import { createSlot, dropWaiting, type Fetched, isFull, type Slot, type TopicPartition, takeWaiting } from './slot.ts';
 
 export type { TopicPartition } from './slot.ts';
 
-/** What one fetch brought of one partition. */
+/** What fetches brought of one partition since it was last taken from. */
 export interface InBatch extends TopicPartition {
   records: InRecord[];
   /** Records of the partition behind this batch; the marker that ends a transaction is none. */
@@ -43,6 +43,7 @@ export interface ConsumeOptions {
   sessionTimeoutMs: number;
   /** Partitions taken from one fetch side by side; work on them never waits for that of another. */
   concurrency: number;
+  /** Of one fetch, compressed, and of what several fetches are taken together for. */
   bytesPerPartitionMax?: number;
   handlers: PartitionHandlers;
   logger: Logger;
@@ -91,6 +92,7 @@ const DRAIN_MS_MAX = 12_000;
  */
 export async function consume(options: ConsumeOptions): Promise<Consumption> {
   const { handlers, logger, groupId } = options;
+  const bytesMax = options.bytesPerPartitionMax ?? PARTITION_BYTES_MAX;
   const slots = new Map<string, Slot>();
   const inWork = new Set<Promise<void>>();
   let generation = 0;
@@ -189,7 +191,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (slot.pumping) return;
     slot.pumping = true;
     for (;;) {
-      const fetched = halted ? undefined : slot.waiting.shift();
+      const fetched = halted ? undefined : takeWaiting(slot, bytesMax);
       if (fetched === undefined) break;
       const pauseMs = await inTurn(slot, () => take(fetched, slot));
       slot.bytes -= fetched.bytes;

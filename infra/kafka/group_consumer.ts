@@ -12,6 +12,8 @@ export interface GroupConsumerOptions {
 }
 
 const FETCH_WAIT_MS = 100;
+/** Bytes that one fetch brings of a partition at the most, unless one record is larger. */
+export const PARTITION_BYTES_MAX = 1024 * 1024;
 
 /** The client's consumer of committed records. */
 export function createGroupConsumer(options: GroupConsumerOptions, draining: Draining): Consumer {
@@ -22,7 +24,7 @@ export function createGroupConsumer(options: GroupConsumerOptions, draining: Dra
     rebalanceTimeout: 30_000,
     heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),
     maxWaitTimeInMs: FETCH_WAIT_MS,
-    maxBytesPerPartition: options.bytesPerPartitionMax ?? 1024 * 1024,
+    maxBytesPerPartition: options.bytesPerPartitionMax ?? PARTITION_BYTES_MAX,
     maxBytes: 16 * 1024 * 1024,
     readUncommitted: false,
     allowAutoTopicCreation: false,
