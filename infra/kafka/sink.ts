@@ -31,10 +31,12 @@ export interface SinkOptions<Row> {
   /** Writes a block; the same token is the same rows, to be written once. `again`: it may have been begun before. */
   insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void>;
   /**
-   * What a topic's partitions have is written when it is this many rows, or when the oldest of it is this old in Kafka; for
-   * its age no sooner than four fifths of that after the last block, so that what waited longer is not written in crumbs.
+   * What a topic's partitions have is written when it is this many rows or bytes of records, or when the oldest of it is
+   * this old in Kafka; for its age no sooner than four fifths of that after the last block, so that what waited longer is
+   * not written in crumbs.
    */
   blockRowsMax: number;
+  blockBytesMax: number;
   blockAgeMaxMs: number;
   /** Called when the rows of a partition are written and its offset is committed. */
   committed(topic: string, partition: number, rows: readonly Row[], lag: number): void;
@@ -101,10 +103,10 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
       open.set(nameOf(batch), gathered);
       if (gathered.first === null) gathered.openedMs = Math.min(options.nowMs(), record.timestampMs);
-      gather(gathered, record.offset, rows);
+      gather(gathered, record.offset, rows, record.value?.length ?? 0);
       gathered.lag = batch.lag;
     }
-    if (rowsWaiting(batch.topic) >= options.blockRowsMax) void write(batch.topic);
+    if (isFull(batch.topic)) void write(batch.topic);
     return undefined;
   }
 
@@ -116,8 +118,12 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     });
   }
 
-  function rowsWaiting(topic: string): number {
-    return waitingIn(topic).reduce((sum, [, { rows }]) => sum + rows.length, 0);
+  function isFull(topic: string): boolean {
+    let held = { rows: 0, bytes: 0 };
+    for (const [, { rows, bytes }] of waitingIn(topic)) {
+      held = { rows: held.rows + rows.length, bytes: held.bytes + bytes };
+    }
+    return held.rows >= options.blockRowsMax || held.bytes >= options.blockBytesMax;
   }
 
   /** Writes what the partitions of a topic have, unless that is being done. */

@@ -61,6 +61,8 @@ export interface Gathered<Row> {
   /** Offset behind the last record. */
   next: number;
   rows: Row[];
+  /** Of the records that the rows are from. */
+  bytes: number;
   /** Since when the first record waits, in milliseconds since 1970 UTC. */
   openedMs: number;
   /** Records of the partition behind what was added last. */
@@ -69,13 +71,14 @@ export interface Gathered<Row> {
 
 /** Nothing yet, with everything before `next` written. `openedMs` is since when what comes has waited. */
 export function gatherFrom<Row>(next: number, openedMs: number): Gathered<Row> {
-  return { first: null, next, rows: [], openedMs, lag: 0 };
+  return { first: null, next, rows: [], bytes: 0, openedMs, lag: 0 };
 }
 
 /** Adds a record's rows, which may be none. */
-export function gather<Row>(gathered: Gathered<Row>, offset: number, rows: readonly Row[]): void {
+export function gather<Row>(gathered: Gathered<Row>, offset: number, rows: readonly Row[], bytes: number): void {
   gathered.first ??= offset;
   gathered.next = offset + 1;
+  gathered.bytes += bytes;
   for (const row of rows) gathered.rows.push(row);
 }
 

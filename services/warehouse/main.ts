@@ -88,6 +88,7 @@ runProcess('warehouse', async (runtime) => {
     toRows,
     insert,
     blockRowsMax: config.blockRowsMax,
+    blockBytesMax: config.blockBytesMax,
     blockAgeMaxMs: config.blockAgeMaxMs,
     committed(topic, partition, rows, lag) {
       metrics.in(rows.length);

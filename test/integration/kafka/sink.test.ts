@@ -22,6 +22,23 @@ test('a block is written when it is full, with all of what was fetched', { timeo
   expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => value));
 });
 
+test('a block is written when its records are large enough', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const written: number[] = [];
+  const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
+    written.push(rows.length);
+    await insertBlock(world.warehouse, lane.table, token, rows);
+  };
+  await runHere(world, lane, { insert, blockBytesMax: 20, blockRowsMax: 1_000_000, blockAgeMaxMs: 3_600_000 });
+  await produce(world.kafka, lane.topic, numbered('seven', 2, 1));
+  await sleep(FETCHED_MS);
+  expect(written).toEqual([]);
+  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'seven-2' }]);
+  await until('a full block', async () => (await committedIn(world, lane))?.offset === '3');
+  expect(written).toEqual([3]);
+});
+
 test('a block is written when it is old enough', { timeout: TEST_MS }, async () => {
   const world = parts();
   const lane = await createSinkLane(world);

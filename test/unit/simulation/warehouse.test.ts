@@ -110,7 +110,7 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
         const gathered = open.get(partition);
         if (gathered === undefined) continue;
         const at = gathered.next;
-        gather(gathered, at, await across(pause, () => rowsAt(partition, at)));
+        gather(gathered, at, await across(pause, () => rowsAt(partition, at)), 10);
       }
       const waiting = [...open.values()];
       const rows = waiting.reduce((sum, one) => sum + one.rows.length, 0);

@@ -57,7 +57,7 @@ test.for([
 
 function gathered(next: number, ...records: [offset: number, ...rows: string[]][]): Gathered<string> {
   const some = gatherFrom<string>(next, 0);
-  for (const [offset, ...rows] of records) gather(some, offset, rows);
+  for (const [offset, ...rows] of records) gather(some, offset, rows, 10);
   return some;
 }
 
