@@ -149,6 +149,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (slot.timer !== null) clearTimeout(slot.timer);
     slot.timer = null;
     slot.nextOffset = 0;
+    slot.begunOffset = -1;
+    slot.soughtOffset = -1;
     if (slot.paused) told(() => consumer.resume([{ topic: slot.topic, partitions: [slot.partition] }]));
     slot.paused = false;
   }
@@ -193,6 +195,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     for (;;) {
       const fetched = halted ? undefined : takeWaiting(slot, bytesMax);
       if (fetched === undefined) break;
+      steer();
       const pauseMs = await inTurn(slot, () => take(fetched, slot));
       slot.bytes -= fetched.bytes;
       steer();
@@ -219,12 +222,14 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (!owned() || fetched.jumps !== slot.jumps) return 0;
     const { topic, partition } = slot;
     slot.takenOffset = fetched.fetchedOffset;
+    const sought = slot.soughtOffset;
+    slot.soughtOffset = -1;
     try {
       if (slot.acquired !== generation || fetched.strayed) {
-        const start = await handlers.acquire({ topic, partition });
+        const start = startOf(slot, fetched, sought, await handlers.acquire({ topic, partition }));
         if (!owned()) return 0;
         slot.acquired = generation;
-        if (start !== null && start !== fetched.fetchedOffset) {
+        if (start !== fetched.fetchedOffset) {
           goTo(slot, start);
           return 0;
         }
@@ -241,11 +246,23 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     }
   }
 
+  /**
+   * Where to go on from. While nothing is committed that is where the partition was begun, and not what was taken last: a
+   * handler may have taken batches before it that it has yet to commit. Where the client brings something else than was
+   * sought, what was sought is deleted.
+   */
+  function startOf(slot: Slot, { fetchedOffset }: Fetched, sought: number, committedOffset: number | null): number {
+    if (committedOffset !== null) return committedOffset;
+    if (slot.begunOffset === -1 || slot.begunOffset === sought) slot.begunOffset = fetchedOffset;
+    return slot.begunOffset;
+  }
+
   /** Whatever waits, for the turn too, lies behind what is fetched from here. */
   function goTo(slot: Slot, offset: number): void {
     dropWaiting(slot);
     slot.jumps++;
     slot.nextOffset = offset;
+    slot.soughtOffset = offset;
     told(() => consumer.seek({ topic: slot.topic, partition: slot.partition, offset: String(offset) }));
     steer();
   }

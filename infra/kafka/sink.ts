@@ -47,6 +47,13 @@ export interface SinkOptions<Row> {
 
 const GAP_SHARE = 0.8;
 
+/** A block of a topic that is being written. */
+interface Writing {
+  /** The partitions in it, by name; they rest until it is done. */
+  names: Set<string>;
+  done: Promise<void>;
+}
+
 /**
  * Plan, insert, commit. One insert takes what all owned partitions of a topic have, so that parts do not grow in number
  * with partitions. Before it the ranges of all of them are written into the metadata of the committed offset of each, in
@@ -56,7 +63,7 @@ const GAP_SHARE = 0.8;
  */
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
   const open = new Map<string, Gathered<Row>>();
-  const writing = new Set<string>();
+  const writing = new Map<string, Writing>();
   const begunMs = new Map<string, number>();
   /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
   const takenUp = new Map<string, Promise<void>>();
@@ -106,8 +113,18 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       gather(gathered, record.offset, rows, record.value?.length ?? 0);
       gathered.lag = batch.lag;
     }
-    if (isFull(batch.topic)) void write(batch.topic);
+    await makeRoom(batch);
     return undefined;
+  }
+
+  /** A topic's partitions hold no more than a full block, what is being written included: others wait for that. */
+  async function makeRoom(at: TopicPartition): Promise<void> {
+    while (isFull(at.topic)) {
+      const running = writing.get(at.topic);
+      if (running === undefined) return void write(at.topic);
+      if (running.names.has(nameOf(at))) return;
+      await running.done;
+    }
   }
 
   function waitingIn(topic: string): [TopicPartition, Gathered<Row>][] {
@@ -129,16 +146,17 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   /** Writes what the partitions of a topic have, unless that is being done. */
   async function write(topic: string): Promise<void> {
     if (consumption === null || writing.has(topic)) return;
-    writing.add(topic);
     begunMs.set(topic, options.nowMs());
     const some = waitingIn(topic)
       .toSorted(([, one], [, other]) => one.openedMs - other.openedMs)
       .slice(0, PLAN_PARTITIONS_MAX);
-    await together(
+    const done = together(
       consumption,
       some.map(([at]) => at),
       (ours) => writeBlock(topic, ours),
     ).finally(() => writing.delete(topic));
+    writing.set(topic, { names: new Set(some.map(([at]) => nameOf(at))), done });
+    await done;
   }
 
   async function writeBlock(topic: string, partitions: readonly TopicPartition[]): Promise<void> {

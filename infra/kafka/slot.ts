@@ -36,6 +36,10 @@ export interface Slot extends TopicPartition {
   nextOffset: number;
   /** Where the fetch began that was taken last. */
   takenOffset: number;
+  /** Where the partition was begun in this generation, nothing being committed of it; -1: not begun so. */
+  begunOffset: number;
+  /** Where fetching was sent, until something is taken that was fetched then; -1: nowhere. */
+  soughtOffset: number;
   /** How often fetching was sent somewhere else: what was fetched before, though not waiting any more, is void. */
   jumps: number;
   failures: number;
@@ -55,6 +59,8 @@ export function createSlot({ topic, partition }: TopicPartition): Slot {
     acquired: -1,
     nextOffset: 0,
     takenOffset: 0,
+    begunOffset: -1,
+    soughtOffset: -1,
     jumps: 0,
     failures: 0,
     paused: false,

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
 import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
 import { numbered, produce, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import type { SinkRow } from './sink_member.ts';
+import { type SinkRow, wordsOf } from './sink_member.ts';
 import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_world.ts';
 
 const TEST_MS = 60_000;
@@ -82,6 +83,59 @@ test('what was fetched while a block failed is not taken twice', { timeout: TEST
   failing.reject(new WarehouseError('warehouse_unavailable', 'for a moment'));
   await until('both blocks', async () => (await committedIn(world, lane))?.offset === '6', 15_000);
   expect(await wordsIn(world, lane)).toEqual(['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2']);
+});
+
+test('a record that cannot be read for a moment loses none before it, though nothing is committed yet', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const taken: string[] = [];
+  const toRows = async (topic: string, partition: number, record: InRecord): Promise<SinkRow[]> => {
+    const text = record.value?.toString() ?? '';
+    taken.push(text);
+    if (text === 'second' && taken.filter((one) => one === text).length === 1) {
+      throw new WarehouseError('warehouse_unavailable', 'for a moment');
+    }
+    return wordsOf(topic, partition, record);
+  };
+  await runHere(world, lane, { toRows, blockAgeMaxMs: 4_000 });
+  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'first' }]);
+  await until('the first to be gathered', () => taken.length === 1);
+  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'second' }]);
+  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '2', 20_000);
+  expect(taken).toEqual(['first', 'second', 'first', 'second']);
+  expect(await wordsIn(world, lane)).toEqual(['first', 'second']);
+});
+
+test('while a full block is being written no more of its topic is gathered', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world, 2);
+  const hanging = Promise.withResolvers<void>();
+  let tries = 0;
+  let gathered = 0;
+  const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
+    if (++tries === 1) await hanging.promise;
+    await insertBlock(world.warehouse, lane.table, token, rows);
+  };
+  const toRows = (topic: string, partition: number, record: InRecord): Promise<SinkRow[]> => {
+    gathered++;
+    return wordsOf(topic, partition, record);
+  };
+  await runHere(world, lane, { insert, toRows, blockRowsMax: 3, blockAgeMaxMs: 3_600_000 });
+  await produce(
+    world.kafka,
+    lane.topic,
+    [0, 1, 2].map((at) => ({ partition: 0, value: `held-${at}` })),
+  );
+  await until('the block to be tried', () => tries === 1);
+  for (let at = 0; at < 9; at++) {
+    await produce(world.kafka, lane.topic, [{ partition: 1, value: `more-${at}` }]);
+    await sleep(FETCHED_MS / 4);
+  }
+  expect(gathered).toBe(4);
+  hanging.resolve();
+  await until('the other blocks', async () => (await wordsIn(world, lane)).length === 12, 15_000);
 });
 
 test('a record without rows harms none beside it', { timeout: TEST_MS }, async () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Event } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
@@ -36,15 +35,12 @@ export async function rawRecord({ registry }: StageWorld, taken: readonly Event[
 
 /** Appends values to one partition of a topic, one record each. */
 export async function append(
-  { session }: StageWorld,
+  { producer }: StageWorld,
   topic: string,
   partition: number,
   values: readonly (Buffer | null)[],
 ): Promise<void> {
-  const producer = session.kafka.producer({ createPartitioner: chosenPartition, allowAutoTopicCreation: false });
-  await producer.connect();
   await producer.send({ topic, acks: -1, messages: values.map((value) => ({ partition, value })) });
-  await producer.disconnect();
 }
 
 /** Event ids of a site on an events topic, each as often as it stands there; records that cannot be read are left out. */

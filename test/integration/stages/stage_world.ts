@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Producer } from 'kafkajs';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
+import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/session.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
@@ -24,6 +26,7 @@ export interface StageWorld {
   parts: LocalParts['parts'];
   env: Record<string, string>;
   session: KafkaSession;
+  producer: Producer;
   registry: Registry;
   redis: Redis;
   eventPartitions: number;
@@ -48,10 +51,14 @@ export function useStageWorld(settings: Record<string, string> = {}): () => Stag
     const env = { ...(await serviceEnvironment(dataDir, parts.addresses)), METRICS_PORT: '0', ...settings };
     const config = partsConfig(env);
     await provision(config, quiet);
+    const session = await openKafka(config.kafka, 'svc.test', quiet);
+    const producer = session.kafka.producer({ createPartitioner: chosenPartition, allowAutoTopicCreation: false });
+    await producer.connect();
     world = {
       parts: parts.parts,
       env,
-      session: await openKafka(config.kafka, 'svc.test', quiet),
+      session,
+      producer,
       registry: createRegistry(config.registryUrl),
       redis: createRedis(config.redisUrl, quiet),
       eventPartitions: config.kafka.eventPartitions,
@@ -59,6 +66,7 @@ export function useStageWorld(settings: Record<string, string> = {}): () => Stag
   }, START_MS);
   afterAll(async () => {
     world?.redis.disconnect();
+    await world?.producer.disconnect();
     await world?.session.stop();
     if (parts !== undefined) await discard(parts);
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
