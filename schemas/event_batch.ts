@@ -3,6 +3,7 @@ import { type AvroType, schemaType } from './avro.ts';
 import type { Coordinate, Event, EventEntry, Identifiers, Person } from './event.ts';
 import { eventBytesBound, writeEvent } from './event_encoder.ts';
 import { type Cursor, longBytes, MalformedError, readLong, readString, writeLong } from './varint.ts';
+import { endOfValue } from './walk.ts';
 import { WIRE_HEADER_BYTES } from './wire.ts';
 
 /**
@@ -141,7 +142,7 @@ function readEntry(cursor: Cursor, knownEnd: number | null): EntryView {
   const distinctId = readString(cursor);
   const receivedAtMs = readLong(cursor);
   if (knownEnd !== null && cursor.at > knownEnd) throw new MalformedError('head past the block');
-  cursor.at = knownEnd ?? endOf(eventType, cursor.buffer, start);
+  cursor.at = knownEnd ?? endOfValue(eventType, cursor.buffer, start);
   const eventBytes = cursor.buffer.subarray(start, cursor.at);
   return { coordinate, personBytes, eventBytes, siteId, eventId, distinctId, receivedAtMs };
 }
@@ -159,15 +160,8 @@ function readPersonBytes(cursor: Cursor): Buffer {
     return NO_PERSON;
   }
   const start = cursor.at;
-  cursor.at = endOf(personType, cursor.buffer, start);
+  cursor.at = endOfValue(personType, cursor.buffer, start);
   return cursor.buffer.subarray(start, cursor.at);
-}
-
-/** Position behind a value whose length is not written before it. */
-function endOf(type: AvroType, buffer: Buffer, at: number): number {
-  const { offset } = type.decode(buffer, at);
-  if (offset < 0) throw new MalformedError('value past the end');
-  return offset;
 }
 
 /** Collects entries of one batch; the bytes of an event are copied once, at the end of the buffer. */

@@ -55,16 +55,6 @@ export function longBytes(value: number): number {
   return bytes;
 }
 
-/** Reads one length-prefixed run of bytes (string or bytes), not copied. */
-export function readBytes(cursor: Cursor): Buffer {
-  const length = readLong(cursor);
-  const start = cursor.at;
-  const end = start + length;
-  if (length < 0 || end > cursor.buffer.length) throw new MalformedError('bytes past the end');
-  cursor.at = end;
-  return cursor.buffer.subarray(start, end);
-}
-
 /** Reads one string. */
 export function readString(cursor: Cursor): string {
   const length = readLong(cursor);

@@ -1,5 +1,5 @@
 import type { AvroType } from './avro.ts';
-import { type Cursor, MalformedError, readBytes, readLong } from './varint.ts';
+import { type Cursor, MalformedError, readLong } from './varint.ts';
 
 /** What of the library's types tells how their values are written. */
 interface Shape {
@@ -19,45 +19,81 @@ interface Shape {
  * @throws MalformedError where the bytes do not hold a value of the type, or a list has more items than bytes are left.
  */
 export function assertHolds(type: AvroType, buffer: Buffer): void {
-  walk(type as unknown as Shape, { buffer, at: 0 });
+  endOfValue(type, buffer, 0);
 }
 
-function walk(shape: Shape, cursor: Cursor): void {
+/**
+ * Position behind a value that begins at `at`.
+ *
+ * @throws MalformedError as `assertHolds` does.
+ */
+export function endOfValue(type: AvroType, buffer: Buffer, at: number): number {
+  const cursor = { buffer, at };
+  walkerOf(type as unknown as Shape)(cursor);
+  return cursor.at;
+}
+
+/** Moves a cursor behind a value of one type. */
+type Walker = (cursor: Cursor) => void;
+
+const walkers = new WeakMap<Shape, Walker>();
+
+function walkerOf(shape: Shape): Walker {
+  const known = walkers.get(shape);
+  if (known !== undefined) return known;
+  // A type may hold itself: while it is made, what it holds finds it here.
+  let made: Walker | undefined;
+  walkers.set(shape, (cursor) => made?.(cursor));
+  made = walkerMade(shape);
+  walkers.set(shape, made);
+  return made;
+}
+
+function walkerMade(shape: Shape): Walker {
   const { typeName } = shape;
-  if (shape.underlyingType !== undefined) {
-    walk(shape.underlyingType, cursor);
-  } else if (typeName === 'record') {
-    for (const { type } of shape.fields ?? []) walk(type, cursor);
-  } else if (typeName === 'array') {
-    walkItems(cursor, () => walk(shape.itemsType as Shape, cursor));
-  } else if (typeName === 'map') {
-    walkItems(cursor, () => {
-      readBytes(cursor);
-      walk(shape.valuesType as Shape, cursor);
-    });
-  } else if (typeName.startsWith('union:')) {
-    const branch = shape.types?.[readLong(cursor)];
-    if (branch === undefined) throw new MalformedError('no such branch');
-    walk(branch, cursor);
-  } else if (typeName === 'string' || typeName === 'bytes') {
-    readBytes(cursor);
-  } else if (typeName === 'int' || typeName === 'long' || typeName === 'enum') {
-    readLong(cursor);
-  } else {
-    skip(cursor, typeName === 'fixed' ? (shape.size ?? 0) : (BYTES[typeName] ?? 0));
-  }
+  if (shape.underlyingType !== undefined) return walkerOf(shape.underlyingType);
+  if (typeName === 'record') return recordWalker((shape.fields ?? []).map(({ type }) => walkerOf(type)));
+  if (typeName === 'array') return itemsWalker(walkerOf(shape.itemsType as Shape));
+  if (typeName === 'map') return itemsWalker(recordWalker([skipBytes, walkerOf(shape.valuesType as Shape)]));
+  if (typeName.startsWith('union:')) return unionWalker((shape.types ?? []).map(walkerOf));
+  if (typeName === 'string' || typeName === 'bytes') return skipBytes;
+  if (typeName === 'int' || typeName === 'long' || typeName === 'enum') return readLong;
+  const bytes = typeName === 'fixed' ? (shape.size ?? 0) : (BYTES[typeName] ?? 0);
+  return (cursor) => skip(cursor, bytes);
 }
 
 const BYTES: Readonly<Record<string, number>> = { null: 0, boolean: 1, float: 4, double: 8 };
 
+function recordWalker(fields: readonly Walker[]): Walker {
+  return (cursor) => {
+    for (const field of fields) field(cursor);
+  };
+}
+
+function unionWalker(branches: readonly Walker[]): Walker {
+  return (cursor) => {
+    const branch = branches[readLong(cursor)];
+    if (branch === undefined) throw new MalformedError('no such branch');
+    branch(cursor);
+  };
+}
+
 /** Blocks of items, until an empty one; a negative count is followed by the block's bytes. */
-function walkItems(cursor: Cursor, item: () => void): void {
-  for (let count = readLong(cursor); count !== 0; count = readLong(cursor)) {
-    if (count < 0) readLong(cursor);
-    const items = Math.abs(count);
-    if (items > cursor.buffer.length - cursor.at) throw new MalformedError('more items than bytes');
-    for (let at = 0; at < items; at++) item();
-  }
+function itemsWalker(item: Walker): Walker {
+  return (cursor) => {
+    for (let count = readLong(cursor); count !== 0; count = readLong(cursor)) {
+      if (count < 0) readLong(cursor);
+      const items = Math.abs(count);
+      if (items > cursor.buffer.length - cursor.at) throw new MalformedError('more items than bytes');
+      for (let at = 0; at < items; at++) item(cursor);
+    }
+  };
+}
+
+function skipBytes(cursor: Cursor): void {
+  const length = readLong(cursor);
+  if (length < 0) throw new MalformedError('bytes of a negative length');
+  skip(cursor, length);
 }
 
 function skip(cursor: Cursor, bytes: number): void {

@@ -11,6 +11,7 @@ import {
   noPerson,
   readBatch,
 } from '#schemas/event_batch.ts';
+import { MalformedError } from '#schemas/varint.ts';
 import { readWire } from '#schemas/wire.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
@@ -85,15 +86,21 @@ describe('EventBatch', () => {
     }
   });
 
-  it('meets random bytes with an error or a batch, never with a crash', () => {
+  it('meets random bytes with MalformedError or a batch, never with a crash', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
           readBatch(Buffer.from(bytes));
         } catch (error) {
-          expect(error).toBeInstanceOf(Error);
+          expect(error).toBeInstanceOf(MalformedError);
         }
       }),
     );
+  });
+
+  it('meets a person of an unknown branch with MalformedError', () => {
+    const oneEventOfNoCoordinate = [2, 0];
+    const branch = 47;
+    expect(() => readBatch(Buffer.from([...oneEventOfNoCoordinate, branch]))).toThrow(MalformedError);
   });
 });

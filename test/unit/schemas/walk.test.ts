@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import avsc from 'avsc';
 import { expect, test } from 'vitest';
-import { schemaType } from '#schemas/avro.ts';
+import { type AvroType, schemaType } from '#schemas/avro.ts';
 import { MalformedError, writeLong } from '#schemas/varint.ts';
-import { assertHolds } from '#schemas/walk.ts';
+import { assertHolds, endOfValue } from '#schemas/walk.ts';
 
 const NAMES = [
   'quota_counts',
@@ -35,6 +36,21 @@ test.each(NAMES)('chance bytes as %s are refused or walked over at once', (name)
     }
   }
   expect(performance.now() - startedMs).toBeLessThan(MS_MAX);
+});
+
+test('a union that has no such branch is refused', () => {
+  const type = avsc.Type.forSchema(['null', 'string']) as AvroType;
+  expect(() => assertHolds(type, Buffer.from([47]))).toThrow('no such branch');
+});
+
+test('a type that holds itself is walked over', () => {
+  const type = avsc.Type.forSchema({
+    type: 'record',
+    name: 'Node',
+    fields: [{ name: 'next', type: ['null', 'Node'] }],
+  }) as AvroType;
+  const bytes = type.toBuffer({ next: { next: { next: null } } });
+  expect(endOfValue(type, Buffer.concat([bytes, Buffer.from([1, 2])]), 0)).toBe(bytes.length);
 });
 
 test('a list of more items than bytes is refused before the first', () => {
