@@ -1,5 +1,6 @@
 // What `npm run fault` runs: every row of the matrix, or those chosen, on real processes and real parts. Exit status 0
-// where every row held, or with --broken where every broken variant was caught.
+// where every row held, or with --broken where every broken variant was caught. The logs of a row that failed are kept.
+import { cpSync } from 'node:fs';
 import { onParentGone } from '#infra/local/parent.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
 import { logTails } from '#test/harness/service.ts';
@@ -35,7 +36,12 @@ await leave(held ? 0 : 1);
 
 async function allHeld(wanted: FaultOptions): Promise<boolean> {
   const rows = MATRIX.filter(({ name, smoke }) => isWanted(wanted, name) && (!wanted.smoke || smoke === true));
-  const results = await runRows(rows, scratch.path, { ...wanted, say });
+  const onFailed = (row: string, logs: string): void => {
+    const kept = `.local/fault/${wanted.seed}-${row}`;
+    cpSync(logs, kept, { recursive: true });
+    say(`  logs: ${kept}`);
+  };
+  const results = await runRows(rows, scratch.path, { ...wanted, say, onFailed });
   say(`\n${report(results, wanted.seed)}`);
   return results.length > 0 && results.every(({ problems }) => problems.length === 0);
 }

@@ -26,6 +26,8 @@ export interface RowOptions {
   /** New events at the least, where the row does not say. */
   events: number;
   say(line: string): void;
+  /** Called for a row that failed, with the folder of its world's logs, which goes when the run ends. */
+  onFailed?(row: string, logs: string): void;
 }
 
 const REQUESTS_PER_SECOND = 50;

@@ -7,13 +7,18 @@ import type { World } from './world/world.ts';
 export async function runRows(rows: readonly Row[], folder: string, options: RowOptions): Promise<RowResult[]> {
   const results: RowResult[] = [];
   for (const [kind, members] of Map.groupBy(rows, ({ place }) => place ?? 'one_broker')) {
-    const place = await openPlace(kind, `${folder}/${kind}`, options.say);
+    const dataDir = `${folder}/${kind}`;
+    const place = await openPlace(kind, dataDir, options.say);
     if (typeof place === 'string') {
       for (const { name } of members) options.say(`${name}: SKIPPED: ${place}`);
       continue;
     }
     try {
-      for (const row of members) results.push(await runOne(place.world, row, options));
+      for (const row of members) {
+        const result = await runOne(place.world, row, options);
+        if (result.problems.length > 0) options.onFailed?.(row.name, `${dataDir}/log`);
+        results.push(result);
+      }
     } finally {
       await place.close();
     }
