@@ -7,13 +7,9 @@ import { COMPRESSION } from './compression.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
 import { PartitionLostError } from './errors.ts';
 import { transactionalId } from './fenced_producer.ts';
+import { openLeaders } from './leaders.ts';
+import type { OutRecord } from './record.ts';
 import { alone, metadataOf, type Suspicion, suspicionOf } from './suspects.ts';
-
-/** A record to be written by a hop, to a partition that we chose. */
-export interface OutRecord extends TopicPartition {
-  key?: string;
-  value: Buffer;
-}
 
 export interface HopResult {
   outputs: OutRecord[];
@@ -48,11 +44,16 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
  * transaction is begun and aborted, which fences the previous owner and ends what it had open; only then the committed
  * offset is read. After any error inside a transaction the producer is closed and made anew, because the client may
  * hand a failed batch's sequence number to the next one.
+ *
+ * What goes to one broker is sent in one request: of a transaction of twelve partitions that is a fifth of the requests
+ * that one by one takes. It is sent once. The client may miss a partition or write it twice where it tries a request of
+ * several partitions again after a leader has moved; here the transaction is aborted, and the batch taken anew.
  */
 export async function runHop(options: HopOptions): Promise<Consumption> {
   const producers = new Map<string, Producer>();
   const suspicions = new Map<string, Suspicion>();
   const known = new Set<string>();
+  const leaders = await openLeaders(options.kafka);
 
   async function acquire(at: TopicPartition): Promise<number | null> {
     await close(at);
@@ -62,6 +63,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
       transactionTimeout: TRANSACTION_TIMEOUT_MS,
       allowAutoTopicCreation: false,
       createPartitioner: chosenPartition,
+      retry: { retries: 0 },
     });
     await producer.connect();
     producers.set(nameOf(at), producer);
@@ -158,25 +160,22 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
   ): Promise<void> {
     const producer = producers.get(nameOf(batch));
     if (producer === undefined) throw new PartitionLostError('no producer for the partition');
+    const requests = await leaders.requestsOf(outputs);
     const transaction = await producer.transaction();
     // What is only written into the metadata passes nothing on.
     const at = metadata === '' ? failpoint : () => undefined;
     try {
-      at('hop.before_send');
-      for (const [topic, partition, messages] of perPartition(outputs)) {
-        await transaction.send({
-          topic,
-          acks: -1,
-          compression: COMPRESSION,
-          messages: messages.map((message) => ({ partition, ...message })),
-        });
+      await beginWithOffsets(transaction, options.groupId, batch, next, metadata);
+      at('hop.after_offsets');
+      for (const topicMessages of requests) {
+        at('hop.before_send');
+        await transaction.sendBatch({ topicMessages, acks: -1, compression: COMPRESSION });
         at('hop.after_send');
       }
-      await sendOffsets(transaction, options.groupId, batch, next, metadata);
-      at('hop.after_offsets');
       await transaction.commit();
       at('hop.after_commit');
     } catch (error) {
+      leaders.forget();
       if (transaction.isActive()) {
         // The next owner's fence ends the transaction if this abort does not arrive.
         await transaction
@@ -193,18 +192,19 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     async stop() {
       await consumption.stop();
       await Promise.all([...producers.values()].map((producer) => producer.disconnect()));
+      await leaders.close();
     },
   };
 }
 
-const SEND_OFFSETS_TRIES_MAX = 100;
-const SEND_OFFSETS_WAIT_MS = 5;
+const BEGIN_TRIES_MAX = 100;
+const BEGIN_WAIT_MS = 5;
 
 /**
- * Adds the offset to the transaction. Where it is the transaction's first request, the broker may still be ending the
- * one before; the client retries that for produce requests only.
+ * Begins the transaction with the offset. The broker may still be ending the one before: nothing is begun then, and it
+ * is asked again.
  */
-async function sendOffsets(
+async function beginWithOffsets(
   transaction: Transaction,
   groupId: string,
   at: TopicPartition,
@@ -217,9 +217,8 @@ async function sendOffsets(
     try {
       return await transaction.sendOffsets({ consumerGroupId: groupId, topics });
     } catch (error) {
-      if ((error as { type?: unknown }).type !== 'CONCURRENT_TRANSACTIONS' || tries === SEND_OFFSETS_TRIES_MAX)
-        throw error;
-      await sleep(SEND_OFFSETS_WAIT_MS);
+      if ((error as { type?: unknown }).type !== 'CONCURRENT_TRANSACTIONS' || tries === BEGIN_TRIES_MAX) throw error;
+      await sleep(BEGIN_WAIT_MS);
     }
   }
 }
@@ -244,18 +243,4 @@ export async function committed(
   const entry = topic?.partitions.find(({ partition }) => partition === at.partition);
   if (entry === undefined || Number(entry.offset) < 0) return null;
   return { offset: Number(entry.offset), metadata: entry.metadata ?? '' };
-}
-
-type Message = { key: string | null; value: Buffer };
-
-/** Groups records by topic and partition: a send of kafkajs must never span partitions. */
-export function perPartition(outputs: readonly OutRecord[]): [topic: string, partition: number, messages: Message[]][] {
-  const groups = new Map<string, [string, number, Message[]]>();
-  for (const { topic, partition, key, value } of outputs) {
-    const name = `${topic}/${partition}`;
-    const group = groups.get(name) ?? [topic, partition, []];
-    group[2].push({ key: key ?? null, value });
-    groups.set(name, group);
-  }
-  return [...groups.values()];
 }

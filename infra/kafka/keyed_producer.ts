@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { chosenPartition } from './chosen_partition.ts';
-import { type OutRecord, perPartition } from './hop.ts';
+import type { OutRecord } from './record.ts';
 
 /** Writes records outside a transaction; a record may stand twice after a crash, so what is written must bear that. */
 export interface KeyedProducer {
@@ -24,4 +24,18 @@ export async function createKeyedProducer(kafka: Kafka): Promise<KeyedProducer> 
     },
     stop: () => producer.disconnect(),
   };
+}
+
+type Message = { key: string | null; value: Buffer };
+
+/** Groups records by topic and partition: a request that the client may try again must never span partitions. */
+export function perPartition(outputs: readonly OutRecord[]): [topic: string, partition: number, messages: Message[]][] {
+  const groups = new Map<string, [string, number, Message[]]>();
+  for (const { topic, partition, key, value } of outputs) {
+    const name = `${topic}/${partition}`;
+    const group = groups.get(name) ?? [topic, partition, []];
+    group[2].push({ key: key ?? null, value });
+    groups.set(name, group);
+  }
+  return [...groups.values()];
 }

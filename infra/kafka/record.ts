@@ -9,6 +9,14 @@ export interface InRecord {
   headers: IHeaders;
 }
 
+/** A record to be written, to a partition that we chose. */
+export interface OutRecord {
+  topic: string;
+  partition: number;
+  key?: string;
+  value: Buffer;
+}
+
 export function toInRecord(message: KafkaMessage): InRecord {
   return {
     offset: Number(message.offset),

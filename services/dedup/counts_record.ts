@@ -1,5 +1,5 @@
 import type { InBatch } from '#infra/kafka/consume.ts';
-import type { OutRecord } from '#infra/kafka/hop.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import type { RawEntry } from '#pipelines/dedup/dedup.ts';

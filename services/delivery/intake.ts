@@ -1,6 +1,5 @@
 import type { InBatch, Leave } from '#infra/kafka/consume.ts';
-import type { OutRecord } from '#infra/kafka/hop.ts';
-import type { InRecord } from '#infra/kafka/record.ts';
+import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';

@@ -1,5 +1,5 @@
 import { count, emptyTally, type Tally } from '#infra/kafka/counting.ts';
-import type { OutRecord } from '#infra/kafka/hop.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';

@@ -1,4 +1,4 @@
-import type { OutRecord } from '#infra/kafka/hop.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
 import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import type { SettledUsage, Settlement } from '#pipelines/quota/settle.ts';

@@ -70,7 +70,7 @@ const PARTS: Record<string, string> = {
   clickhouse: 'clickhouse/server.ts',
 };
 
-/** The stages and the parts of a service. */
+/** The stages and the parts of a service, and this process, which sends and looks. */
 function processesOf({ ready, pid }: RunningService): Measured[] {
   const stages = Object.entries(ready.processes).flatMap(([name, stage]) =>
     stage.pid === null ? [] : [{ name, pid: stage.pid }],
@@ -79,7 +79,7 @@ function processesOf({ ready, pid }: RunningService): Measured[] {
     const name = Object.keys(PARTS).find((part) => command.includes(PARTS[part] as string));
     return name === undefined ? [] : [{ name, pid: of }];
   });
-  return [...stages, ...parts];
+  return [...stages, ...parts, { name: 'sender', pid: process.pid }];
 }
 
 async function measure(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { webEvents } from '../edge/body.ts';
+import { bodyMaker, webEvents } from '../edge/body.ts';
 
 export interface SendOptions {
   edge: string;
@@ -44,6 +44,7 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
   const result: SendResult = { accepted: 0, failures: {}, seconds: 0, probes: new Map() };
   const open = new Set<Promise<void>>();
   const startedMs = performance.now();
+  const makeBody = bodyMaker(perRequest);
   let sent = 0;
   let probedMs = Number.NEGATIVE_INFINITY;
 
@@ -65,14 +66,12 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
   }
 
   function nextRequest(nowMs: number): Request {
-    let probe: string | null = null;
+    if (nowMs - probedMs < options.probeEveryMs) return { body: makeBody(), probe: null };
+    probedMs = nowMs;
+    const probe = randomUUID();
+    result.probes.set(probe, nowMs);
     const events = webEvents(perRequest);
-    if (nowMs - probedMs >= options.probeEveryMs) {
-      probedMs = nowMs;
-      probe = randomUUID();
-      events[events.length - 1] = { ...events.at(-1), event: options.probe, uuid: probe };
-      result.probes.set(probe, nowMs);
-    }
+    events[events.length - 1] = { ...events.at(-1), event: options.probe, uuid: probe };
     return { body: JSON.stringify({ events }), probe };
   }
 

@@ -2,7 +2,8 @@
 import { writeSync } from 'node:fs';
 import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import type { InBatch } from '#infra/kafka/consume.ts';
-import { type HopResult, type OutRecord, runHop } from '#infra/kafka/hop.ts';
+import { type HopResult, runHop } from '#infra/kafka/hop.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
 import { kafkaOf, quiet, SESSION_TIMEOUT_MS } from '../support/kafka.ts';
 
 export interface HopChildOptions {
@@ -16,8 +17,8 @@ export interface HopChildOptions {
   variant: 'fenced' | 'naive';
   /** Block the whole process this long in the first batch. */
   stallMs?: number;
-  /** Die by SIGKILL in the first transaction, before its offsets are sent or before it is committed. */
-  dieBefore?: 'sendOffsets' | 'commit';
+  /** Die by SIGKILL in the first transaction, before its records are sent or before it is committed. */
+  dieBefore?: 'sendBatch' | 'commit';
   /** Die by SIGKILL whenever this value is among those of a batch. */
   killer?: string;
 }
@@ -75,7 +76,7 @@ function bury({ records }: InBatch): HopResult {
   return { outputs, committed: () => say('buried') };
 }
 
-function dieInTransaction(step: 'sendOffsets' | 'commit'): void {
+function dieInTransaction(step: 'sendBatch' | 'commit'): void {
   const make = kafka.producer.bind(kafka);
   kafka.producer = (config) => {
     const producer = make(config);
