@@ -129,7 +129,9 @@ test('while a full block is being written no more of its topic is gathered', { t
     [0, 1, 2].map((at) => ({ partition: 0, value: `held-${at}` })),
   );
   await until('the block to be tried', () => tries === 1);
-  for (let at = 0; at < 9; at++) {
+  await produce(world.kafka, lane.topic, [{ partition: 1, value: 'more-0' }]);
+  await until('one more to be gathered', () => gathered === 4);
+  for (let at = 1; at < 9; at++) {
     await produce(world.kafka, lane.topic, [{ partition: 1, value: `more-${at}` }]);
     await sleep(FETCHED_MS / 4);
   }
