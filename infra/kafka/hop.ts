@@ -7,6 +7,7 @@ import { COMPRESSION } from './compression.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
 import { PartitionLostError } from './errors.ts';
 import { transactionalId } from './fenced_producer.ts';
+import { type Committed, createFurthest } from './furthest.ts';
 import { openLeaders } from './leaders.ts';
 import type { OutRecord } from './record.ts';
 import { alone, metadataOf, type Suspicion, suspicionOf } from './suspects.ts';
@@ -53,6 +54,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
   const producers = new Map<string, Producer>();
   const suspicions = new Map<string, Suspicion>();
   const known = new Set<string>();
+  const furthest = createFurthest();
   const leaders = await openLeaders(options.kafka);
 
   async function acquire(at: TopicPartition): Promise<number | null> {
@@ -69,7 +71,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     producers.set(nameOf(at), producer);
     const fence = await producer.transaction();
     await fence.abort();
-    const found = await committed(options.admin, options.groupId, at);
+    const found = furthest.of(at, await committed(options.admin, options.groupId, at));
     // Only a start of the process counts: what fails without killing it is no suspect.
     if (!known.has(nameOf(at))) suspicions.set(nameOf(at), suspicionOf(found?.metadata ?? ''));
     known.add(nameOf(at));
@@ -173,6 +175,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
         at('hop.after_send');
       }
       await transaction.commit();
+      furthest.passed(batch, { offset: next, metadata });
       at('hop.after_commit');
     } catch (error) {
       leaders.forget();
@@ -234,11 +237,7 @@ export async function committedOffset(admin: Admin, groupId: string, at: TopicPa
 }
 
 /** The group's committed offset with its metadata; null where none was ever committed. */
-export async function committed(
-  admin: Admin,
-  groupId: string,
-  at: TopicPartition,
-): Promise<{ offset: number; metadata: string } | null> {
+export async function committed(admin: Admin, groupId: string, at: TopicPartition): Promise<Committed | null> {
   const [topic] = await admin.fetchOffsets({ groupId, topics: [at.topic] });
   const entry = topic?.partitions.find(({ partition }) => partition === at.partition);
   if (entry === undefined || Number(entry.offset) < 0) return null;

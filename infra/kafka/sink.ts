@@ -14,6 +14,7 @@ import {
   writePlan,
 } from '#pipelines/warehouse/block.ts';
 import { type Consumption, consume, type InBatch, type TopicPartition } from './consume.ts';
+import { createFurthest } from './furthest.ts';
 import { committed } from './hop.ts';
 import { readRanges } from './read_ranges.ts';
 import type { InRecord } from './record.ts';
@@ -67,11 +68,12 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   const begunMs = new Map<string, number>();
   /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
   const takenUp = new Map<string, Promise<void>>();
+  const furthest = createFurthest();
   let consumption: Consumption | null = null;
 
   async function acquire(at: TopicPartition): Promise<number | null> {
     open.delete(nameOf(at));
-    const found = await committed(options.admin, options.groupId, at);
+    const found = furthest.of(at, await committed(options.admin, options.groupId, at));
     const plan = found === null ? null : readPlan(found.metadata, at.partition);
     const own = plan?.get(at.partition);
     if (plan === null || own === undefined) return found === null ? null : found.offset;
@@ -173,6 +175,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       await consumption.commitAll(
         [...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })),
       );
+      for (const [partition, { first }] of plan) furthest.passed({ topic, partition }, { offset: first, metadata });
       failpoint('sink.after_plan');
       await options.insert(
         topic,
@@ -186,7 +189,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       [...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' })),
     );
     failpoint('sink.after_commit');
-    for (const [partition, { rows, lag }] of parts) {
+    for (const [partition, { rows, next, lag }] of parts) {
+      furthest.passed({ topic, partition }, { offset: next, metadata: '' });
       open.delete(nameOf({ topic, partition }));
       options.committed(topic, partition, rows, lag);
     }

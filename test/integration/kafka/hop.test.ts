@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
+import { forgetful } from './forgetful.ts';
 import { createLane, isDone, joinHop, passOn, useKafka } from './hop_world.ts';
 
 const OUTPUTS = 3;
@@ -51,6 +52,35 @@ test('a batch that failed is taken again from the committed offset', { timeout: 
   }
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
   expect(calls).toBeGreaterThanOrEqual(4);
+  expect(
+    differences(
+      found,
+      texts.map(({ value }) => value),
+    ),
+  ).toEqual([]);
+});
+
+test('a coordinator that forgot what was committed doubles nothing', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  const { admin, forget } = forgetful(world.admin);
+  let fails = false;
+  const transform: typeof pass = async (batch) => {
+    if (!fails) return pass(batch);
+    fails = false;
+    throw Object.assign(new Error('once'), { recovery: 'again' });
+  };
+  await joinHop(world, lane, transform, undefined, undefined, admin);
+  const texts = numbered('g', 40, 1);
+  await produce(world.kafka, lane.input, texts.slice(0, 20));
+  await until('the first half to be done', () => isDone(world, lane));
+  forget();
+  fails = true;
+  await produce(world.kafka, lane.input, texts.slice(20));
+  await until('the group to be done', () => isDone(world, lane));
+  expect(fails).toBe(false);
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
   expect(
     differences(
       found,

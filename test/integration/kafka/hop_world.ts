@@ -54,10 +54,11 @@ export async function joinHop(
     throw error;
   },
   kafka: Kafka = kafkaOf(world.brokers, uniqueName('member')),
+  admin: Admin = world.admin,
 ): Promise<Consumption> {
   const consumption = await runHop({
     kafka,
-    admin: world.admin,
+    admin,
     groupId: lane.groupId,
     topics: [lane.input],
     sessionTimeoutMs: SESSION_TIMEOUT_MS,

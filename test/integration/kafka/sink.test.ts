@@ -5,6 +5,7 @@ import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { numbered, produce, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
+import { forgetful } from './forgetful.ts';
 import { type SinkRow, wordsOf } from './sink_member.ts';
 import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_world.ts';
 
@@ -64,6 +65,30 @@ test('a block cut by age is written though the first try failed and nothing new 
   await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 15_000);
   expect(await wordsIn(world, lane)).toEqual(['again-0', 'again-1', 'again-2']);
   expect(tries).toBe(2);
+});
+
+test('a coordinator that forgot what was committed doubles nothing', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const { admin, forget } = forgetful(world.admin);
+  let fails = false;
+  const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
+    await insertBlock(world.warehouse, lane.table, token, rows);
+    if (!fails) return;
+    fails = false;
+    throw new WarehouseError('warehouse_unavailable', 'for a moment');
+  };
+  await runHere(world, lane, { insert, admin });
+  await produce(world.kafka, lane.topic, numbered('first', 3, 1));
+  await until('the first block', async () => (await committedIn(world, lane))?.offset === '3', 15_000);
+  forget();
+  fails = true;
+  await produce(world.kafka, lane.topic, numbered('second', 3, 1));
+  await until('the block to be tried', () => !fails, 15_000);
+  await produce(world.kafka, lane.topic, numbered('third', 1, 1));
+  await until('all blocks', async () => (await committedIn(world, lane))?.offset === '7', 15_000);
+  const words = ['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2', 'third-0'];
+  expect(await wordsIn(world, lane)).toEqual(words);
 });
 
 test('what was fetched while a block failed is not taken twice', { timeout: TEST_MS }, async () => {
