@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Consumer, Kafka, logLevel } from 'kafkajs';
 import { mendAbortedRecords } from '#infra/kafka/aborted_records.ts';
 import { registerZstd } from '#infra/kafka/compression.ts';
+import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
 import type { TopicRecord } from '#test/harness/topic.ts';
 
 /** Where topics end, by topic and partition. */
@@ -14,20 +15,18 @@ function client(brokers: string): Kafka {
   return new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
 }
 
-/** The offsets at which each topic's partitions end now. */
+/** The offsets at which each topic's partitions end now. One after the other: asked side by side the client loses topics. */
 export async function endsOf(brokers: string, topics: readonly string[]): Promise<Ends> {
   const admin = client(brokers).admin();
   await admin.connect();
   try {
-    const found = await Promise.all(
-      topics.map(async (topic): Promise<[string, number[]]> => {
-        const partitions = await admin.fetchTopicOffsets(topic);
-        const ends: number[] = [];
-        for (const { partition, high } of partitions) ends[partition] = Number(high);
-        return [topic, ends];
-      }),
-    );
-    return new Map(found);
+    const found: Ends = new Map();
+    for (const topic of topics) {
+      const ends: number[] = [];
+      for (const { partition, high } of await topicOffsets(admin, topic)) ends[partition] = Number(high);
+      found.set(topic, ends);
+    }
+    return found;
   } finally {
     await admin.disconnect();
   }
