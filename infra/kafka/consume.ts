@@ -7,7 +7,16 @@ import { createGroupConsumer, PARTITION_BYTES_MAX, toFetched } from './group_con
 import type { InRecord } from './record.ts';
 import { runConsumer } from './run_consumer.ts';
 import { watchSilence } from './silence.ts';
-import { createSlot, dropWaiting, type Fetched, isFull, type Slot, type TopicPartition, takeWaiting } from './slot.ts';
+import {
+  createSlot,
+  dropWaiting,
+  type Fetched,
+  isFull,
+  nameOf,
+  type Slot,
+  type TopicPartition,
+  takeWaiting,
+} from './slot.ts';
 
 export type { TopicPartition } from './slot.ts';
 
@@ -135,7 +144,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   }
 
   function slotOf(at: TopicPartition): Slot {
-    const name = `${at.topic}/${at.partition}`;
+    const name = nameOf(at);
     let slot = slots.get(name);
     if (slot === undefined) {
       slot = createSlot(at);

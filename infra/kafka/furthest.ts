@@ -1,4 +1,4 @@
-import type { TopicPartition } from './slot.ts';
+import { nameOf, type TopicPartition } from './slot.ts';
 
 /** What a group has committed of a partition. */
 export interface Committed {
@@ -31,8 +31,4 @@ export function createFurthest(): Furthest {
       return said.offset === mine.offset && said.metadata === '' ? mine : said;
     },
   };
-}
-
-function nameOf({ topic, partition }: TopicPartition): string {
-  return `${topic}/${partition}`;
 }

@@ -10,6 +10,7 @@ import { transactionalId } from './fenced_producer.ts';
 import { type Committed, createFurthest } from './furthest.ts';
 import { openLeaders } from './leaders.ts';
 import type { OutRecord } from './record.ts';
+import { nameOf } from './slot.ts';
 import { alone, metadataOf, type Suspicion, suspicionOf } from './suspects.ts';
 
 export interface HopResult {
@@ -224,10 +225,6 @@ async function beginWithOffsets(
       await sleep(BEGIN_WAIT_MS);
     }
   }
-}
-
-function nameOf({ topic, partition }: TopicPartition): string {
-  return `${topic}.${partition}`;
 }
 
 /** The group's committed offset; null where none was ever committed. */

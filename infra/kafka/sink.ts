@@ -18,6 +18,7 @@ import { createFurthest } from './furthest.ts';
 import { committed } from './hop.ts';
 import { readRanges } from './read_ranges.ts';
 import type { InRecord } from './record.ts';
+import { nameOf } from './slot.ts';
 import { together } from './together.ts';
 
 export interface SinkOptions<Row> {
@@ -216,8 +217,4 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       await running.stop();
     },
   };
-}
-
-function nameOf({ topic, partition }: TopicPartition): string {
-  return `${topic}/${partition}`;
 }

@@ -6,6 +6,11 @@ export interface TopicPartition {
   partition: number;
 }
 
+/** Tells a partition from every other. */
+export function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
+}
+
 /** What one fetch brought of one partition, waiting for its turn. */
 export interface Fetched {
   records: InRecord[];
