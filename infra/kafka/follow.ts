@@ -20,7 +20,8 @@ export interface Following extends ReadingAlone {
   isCurrent(): boolean;
 }
 
-const FETCH_WAIT_MS = 250;
+/** What is written is handed over at once; only a pause or an end waits for a fetch that brings nothing. */
+const FETCH_WAIT_MS = 1_000;
 const FETCH_BYTES_MAX = 10 * 1024 * 1024;
 /** A reader that has heard of no broker for so long may have missed something. */
 const SILENT_MS_MAX = 5_000;

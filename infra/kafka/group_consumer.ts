@@ -9,8 +9,10 @@ export interface GroupConsumerOptions {
   groupId: string;
   sessionTimeoutMs: number;
   bytesPerPartitionMax?: number;
+  fetchBytesMin?: number;
 }
 
+/** The longest that a fetch waits for its least bytes. */
 const FETCH_WAIT_MS = 100;
 /** Bytes that one fetch brings of a partition at the most, unless one record is larger. */
 export const PARTITION_BYTES_MAX = 1024 * 1024;
@@ -23,6 +25,7 @@ export function createGroupConsumer(options: GroupConsumerOptions, draining: Dra
     sessionTimeout: options.sessionTimeoutMs,
     rebalanceTimeout: 30_000,
     heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),
+    minBytes: options.fetchBytesMin ?? 1,
     maxWaitTimeInMs: FETCH_WAIT_MS,
     maxBytesPerPartition: options.bytesPerPartitionMax ?? PARTITION_BYTES_MAX,
     maxBytes: 16 * 1024 * 1024,

@@ -5,13 +5,13 @@ import type { Logger } from '#infra/log/logger.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
+import { createCrashGuard } from './crash_guard.ts';
 import { PartitionLostError } from './errors.ts';
 import { transactionalId } from './fenced_producer.ts';
 import { type Committed, createFurthest } from './furthest.ts';
 import { openLeaders } from './leaders.ts';
 import type { OutRecord } from './record.ts';
 import { nameOf } from './slot.ts';
-import { alone, metadataOf, type Suspicion, suspicionOf } from './suspects.ts';
 
 export interface HopResult {
   outputs: OutRecord[];
@@ -29,6 +29,9 @@ export interface HopOptions {
   sessionTimeoutMs: number;
   concurrency: number;
   bytesPerPartitionMax?: number;
+  /** As `consume` has them. A transaction costs about the same for ten events and for a thousand. */
+  fetchBytesMin?: number;
+  paceMs?: number;
   transform(batch: InBatch): Promise<HopResult>;
   /** Puts away the one record of a batch because it kills the process. Absent: such a record is tried for ever. */
   bury?(batch: InBatch): HopResult;
@@ -53,10 +56,16 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
  */
 export async function runHop(options: HopOptions): Promise<Consumption> {
   const producers = new Map<string, Producer>();
-  const suspicions = new Map<string, Suspicion>();
-  const known = new Set<string>();
   const furthest = createFurthest();
   const leaders = await openLeaders(options.kafka);
+  const { transform, bury } = options;
+  const guard = createCrashGuard({
+    mark: (batch, offset, metadata) => commit(batch, [], offset, metadata),
+    take: (batch) => pass(batch, transform),
+    takeSuspects: (batch) => pass(batch, transform),
+    bury: bury && ((batch) => pass(batch, async () => bury(batch))),
+    logger: options.logger,
+  });
 
   async function acquire(at: TopicPartition): Promise<number | null> {
     await close(at);
@@ -73,9 +82,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     const fence = await producer.transaction();
     await fence.abort();
     const found = furthest.of(at, await committed(options.admin, options.groupId, at));
-    // Only a start of the process counts: what fails without killing it is no suspect.
-    if (!known.has(nameOf(at))) suspicions.set(nameOf(at), suspicionOf(found?.metadata ?? ''));
-    known.add(nameOf(at));
+    guard.acquired(at, found?.metadata ?? '');
     return found === null ? null : found.offset;
   }
 
@@ -86,59 +93,8 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     await producer.disconnect();
   }
 
-  async function process(batch: InBatch): Promise<Leave | undefined> {
-    const [first] = batch.records;
-    if (first === undefined) return undefined;
-    const suspicion = suspicions.get(nameOf(batch));
-    suspicions.delete(nameOf(batch));
-    if (suspicion === undefined || options.bury === undefined) return pass(batch, options.transform);
-    if (suspicion.kind === 'together') return passSuspects(batch, first.offset, suspicion, options.transform);
-    return passOneByOne(batch, suspicion, options.bury);
-  }
-
-  async function passOneByOne(
-    batch: InBatch,
-    suspicion: Suspicion,
-    bury: (batch: InBatch) => HopResult,
-  ): Promise<Leave | undefined> {
-    let next = suspicion;
-    for (const record of batch.records) {
-      const single = { ...batch, records: [record] };
-      const facts = { topic: batch.topic, partition: batch.partition, offset: record.offset };
-      options.logger.warn(
-        { ...facts, suspicion: next.kind },
-        'the process died here before, taking records one by one',
-      );
-      const current = next;
-      const leave = await alone.run(() =>
-        current.kind === 'bury'
-          ? pass(single, async () => bury(single))
-          : passSuspects(single, record.offset, current, options.transform),
-      );
-      if (leave !== undefined) return leave;
-      next = { kind: 'alone', starts: 1 };
-    }
-    return undefined;
-  }
-
-  /** Says before that the records are taken, and takes that back where they fail without killing the process. */
-  async function passSuspects(
-    batch: InBatch,
-    offset: number,
-    suspicion: Exclude<Suspicion, { kind: 'bury' }>,
-    transform: HopOptions['transform'],
-  ): Promise<Leave | undefined> {
-    await commit(batch, [], offset, metadataOf(suspicion));
-    return pass(batch, transform).catch(async (error: unknown) => {
-      await commit(batch, [], offset, '').catch((failure: unknown) =>
-        options.logger.info({ err: failure }, 'suspicion not taken back'),
-      );
-      throw error;
-    });
-  }
-
-  async function pass(batch: InBatch, transform: HopOptions['transform']): Promise<Leave | undefined> {
-    const result = await transform(batch);
+  async function pass(batch: InBatch, work: HopOptions['transform']): Promise<Leave | undefined> {
+    const result = await work(batch);
     const last = batch.records.at(-1)?.offset ?? -1;
     if (!batch.owned()) throw new PartitionLostError('partition lost before its transaction');
     await commit(batch, result.outputs, result.leave?.offset ?? last + 1, '');
@@ -190,7 +146,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     }
   }
 
-  const consumption = await consume({ ...options, handlers: { acquire, process } });
+  const consumption = await consume({ ...options, handlers: { acquire, process: guard.process } });
   return {
     ...consumption,
     async stop() {

@@ -14,6 +14,7 @@ import {
   writePlan,
 } from '#pipelines/warehouse/block.ts';
 import { type Consumption, consume, type InBatch, type TopicPartition } from './consume.ts';
+import { createCrashGuard } from './crash_guard.ts';
 import { createFurthest } from './furthest.ts';
 import { committed } from './hop.ts';
 import { readRanges } from './read_ranges.ts';
@@ -28,14 +29,18 @@ export interface SinkOptions<Row> {
   topics: readonly string[];
   sessionTimeoutMs: number;
   concurrency: number;
+  /** As `consume` has it. */
+  fetchBytesMin?: number;
   /** Rows of one record; must be the same whenever the record is read. */
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
+  /** Puts away a record that kills the process whenever its rows are made. Absent: it is tried for ever. */
+  bury?(topic: string, partition: number, record: InRecord): Promise<void>;
   /** Writes a block; the same token is the same rows, to be written once. `again`: it may have been begun before. */
   insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void>;
   /**
-   * What a topic's partitions have is written when it is this many rows or bytes of records, or when the oldest of it is
-   * this old in Kafka; for its age no sooner than four fifths of that after the last block, so that what waited longer is
-   * not written in crumbs.
+   * What a topic's partitions have is written when it is this many rows or bytes of records; else no sooner than this time
+   * after the last block was begun, and when the oldest of it is three quarters of this old in Kafka. So blocks come at this
+   * distance however little or much there is, and what waited longer is not written in crumbs.
    */
   blockRowsMax: number;
   blockBytesMax: number;
@@ -47,7 +52,8 @@ export interface SinkOptions<Row> {
   onFatal(error: unknown): void;
 }
 
-const GAP_SHARE = 0.8;
+const DUE_SHARE = 0.75;
+const LOOKS_PER_AGE = 16;
 
 /** A block of a topic that is being written. */
 interface Writing {
@@ -70,11 +76,14 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
   const takenUp = new Map<string, Promise<void>>();
   const furthest = createFurthest();
+  const guard = createCrashGuard({ mark, take, takeSuspects, bury: options.bury && putAway, logger: options.logger });
+  const begun = Promise.withResolvers<Consumption>();
   let consumption: Consumption | null = null;
 
   async function acquire(at: TopicPartition): Promise<number | null> {
     open.delete(nameOf(at));
     const found = furthest.of(at, await committed(options.admin, options.groupId, at));
+    guard.acquired(at, found?.metadata ?? '');
     const plan = found === null ? null : readPlan(found.metadata, at.partition);
     const own = plan?.get(at.partition);
     if (plan === null || own === undefined) return found === null ? null : found.offset;
@@ -107,16 +116,42 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     if (all.length > 0) await options.insert(topic, token, all, true);
   }
 
-  async function process(batch: InBatch): Promise<undefined> {
+  async function take(batch: InBatch): Promise<undefined> {
     for (const record of batch.records) {
-      const rows = await options.toRows(batch.topic, batch.partition, record);
-      const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
-      open.set(nameOf(batch), gathered);
-      if (gathered.first === null) gathered.openedMs = Math.min(options.nowMs(), record.timestampMs);
-      gather(gathered, record.offset, rows, record.value?.length ?? 0);
-      gathered.lag = batch.lag;
+      put(batch, record, await options.toRows(batch.topic, batch.partition, record));
     }
     await makeRoom(batch);
+    return undefined;
+  }
+
+  function put(batch: InBatch, record: InRecord, rows: readonly Row[]): void {
+    const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
+    open.set(nameOf(batch), gathered);
+    if (gathered.first === null) gathered.openedMs = Math.min(options.nowMs(), record.timestampMs);
+    gather(gathered, record.offset, rows, record.value?.length ?? 0);
+    gathered.lag = batch.lag;
+  }
+
+  /** Nothing of the partition is gathered yet when its first batch after a start is marked. */
+  async function mark(at: TopicPartition, offset: number, metadata: string): Promise<void> {
+    await (await begun.promise).commit(at, offset, metadata);
+    furthest.passed(at, { offset, metadata });
+  }
+
+  /** To make rows is what may kill; they are written like all others, and at once where the next record is to be marked. */
+  async function takeSuspects(batch: InBatch, kind: 'together' | 'alone'): Promise<undefined> {
+    await take(batch);
+    await mark(batch, batch.records[0]?.offset ?? 0, '');
+    if (kind === 'alone') await writeBlock(batch.topic, [batch]);
+    return undefined;
+  }
+
+  async function putAway(batch: InBatch): Promise<undefined> {
+    for (const record of batch.records) {
+      await options.bury?.(batch.topic, batch.partition, record);
+      put(batch, record, []);
+    }
+    await writeBlock(batch.topic, [batch]);
     return undefined;
   }
 
@@ -197,18 +232,19 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     }
   }
 
-  consumption = await consume({ ...options, handlers: { acquire, process } });
+  consumption = await consume({ ...options, handlers: { acquire, process: guard.process } });
   const running = consumption;
+  begun.resolve(running);
   const timer = setInterval(
     () => {
-      const dueMs = options.nowMs() - options.blockAgeMaxMs;
-      const soonMs = options.nowMs() - GAP_SHARE * options.blockAgeMaxMs;
+      const dueMs = options.nowMs() - DUE_SHARE * options.blockAgeMaxMs;
+      const soonMs = options.nowMs() - options.blockAgeMaxMs;
       for (const topic of options.topics) {
         if ((begunMs.get(topic) ?? 0) > soonMs) continue;
         if (waitingIn(topic).some(([, { openedMs }]) => openedMs <= dueMs)) void write(topic);
       }
     },
-    Math.max(50, options.blockAgeMaxMs / 8),
+    Math.max(25, options.blockAgeMaxMs / LOOKS_PER_AGE),
   );
   return {
     ...running,

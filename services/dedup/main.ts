@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { environment } from '#infra/config/config.ts';
 import { dedupConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import type { InBatch } from '#infra/kafka/consume.ts';
+import { GATHERING, type InBatch } from '#infra/kafka/consume.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import { type HopResult, runHop } from '#infra/kafka/hop.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
@@ -92,6 +92,7 @@ runProcess('dedup', async (runtime) => {
     topics: [TOPICS.raw],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,
+    ...GATHERING,
     transform,
     bury(batch) {
       const { outputs, committed } = buriedRecord('dedup', batch, dead, metrics);

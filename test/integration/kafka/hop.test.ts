@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { forgetful } from './forgetful.ts';
 import { createLane, isDone, joinHop, passOn, useKafka } from './hop_world.ts';
@@ -16,12 +16,7 @@ test('each record is passed on once', { timeout: TEST_MS }, async () => {
   await joinHop(world, lane, passOn(lane.output, OUTPUTS));
   await until('the group to be done', () => isDone(world, lane));
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
-  expect(
-    differences(
-      found,
-      texts.map(({ value }) => value),
-    ),
-  ).toEqual([]);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
 });
 
 test('the order of an input partition is kept', { timeout: TEST_MS }, async () => {
@@ -52,12 +47,7 @@ test('a batch that failed is taken again from the committed offset', { timeout: 
   }
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
   expect(calls).toBeGreaterThanOrEqual(4);
-  expect(
-    differences(
-      found,
-      texts.map(({ value }) => value),
-    ),
-  ).toEqual([]);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
 });
 
 test('a coordinator that forgot what was committed doubles nothing', { timeout: TEST_MS }, async () => {
@@ -71,7 +61,7 @@ test('a coordinator that forgot what was committed doubles nothing', { timeout: 
     fails = false;
     throw Object.assign(new Error('once'), { recovery: 'again' });
   };
-  await joinHop(world, lane, transform, undefined, undefined, admin);
+  await joinHop(world, lane, transform, { admin });
   const texts = numbered('g', 40, 1);
   await produce(world.kafka, lane.input, texts.slice(0, 20));
   await until('the first half to be done', () => isDone(world, lane));
@@ -81,12 +71,35 @@ test('a coordinator that forgot what was committed doubles nothing', { timeout: 
   await until('the group to be done', () => isDone(world, lane));
   expect(fails).toBe(false);
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
-  expect(
-    differences(
-      found,
-      texts.map(({ value }) => value),
-    ),
-  ).toEqual([]);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+});
+
+test('what comes while a partition rests is taken together', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  const begunMs: number[] = [];
+  const paceMs = 1_000;
+  await joinHop(
+    world,
+    lane,
+    (batch) => {
+      begunMs.push(performance.now());
+      return pass(batch);
+    },
+    { paceMs },
+  );
+  const texts = numbered('p', 40, 1);
+  await produce(world.kafka, lane.input, texts.slice(0, 4));
+  await until('the first batch', async () => begunMs.length > 0);
+  for (let at = 4; at < texts.length; at += 4) await produce(world.kafka, lane.input, texts.slice(at, at + 4));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+  const between = begunMs.slice(1).map((ms, index) => ms - (begunMs[index] ?? 0));
+  expect(between).not.toEqual([]);
+  // The pace runs from where a batch is taken; the first one begins its transaction before it is transformed.
+  expect(Math.min(...between)).toBeGreaterThan(0.5 * paceMs);
 });
 
 test('an error nobody foresaw stops the process', { timeout: TEST_MS }, async () => {
@@ -100,7 +113,7 @@ test('an error nobody foresaw stops the process', { timeout: TEST_MS }, async ()
     async () => {
       throw unforeseen;
     },
-    fatal.resolve,
+    { onFatal: fatal.resolve },
   );
   await produce(world.kafka, lane.input, numbered('u', 1, 1));
   expect(await fatal.promise).toBe(unforeseen);
@@ -122,7 +135,7 @@ test('a batch without outputs right behind another is committed', { timeout: TES
       const leave = { offset: (first[0]?.offset ?? 0) + 1, notBeforeMs: 0 };
       return { ...result, outputs: batches++ % 2 === 0 ? result.outputs : [], leave };
     },
-    (error) => failures.push(error),
+    { onFatal: (error) => failures.push(error) },
   );
   await produce(world.kafka, lane.input, numbered('n', 20, 1));
   await until('the group to be done', () => isDone(world, lane));

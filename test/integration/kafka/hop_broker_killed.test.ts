@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './hop_world.ts';
 
@@ -33,7 +33,8 @@ test('a broker killed under load and started again: each record is passed on onc
   };
   const texts = numbered('b', 4_000, PARTITIONS);
   await produce(world.kafka, lane.input, texts);
-  for (let members = 0; members < 2; members++) await joinHop(world, lane, transform, (error) => fatal.push(error));
+  for (let members = 0; members < 2; members++)
+    await joinHop(world, lane, transform, { onFatal: (error) => fatal.push(error) });
   await sleep(1_000);
   expect(await isDone(world, lane)).toBe(false);
   world.broker.kill('SIGKILL');
@@ -42,11 +43,6 @@ test('a broker killed under load and started again: each record is passed on onc
   await world.broker.start();
   await until('the group to be done', () => isDoneByNow(world, lane), 120_000);
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
-  expect(
-    differences(
-      found,
-      texts.map(({ value }) => value),
-    ),
-  ).toEqual([]);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
   expect(fatal).toEqual([]);
 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { startChild } from '../support/child.ts';
+import { deathsUntil } from '../support/child.ts';
 import { numbered, produce, readCommitted } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
 import type { HopChildOptions } from './hop_child.ts';
 import { createLane, isDone, useKafka } from './hop_world.ts';
 
@@ -25,18 +24,9 @@ test('a record that kills the process is put away after a few starts, and only t
     killer: 'm-8',
     ...lane,
   };
-  let deaths = 0;
-  for (let start = 0; start < STARTS_MAX; start++) {
-    const child = startChild(CHILD, options);
-    const died = child.ended.then(() => true);
-    // Before the group's first member has joined the broker knows no coordinator for it.
-    const isOver = (): Promise<boolean> => isDone(world, lane).catch(() => false);
-    const done = until('all to be done', isOver, 60_000).then(() => false);
-    if (!(await Promise.race([died, done]))) break;
-    done.catch(() => undefined);
-    deaths++;
-  }
-  expect(deaths).toBe(8);
+  // Before the group's first member has joined the broker knows no coordinator for it.
+  const isOver = (): Promise<boolean> => isDone(world, lane).catch(() => false);
+  expect(await deathsUntil(CHILD, options, isOver, STARTS_MAX)).toBe(8);
   const found = (await readCommitted(world.kafka, lane.output, 1)).map(({ value }) => value).sort();
   const others = texts.map(({ value }) => value).filter((value) => value !== 'm-8');
   expect(found).toEqual([...others, 'buried m-8'].sort());

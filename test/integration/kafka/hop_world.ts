@@ -45,27 +45,29 @@ export async function createLane({ kafka }: HopWorld, inputs: number, outputs: n
   };
 }
 
-/** Runs a hop as a member of the lane's group until the test ends or it is stopped. An unexpected end fails the test. */
+/**
+ * Runs a hop as a member of the lane's group until the test ends or it is stopped. An unexpected end fails the test.
+ * `given` takes the place of what a hop is usually run with.
+ */
 export async function joinHop(
   world: HopWorld,
   lane: Lane,
   transform: HopOptions['transform'],
-  onFatal: (error: unknown) => void = (error) => {
-    throw error;
-  },
-  kafka: Kafka = kafkaOf(world.brokers, uniqueName('member')),
-  admin: Admin = world.admin,
+  given: Partial<Pick<HopOptions, 'kafka' | 'admin' | 'onFatal' | 'paceMs'>> = {},
 ): Promise<Consumption> {
   const consumption = await runHop({
-    kafka,
-    admin,
+    kafka: given.kafka ?? kafkaOf(world.brokers, uniqueName('member')),
+    admin: world.admin,
     groupId: lane.groupId,
     topics: [lane.input],
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     concurrency: 8,
     transform,
     logger: quiet,
-    onFatal,
+    onFatal(error) {
+      throw error;
+    },
+    ...given,
   });
   onTestFinished(() => consumption.stop());
   return consumption;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startChild } from '../support/child.ts';
-import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import type { HopChildOptions } from './hop_child.ts';
 import { createLane, type HopWorld, isDone, type Lane, useKafka } from './hop_world.ts';
@@ -39,10 +39,7 @@ async function stallOne(variant: HopChildOptions['variant']): Promise<string[]> 
   await until('the group to be done', () => isDone(world, lane));
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
-  return differences(
-    found,
-    [...texts, ...later].map(({ value }) => value),
-  );
+  return differences(found, valuesOf([...texts, ...later]));
 }
 
 test('a stalled member that wakes after another took over doubles nothing', { timeout: TEST_MS }, async () => {
@@ -67,12 +64,7 @@ for (const dieBefore of ['sendBatch', 'commit'] as const) {
     const heir = member(world, lane, { name: 'heir' });
     await heir.said('committed', 30_000);
     const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
-    expect(
-      differences(
-        found,
-        texts.map(({ value }) => value),
-      ),
-    ).toEqual([]);
+    expect(differences(found, valuesOf(texts))).toEqual([]);
     // The records of one that was killed after it had sent them, and the markers of their abort, lie before them.
     const begins = Math.min(...found.map(({ offset }) => offset));
     if (dieBefore === 'commit') expect(begins).toBeGreaterThan(3);

@@ -52,7 +52,7 @@ test.for([
     const lane = await createLane(world, 2, 1);
     const trouble: Trouble = { moved: false, loading: 0 };
     const client = troubled(world.brokers, trouble);
-    await joinHop(world, lane, passOn(lane.output, 1), undefined, client);
+    await joinHop(world, lane, passOn(lane.output, 1), { kafka: client });
     const before = numbered('before', 20, 2);
     await produce(world.kafka, lane.input, before);
     await until('the first to be passed on', () => isDone(world, lane));

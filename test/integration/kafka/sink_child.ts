@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
 import { kafkaOf } from '../support/kafka.ts';
-import { joinSink } from './sink_member.ts';
+import { joinSink, type SinkRow, wordsOf } from './sink_member.ts';
 
 export interface SinkChildOptions {
   brokers: string;
@@ -18,6 +19,8 @@ export interface SinkChildOptions {
   die?: 'planned' | 'inserted';
   /** Block the whole process this long between plan and insert. */
   stallMs?: number;
+  /** Die by SIGKILL whenever rows are made of the record that says this. */
+  killer?: string;
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as SinkChildOptions;
@@ -37,6 +40,16 @@ async function insert(_topic: string, planned: string, rows: readonly object[]):
   say('inserted');
 }
 
+async function toRows(topic: string, partition: number, record: InRecord): Promise<SinkRow[]> {
+  if (record.value?.toString() === options.killer) process.kill(process.pid, 'SIGKILL');
+  return wordsOf(topic, partition, record);
+}
+
+async function bury(topic: string, partition: number, { offset, value }: InRecord): Promise<void> {
+  const letter = { record_offset: offset, word: `buried ${value?.toString()}` };
+  await insertBlock(warehouse, options.table, `${topic}/${partition}/buried ${offset}`, [letter]);
+}
+
 const { groupId, topic, table, blockRowsMax } = options;
-await joinSink({ kafka, admin, warehouse, groupId, topic, table, changes: { insert, blockRowsMax } });
+await joinSink({ kafka, admin, warehouse, groupId, topic, table, changes: { insert, toRows, bury, blockRowsMax } });
 say('runs');

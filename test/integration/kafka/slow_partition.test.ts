@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { createLane, isDone, joinHop, passOn, useKafka } from './hop_world.ts';
 
@@ -64,12 +64,7 @@ test('what is in work when another member joins is finished first, and done once
   await until('the group to be done', () => isDone(world, lane));
   expect(begun).toHaveLength(texts.length);
   const found = await readCommitted(world.kafka, lane.output, 1);
-  expect(
-    differences(
-      found,
-      texts.map(({ value }) => value),
-    ),
-  ).toEqual([]);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
 });
 
 test('a member that stops finishes what is in work', { timeout: TEST_MS }, async () => {

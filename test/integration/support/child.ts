@@ -14,6 +14,8 @@ export interface Child {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
+const OVER_MS = 60_000;
+
 /** Starts a module with one JSON argument. It is killed when the test ends. */
 export function startChild(module: URL, argument: object): Child {
   const child: ChildProcess = spawn(process.execPath, [fileURLToPath(module), JSON.stringify(argument)], {
@@ -31,4 +33,25 @@ export function startChild(module: URL, argument: object): Child {
     kill: (signal) => void child.kill(signal),
     ended,
   };
+}
+
+/**
+ * Starts a module again whenever it dies, `startsMax` times at the most, until what it is to do is over. Answers how often
+ * it died.
+ */
+export async function deathsUntil(
+  module: URL,
+  argument: object,
+  isOver: () => Promise<boolean>,
+  startsMax: number,
+): Promise<number> {
+  let deaths = 0;
+  for (let start = 0; start < startsMax; start++) {
+    const died = startChild(module, argument).ended.then(() => true);
+    const done = until('all to be done', isOver, OVER_MS).then(() => false);
+    if (!(await Promise.race([died, done]))) break;
+    done.catch(() => undefined);
+    deaths++;
+  }
+  return deaths;
 }

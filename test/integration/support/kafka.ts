@@ -63,6 +63,11 @@ export function numbered(label: string, count: number, partitions: number): Text
   return Array.from({ length: count }, (_, index) => ({ partition: index % partitions, value: `${label}-${index}` }));
 }
 
+/** What is said in texts, in their order. */
+export function valuesOf(texts: readonly Text[]): string[] {
+  return texts.map(({ value }) => value);
+}
+
 export interface Found {
   partition: number;
   offset: number;

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { deathsUntil } from '../support/child.ts';
+import { numbered, produce } from '../support/kafka.ts';
+import type { SinkChildOptions } from './sink_child.ts';
+import { committedIn, createSinkLane, useSinkParts, wordsIn } from './sink_world.ts';
+
+const TEST_MS = 240_000;
+const STARTS_MAX = 11;
+const CHILD = new URL('./sink_child.ts', import.meta.url);
+const parts = useSinkParts();
+
+test('a record that kills the process when its rows are made is put away after a few starts, and only that one', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const texts = numbered('m', 12, 1);
+  await produce(world.kafka, lane.topic, texts);
+  const options: SinkChildOptions = {
+    brokers: world.addresses.kafkaBrokers,
+    clickhouseUrl: world.addresses.clickhouseUrl,
+    blockRowsMax: 1_000,
+    token: 'planned',
+    killer: 'm-8',
+    ...lane,
+  };
+  // Before the group's first member has joined the broker knows no coordinator for it.
+  const isOver = async (): Promise<boolean> =>
+    (await committedIn(world, lane).catch(() => undefined))?.offset === String(texts.length);
+  expect(await deathsUntil(CHILD, options, isOver, STARTS_MAX)).toBe(8);
+  expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => (value === 'm-8' ? 'buried m-8' : value)));
+});
