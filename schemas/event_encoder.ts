@@ -12,7 +12,8 @@ const ACTION_SOURCE_INDEX = Object.fromEntries(ACTION_SOURCES.map((name, index) 
   number
 >;
 
-const IDENTIFIER_FIELDS = [
+/** The Avro fields of Identifiers in their order. */
+export const IDENTIFIER_FIELDS = [
   'email',
   'email_google',
   'email_stripped',

@@ -2,7 +2,9 @@ import { hash, randomUUID } from 'node:crypto';
 import { TupleParam } from '@clickhouse/client';
 import { insertBlock, readError, type Warehouse, WarehouseError } from './client.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+type Row = object;
+
+const fieldOf = (row: Row, field: string): unknown => (row as Readonly<Record<string, unknown>>)[field];
 
 /** How a row of a site is told from the others, and by when: as columns of the table and as a row holds them. */
 interface Identity {
@@ -95,7 +97,7 @@ function askedTogether(identity: Identity, rows: readonly Row[]): Row[][] {
 }
 
 function keyOf({ columns }: Identity, row: Row): string {
-  return [row['site_id'], ...columns.map(([, , field]) => row[field])].map(String).join('\n');
+  return [fieldOf(row, 'site_id'), ...columns.map(([, , field]) => fieldOf(row, field))].map(String).join('\n');
 }
 
 /** Which of the rows' keys are in the table. Sites and times are what its parts and sort key go by. */
@@ -110,13 +112,13 @@ async function keysThere(
   const query = `SELECT [site_id, ${names.map((name) => `toString(${name})`).join(', ')}] AS key FROM ${table}
     WHERE site_id IN {sites:Array(String)} AND ${time} BETWEEN fromUnixTimestamp64Milli({from:Int64}, 'UTC')
       AND fromUnixTimestamp64Milli({to:Int64}, 'UTC') AND (${names.join(', ')}) IN {keys:Array(${type})}`;
-  const times = rows.map((row) => Number(row[time]));
+  const times = rows.map((row) => Number(fieldOf(row, time)));
   const query_params = {
-    sites: [...new Set(rows.map((row) => row['site_id']))],
+    sites: [...new Set(rows.map((row) => fieldOf(row, 'site_id')))],
     from: Math.min(...times),
     to: Math.max(...times),
     keys: rows.map((row) => {
-      const key = columns.map(([, , field]) => row[field]);
+      const key = columns.map(([, , field]) => fieldOf(row, field));
       return key.length === 1 ? key[0] : new TupleParam(key);
     }),
   };

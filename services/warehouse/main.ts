@@ -1,9 +1,11 @@
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
+import { EventBinary } from '#infra/clickhouse/event_binary.ts';
 import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { environment } from '#infra/config/config.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
+import { GATHERING } from '#infra/kafka/consume.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { runSink } from '#infra/kafka/sink.ts';
@@ -16,7 +18,7 @@ import { runProcess } from '#services/runtime.ts';
 import { createDeadLetters } from './dead_letters.ts';
 import { everyNight } from './nightly.ts';
 import { insertWithoutRefused } from './refused_rows.ts';
-import { createTables, type Row } from './tables.ts';
+import { createTables, type Row, textOf } from './tables.ts';
 
 /** events.identified and the changelogs -> ClickHouse, each record's rows once. */
 runProcess('warehouse', async (runtime) => {
@@ -74,7 +76,7 @@ runProcess('warehouse', async (runtime) => {
     });
     for (const { item, error } of culprits) {
       const at = { topic, ...placeOf(token), index: -1 };
-      await letters.bury(at, 'warehouse_refused', kindOf(error), Buffer.from(JSON.stringify(item)));
+      await letters.bury(at, 'warehouse_refused', kindOf(error), textOf(item));
     }
   }
 
@@ -85,7 +87,10 @@ runProcess('warehouse', async (runtime) => {
     topics: tables.topics,
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: session.config.eventPartitions,
+    fetchBytesMin: GATHERING.fetchBytesMin,
     toRows,
+    bury: (topic, partition, { offset, value }) =>
+      letters.bury({ topic, partition, offset, index: -1 }, 'kills_process', '', value),
     insert,
     blockRowsMax: config.blockRowsMax,
     blockBytesMax: config.blockBytesMax,
@@ -95,8 +100,8 @@ runProcess('warehouse', async (runtime) => {
       metrics.passed(rows.length);
       metrics.lag(topic, partition, lag);
       if (topic === TOPICS.links) overrides.changed();
-      const oldest = rows[0]?.['received_at'];
-      if (topic === TOPICS.identified && typeof oldest === 'number') metrics.ageSeconds((Date.now() - oldest) / 1000);
+      const [oldest] = rows;
+      if (oldest instanceof EventBinary) metrics.ageSeconds((Date.now() - oldest.received_at) / 1000);
     },
     nowMs: Date.now,
     logger,

@@ -1,3 +1,4 @@
+import { EventBinary, eventBinary } from '#infra/clickhouse/event_binary.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader, createCodec, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';
@@ -8,7 +9,7 @@ import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { DeliveryOutcomes, QuotaUsage } from '#schemas/records.ts';
 
-export type Row = Record<string, unknown>;
+export type Row = EventBinary | Readonly<Record<string, unknown>>;
 
 export interface Rows {
   rows: Row[];
@@ -65,7 +66,7 @@ function rowsOfEvents(views: readonly EntryView[]): Rows {
   const rows: Rows = { rows: [], culprits: [] };
   for (const [index, view] of views.entries()) {
     try {
-      rows.rows.push(eventRow(decodeEntry(view)));
+      rows.rows.push(eventBinary(view));
     } catch (error) {
       rows.culprits.push({ view, index, error });
     }
@@ -107,4 +108,9 @@ async function inventory(registry: Registry): Promise<Source> {
 
 function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows> {
   return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), culprits: [] } } : decoded;
+}
+
+/** A row as text, for a dead letter. */
+export function textOf(row: Row): Buffer {
+  return Buffer.from(JSON.stringify(row instanceof EventBinary ? eventRow(decodeEntry(row.view)) : row));
 }

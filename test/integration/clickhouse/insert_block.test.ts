@@ -1,15 +1,30 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import { eventBinary } from '#infra/clickhouse/event_binary.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
-import type { Event } from '#schemas/event.ts';
+import { ACTION_SOURCES, type Event, type EventEntry, type Identifiers } from '#schemas/event.ts';
+import { createBatchWriter, encodeEvent, encodePerson, noPerson, readBatch } from '#schemas/event_batch.ts';
+import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { quiet } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
+const IDENTIFIERS: Identifiers = {
+  email: 'e',
+  email_google: 'eg',
+  email_stripped: 'es',
+  phone: 'p',
+  phone_digits: 'pd',
+  first_name: 'f',
+  first_name_google: 'fg',
+  last_name: 'l',
+  last_name_google: 'lg',
+  external_id: 'x',
+};
 const DAY_MS = 86_400_000;
 
 async function migrated(): Promise<Database> {
@@ -64,6 +79,43 @@ test('times, texts and numbers come back as they were sent', async () => {
      FROM event_rows ORDER BY event_id`,
   );
   expect(found).toEqual(rows);
+});
+
+const EVENTS: readonly Partial<Event>[] = [
+  {},
+  { value: null, currency: null, order_id: null, city: null, state: null, zip: null, country: null },
+  { value: Number.MIN_VALUE, identify: true, caller: 'server', mode: 'offline', original_timestamp: 'in 3026' },
+  ...ACTION_SOURCES.map((action_source) => ({ action_source })),
+  { identifiers: null, client_ip: null, client_user_agent: null },
+  { identifiers: IDENTIFIERS },
+  { identifiers: { ...IDENTIFIERS, email: null, last_name: null } },
+  { timestamp: Date.UTC(1970, 0, 1) - 1, received_at: Date.UTC(2099, 11, 31) },
+  ...[31, 32, 33, 127, 128, 16_384, 600_000].map((length) => ({
+    properties: 'ä'.repeat(length),
+    event: '\u{1f600}\n\0',
+  })),
+];
+
+test('events in binary make the rows that their values make', async () => {
+  const [binary, json] = [await migrated(), await migrated()];
+  const entries = EVENTS.map(
+    (changes, index): EventEntry => ({
+      event: sampleEvent({ ...changes, event_id: `e-${String(index).padStart(2, '0')}` }),
+      person: index % 3 === 0 ? null : { person_id: `p_${index}`, identifiers: index % 2 === 0 ? null : IDENTIFIERS },
+      coordinate: index % 4 === 0 ? null : { partition: 11, offset: 2 ** 40 + index, index },
+    }),
+  );
+  const writer = createBatchWriter(1);
+  for (const { coordinate, person, event } of entries) {
+    writer.add(coordinate, person === null ? noPerson() : encodePerson(person), encodeEvent(event));
+  }
+  const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
+  await insertBlock(binary.warehouse, 'event_rows', 'block', views.map(eventBinary));
+  await insertBlock(json.warehouse, 'event_rows', 'block', entries.map(eventRow));
+  const query = 'SELECT * FROM event_rows ORDER BY event_id';
+  const found = await rowsOf(binary, query);
+  expect(found).toHaveLength(EVENTS.length);
+  expect(found).toEqual(await rowsOf(json, query));
 });
 
 test('rows of wrong types and unknown tables are refused, without their content in the error', async () => {
