@@ -23,7 +23,7 @@ const stallProcess: Fault = async ({ world, random }, processes) => {
 const restartProcess: Fault = async ({ world, random }, processes) => {
   const process = random.pick(processes);
   await world.fleet.stop(process);
-  await world.fleet.restart(process);
+  world.fleet.launch(process);
 };
 
 const killPart: Fault = async ({ world, random }) => {

@@ -16,6 +16,8 @@ export interface Fleet {
   signal(name: string, signal: NodeJS.Signals): boolean;
   /** Stops a process cleanly and starts it with further variables; resolves when it is ready. */
   restart(name: string, env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Starts a process that was stopped, and waits for nothing: it may have to wait for what is broken meanwhile. */
+  launch(name: string): void;
   /** Restarts a process so that it dies, or stalls, at a failpoint, once. */
   arm(name: string, failpoint: FailpointName, pass: number, stall?: 'stall'): Promise<void>;
   /** Waits until a process has stopped at its failpoint. */
@@ -158,6 +160,7 @@ export function createFleet(logDir: string): Fleet {
     names: () => [...members.keys()],
     signal: (name, signal) => memberOf(name).child?.kill(signal) ?? false,
     restart,
+    launch: (name) => launch(memberOf(name)),
     restartWith(name, nodeArgs) {
       memberOf(name).preloads = nodeArgs;
       return restart(name);
