@@ -43,7 +43,10 @@ export function killedAtFailpoints(process: string): Row {
     ...resends(process),
     requestsPerSecond: CALM_REQUESTS_PER_SECOND,
     async fault(context) {
-      for (const failpoint of failpointsOf(process)) await dieAt(context, process, failpoint);
+      for (const failpoint of failpointsOf(process)) {
+        await dieAt(context, process, failpoint);
+        await context.world.fleet.allReady();
+      }
     },
   };
 }
@@ -58,7 +61,7 @@ export function killedAt(process: string, failpoint: FailpointName): Row {
   };
 }
 
-/** Every stage dies at each of its failpoints, all stages side by side. */
+/** Every stage dies at each of its failpoints, all stages side by side; the next is armed once it died. */
 export function killedAtFailpointsTogether(processes: readonly string[]): Row {
   return {
     name: 'failpoints_together',
@@ -81,7 +84,6 @@ async function dieAt({ world, random, say }: RowContext, process: string, failpo
   say(`  ${process} dies at ${failpoint}:${pass}`);
   await world.fleet.arm(process, failpoint, pass);
   await world.fleet.died(process, before + 1);
-  await world.fleet.allReady();
 }
 
 /** Each process dies so often at random moments, side by side: now while it joins its group, now while it works. */
