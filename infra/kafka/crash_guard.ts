@@ -1,17 +1,18 @@
 import type { Logger } from '#infra/log/logger.ts';
 import type { InBatch, Leave, TopicPartition } from './consume.ts';
+import type { InRecord } from './record.ts';
 import { nameOf } from './slot.ts';
-import { alone, metadataOf, type Suspicion, suspicionOf } from './suspects.ts';
+import { alone, metadataOf, type Piece, piecesOf, type Suspected, type Suspicion, suspicionOf } from './suspects.ts';
 
 export interface CrashGuardOptions {
   /** Commits an offset, in front of which all is passed, with what is to be known there if the process dies now. */
   mark(batch: InBatch, offset: number, metadata: string): Promise<void>;
   take(batch: InBatch): Promise<Leave | undefined>;
   /**
-   * Takes records that may kill the process. They are marked; the mark is to be gone when it resolves, and one that is
-   * taken alone is to be committed then.
+   * Takes records that may kill the process. They are marked; the mark is to be gone when it resolves, and what is not
+   * taken together is to be committed then.
    */
-  takeSuspects(batch: InBatch, kind: 'together' | 'alone'): Promise<Leave | undefined>;
+  takeSuspects(batch: InBatch, kind: Suspected['kind']): Promise<Leave | undefined>;
   /** Puts the one record of a batch away and commits it. Absent: such a record is tried for ever. */
   bury?: ((batch: InBatch) => Promise<Leave | undefined>) | undefined;
   logger: Logger;
@@ -25,18 +26,15 @@ export interface CrashGuard {
 
 /**
  * Puts records away that kill the process whenever they are taken, and no others. Only the first batch of a partition after
- * a start of the process costs anything: it is marked at the committed offset before it is taken. A process that finds such
- * marks of several starts before it takes the records one by one, and in the end buries the one at which it always died.
+ * a start of the process costs anything: it is marked at the committed offset before it is taken, with where it ends. A
+ * process that finds such marks of several starts before it takes what was in hand each time in groups, then, where it died
+ * at a group, one by one, and in the end buries the record at which it always died.
  */
 export function createCrashGuard({ mark, take, takeSuspects, bury, logger }: CrashGuardOptions): CrashGuard {
   const suspicions = new Map<string, Suspicion>();
   const known = new Set<string>();
 
-  async function markedFirst(
-    batch: InBatch,
-    offset: number,
-    suspicion: Exclude<Suspicion, { kind: 'bury' }>,
-  ): Promise<Leave | undefined> {
+  async function markedFirst(batch: InBatch, offset: number, suspicion: Suspected): Promise<Leave | undefined> {
     await mark(batch, offset, metadataOf(suspicion));
     return takeSuspects(batch, suspicion.kind).catch(async (error: unknown) => {
       // What fails without killing the process is no suspect.
@@ -47,24 +45,32 @@ export function createCrashGuard({ mark, take, takeSuspects, bury, logger }: Cra
     });
   }
 
-  async function oneByOne(
+  async function takePiece(
+    batch: InBatch,
+    { records, suspicion }: Piece<InRecord>,
+    putAway: NonNullable<CrashGuardOptions['bury']>,
+  ): Promise<Leave | undefined> {
+    const piece = { ...batch, records };
+    const first = records[0]?.offset ?? 0;
+    if (suspicion.kind === 'together') return markedFirst(piece, first, suspicion);
+    const facts = { topic: batch.topic, partition: batch.partition, offset: first, last: records.at(-1)?.offset };
+    logger.warn({ ...facts, suspicion: suspicion.kind }, 'the process died here before, taking records apart');
+    return alone.run(() => (suspicion.kind === 'bury' ? putAway(piece) : markedFirst(piece, first, suspicion)));
+  }
+
+  async function takeSuspected(
     batch: InBatch,
     suspicion: Suspicion,
     putAway: NonNullable<CrashGuardOptions['bury']>,
   ): Promise<Leave | undefined> {
-    let next = suspicion;
-    for (const record of batch.records) {
-      const single = { ...batch, records: [record] };
-      const facts = { topic: batch.topic, partition: batch.partition, offset: record.offset };
-      logger.warn({ ...facts, suspicion: next.kind }, 'the process died here before, taking records one by one');
-      const current = next;
-      const leave = await alone.run(() =>
-        current.kind === 'bury' ? putAway(single) : markedFirst(single, record.offset, current),
-      );
+    const [first, ...more] = batch.records.filter(({ offset }) => offset <= suspicion.last);
+    const pieces = first === undefined ? [] : piecesOf([first, ...more], suspicion);
+    for (const piece of pieces) {
+      const leave = await takePiece(batch, piece, putAway);
       if (leave !== undefined) return leave;
-      next = { kind: 'alone', starts: 1 };
     }
-    return undefined;
+    const others = batch.records.filter(({ offset }) => offset > suspicion.last);
+    return others.length === 0 ? undefined : take({ ...batch, records: others });
   }
 
   return {
@@ -74,13 +80,11 @@ export function createCrashGuard({ mark, take, takeSuspects, bury, logger }: Cra
       known.add(nameOf(at));
     },
     async process(batch) {
-      const [first] = batch.records;
-      if (first === undefined) return undefined;
+      if (batch.records.length === 0) return undefined;
       const suspicion = suspicions.get(nameOf(batch));
       suspicions.delete(nameOf(batch));
       if (suspicion === undefined || bury === undefined) return take(batch);
-      if (suspicion.kind === 'together') return markedFirst(batch, first.offset, suspicion);
-      return oneByOne(batch, suspicion, bury);
+      return takeSuspected(batch, suspicion, bury);
     },
   };
 }

@@ -20,6 +20,7 @@ import { committed } from './hop.ts';
 import { readRanges } from './read_ranges.ts';
 import type { InRecord } from './record.ts';
 import { nameOf } from './slot.ts';
+import type { Suspected } from './suspects.ts';
 import { together } from './together.ts';
 
 export interface SinkOptions<Row> {
@@ -139,10 +140,10 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   }
 
   /** To make rows is what may kill; they are written like all others, and at once where the next record is to be marked. */
-  async function takeSuspects(batch: InBatch, kind: 'together' | 'alone'): Promise<undefined> {
+  async function takeSuspects(batch: InBatch, kind: Suspected['kind']): Promise<undefined> {
     await take(batch);
     await mark(batch, batch.records[0]?.offset ?? 0, '');
-    if (kind === 'alone') await writeBlock(batch.topic, [batch]);
+    if (kind !== 'together') await writeBlock(batch.topic, [batch]);
     return undefined;
   }
 

@@ -37,10 +37,15 @@ export interface PartPlan {
   prepare?(): void;
   /** How long a graceful end may take before it is forced. */
   stopTimeoutMs?: number;
+  /** How long a start may take before it is given up. */
+  readyTimeoutMs?: number;
+  /** How often a start that is given up may be begun in all; for a part that can hang. */
+  startsMax?: number;
 }
 
 export type OnPartExit = (name: PartName, detail: string) => void;
 
+const READY = 'ready';
 const READY_POLL_MS = 40;
 const READY_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 8_000;
@@ -101,6 +106,14 @@ class ProcessPart implements LocalPart {
   }
 
   async #launch(): Promise<void> {
+    for (let start = 1; ; start++) {
+      const { outcome, hung } = await this.#startOnce();
+      if (outcome === READY) return;
+      if (!hung || this.#stopping || start >= (this.#plan.startsMax ?? 1)) throw notStarted(this.#plan, outcome);
+    }
+  }
+
+  async #startOnce(): Promise<{ outcome: string; hung: boolean }> {
     const child = spawnPart(this.#plan);
     this.#child = child;
     const died = exited(child).then((how) => {
@@ -108,21 +121,24 @@ class ProcessPart implements LocalPart {
       return how;
     });
     const outcome = await Promise.race([died, this.#untilReady(child)]);
-    if (outcome !== 'ready') {
+    const hung = this.#child !== undefined;
+    if (outcome === READY) {
+      void died.then((how) => this.#report(how));
+    } else {
       child.kill('SIGKILL');
       await died;
-      throw notStarted(this.#plan, outcome);
     }
-    void died.then((how) => this.#report(how));
+    return { outcome, hung };
   }
 
   async #untilReady(child: ChildProcess): Promise<string> {
-    const deadline = Date.now() + READY_TIMEOUT_MS;
+    const timeoutMs = this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS;
+    const deadline = Date.now() + timeoutMs;
     while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
-      if (await this.#plan.isReady().catch(() => false)) return 'ready';
+      if (await this.#plan.isReady().catch(() => false)) return READY;
       await sleep(READY_POLL_MS);
     }
-    return `not ready after ${READY_TIMEOUT_MS / 1000} s`;
+    return `not ready after ${timeoutMs / 1000} s`;
   }
 
   #report(how: string): void {

@@ -42,6 +42,9 @@ export function planRegistry(
     // The API answers before the journal has been read, so that schemas would be missing for a while.
     isReady: async () =>
       (await answers(`http://127.0.0.1:${ports.registryHealth}/health/ready`)) && answers(`${address}/subjects`),
+    // Where the broker dies while the registry begins to read its journal, 3.3.3 waits for ever.
+    readyTimeoutMs: 45_000,
+    startsMax: 3,
   };
 }
 
