@@ -14,28 +14,33 @@ export function webEvents(count: number): object[] {
   return Array.from({ length: count }, (_, index) => webEvent(visitor, index, randomUUID(), new Date().toISOString()));
 }
 
-const MARKS = { visitor: '#visitor-mark#', uuid: '#uuid#', timestamp: '#timestamp#' };
-const SESSION_MARK = sessionOf(MARKS.visitor);
-const ANY_MARK = /(#visitor-mark#|#visitor-mark|#uuid#|#timestamp#)/;
+/** What stands in a body's template, as long as what is written over it. */
+const MARKS = {
+  visitor: 'aaaaaaaa-0000-4000-8000-00000000000a',
+  uuid: 'bbbbbbbb-0000-4000-8000-00000000000b',
+  timestamp: '2000-01-01T00:00:00.000Z',
+};
+const ANY_MARK = new RegExp([MARKS.visitor, sessionOf(MARKS.visitor), MARKS.uuid, MARKS.timestamp].join('|'), 'g');
 
 /**
- * Makes bodies like those of `requestBody`, each of a new visitor, for a third of the CPU: what sends them at a rate
- * shares the machine with what it measures.
+ * Makes bodies like those of `requestBody`, each of a new visitor, by writing over a copy of one body: what sends them at
+ * a rate shares the machine with what it measures.
  */
-export function bodyMaker(count: number): () => string {
+export function bodyMaker(count: number): () => Buffer {
   const events = Array.from({ length: count }, (_, index) =>
     webEvent(MARKS.visitor, index, MARKS.uuid, MARKS.timestamp),
   );
-  const pieces = JSON.stringify({ events }).split(ANY_MARK);
+  const template = JSON.stringify({ events });
+  const marks = [...template.matchAll(ANY_MARK)].map(({ 0: mark, index }) => ({ mark, index }));
+  const bytes = Buffer.from(template, 'latin1');
   return () => {
     const visitor = randomUUID();
     const timestamp = new Date().toISOString();
-    let body = '';
-    for (const piece of pieces) {
-      if (piece === MARKS.uuid) body += randomUUID();
-      else if (piece === MARKS.visitor) body += visitor;
-      else if (piece === MARKS.timestamp) body += timestamp;
-      else body += piece === SESSION_MARK ? sessionOf(visitor) : piece;
+    const body = Buffer.from(bytes);
+    for (const { mark, index } of marks) {
+      if (mark === MARKS.uuid) body.write(randomUUID(), index, 'latin1');
+      else if (mark === MARKS.timestamp) body.write(timestamp, index, 'latin1');
+      else body.write(visitor, index, mark.length, 'latin1');
     }
     return body;
   };

@@ -23,7 +23,7 @@ export interface SendResult {
 }
 
 interface Request {
-  body: string;
+  body: string | Buffer;
   /** The id of the event that is looked for, where it has one. */
   probe: string | null;
 }
