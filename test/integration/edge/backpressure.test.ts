@@ -15,14 +15,14 @@ const BODY_BYTES_MIN = 20_000;
 const PAUSE_MS = 30;
 /** From then on every partition's oldest record is older than half of the time an answer may wait for Kafka. */
 const OLD_MS = 3_500;
-const STALL_MS = 25_000;
+const STALL_MS = 35_000;
 /** By then the heap has grown to what refusing at this rate needs. */
 const SETTLED_MS = 8_000;
 /** Memory is looked at for so long, and its least value counts: what has been thrown away is collected now and then only. */
-const LOOK_MS = 5_000;
+const LOOK_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 /** A small part of what is refused in the meantime. */
-const GROWTH_BYTES_MAX = 32 * MIB;
+const GROWTH_BYTES_MAX = 48 * MIB;
 
 let edge: EdgeProcess;
 const dataDir = mkdtempSync(join(tmpdir(), 'backpressure-'));
