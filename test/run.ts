@@ -4,10 +4,9 @@ import { onParentGone } from '#infra/local/parent.ts';
 import { runChecks } from './harness/run/checks.ts';
 import { makeScratch, type Scratch } from './harness/run/scratch.ts';
 import { runSuites } from './harness/run/suites.ts';
-import { add, summary, type Tally } from './harness/run/tally.ts';
+import { add, NOTHING, summary, type Tally } from './harness/run/tally.ts';
 
 const INTERRUPTED = 130;
-const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,5 +1,6 @@
 import { createVitest, type TestCase, type Vitest } from 'vitest/node';
-import type { Tally } from './tally.ts';
+import { RUNS } from './projects.ts';
+import { add, NOTHING, type Tally } from './tally.ts';
 
 export interface SuiteFilter {
   /** Parts of paths of test files; none means all. */
@@ -9,11 +10,25 @@ export interface SuiteFilter {
 }
 
 /** Runs the tests. A file that does not load and an error outside any test count as one failed test each. */
-export async function runSuites({ paths, name }: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
+export async function runSuites(filter: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
+  let tally = NOTHING;
+  for (const projects of RUNS) {
+    const names = projects.map(({ name }) => name);
+    tally = add(tally, await runProjects(names, filter, onStart));
+  }
+  return tally;
+}
+
+async function runProjects(
+  project: string[],
+  { paths, name }: SuiteFilter,
+  onStart: (vitest: Vitest) => void,
+): Promise<Tally> {
   const named = name === undefined ? {} : { testNamePattern: name };
-  const vitest = await createVitest({ watch: false, allowOnly: false, ...named });
+  const vitest = await createVitest({ watch: false, allowOnly: false, project, ...named });
   onStart(vitest);
   try {
+    if ((await vitest.globTestSpecifications(paths)).length === 0) return NOTHING;
     await vitest.start(paths);
     return tallyOf(vitest);
   } finally {

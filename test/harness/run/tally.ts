@@ -5,6 +5,8 @@ export interface Tally {
   skipped: number;
 }
 
+export const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
+
 export function add(first: Tally, second: Tally): Tally {
   return {
     passed: first.passed + second.passed,

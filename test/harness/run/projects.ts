@@ -1,0 +1,56 @@
+import { availableParallelism } from 'node:os';
+import type { TestProjectInlineConfiguration } from 'vitest/config';
+
+/** Integration tests that look into the one service that the end-to-end tests share. */
+const WITH_THE_SERVICE = [
+  'test/integration/redis/key_use.test.ts',
+  'test/integration/control/service.test.ts',
+  'test/integration/kafka/aborted_records.test.ts',
+];
+
+const UNIT = {
+  name: 'unit',
+  include: ['test/unit/**/*.test.ts', 'test/contract/**/*.test.ts'],
+  testTimeout: 20_000,
+  maxWorkers: availableParallelism(),
+  sequence: { groupOrder: 0 },
+};
+
+const INTEGRATION = {
+  name: 'integration',
+  include: ['test/integration/**/*.test.ts'],
+  exclude: WITH_THE_SERVICE,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  // Each file brings its own parts up, and mostly waits for them.
+  maxWorkers: availableParallelism(),
+  sequence: { groupOrder: 1 },
+};
+
+const SERVICE = {
+  name: 'service',
+  include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts'],
+  globalSetup: ['test/harness/global_setup.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  fileParallelism: false,
+  maxWorkers: 1,
+  sequence: { groupOrder: 2 },
+};
+
+const FAULT = {
+  name: 'fault',
+  include: ['test/fault/**/*.test.ts'],
+  fileParallelism: false,
+  maxWorkers: 1,
+  sequence: { groupOrder: 3 },
+};
+
+/**
+ * The projects by the runs that `npm test` makes, one after the other. A run starts the global setups of all its
+ * projects at its beginning, and the shared service would take its share of the machine beside the tests without it.
+ */
+export const RUNS = [[UNIT, INTEGRATION], [SERVICE], [FAULT]] as const;
+
+/** The same for vitest by itself, which makes one run of all. */
+export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat().map((test) => ({ extends: true, test }));
