@@ -8,7 +8,7 @@ import { type Consumption, consume, type InBatch, type Leave, type TopicPartitio
 import { createCrashGuard } from './crash_guard.ts';
 import { PartitionLostError } from './errors.ts';
 import { transactionalId } from './fenced_producer.ts';
-import { type Committed, createFurthest } from './furthest.ts';
+import { createGroupOffsets } from './group_offsets.ts';
 import { openLeaders } from './leaders.ts';
 import type { OutRecord } from './record.ts';
 import { nameOf } from './slot.ts';
@@ -56,7 +56,7 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
  */
 export async function runHop(options: HopOptions): Promise<Consumption> {
   const producers = new Map<string, Producer>();
-  const furthest = createFurthest();
+  const offsets = createGroupOffsets(options.admin, options.groupId);
   const leaders = await openLeaders(options.kafka);
   const { transform, bury } = options;
   const guard = createCrashGuard({
@@ -81,7 +81,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     producers.set(nameOf(at), producer);
     const fence = await producer.transaction();
     await fence.abort();
-    const found = furthest.of(at, await committed(options.admin, options.groupId, at));
+    const found = await offsets.of(at);
     guard.acquired(at, found?.metadata ?? '');
     return found === null ? null : found.offset;
   }
@@ -132,7 +132,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
         at('hop.after_send');
       }
       await transaction.commit();
-      furthest.passed(batch, { offset: next, metadata });
+      offsets.passed(batch, { offset: next, metadata });
       at('hop.after_commit');
     } catch (error) {
       leaders.forget();
@@ -181,18 +181,4 @@ async function beginWithOffsets(
       await sleep(BEGIN_WAIT_MS);
     }
   }
-}
-
-/** The group's committed offset; null where none was ever committed. */
-export async function committedOffset(admin: Admin, groupId: string, at: TopicPartition): Promise<number | null> {
-  const found = await committed(admin, groupId, at);
-  return found === null ? null : found.offset;
-}
-
-/** The group's committed offset with its metadata; null where none was ever committed. */
-export async function committed(admin: Admin, groupId: string, at: TopicPartition): Promise<Committed | null> {
-  const [topic] = await admin.fetchOffsets({ groupId, topics: [at.topic] });
-  const entry = topic?.partitions.find(({ partition }) => partition === at.partition);
-  if (entry === undefined || Number(entry.offset) < 0) return null;
-  return { offset: Number(entry.offset), metadata: entry.metadata ?? '' };
 }

@@ -15,8 +15,7 @@ import {
 } from '#pipelines/warehouse/block.ts';
 import { type Consumption, consume, type InBatch, type TopicPartition } from './consume.ts';
 import { createCrashGuard } from './crash_guard.ts';
-import { createFurthest } from './furthest.ts';
-import { committed } from './hop.ts';
+import { createGroupOffsets } from './group_offsets.ts';
 import { readRanges } from './read_ranges.ts';
 import type { InRecord } from './record.ts';
 import { nameOf } from './slot.ts';
@@ -76,14 +75,14 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   const begunMs = new Map<string, number>();
   /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
   const takenUp = new Map<string, Promise<void>>();
-  const furthest = createFurthest();
+  const offsets = createGroupOffsets(options.admin, options.groupId);
   const guard = createCrashGuard({ mark, take, takeSuspects, bury: options.bury && putAway, logger: options.logger });
   const begun = Promise.withResolvers<Consumption>();
   let consumption: Consumption | null = null;
 
   async function acquire(at: TopicPartition): Promise<number | null> {
     open.delete(nameOf(at));
-    const found = furthest.of(at, await committed(options.admin, options.groupId, at));
+    const found = await offsets.of(at);
     guard.acquired(at, found?.metadata ?? '');
     const plan = found === null ? null : readPlan(found.metadata, at.partition);
     const own = plan?.get(at.partition);
@@ -106,7 +105,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
 
   async function takeUp(topic: string, plan: BlockPlan, token: string): Promise<void> {
     options.logger.info({ token }, 'taking up the planned block');
-    const records = await readRanges({ kafka: options.kafka, topic, groupPrefix: options.groupId, ranges: plan });
+    const { kafka, admin, groupId } = options;
+    const records = await readRanges({ kafka, admin, topic, groupPrefix: groupId, ranges: plan });
     const rows = new Map<number, Row[]>();
     for (const [partition, of] of records) {
       const some: Row[] = [];
@@ -136,7 +136,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   /** Nothing of the partition is gathered yet when its first batch after a start is marked. */
   async function mark(at: TopicPartition, offset: number, metadata: string): Promise<void> {
     await (await begun.promise).commit(at, offset, metadata);
-    furthest.passed(at, { offset, metadata });
+    offsets.passed(at, { offset, metadata });
   }
 
   /** To make rows is what may kill; they are written like all others, and at once where the next record is to be marked. */
@@ -212,7 +212,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       await consumption.commitAll(
         [...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })),
       );
-      for (const [partition, { first }] of plan) furthest.passed({ topic, partition }, { offset: first, metadata });
+      for (const [partition, { first }] of plan) offsets.passed({ topic, partition }, { offset: first, metadata });
       failpoint('sink.after_plan');
       await options.insert(
         topic,
@@ -227,7 +227,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     );
     failpoint('sink.after_commit');
     for (const [partition, { rows, next, lag }] of parts) {
-      furthest.passed({ topic, partition }, { offset: next, metadata: '' });
+      offsets.passed({ topic, partition }, { offset: next, metadata: '' });
       open.delete(nameOf({ topic, partition }));
       options.committed(topic, partition, rows, lag);
     }

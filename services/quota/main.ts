@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { consume, type InBatch } from '#infra/kafka/consume.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
-import { committed, committedOffset } from '#infra/kafka/hop.ts';
+import { committed, committedOffset } from '#infra/kafka/group_offsets.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
 import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';

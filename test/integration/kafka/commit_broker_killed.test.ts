@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Consumption, consume, type InBatch } from '#infra/kafka/consume.ts';
-import { committed } from '#infra/kafka/hop.ts';
+import { committed } from '#infra/kafka/group_offsets.ts';
 import { kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { createLane, useKafka } from './hop_world.ts';

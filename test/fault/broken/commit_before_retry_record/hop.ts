@@ -1,6 +1,7 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { type Consumption, consume, type InBatch, type Leave } from '#infra/kafka/consume.ts';
-import { committedOffset, type HopOptions } from '#infra/kafka/hop.ts';
+import { committedOffset } from '#infra/kafka/group_offsets.ts';
+import type { HopOptions } from '#infra/kafka/hop.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
 
 export * from '#infra/kafka/hop.ts';

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
 import { type Consumption, consume, type InBatch } from '#infra/kafka/consume.ts';
-import { committedOffset, type HopOptions } from '#infra/kafka/hop.ts';
+import { committedOffset } from '#infra/kafka/group_offsets.ts';
+import type { HopOptions } from '#infra/kafka/hop.ts';
 import { perPartition } from '#infra/kafka/keyed_producer.ts';
 
 export * from '#infra/kafka/hop.ts';

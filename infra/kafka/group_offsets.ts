@@ -1,0 +1,34 @@
+import type { Admin } from 'kafkajs';
+import { type Committed, createFurthest } from './furthest.ts';
+import type { TopicPartition } from './slot.ts';
+
+/** What a group has committed, as its coordinator and this process know it. */
+export interface GroupOffsets {
+  /** Keeps what this process has just committed. */
+  passed(at: TopicPartition, committed: Committed): void;
+  /** Asks the coordinator; answers what is furthest, or null where nothing was ever committed. */
+  of(at: TopicPartition): Promise<Committed | null>;
+}
+
+/** The offsets of a group in a process that commits some of them. */
+export function createGroupOffsets(admin: Admin, groupId: string): GroupOffsets {
+  const furthest = createFurthest();
+  return {
+    passed: furthest.passed,
+    of: async (at) => furthest.of(at, await committed(admin, groupId, at)),
+  };
+}
+
+/** The group's committed offset; null where none was ever committed. */
+export async function committedOffset(admin: Admin, groupId: string, at: TopicPartition): Promise<number | null> {
+  const found = await committed(admin, groupId, at);
+  return found === null ? null : found.offset;
+}
+
+/** The group's committed offset with its metadata; null where none was ever committed. */
+export async function committed(admin: Admin, groupId: string, at: TopicPartition): Promise<Committed | null> {
+  const [topic] = await admin.fetchOffsets({ groupId, topics: [at.topic] });
+  const entry = topic?.partitions.find(({ partition }) => partition === at.partition);
+  if (entry === undefined || Number(entry.offset) < 0) return null;
+  return { offset: Number(entry.offset), metadata: entry.metadata ?? '' };
+}
