@@ -10,7 +10,11 @@ export interface TopicMismatch {
   found: string;
 }
 
-/** Creates the declared topics that are missing and reports what differs in those that exist. Idempotent. */
+/**
+ * Creates the declared topics that are missing and reports what differs in those that exist. Idempotent. Where there are
+ * three copies of a record or more, two must be written before it is acknowledged: with a broker's default of one, what
+ * was acknowledged could go with a single disk.
+ */
 export async function provisionTopics(
   kafka: Kafka,
   declarations: readonly TopicDeclaration[],
@@ -20,14 +24,20 @@ export async function provisionTopics(
   await admin.connect();
   try {
     const existing = new Set(await admin.listTopics());
-    const missing = declarations.filter(({ name }) => !existing.has(name));
+    const declared = declarations.map((declaration) => withCopies(declaration, replicationFactor));
+    const missing = declared.filter(({ name }) => !existing.has(name));
     if (missing.length > 0) await createTopics(admin, missing, replicationFactor);
-    const present = declarations.filter(({ name }) => existing.has(name));
+    const present = declared.filter(({ name }) => existing.has(name));
     const mismatches = present.length === 0 ? [] : await findMismatches(admin, present);
     return { created: missing.map(({ name }) => name), mismatches };
   } finally {
     await admin.disconnect();
   }
+}
+
+function withCopies(declaration: TopicDeclaration, replicationFactor: number): TopicDeclaration {
+  const inSyncMin = replicationFactor < 3 ? 1 : 2;
+  return { ...declaration, config: { ...declaration.config, 'min.insync.replicas': String(inSyncMin) } };
 }
 
 const LEADERS_WAIT_MS_MAX = 30_000;

@@ -38,3 +38,11 @@ test('other partitions and another retention are told and left alone', async () 
   expect((await provisionTopics(world.kafka, [other], 1)).mismatches).toEqual(expected);
   expect((await provisionTopics(world.kafka, [first], 1)).mismatches).toEqual([]);
 });
+
+test('fewer copies before an acknowledgement than are asked for are told', async () => {
+  const declared = declaration();
+  const world = kafka();
+  await provisionTopics(world.kafka, [declared], 1);
+  const expected = [{ topic: declared.name, setting: 'min.insync.replicas', declared: '2', found: '1' }];
+  expect((await provisionTopics(world.kafka, [declared], 3)).mismatches).toEqual(expected);
+});
