@@ -13,7 +13,7 @@ export interface TopicMismatch {
 /**
  * Creates the declared topics that are missing and reports what differs in those that exist. Idempotent. Where there are
  * three copies of a record or more, two must be written before it is acknowledged: with a broker's default of one, what
- * was acknowledged could go with a single disk.
+ * was acknowledged could go with a single disk. With fewer copies that is left to the brokers' setting.
  */
 export async function provisionTopics(
   kafka: Kafka,
@@ -36,8 +36,8 @@ export async function provisionTopics(
 }
 
 function withCopies(declaration: TopicDeclaration, replicationFactor: number): TopicDeclaration {
-  const inSyncMin = replicationFactor < 3 ? 1 : 2;
-  return { ...declaration, config: { ...declaration.config, 'min.insync.replicas': String(inSyncMin) } };
+  if (replicationFactor < 3) return declaration;
+  return { ...declaration, config: { ...declaration.config, 'min.insync.replicas': '2' } };
 }
 
 const LEADERS_WAIT_MS_MAX = 30_000;
