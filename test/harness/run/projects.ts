@@ -8,6 +8,10 @@ const WITH_THE_SERVICE = [
   'test/integration/kafka/aborted_records.test.ts',
 ];
 
+/** For tests that bring up parts or processes, and take them down. */
+const WITH_PARTS = { testTimeout: 60_000, hookTimeout: 120_000 };
+const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
+
 const UNIT = {
   name: 'unit',
   include: ['test/unit/**/*.test.ts', 'test/contract/**/*.test.ts'],
@@ -20,8 +24,7 @@ const INTEGRATION = {
   name: 'integration',
   include: ['test/integration/**/*.test.ts'],
   exclude: WITH_THE_SERVICE,
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
+  ...WITH_PARTS,
   // Each file brings its own parts up, and mostly waits for them.
   maxWorkers: availableParallelism(),
   sequence: { groupOrder: 1 },
@@ -31,18 +34,16 @@ const SERVICE = {
   name: 'service',
   include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts'],
   globalSetup: ['test/harness/global_setup.ts'],
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
-  fileParallelism: false,
-  maxWorkers: 1,
+  ...WITH_PARTS,
+  ...ONE_BY_ONE,
   sequence: { groupOrder: 2 },
 };
 
 const FAULT = {
   name: 'fault',
   include: ['test/fault/**/*.test.ts'],
-  fileParallelism: false,
-  maxWorkers: 1,
+  ...WITH_PARTS,
+  ...ONE_BY_ONE,
   sequence: { groupOrder: 3 },
 };
 
