@@ -5,6 +5,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { mendAbortedRecords } from './aborted_records.ts';
 import { registerZstd } from './compression.ts';
 import { mendEncoderMemory } from './encoder_memory.ts';
+import { mendQueueTimer } from './queue_timer.ts';
 
 /** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
 const FIRST_RETRY_MS = 5;
@@ -15,10 +16,10 @@ const RETRIES = 25;
 
 /** A client of the configured cluster. Nothing is connected yet. */
 export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
-  silenceNegativeTimeoutWarning();
   registerZstd();
   mendAbortedRecords();
   mendEncoderMemory();
+  mendQueueTimer();
   return new Kafka({
     clientId,
     brokers: config.brokers,
@@ -38,20 +39,4 @@ function forward(logger: Logger, entry: LogEntry): void {
   if (entry.level === logLevel.ERROR) logger.warn(facts, message);
   else if (entry.level === logLevel.WARN) logger.info(facts, message);
   else logger.debug(facts, message);
-}
-
-let silenced = false;
-
-/**
- * kafkajs sets a timer with a negative delay once per connection queue, for which Node warns once a process.
- * That one warning is dropped; all others are printed as ever.
- */
-function silenceNegativeTimeoutWarning(): void {
-  if (silenced) return;
-  silenced = true;
-  const emit = process.emitWarning.bind(process) as (...args: unknown[]) => void;
-  process.emitWarning = (...args: unknown[]) => {
-    const name = typeof args[1] === 'string' ? args[1] : (args[1] as { type?: string } | undefined)?.type;
-    if (name !== 'TimeoutNegativeWarning') emit(...args);
-  };
 }
