@@ -90,23 +90,25 @@ async function measure(
 ): Promise<void> {
   const { edge, clickhouse } = service.ready;
   const options = { edge, key, eventsPerSecond, probeEveryMs: PROBE_EVERY_MS };
-  const watchWarm = watchEvents(clickhouse, site, 'warm');
-  const warm = await sendAtRate({ ...options, durationMs: WARM_MS, probe: 'warm' });
-  await allSeen(warm.probes, watchWarm);
+  const warm = new Map<string, number>();
+  const watchWarm = watchEvents(clickhouse, { site, event: 'warm', probes: warm });
+  await sendAtRate({ ...options, durationMs: WARM_MS, probe: 'warm', probes: warm });
+  await allSeen(warm, watchWarm);
 
   const probe = `probe_${eventsPerSecond}`;
-  const watch = watchEvents(clickhouse, site, probe);
+  const probes = new Map<string, number>();
+  const watch = watchEvents(clickhouse, { site, event: probe, probes });
   const partsBefore = await partsMade(clickhouse);
   const countedMs = performance.now();
   const cpuBefore = new Map(processes.map(({ name, pid }) => [name, cpuOf(pid)]));
-  const sent = await sendAtRate({ ...options, durationMs: RUN_MS, probe });
+  const sent = await sendAtRate({ ...options, durationMs: RUN_MS, probe, probes });
   const partsAfter = await partsMade(clickhouse);
   // An edge that is behind answers for longer than is sent.
   const minutes = (performance.now() - countedMs) / 60_000;
-  await allSeen(sent.probes, watch);
+  await allSeen(probes, watch);
   const cpu = processes.map(({ name, pid }) => ({ name, seconds: cpuOf(pid) - (cpuBefore.get(name) ?? 0) }));
 
-  const times = [...sent.probes].map(([id, ms]) => (watch.seen.get(id) ?? 0) - ms).sort((a, b) => a - b);
+  const times = [...probes].map(([id, ms]) => (watch.seen.get(id) ?? 0) - ms).sort((a, b) => a - b);
   const perMinute = (table: string): number => ((partsAfter.get(table) ?? 0) - (partsBefore.get(table) ?? 0)) / minutes;
   report(eventsPerSecond, { sent, times, perMinute, tables: [...partsAfter.keys()], cpu });
 }

@@ -11,6 +11,8 @@ export interface SendOptions {
   /** The name of an event that one request in `probeEveryMs` has at its end, to be looked for. */
   probe: string;
   probeEveryMs: number;
+  /** Gets by the id of each probe when its request was begun (performance.now); one that failed is taken out. */
+  probes: Map<string, number>;
 }
 
 export interface SendResult {
@@ -18,8 +20,6 @@ export interface SendResult {
   /** Statuses other than 200 and errors, counted. */
   failures: Record<string, number>;
   seconds: number;
-  /** By the id of each probe, when its request was begun (performance.now). */
-  probes: Map<string, number>;
 }
 
 interface Request {
@@ -35,13 +35,13 @@ const CONNECTIONS = 64;
 
 /** Sends events at a rate, whether earlier requests are answered or not, and waits for every answer. */
 export async function sendAtRate(options: SendOptions): Promise<SendResult> {
-  const { eventsPerSecond, durationMs } = options;
+  const { eventsPerSecond, durationMs, probes } = options;
   const perRequest = Math.max(
     1,
     Math.min(EVENTS_PER_REQUEST_MAX, Math.floor(eventsPerSecond / REQUESTS_PER_SECOND_MIN)),
   );
   const pool = new Pool(options.edge, { connections: CONNECTIONS, pipelining: 1 });
-  const result: SendResult = { accepted: 0, failures: {}, seconds: 0, probes: new Map() };
+  const result: SendResult = { accepted: 0, failures: {}, seconds: 0 };
   const open = new Set<Promise<void>>();
   const startedMs = performance.now();
   const makeBody = bodyMaker(perRequest);
@@ -62,14 +62,14 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
 
   function fail(why: string, probe: string | null): void {
     result.failures[why] = (result.failures[why] ?? 0) + 1;
-    if (probe !== null) result.probes.delete(probe);
+    if (probe !== null) probes.delete(probe);
   }
 
   function nextRequest(nowMs: number): Request {
     if (nowMs - probedMs < options.probeEveryMs) return { body: makeBody(), probe: null };
     probedMs = nowMs;
     const probe = randomUUID();
-    result.probes.set(probe, nowMs);
+    probes.set(probe, nowMs);
     const events = webEvents(perRequest);
     events[events.length - 1] = { ...events.at(-1), event: options.probe, uuid: probe };
     return { body: JSON.stringify({ events }), probe };
