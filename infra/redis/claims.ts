@@ -84,8 +84,9 @@ async function ask(
 ): Promise<(string | null)[]> {
   const ttlSeconds = Math.ceil((periodMs * (PERIODS_IN_WINDOW + 1)) / 1000);
   const elsewhere = otherPeriods(nowMs, periodMs);
-  const args: (string | number)[] = [nowMs, ttlSeconds, Math.floor(nowMs / periodMs), elsewhere.length, ...elsewhere];
-  for (const { claim } of members) args.push(claim.bucket, claim.field, claim.coordinate);
+  let lines = '';
+  for (const { claim } of members) lines += `${claim.bucket} ${claim.field} ${claim.coordinate}\n`;
+  const args = [nowMs, ttlSeconds, Math.floor(nowMs / periodMs), elsewhere.length, ...elsewhere, lines];
   return (await script.run([prefix], args)) as (string | null)[];
 }
 
