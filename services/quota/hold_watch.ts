@@ -15,8 +15,11 @@ export interface HoldWatchOptions {
   logger: Logger;
 }
 
-/** Looks after the counters again and again: what was lost of them, and what dead edges hold. Answers how to stop it. */
-export function watchHolds(options: HoldWatchOptions): () => Promise<void> {
+/**
+ * Looks after the counters again and again: what was lost of them, and what dead edges hold. Answers how to stop it, when it
+ * has looked once: until the counters are there edges do not know of each other's reservations.
+ */
+export async function watchHolds(options: HoldWatchOptions): Promise<() => Promise<void>> {
   const { store, logger } = options;
   const look = createLostHolds({
     deadHolds: () => store.deadHolds(),
@@ -46,6 +49,7 @@ export function watchHolds(options: HoldWatchOptions): () => Promise<void> {
     turn = once();
   }
   run();
+  await turn;
   return async () => {
     isStopped = true;
     clearTimeout(timer);

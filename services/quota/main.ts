@@ -22,6 +22,11 @@ import { createUsageReader } from './usage_facts.ts';
 import { usageRecords } from './usage_records.ts';
 
 const CHECK_MS = 1_000;
+/**
+ * Least time between two settlements of a partition. Nothing waits for one: what an edge reserved counts against the month
+ * until it is settled.
+ */
+const SETTLE_EVERY_MS = 1_000;
 
 /** quota.counts -> counters: settles what dedup let pass against the account's month, and publishes usage. */
 runProcess('quota', async (runtime) => {
@@ -87,6 +92,7 @@ runProcess('quota', async (runtime) => {
     topics: [TOPICS.counts],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: session.config.eventPartitions,
+    paceMs: SETTLE_EVERY_MS,
     handlers: {
       async acquire(at) {
         // In this order what is known of usage is never older than where settling begins.
@@ -101,7 +107,7 @@ runProcess('quota', async (runtime) => {
   });
   runtime.onStop(() => consumption.stop());
 
-  const stopWatch = watchHolds({
+  const stopWatch = await watchHolds({
     store,
     rawEnds: async () => {
       const ends = await topicOffsets(session.admin, TOPICS.raw);

@@ -118,13 +118,16 @@ export function createPartitions(options: PartitionsOptions): Partitions {
       }),
     async check(assigned) {
       for (const partition of states.keys()) if (!assigned.includes(partition)) states.delete(partition);
-      for (const partition of assigned) {
-        await mutexOf(partition).run(async () => {
-          const state = states.get(partition);
-          if (state === undefined) await learn(partition);
-          else await restoreIfLost(partition, state, await store.marks());
-        });
-      }
+      // Side by side, as learning reads a topic to its end and those that come together share that.
+      await Promise.all(
+        assigned.map((partition) =>
+          mutexOf(partition).run(async () => {
+            const state = states.get(partition);
+            if (state === undefined) await learn(partition);
+            else await restoreIfLost(partition, state, await store.marks());
+          }),
+        ),
+      );
     },
   };
 }
