@@ -6,19 +6,14 @@ interface RequestQueue {
   throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;
-}
-
-interface Scheduling {
   scheduleCheckPendingRequests(this: RequestQueue): void;
 }
 
 const require = createRequire(import.meta.url);
-const QueueOfClient = require('kafkajs/src/network/requestQueue/index.js') as { prototype: RequestQueue & Scheduling };
+const QueueOfClient = require('kafkajs/src/network/requestQueue/index.js') as { prototype: RequestQueue };
 
 /** As the client has it: an answer sends what waits behind it, this is for where none comes. */
 const CHECK_MS = 10;
-
-let mended = false;
 
 /**
  * Makes the client look for requests that wait only while some do. Its queue sets the timer after every look, to the
@@ -26,8 +21,6 @@ let mended = false;
  * once wakes its process a thousand times a second for ever.
  */
 export function mendQueueTimer(): void {
-  if (mended) return;
-  mended = true;
   QueueOfClient.prototype.scheduleCheckPendingRequests = function () {
     if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return;
     const throttledMs = this.throttledUntil - Date.now();

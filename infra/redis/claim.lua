@@ -1,6 +1,6 @@
 -- KEYS[1]: prefix of the shard's keys (its hash tag inside). ARGV: now (milliseconds), seconds a period's keys live, the
 -- current period, how many other periods are looked at, these, then a line for each claim: bucket, field, coordinate. In
--- one text, as arguments of their own cost Redis a fifth more for each claim.
+-- one text, as arguments of their own cost Redis a tenth more for each claim.
 -- Answers for each claim: false when it is new and now held, else the coordinate that holds it. 'lost' where claims that
 -- were made may be missing: nothing is claimed then.
 local prefix = KEYS[1]
