@@ -14,6 +14,19 @@ export interface LocalPorts {
  */
 export const EDGE_NODE_ARGS = ['--max-semi-space-size=32', '--initial-old-space-size=256', '--single-threaded-gc'];
 
+/**
+ * Memory of the stages. They hold little, but pass much through buffers outside the heap, and by default each 64 MB of those
+ * make V8 collect the whole heap: more full collections than young ones, and a third of dedup's and identity's CPU time. Counted
+ * with the heap's own limit, which is five times what lives, they are collected with the young generation. On the process's
+ * own thread, as for the edge. At 8,000 events/s: dedup 24.9 -> 17 CPU seconds per million events, identity 23.8 -> 14.5.
+ */
+const STAGE_NODE_ARGS = [
+  '--max-semi-space-size=32',
+  '--external-memory-accounted-in-global-limit',
+  '--heap-growing-percent=400',
+  '--single-threaded-gc',
+];
+
 /** The process that settings are changed through. */
 export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalPorts): ProcessSpec {
   return {
@@ -45,10 +58,10 @@ export function processSpecs(env: Readonly<Record<string, string>>, ports: Local
       nodeArgs: EDGE_NODE_ARGS,
       env: { ...env, EDGE_PORT: String(ports.edge) },
     },
-    { name: 'dedup', file: 'services/dedup/main.ts', env },
-    { name: 'quota', file: 'services/quota/main.ts', env },
-    { name: 'identity', file: 'services/identity/main.ts', env },
-    { name: 'warehouse', file: 'services/warehouse/main.ts', env },
+    { name: 'dedup', file: 'services/dedup/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
+    { name: 'quota', file: 'services/quota/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
+    { name: 'identity', file: 'services/identity/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
+    { name: 'warehouse', file: 'services/warehouse/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
   ];
 }
 
