@@ -16,6 +16,8 @@ export interface KafkaConfig {
   sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
   /** Partitions of each events topic. */
   eventPartitions: number;
+  /** Event partitions that one dedup or identity process has together, and passes on in one transaction. */
+  partitionsTogether: number;
   replicationFactor: number;
   sessionTimeoutMs: number;
   /** Put before group and transactional ids, so that several installations may share a cluster. */
@@ -57,6 +59,7 @@ function kafkaConfig(env: Environment): KafkaConfig {
     tlsCaFile: env['KAFKA_TLS_CA_FILE'] ?? null,
     sasl: saslConfig(env),
     eventPartitions: integer(env, 'EVENT_PARTITIONS', 12, 1, 10_000),
+    partitionsTogether: integer(env, 'EVENT_PARTITIONS_TOGETHER', 4, 1, 6),
     replicationFactor: integer(env, 'KAFKA_REPLICATION_FACTOR', 1, 1, 10),
     sessionTimeoutMs: integer(env, 'KAFKA_SESSION_TIMEOUT_MS', 10_000, 6_000, 300_000),
     prefix: text(env, 'KAFKA_GROUP_PREFIX', 'svc'),

@@ -38,9 +38,10 @@ export interface Leave {
 export interface PartitionHandlers {
   /**
    * Called before the first batch of a partition after every assignment and every error, when no earlier batch of it is
-   * in flight in this process. Answers the offset to go on from, or null where nothing was ever committed.
+   * in flight in this process. `generation` is another after every assignment. Answers the offset to go on from, or null
+   * where nothing was ever committed.
    */
-  acquire(partition: TopicPartition): Promise<number | null>;
+  acquire(partition: TopicPartition, generation: number): Promise<number | null>;
   /** Takes a batch. When it resolves the next one comes; commit is the handler's own matter. */
   process(batch: InBatch): Promise<Leave | undefined>;
 }
@@ -57,14 +58,21 @@ export interface ConsumeOptions {
   /** Bytes that a fetch waits for, a tenth of a second at the longest; 1 where it is not given: whatever is there. */
   fetchBytesMin?: number;
   /**
-   * Least time between the beginnings of two batches of a partition, in milliseconds: what comes meanwhile is taken
-   * together. A partition that has been idle for so long does not wait.
+   * Partitions that are busy begin batches at moments this far apart, in milliseconds, and all at the same: what comes
+   * meanwhile is taken together. A partition that has been idle for so long does not wait.
    */
   paceMs?: number;
+  /** Partitions of a topic that one member is given together, from a multiple of their number on; 1 where it is not given. */
+  partitionsTogether?: number;
   handlers: PartitionHandlers;
   logger: Logger;
   /** Called once when the process must stop. */
   onFatal(error: unknown): void;
+}
+
+/** The first moment to begin the next batch: of the multiples of the pace that one at least half a pace ahead. */
+function nextBeginMs(nowMs: number, paceMs: number): number {
+  return paceMs === 0 ? nowMs : Math.ceil(nowMs / paceMs + 0.5) * paceMs;
 }
 
 /** For stages whose work costs by the batch more than by the event: what comes within a quarter of a second goes together. */
@@ -215,7 +223,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       const fetched = halted ? undefined : takeWaiting(slot, bytesMax);
       if (fetched === undefined) break;
       steer();
-      const nextMs = performance.now() + (options.paceMs ?? 0);
+      const nextMs = nextBeginMs(performance.now(), options.paceMs ?? 0);
       const pauseMs = await inTurn(slot, () => take(fetched, slot));
       slot.bytes -= fetched.bytes;
       steer();
@@ -247,7 +255,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     slot.soughtOffset = -1;
     try {
       if (slot.acquired !== generation || fetched.strayed) {
-        const start = startOf(slot, fetched, sought, await handlers.acquire({ topic, partition }));
+        const start = startOf(slot, fetched, sought, await handlers.acquire({ topic, partition }, fetched.generation));
         if (!owned()) return 0;
         slot.acquired = generation;
         if (start !== fetched.fetchedOffset) {

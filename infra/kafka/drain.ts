@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import kafkajs, { type PartitionAssigner } from 'kafkajs';
+import type { PartitionAssigner } from 'kafkajs';
 
 /** What the client keeps for a group it is a member of, as far as it is touched here. */
 interface ConsumerGroup {
@@ -26,12 +26,12 @@ const JOINING_PAUSE_MS = 250;
 let patched = false;
 
 /**
- * The client's own way of giving partitions out, which has `drain` run before each joining of the group: the client
- * offers no moment for that, and a partition that is given away in the middle of a batch has work done twice.
+ * A way of giving partitions out, which has `drain` run before each joining of the group: the client offers no moment for
+ * that, and a partition that is given away in the middle of a batch has work done twice.
  */
-export function drainingAssigner(draining: Draining): PartitionAssigner {
+export function drainingAssigner(assigner: PartitionAssigner, draining: Draining): PartitionAssigner {
   drainBeforeJoining();
-  return (config) => Object.assign(kafkajs.PartitionAssigners.roundRobin(config), draining);
+  return (config) => Object.assign(assigner(config), draining);
 }
 
 function drainBeforeJoining(): void {

@@ -1,4 +1,5 @@
 import type { Kafka } from 'kafkajs';
+import { bundlesOf, transactionalId } from './bundle.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 
@@ -57,14 +58,16 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
  * Ends every open transaction of a group's hop on a topic, and bars those that have begun nothing yet but hold a producer:
  * nothing that was read before the call is committed after it. Their owners take the partitions anew.
  */
-export async function fenceHop(kafka: Kafka, groupId: string, topic: string, partitions: number): Promise<void> {
-  for (let partition = 0; partition < partitions; partition++) {
-    const producer = await openFencedProducer(kafka, transactionalId(groupId, { topic, partition }));
+export async function fenceHop(
+  kafka: Kafka,
+  groupId: string,
+  topic: string,
+  partitions: number,
+  partitionsTogether: number,
+): Promise<void> {
+  for (const { first } of bundlesOf(partitions, partitionsTogether)) {
+    const id = transactionalId(groupId, { topic, partition: first }, partitionsTogether);
+    const producer = await openFencedProducer(kafka, id);
     await producer.close();
   }
-}
-
-/** One transactional id per group, topic and partition. */
-export function transactionalId(groupId: string, { topic, partition }: { topic: string; partition: number }): string {
-  return `${groupId}.${topic}.${partition}`;
 }

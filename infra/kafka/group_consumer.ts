@@ -1,4 +1,5 @@
 import type { Batch, Consumer, Kafka } from 'kafkajs';
+import { bundleAssigner } from './assigner.ts';
 import { type Draining, drainingAssigner } from './drain.ts';
 import { toInRecord } from './record.ts';
 import { CONSUMER_RETRY } from './run_consumer.ts';
@@ -10,6 +11,7 @@ export interface GroupConsumerOptions {
   sessionTimeoutMs: number;
   bytesPerPartitionMax?: number;
   fetchBytesMin?: number;
+  partitionsTogether?: number;
 }
 
 /** The longest that a fetch waits for its least bytes. */
@@ -21,7 +23,7 @@ export const PARTITION_BYTES_MAX = 1024 * 1024;
 export function createGroupConsumer(options: GroupConsumerOptions, draining: Draining): Consumer {
   return options.kafka.consumer({
     groupId: options.groupId,
-    partitionAssigners: [drainingAssigner(draining)],
+    partitionAssigners: [drainingAssigner(bundleAssigner(options.partitionsTogether ?? 1), draining)],
     sessionTimeout: options.sessionTimeoutMs,
     rebalanceTimeout: 30_000,
     heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),

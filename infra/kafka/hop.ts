@@ -2,16 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka, Producer, Transaction } from 'kafkajs';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { Logger } from '#infra/log/logger.ts';
+import { transactionalId } from './bundle.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
 import { createCrashGuard } from './crash_guard.ts';
 import { PartitionLostError } from './errors.ts';
-import { transactionalId } from './fenced_producer.ts';
+import { createGather, type Gather } from './gather.ts';
 import { createGroupOffsets } from './group_offsets.ts';
 import { openLeaders } from './leaders.ts';
+import { createMutex, type Mutex } from './mutex.ts';
 import type { OutRecord } from './record.ts';
-import { nameOf } from './slot.ts';
 
 export interface HopResult {
   outputs: OutRecord[];
@@ -32,6 +33,7 @@ export interface HopOptions {
   /** As `consume` has them. A transaction costs about the same for ten events and for a thousand. */
   fetchBytesMin?: number;
   paceMs?: number;
+  partitionsTogether?: number;
   transform(batch: InBatch): Promise<HopResult>;
   /** Puts away the one record of a batch because it kills the process. Absent: such a record is tried for ever. */
   bury?(batch: InBatch): HopResult;
@@ -41,36 +43,91 @@ export interface HopOptions {
 
 const TRANSACTION_TIMEOUT_MS = 60_000;
 
+/** What one partition has to commit: records, and where it goes on from. */
+interface Part {
+  batch: InBatch;
+  outputs: readonly OutRecord[];
+  next: number;
+  /** Not empty: nothing is passed on, it is only written down at the offset. */
+  metadata: string;
+}
+
+/** Partitions that are passed on in one transaction, as this process has them. */
+interface Bundle {
+  /** One transaction, or the taking of its transactional id, at a time. */
+  turn: Mutex;
+  gather: Gather<Part>;
+  /** Holds the transactional id; null where it has to be taken. */
+  producer: Producer | null;
+  /** Of the group when the id was taken. */
+  generation: number;
+  /** The producer of each partition whose committed offset was read after the producer had taken the id. */
+  acquired: Map<number, Producer>;
+}
+
 /**
  * Consume, transform, produce, in one Kafka transaction with the offsets.
  *
- * kafkajs commits transactional offsets without the group's generation, so ownership is fenced by hand: one
- * transactional id per group, topic and partition; on taking a partition, with no batch of it in flight, an empty
- * transaction is begun and aborted, which fences the previous owner and ends what it had open; only then the committed
- * offset is read. After any error inside a transaction the producer is closed and made anew, because the client may
- * hand a failed batch's sequence number to the next one.
+ * kafkajs commits transactional offsets without the group's generation, so ownership is fenced by hand: one transactional
+ * id per group, topic and bundle of partitions, which one member has together; on taking it, with no transaction of it in
+ * flight, an empty one is begun and aborted, which fences the previous owner and ends what it had open; only then the
+ * committed offset of each partition is read. What a partition read before the id was taken anew is not committed. After any
+ * error inside a transaction the producer is closed and made anew, because the client may hand a failed batch's sequence
+ * number to the next one.
+ *
+ * What the partitions of a bundle transform side by side goes in one transaction, which costs about the same for one of them
+ * and for all. A batch that fails to transform fails by itself; of a transaction that fails, every batch is taken anew.
  *
  * What goes to one broker is sent in one request: of a transaction of twelve partitions that is a fifth of the requests
  * that one by one takes. It is sent once. The client may miss a partition or write it twice where it tries a request of
- * several partitions again after a leader has moved; here the transaction is aborted, and the batch taken anew.
+ * several partitions again after a leader has moved; here the transaction is aborted, and the batches taken anew.
  */
 export async function runHop(options: HopOptions): Promise<Consumption> {
-  const producers = new Map<string, Producer>();
+  const size = options.partitionsTogether ?? 1;
+  const bundles = new Map<string, Bundle>();
   const offsets = createGroupOffsets(options.admin, options.groupId);
   const leaders = await openLeaders(options.kafka);
   const { transform, bury } = options;
   const guard = createCrashGuard({
-    mark: (batch, offset, metadata) => commit(batch, [], offset, metadata),
+    mark: (batch, next, metadata) => bundleAt(batch).gather.run(async () => ({ batch, outputs: [], next, metadata })),
     take: (batch) => pass(batch, transform),
     takeSuspects: (batch) => pass(batch, transform),
     bury: bury && ((batch) => pass(batch, async () => bury(batch))),
     logger: options.logger,
   });
 
-  async function acquire(at: TopicPartition): Promise<number | null> {
-    await close(at);
+  function bundleAt(at: TopicPartition): Bundle {
+    const id = transactionalId(options.groupId, at, size);
+    const known = bundles.get(id);
+    if (known !== undefined) return known;
+    const bundle: Bundle = {
+      turn: createMutex(),
+      gather: createGather((parts) => bundle.turn.run(() => commit(bundle, parts))),
+      producer: null,
+      generation: -1,
+      acquired: new Map(),
+    };
+    bundles.set(id, bundle);
+    return bundle;
+  }
+
+  async function acquire(at: TopicPartition, generation: number): Promise<number | null> {
+    const bundle = bundleAt(at);
+    const producer = await bundle.turn.run(() =>
+      takeId(bundle, transactionalId(options.groupId, at, size), generation),
+    );
+    const found = await offsets.of(at);
+    bundle.acquired.set(at.partition, producer);
+    guard.acquired(at, found?.metadata ?? '');
+    return found === null ? null : found.offset;
+  }
+
+  /** Once in each generation, and after an error, for all partitions of the bundle. */
+  async function takeId(bundle: Bundle, id: string, generation: number): Promise<Producer> {
+    if (bundle.producer !== null && bundle.generation === generation) return bundle.producer;
+    await close(bundle);
     const producer = options.kafka.producer({
-      transactionalId: transactionalId(options.groupId, at),
+      transactionalId: id,
       maxInFlightRequests: 1,
       transactionTimeout: TRANSACTION_TIMEOUT_MS,
       allowAutoTopicCreation: false,
@@ -78,53 +135,62 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
       retry: { retries: 0 },
     });
     await producer.connect();
-    producers.set(nameOf(at), producer);
+    bundle.producer = producer;
+    // Where the fence fails it is set by whoever comes next.
+    bundle.generation = -1;
     const fence = await producer.transaction();
     await fence.abort();
-    const found = await offsets.of(at);
-    guard.acquired(at, found?.metadata ?? '');
-    return found === null ? null : found.offset;
+    bundle.generation = generation;
+    return producer;
   }
 
-  async function close(at: TopicPartition): Promise<void> {
-    const producer = producers.get(nameOf(at));
-    if (producer === undefined) return;
-    producers.delete(nameOf(at));
-    await producer.disconnect();
+  async function close(bundle: Bundle): Promise<void> {
+    const { producer } = bundle;
+    bundle.producer = null;
+    bundle.acquired.clear();
+    await producer?.disconnect();
   }
 
   async function pass(batch: InBatch, work: HopOptions['transform']): Promise<Leave | undefined> {
-    const result = await work(batch);
-    const last = batch.records.at(-1)?.offset ?? -1;
-    if (!batch.owned()) throw new PartitionLostError('partition lost before its transaction');
-    await commit(batch, result.outputs, result.leave?.offset ?? last + 1, '');
+    const { gather } = bundleAt(batch);
+    const made = Promise.withResolvers<HopResult>();
+    await gather.run(async () => {
+      const result = await work(batch);
+      made.resolve(result);
+      const last = batch.records.at(-1)?.offset ?? -1;
+      return { batch, outputs: result.outputs, next: result.leave?.offset ?? last + 1, metadata: '' };
+    });
+    const result = await made.promise;
     result.committed();
     return result.leave;
   }
 
-  async function commit(batch: InBatch, outputs: readonly OutRecord[], next: number, metadata: string): Promise<void> {
-    try {
-      await transact(batch, outputs, next, metadata);
-    } catch (error) {
-      await close(batch);
-      throw error;
+  /** Commits the parts of those partitions that are ours still; says of each part what became of it. */
+  async function commit(bundle: Bundle, parts: readonly Part[]): Promise<(Error | null)[]> {
+    const { producer } = bundle;
+    const isOurs = ({ batch }: Part): boolean =>
+      producer !== null && batch.owned() && bundle.acquired.get(batch.partition) === producer;
+    const ours = parts.filter(isOurs);
+    if (producer !== null && ours.length > 0) {
+      try {
+        await transact(producer, ours);
+      } catch (error) {
+        await close(bundle);
+        throw error;
+      }
     }
+    return parts.map((part) =>
+      ours.includes(part) ? null : new PartitionLostError('partition lost before its transaction'),
+    );
   }
 
-  async function transact(
-    batch: InBatch,
-    outputs: readonly OutRecord[],
-    next: number,
-    metadata: string,
-  ): Promise<void> {
-    const producer = producers.get(nameOf(batch));
-    if (producer === undefined) throw new PartitionLostError('no producer for the partition');
-    const requests = await leaders.requestsOf(outputs);
+  async function transact(producer: Producer, parts: readonly Part[]): Promise<void> {
+    const requests = await leaders.requestsOf(parts.flatMap(({ outputs }) => outputs));
     const transaction = await producer.transaction();
     // What is only written into the metadata passes nothing on.
-    const at = metadata === '' ? failpoint : () => undefined;
+    const at = parts.some(({ metadata }) => metadata === '') ? failpoint : () => undefined;
     try {
-      await beginWithOffsets(transaction, options.groupId, batch, next, metadata);
+      await beginWithOffsets(transaction, options.groupId, parts);
       at('hop.after_offsets');
       for (const topicMessages of requests) {
         at('hop.before_send');
@@ -132,7 +198,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
         at('hop.after_send');
       }
       await transaction.commit();
-      offsets.passed(batch, { offset: next, metadata });
+      for (const { batch, next, metadata } of parts) offsets.passed(batch, { offset: next, metadata });
       at('hop.after_commit');
     } catch (error) {
       leaders.forget();
@@ -151,7 +217,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     ...consumption,
     async stop() {
       await consumption.stop();
-      await Promise.all([...producers.values()].map((producer) => producer.disconnect()));
+      await Promise.all([...bundles.values()].map(close));
       await leaders.close();
     },
   };
@@ -161,18 +227,18 @@ const BEGIN_TRIES_MAX = 100;
 const BEGIN_WAIT_MS = 5;
 
 /**
- * Begins the transaction with the offset. The broker may still be ending the one before: nothing is begun then, and it
+ * Begins the transaction with the offsets. The broker may still be ending the one before: nothing is begun then, and it
  * is asked again.
  */
-async function beginWithOffsets(
-  transaction: Transaction,
-  groupId: string,
-  at: TopicPartition,
-  next: number,
-  metadata: string,
-): Promise<void> {
-  const place = { partition: at.partition, offset: String(next), metadata };
-  const topics = [{ topic: at.topic, partitions: [place] }];
+async function beginWithOffsets(transaction: Transaction, groupId: string, parts: readonly Part[]): Promise<void> {
+  const topics = [...Map.groupBy(parts, ({ batch }) => batch.topic)].map(([topic, ofTopic]) => ({
+    topic,
+    partitions: ofTopic.map(({ batch: { partition }, next, metadata }) => ({
+      partition,
+      offset: String(next),
+      metadata,
+    })),
+  }));
   for (let tries = 1; ; tries++) {
     try {
       return await transaction.sendOffsets({ consumerGroupId: groupId, topics });

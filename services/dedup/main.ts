@@ -93,6 +93,7 @@ runProcess('dedup', async (runtime) => {
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,
     ...GATHERING,
+    partitionsTogether: session.config.partitionsTogether,
     transform,
     bury(batch) {
       const { outputs, committed } = buriedRecord('dedup', batch, dead, metrics);

@@ -35,7 +35,7 @@ const CLAIMS_PER_CALL = 2_000;
 export async function rebuildClaims(options: RebuildOptions, sinceMs: number | null): Promise<void> {
   const { session, reader, claims, bucketChars, logger, nowMs } = options;
   const raw = await topicOffsets(session.admin, TOPICS.raw);
-  await fenceHop(session.kafka, options.groupId, TOPICS.raw, raw.length);
+  await fenceHop(session.kafka, options.groupId, TOPICS.raw, raw.length, session.config.partitionsTogether);
   const windowStartMs = nowMs() - options.windowMs;
   const progress = createProgress(logger, 'claims', nowMs);
   await readBack({

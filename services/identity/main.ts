@@ -101,6 +101,7 @@ runProcess('identity', async (runtime) => {
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,
     ...GATHERING,
+    partitionsTogether: session.config.partitionsTogether,
     transform,
     bury: (batch) => buriedRecord('identity', batch, dead, metrics),
     logger,

@@ -15,6 +15,8 @@ export interface HopChildOptions {
   outputPartitions: number;
   /** fenced: infra's hop. naive: the pattern of the client's documentation, a transactional id for each process. */
   variant: 'fenced' | 'naive';
+  /** As `runHop` has it. */
+  partitionsTogether?: number;
   /** Block the whole process this long in the first batch. */
   stallMs?: number;
   /** Die by SIGKILL in the first transaction, before its records are sent or before it is committed. */
@@ -54,6 +56,7 @@ async function runFenced(): Promise<void> {
     topics: [options.input],
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     concurrency: 4,
+    partitionsTogether: options.partitionsTogether ?? 1,
     logger: quiet,
     onFatal: (error) => {
       say(`fatal ${String(error)}`);

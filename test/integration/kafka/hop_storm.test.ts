@@ -12,27 +12,33 @@ const RECORDS_PER_ROUND = 400;
 const TEST_MS = 120_000;
 const kafka = useKafka();
 
-test('three members coming and going pass each record on once', { timeout: TEST_MS }, async () => {
-  const world = kafka();
-  const lane = await createLane(world, PARTITIONS, OUTPUTS);
-  const join = (): Promise<Consumption> => joinHop(world, lane, passOn(lane.output, OUTPUTS));
-  const members: Consumption[] = [await join()];
-  const expected: string[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const texts = numbered(`r${round}`, RECORDS_PER_ROUND, PARTITIONS);
-    expected.push(...texts.map(({ value }) => value));
-    const change = round % 3 === 2 ? members.shift()?.stop() : join().then((member) => members.push(member));
-    for (let at = 0; at < texts.length; at += 80) {
-      await produce(world.kafka, lane.input, texts.slice(at, at + 80));
-      await sleep(100);
+test.each([1, 2])(
+  'three members coming and going pass each record on once, %i partitions together',
+  {
+    timeout: TEST_MS,
+  },
+  async (partitionsTogether) => {
+    const world = kafka();
+    const lane = await createLane(world, PARTITIONS, OUTPUTS);
+    const join = (): Promise<Consumption> => joinHop(world, lane, passOn(lane.output, OUTPUTS), { partitionsTogether });
+    const members: Consumption[] = [await join()];
+    const expected: string[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const texts = numbered(`r${round}`, RECORDS_PER_ROUND, PARTITIONS);
+      expected.push(...texts.map(({ value }) => value));
+      const change = round % 3 === 2 ? members.shift()?.stop() : join().then((member) => members.push(member));
+      for (let at = 0; at < texts.length; at += 80) {
+        await produce(world.kafka, lane.input, texts.slice(at, at + 80));
+        await sleep(100);
+      }
+      await change;
+      if (members.length > 3) await members.shift()?.stop();
     }
-    await change;
-    if (members.length > 3) await members.shift()?.stop();
-  }
-  await until('the group to be done', () => isDone(world, lane), 60_000);
-  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
-  expect(differences(found, expected)).toEqual([]);
-});
+    await until('the group to be done', () => isDone(world, lane), 60_000);
+    const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+    expect(differences(found, expected)).toEqual([]);
+  },
+);
 
 test('records left for later wait their time, also when another member takes over', {
   timeout: TEST_MS,

@@ -24,17 +24,17 @@ function member(world: HopWorld, lane: Lane, facts: Partial<HopChildOptions>) {
 }
 
 /** A member stalls in its first batch; a second takes over and commits; the first wakes and goes on. */
-async function stallOne(variant: HopChildOptions['variant']): Promise<string[]> {
+async function stallOne(variant: HopChildOptions['variant'], partitions: number): Promise<string[]> {
   const world = kafka();
-  const lane = await createLane(world, 1, OUTPUTS);
-  const texts = numbered('z', 10, 1);
+  const lane = await createLane(world, partitions, OUTPUTS);
+  const texts = numbered('z', 10, partitions);
   await produce(world.kafka, lane.input, texts);
-  const first = member(world, lane, { name: 'first', variant, stallMs: STALL_MS });
+  const first = member(world, lane, { name: 'first', variant, partitionsTogether: partitions, stallMs: STALL_MS });
   await first.said('has a batch');
-  const second = member(world, lane, { name: 'second', variant });
+  const second = member(world, lane, { name: 'second', variant, partitionsTogether: partitions });
   await second.said('committed', STALL_MS);
   await first.said('woke', STALL_MS + 5_000);
-  const later = numbered('later', 10, 1);
+  const later = numbered('later', 10, partitions);
   await produce(world.kafka, lane.input, later);
   await until('the group to be done', () => isDone(world, lane));
   await new Promise((resolve) => setTimeout(resolve, 3_000));
@@ -42,13 +42,19 @@ async function stallOne(variant: HopChildOptions['variant']): Promise<string[]> 
   return differences(found, valuesOf([...texts, ...later]));
 }
 
-test('a stalled member that wakes after another took over doubles nothing', { timeout: TEST_MS }, async () => {
-  expect(await stallOne('fenced')).toEqual([]);
-});
+test.each([1, 3])(
+  'a stalled member of %i partitions that wakes after another took over doubles nothing',
+  {
+    timeout: TEST_MS,
+  },
+  async (partitions) => {
+    expect(await stallOne('fenced', partitions)).toEqual([]);
+  },
+);
 
 test('without the fence the same course doubles every record', { timeout: TEST_MS }, async () => {
   const doubled = Array.from({ length: 10 }, (_, index) => `z-${index}: 2 times`);
-  expect(await stallOne('naive')).toEqual(expect.arrayContaining(doubled));
+  expect(await stallOne('naive', 1)).toEqual(expect.arrayContaining(doubled));
 });
 
 for (const dieBefore of ['sendBatch', 'commit'] as const) {
