@@ -36,6 +36,8 @@ export function createCrashGuard({ mark, take, takeSuspects, bury, logger }: Cra
 
   async function markedFirst(batch: InBatch, offset: number, suspicion: Suspected): Promise<Leave | undefined> {
     await mark(batch, offset, metadataOf(suspicion));
+    // Not before it is written down: a start whose mark fails has to count too.
+    suspicions.delete(nameOf(batch));
     return takeSuspects(batch, suspicion.kind).catch(async (error: unknown) => {
       // What fails without killing the process is no suspect.
       await mark(batch, offset, '').catch((failure: unknown) =>
@@ -55,7 +57,12 @@ export function createCrashGuard({ mark, take, takeSuspects, bury, logger }: Cra
     if (suspicion.kind === 'together') return markedFirst(piece, first, suspicion);
     const facts = { topic: batch.topic, partition: batch.partition, offset: first, last: records.at(-1)?.offset };
     logger.warn({ ...facts, suspicion: suspicion.kind }, 'the process died here before, taking records apart');
-    return alone.run(() => (suspicion.kind === 'bury' ? putAway(piece) : markedFirst(piece, first, suspicion)));
+    return alone.run(async () => {
+      if (suspicion.kind !== 'bury') return markedFirst(piece, first, suspicion);
+      const leave = await putAway(piece);
+      suspicions.delete(nameOf(batch));
+      return leave;
+    });
   }
 
   async function takeSuspected(
@@ -69,6 +76,7 @@ export function createCrashGuard({ mark, take, takeSuspects, bury, logger }: Cra
       const leave = await takePiece(batch, piece, putAway);
       if (leave !== undefined) return leave;
     }
+    suspicions.delete(nameOf(batch));
     const others = batch.records.filter(({ offset }) => offset > suspicion.last);
     return others.length === 0 ? undefined : take({ ...batch, records: others });
   }
@@ -82,7 +90,6 @@ export function createCrashGuard({ mark, take, takeSuspects, bury, logger }: Cra
     async process(batch) {
       if (batch.records.length === 0) return undefined;
       const suspicion = suspicions.get(nameOf(batch));
-      suspicions.delete(nameOf(batch));
       if (suspicion === undefined || bury === undefined) return take(batch);
       return takeSuspected(batch, suspicion, bury);
     },
