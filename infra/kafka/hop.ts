@@ -125,6 +125,8 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
   /** Once in each generation, and after an error, for all partitions of the bundle. */
   async function takeId(bundle: Bundle, id: string, generation: number): Promise<Producer> {
     if (bundle.producer !== null && bundle.generation === generation) return bundle.producer;
+    // Who waited through a drain that took too long would close what the partition's successor has taken.
+    if (generation < bundle.generation) throw new PartitionLostError('partition lost before its id was taken');
     await close(bundle);
     const producer = options.kafka.producer({
       transactionalId: id,
@@ -151,10 +153,16 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     await producer?.disconnect();
   }
 
+  function isOurs(bundle: Bundle, batch: InBatch): boolean {
+    const { producer, acquired } = bundle;
+    return producer !== null && batch.owned() && acquired.get(batch.partition) === producer;
+  }
+
   async function pass(batch: InBatch, work: HopOptions['transform']): Promise<Leave | undefined> {
-    const { gather } = bundleAt(batch);
+    const bundle = bundleAt(batch);
     const made = Promise.withResolvers<HopResult>();
-    await gather.run(async () => {
+    await bundle.gather.run(async () => {
+      if (!isOurs(bundle, batch)) throw new PartitionLostError('partition lost before its batch');
       const result = await work(batch);
       made.resolve(result);
       const last = batch.records.at(-1)?.offset ?? -1;
@@ -168,9 +176,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
   /** Commits the parts of those partitions that are ours still; says of each part what became of it. */
   async function commit(bundle: Bundle, parts: readonly Part[]): Promise<(Error | null)[]> {
     const { producer } = bundle;
-    const isOurs = ({ batch }: Part): boolean =>
-      producer !== null && batch.owned() && bundle.acquired.get(batch.partition) === producer;
-    const ours = parts.filter(isOurs);
+    const ours = parts.filter(({ batch }) => isOurs(bundle, batch));
     if (producer !== null && ours.length > 0) {
       try {
         await transact(producer, ours);
