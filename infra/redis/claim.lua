@@ -1,39 +1,20 @@
--- KEYS[1]: prefix of the shard's keys (its hash tag inside). ARGV: now (milliseconds), seconds a period's keys live, the
--- current period, how many other periods are looked at, these, then a line for each claim: bucket, field, coordinate. In
--- one text, as arguments of their own cost Redis a tenth more for each claim.
+-- KEYS[1]: prefix of the shard's keys (its hash tag inside). ARGV: now (milliseconds), the hour it is, the oldest hour
+-- whose claims count, how many turns of sweeping have fallen due, what the names of the shard's buckets begin with, how
+-- many characters follow, how many claims there are, then a line for each: bucket, field, coordinate. In one text, as
+-- arguments of their own cost Redis a tenth more for each claim.
 -- Answers for each claim: false when it is new and now held, else the coordinate that holds it. 'lost' where claims that
 -- were made may be missing: nothing is claimed then.
 local prefix = KEYS[1]
 if not is_whole(prefix) then return 'lost' end
+local hour, oldest = ARGV[2], ARGV[3]
+-- First, as a full Redis lets nothing be claimed and yet fields be deleted: it gets out of that by itself.
+sweep(prefix, oldest, { due = tonumber(ARGV[4]), begin = ARGV[5], chars = tonumber(ARGV[6]), claims = tonumber(ARGV[7]) })
 redis.call('SET', prefix .. 'used', ARGV[1])
-local ttl = ARGV[2]
-local here = prefix .. ARGV[3] .. ':'
-local others = tonumber(ARGV[4])
-local elsewhere = {}
-for at = 1, others do elsewhere[at] = prefix .. ARGV[4 + at] .. ':' end
-local call = redis.call
 local answers = {}
 local count = 0
 
-local function holder_elsewhere(bucket, field)
-  for at = 1, others do
-    local holder = call('HGET', elsewhere[at] .. bucket, field)
-    if holder then return holder end
-  end
-  return false
-end
-
-for bucket, field, coordinate in string.gmatch(ARGV[5 + others], '(%S+) (%S+) (%S+)\n') do
-  local holder = holder_elsewhere(bucket, field)
-  if not holder then
-    local key = here .. bucket
-    if call('HSETNX', key, field, coordinate) == 0 then
-      holder = call('HGET', key, field)
-    elseif call('HLEN', key) == 1 then
-      call('EXPIRE', key, ttl)
-    end
-  end
+for bucket, field, coordinate in string.gmatch(ARGV[8], '(%S+) (%S+) (%S+)\n') do
   count = count + 1
-  answers[count] = holder
+  answers[count] = holder_beside(bucket_key(prefix, bucket), field, coordinate .. hour, oldest)
 end
 return answers

@@ -1,19 +1,22 @@
 import type { Redis } from 'ioredis';
 import type { Claim, ClaimStore, PastClaim } from '#pipelines/dedup/claim.ts';
 import { createEpoch, type Epoch } from './epoch.ts';
-import { createIndexScript, type Script } from './script.ts';
+import { createIndexScript } from './script.ts';
 
 export interface ClaimOptions {
-  /** How long an id stays claimed at least; 8 days cover reports that come up to 7 days late. */
+  /** How long an id stays claimed at least, in whole hours; 8 days cover reports that come up to 7 days late. */
   windowMs: number;
+  /** How many characters a bucket's name has. */
+  bucketChars: number;
   /** Claims of a script call must meet on one node: in a cluster they are cut by the bucket's first character. */
   cluster: boolean;
 }
 
-/** The window is looked at in this many whole periods and the one that runs. */
-const PERIODS_IN_WINDOW = 2;
-/** Another process's clock may run ahead by this much: what it claims then may lie in the period to come. */
-const CLOCKS_MS = 60 * 60_000;
+const HOUR_MS = 3_600_000;
+/** Until the year 2161; claim_buckets.lua cuts this many characters off. */
+const HOUR_CHARS = 4;
+/** Each bucket is rid of its old claims this often in a window: a claim is kept up to a quarter longer. */
+const ROUNDS_IN_WINDOW = 4;
 
 /** Claims in Redis: throws IndexLostError where some that were made may be missing. */
 export interface ClaimIndex extends ClaimStore {
@@ -26,22 +29,21 @@ export interface ClaimIndex extends ClaimStore {
 const SHARDS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('');
 
 /**
- * Claims packed into small hashes, a hash per period and bucket: 29 bytes a claim while a hash stays below Redis's
- * listpack limit, against 161 for a key of its own. Redis 7.0 has no expiry per field, so whole periods expire.
+ * Claims packed into small hashes: about 30 bytes a claim while a hash stays below Redis's listpack limit, against 161 for
+ * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, and the calls sweep the buckets in turn.
  */
 export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimIndex {
-  const claimScript = createIndexScript(redis, 'claim.lua');
-  const restoreScript = createIndexScript(redis, 'restore_claims.lua');
-  const periodMs = options.windowMs / PERIODS_IN_WINDOW;
-  const groupsOf = <T extends Claim>(claims: readonly T[]): [prefix: string, members: Member<T>[]][] =>
-    options.cluster ? shards(claims) : [[PREFIX, claims.map((claim, index) => ({ claim, index }))]];
+  const claimScript = createIndexScript(redis, 'claim_buckets.lua', 'claim.lua');
+  const restoreScript = createIndexScript(redis, 'claim_buckets.lua', 'restore_claims.lua');
+  const groupsOf = options.cluster ? shards : whole;
   return {
-    epoch: createEpoch(redis, options.cluster ? SHARDS.map(shardPrefix) : [PREFIX]),
+    epoch: createEpoch(redis, options.cluster ? SHARDS.map((shard) => prefixOf(shard)) : [PREFIX]),
     async claim(claims, nowMs) {
       const answers: (string | null)[] = new Array(claims.length).fill(null);
       await Promise.all(
-        groupsOf(claims).map(async ([prefix, members]) => {
-          const held = await ask(claimScript, prefix, nowMs, periodMs, members);
+        groupsOf(claims).map(async ([shard, members]) => {
+          const args = argumentsOf(options, shard, members, nowMs);
+          const held = (await claimScript.run([prefixOf(shard)], args)) as (string | null)[];
           members.forEach(({ index }, at) => {
             answers[index] = held[at] ?? null;
           });
@@ -51,12 +53,10 @@ export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimInde
     },
     async restore(claims, nowMs) {
       if (claims.length === 0) return;
+      const oldest = hourOf(nowMs - options.windowMs);
       await Promise.all(
-        groupsOf(claims).map(([prefix, members]) =>
-          restoreScript.run(
-            [prefix],
-            members.flatMap(({ claim }) => restored(claim, nowMs, periodMs)),
-          ),
+        groupsOf(claims).map(([shard, members]) =>
+          restoreScript.run([prefixOf(shard)], [oldest, ...members.flatMap(({ claim }) => restored(claim))]),
         ),
       );
     },
@@ -69,45 +69,48 @@ interface Member<T extends Claim = Claim> {
   index: number;
 }
 
-const PREFIX = 'c:';
+const PREFIX = 'd:';
+/** The shard that all claims are of where there is no cluster. */
+const NO_SHARD = '';
 
-function shardPrefix(shard: string): string {
-  return `c:{${shard}}:`;
+function prefixOf(shard: string): string {
+  return shard === NO_SHARD ? PREFIX : `${PREFIX}{${shard}}:`;
 }
 
-async function ask(
-  script: Script,
-  prefix: string,
-  nowMs: number,
-  periodMs: number,
+/** The arguments of claim.lua. */
+function argumentsOf(
+  { windowMs, bucketChars }: ClaimOptions,
+  shard: string,
   members: readonly Member[],
-): Promise<(string | null)[]> {
-  const ttlSeconds = Math.ceil((periodMs * (PERIODS_IN_WINDOW + 1)) / 1000);
-  const elsewhere = otherPeriods(nowMs, periodMs);
+  nowMs: number,
+): (string | number)[] {
+  const chars = bucketChars - shard.length;
+  const turnMs = windowMs / ROUNDS_IN_WINDOW / SHARDS.length ** chars;
   let lines = '';
   for (const { claim } of members) lines += `${claim.bucket} ${claim.field} ${claim.coordinate}\n`;
-  const args = [nowMs, ttlSeconds, Math.floor(nowMs / periodMs), elsewhere.length, ...elsewhere, lines];
-  return (await script.run([prefix], args)) as (string | null)[];
+  const oldest = hourOf(nowMs - windowMs);
+  return [nowMs, hourOf(nowMs), oldest, Math.floor(nowMs / turnMs), shard, chars, members.length, lines];
 }
 
-/** Periods beside the current one in which a claim that counts may lie. */
-function otherPeriods(nowMs: number, periodMs: number): number[] {
-  const period = Math.floor(nowMs / periodMs);
-  const past = Array.from({ length: PERIODS_IN_WINDOW }, (_, back) => period - 1 - back);
-  return Math.floor((nowMs + CLOCKS_MS) / periodMs) > period ? [period + 1, ...past] : past;
+/** The hour of a time, as text that sorts as hours do. */
+function hourOf(ms: number): string {
+  return Math.floor(ms / HOUR_MS)
+    .toString(36)
+    .padStart(HOUR_CHARS, '0');
 }
 
-/** The keys of a period live as long as those that a claim at its end would have made. */
-function restored(claim: PastClaim, nowMs: number, periodMs: number): (string | number)[] {
-  const period = Math.floor(claim.claimedAtMs / periodMs);
-  const endMs = (period + PERIODS_IN_WINDOW + 2) * periodMs;
-  return [claim.bucket, claim.field, claim.coordinate, period, Math.max(1, Math.ceil((endMs - nowMs) / 1000))];
+function restored(claim: PastClaim): string[] {
+  return [claim.bucket, claim.field, claim.coordinate, hourOf(claim.claimedAtMs)];
 }
 
-function shards<T extends Claim>(claims: readonly T[]): [prefix: string, members: Member<T>[]][] {
+function whole<T extends Claim>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {
+  return [[NO_SHARD, claims.map((claim, index) => ({ claim, index }))]];
+}
+
+function shards<T extends Claim>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {
   const groups = Map.groupBy(
     claims.map((claim, index) => ({ claim, index })),
     ({ claim }) => claim.bucket.charAt(0),
   );
-  return [...groups].map(([shard, members]) => [shardPrefix(shard), members]);
+  return [...groups];
 }

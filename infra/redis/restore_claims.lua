@@ -1,10 +1,6 @@
--- KEYS[1]: prefix of the shard's keys (its hash tag inside). ARGV: bucket, field, coordinate, period and seconds its
--- keys live, for each claim that was made in that period and may be lost. What is there stays.
-local prefix = KEYS[1]
-for at = 1, #ARGV, 5 do
-  local key = prefix .. ARGV[at + 3] .. ':' .. ARGV[at]
-  if redis.call('HSETNX', key, ARGV[at + 1], ARGV[at + 2]) == 1 and redis.call('HLEN', key) == 1 then
-    redis.call('EXPIRE', key, ARGV[at + 4])
-  end
+-- KEYS[1]: prefix of the shard's keys (its hash tag inside). ARGV: the oldest hour whose claims count, then bucket, field,
+-- coordinate and hour of each claim that was made in that hour and may be lost. What is there and counts stays.
+for at = 2, #ARGV, 4 do
+  holder_beside(bucket_key(KEYS[1], ARGV[at]), ARGV[at + 1], ARGV[at + 2] .. ARGV[at + 3], ARGV[1])
 end
-return #ARGV / 5
+return (#ARGV - 1) / 4

@@ -15,9 +15,12 @@ export function createScript(redis: Redis, file: string): Script {
   return createScriptOf(redis, read(file));
 }
 
-/** A Lua file that works on an index: it can ask whether that is whole. Throws IndexLostError when it says it is not. */
-export function createIndexScript(redis: Redis, file: string): Script {
-  const script = createScriptOf(redis, `${read('whole.lua')}\n${read(file)}`);
+/**
+ * Lua files, one after the other, that work on an index: they can ask whether that is whole. Throws IndexLostError when
+ * they say it is not.
+ */
+export function createIndexScript(redis: Redis, ...files: readonly string[]): Script {
+  const script = createScriptOf(redis, ['whole.lua', ...files].map(read).join('\n'));
   return {
     async run(keys, args) {
       const answer = await script.run(keys, args);

@@ -9,7 +9,7 @@ import type { Coordinate } from '#schemas/event.ts';
 export interface Claim {
   bucket: string;
   field: string;
-  /** The event's own coordinate: a claim found with it was made by this very event before a crash. */
+  /** The event's own coordinate, in the shortest text: a claim found with it was made by this very event before a crash. */
   coordinate: string;
 }
 
@@ -20,6 +20,7 @@ export interface PastClaim extends Claim {
 }
 
 const FIELD_CHARS = 12;
+const SHORTEST_RADIX = 36;
 
 /** `bucketChars` base64url characters choose the bucket: 3 make 262,144 of them. */
 export function claimOf(siteId: string, eventId: string, coordinate: Coordinate, bucketChars: number): Claim {
@@ -27,8 +28,12 @@ export function claimOf(siteId: string, eventId: string, coordinate: Coordinate,
   return {
     bucket: digest.slice(0, bucketChars),
     field: digest.slice(bucketChars, bucketChars + FIELD_CHARS),
-    coordinate: `${coordinate.partition}:${coordinate.offset}:${coordinate.index}`,
+    coordinate: [coordinate.partition, coordinate.offset, coordinate.index].map(shortest).join(':'),
   };
+}
+
+function shortest(count: number): string {
+  return count.toString(SHORTEST_RADIX);
 }
 
 /** Where claims are kept. Throws when it cannot be said who claimed. */

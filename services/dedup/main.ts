@@ -30,7 +30,11 @@ runProcess('dedup', async (runtime) => {
   const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
   const redis = createRedis(runtime.config.parts.redisUrl, logger);
   runtime.onStop(async () => redis.disconnect());
-  const claims = createClaimStore(redis, { windowMs: claimWindowMs, cluster: runtime.config.parts.redisCluster });
+  const claims = createClaimStore(redis, {
+    windowMs: claimWindowMs,
+    bucketChars: claimBucketChars,
+    cluster: runtime.config.parts.redisCluster,
+  });
   const groupId = session.groupOf('dedup');
   const partitions = session.config.eventPartitions;
   const rebuild = { session, groupId, reader, claims, windowMs: claimWindowMs, bucketChars: claimBucketChars };

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest';
 import { createClaimStore } from '#infra/redis/claims.ts';
-import { claim, claimStoreSuite, DAY_MS, WINDOW_MS } from '#test/contract/claims/suite.ts';
+import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { beginEpoch, useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
+const OPTIONS = { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false };
+/** Every bucket is swept once in this time. */
+const ROUND_MS = WINDOW_MS / 4;
+const NOW_MS = Date.UTC(2026, 9, 1);
 let opened = 0;
 
 /** A store whose keys no other one of this file has: a site of another number is another digest. */
 function create(cluster: boolean) {
-  const store = createClaimStore(redis(), { windowMs: WINDOW_MS, cluster });
+  const store = createClaimStore(redis(), { ...OPTIONS, cluster });
   const mark = `${opened++}-`;
   return {
     async claim(claims: Parameters<typeof store.claim>[0], nowMs: number) {
@@ -24,43 +28,110 @@ function create(cluster: boolean) {
 claimStoreSuite('claims in Redis', () => create(false));
 claimStoreSuite('claims in Redis, cut for a cluster', () => create(true));
 
-test('every key of claims goes by itself, not before the window has passed', async () => {
+/** A store in a Redis that holds nothing else. */
+async function alone(options: Partial<typeof OPTIONS> = {}) {
   await redis().flushall();
-  const store = createClaimStore(redis(), { windowMs: WINDOW_MS, cluster: false });
+  const store = createClaimStore(redis(), { ...OPTIONS, ...options });
   await beginEpoch(store.epoch);
-  await store.claim([claim('a', 1), claim('b', 2)], Date.now());
-  const keys = await claimKeys();
-  const seconds = await Promise.all(keys.map((key) => redis().ttl(key)));
-  expect(keys).toHaveLength(2);
-  expect(Math.min(...seconds)).toBeGreaterThan((WINDOW_MS / DAY_MS) * 86_400);
+  return store;
+}
+
+const some = (count: number, name: string) => Array.from({ length: count }, (_, at) => claim(`${name}-${at}`, at));
+
+for (const cluster of [false, true]) {
+  test(`old claims are dropped in a round of calls, those that count are kept${cluster ? ', in a cluster' : ''}`, async () => {
+    const store = await alone({ cluster });
+    const kept = some(1_000, 'kept');
+    await store.claim(some(1_000, 'old'), NOW_MS);
+    await store.claim(kept, NOW_MS + 2 * ROUND_MS);
+    expect(await held()).toBe(2_000);
+    const beginMs = NOW_MS + WINDOW_MS + 3_600_000;
+    for (let call = 0; call <= 1_100; call++)
+      await store.claim(cluster ? kept : [], beginMs + (call * ROUND_MS) / 1_000);
+    expect(await held()).toBe(1_000);
+    expect(await store.claim(kept, beginMs)).toEqual(kept.map(({ coordinate }) => coordinate));
+  });
+}
+
+test('a call sweeps no more buckets than it has claims for, and the calls after it go on from there', async () => {
+  const store = await alone();
+  await store.claim(some(1_000, 'old'), NOW_MS);
+  const laterMs = NOW_MS + 2 * WINDOW_MS;
+  const left: number[] = [];
+  for (let call = 0; call < 3; call++) {
+    await store.claim([], laterMs);
+    left.push(await buckets());
+  }
+  const begun = left[0] ?? 0;
+  expect(begun).toBeGreaterThan(800);
+  expect(left.every((count, at) => count >= begun - at * 4)).toBe(true);
+  for (let call = 0; call < 1_024; call++) await store.claim([], laterMs);
+  expect(await held()).toBe(0);
+});
+
+test('sweeping goes on after the window was made longer or shorter', async () => {
+  for (const [before, after] of [
+    [WINDOW_MS, 4 * WINDOW_MS],
+    [4 * WINDOW_MS, WINDOW_MS],
+  ] as const) {
+    const first = await alone({ windowMs: before });
+    await first.claim(some(200, 'old'), NOW_MS);
+    const store = createClaimStore(redis(), { ...OPTIONS, windowMs: after });
+    const beginMs = NOW_MS + after + DAY_MS;
+    for (let call = 0; call <= 1_100; call++) await store.claim([], beginMs + (call * after) / 4_000);
+    expect(await held()).toBe(0);
+  }
+});
+
+test('a Redis that is full gets rid of old claims and takes new ones then', { timeout: 60_000 }, async () => {
+  const store = await alone();
+  for (let call = 0; call < 20; call++) await store.claim(some(5_000, `old-${call}`), NOW_MS);
+  const used = Number(/used_memory:(\d+)/.exec(await redis().info('memory'))?.[1]);
+  await redis().config('SET', 'maxmemory', String(used - 200_000));
+  try {
+    await expect(store.claim([claim('new', 1)], NOW_MS)).rejects.toMatchObject({ code: 'redis_unavailable' });
+    const laterMs = NOW_MS + WINDOW_MS + ROUND_MS;
+    let answer: unknown;
+    for (let call = 0; call < 4_096 && answer === undefined; call++) {
+      answer = await store.claim([claim('new', 1)], laterMs).catch(() => undefined);
+    }
+    expect(answer).toEqual([null]);
+  } finally {
+    await redis().config('SET', 'maxmemory', '0');
+  }
 });
 
 test('keys of one script call of a cluster share a hash tag', async () => {
-  await redis().flushall();
-  const store = createClaimStore(redis(), { windowMs: WINDOW_MS, cluster: true });
-  await beginEpoch(store.epoch);
-  const claims = Array.from({ length: 50 }, (_, index) => claim(`id-${index}`, index));
-  await store.claim(claims, Date.now());
+  const store = await alone({ cluster: true });
+  await store.claim(some(50, 'id'), Date.now());
   const keys = await claimKeys();
-  expect(keys.map((key) => /^c:\{(.)\}:\d+:\1/.test(key))).toEqual(keys.map(() => true));
+  expect(keys.map((key) => /^d:\{(.)\}:b:\1/.test(key))).toEqual(keys.map(() => true));
 });
 
-test('claims made again are held, each as long as a claim of its time, and change none that is there', async () => {
-  await redis().flushall();
-  const store = createClaimStore(redis(), { windowMs: WINDOW_MS, cluster: false });
-  await beginEpoch(store.epoch);
+test('claims made again are held, each as long as a claim of its time, and change none that counts', async () => {
+  const store = await alone();
   const nowMs = Date.now();
   await store.claim([claim('there', 1)], nowMs);
+  await store.claim([claim('gone', 8)], nowMs - 2 * WINDOW_MS);
   const past = (id: string, offset: number, ageMs: number) => ({ ...claim(id, offset), claimedAtMs: nowMs - ageMs });
-  await store.restore([past('there', 2, 0), past('new', 3, 0), past('old', 4, WINDOW_MS)], nowMs);
-  const asked = ['there', 'new', 'old'].map((id) => claim(id, 9));
-  expect(await store.claim(asked, nowMs)).toEqual(['0:1:0', '0:3:0', '0:4:0']);
+  const again = [past('there', 2, 0), past('new', 3, 0), past('old', 4, WINDOW_MS), past('gone', 5, DAY_MS)];
+  await store.restore(again, nowMs);
+  const questions = ['there', 'new', 'old', 'gone'].map((id) => claim(id, 9));
+  expect(await store.claim(questions, nowMs)).toEqual(['0:1:0', '0:3:0', '0:4:0', '0:5:0']);
   expect(await store.claim([claim('old', 10)], nowMs + WINDOW_MS)).toEqual([null]);
-  const seconds = await Promise.all((await claimKeys()).map((key) => redis().ttl(key)));
-  expect(Math.min(...seconds)).toBeGreaterThan(0);
 });
+
+/** How many claims stand, whoever still counts them. */
+async function held(): Promise<number> {
+  const counts = await Promise.all((await claimKeys()).map((key) => redis().hlen(key)));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function buckets(): Promise<number> {
+  return (await claimKeys()).length;
+}
 
 /** The hashes of claims, without what else stands beside them. */
 async function claimKeys(): Promise<string[]> {
-  return (await redis().keys('*')).filter((key) => /:\d+:/.test(key));
+  return (await redis().keys('*')).filter((key) => /:b:/.test(key));
 }

@@ -23,7 +23,7 @@ for (const { bucketChars, bytesPerClaimMax } of CASES) {
     timeout: 120_000,
   }, async () => {
     await redis().flushall();
-    const store = createClaimStore(redis(), { windowMs: 8 * 86_400_000, cluster: false });
+    const store = createClaimStore(redis(), { windowMs: 8 * 86_400_000, bucketChars, cluster: false });
     await beginEpoch(store.epoch);
     const before = await usedBytes();
     for (let at = 0; at < CLAIMS; at += BATCH) {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { asked, createRedis } from '#infra/redis/client.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
-import { claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
+import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { question } from '#test/contract/identity/questions.ts';
 import { quiet } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
@@ -17,7 +17,7 @@ const parts = useParts('redis');
 async function open() {
   const redis = createRedis(parts().addresses.redisUrl, quiet);
   await until('a connection', () => redis.status === 'ready');
-  const claims = createClaimStore(redis, { windowMs: WINDOW_MS, cluster: false });
+  const claims = createClaimStore(redis, { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false });
   await beginEpoch(claims.epoch);
   const identity = createIdentityStore(redis);
   await beginEpoch(identity.epoch);

@@ -115,10 +115,10 @@ test('a rebuilding that is killed half-way is begun again by another', { timeout
   await until('all to be done', () => isDone(at));
   await at.redis.flushall();
   await send(at, 'half', ids.slice(0, 100));
-  await until('the rebuilding to be under way', async () => (await at.redis.exists('c:rebuilder')) === 1);
+  await until('the rebuilding to be under way', async () => (await at.redis.exists('d:rebuilder')) === 1);
   first.kill('SIGKILL');
   await first.ended;
-  expect(await at.redis.exists('c:epoch')).toBe(0);
+  expect(await at.redis.exists('d:epoch')).toBe(0);
   const second = startStage(at, 'dedup');
   await second.ready;
   await until('all to be done', () => isDone(at), 60_000);

@@ -32,7 +32,7 @@ test('a claim is a bucket of the wanted size, a short field and the coordinate',
   expect(claim).toEqual({
     bucket: expect.stringMatching(/^[\w-]{3}$/),
     field: expect.stringMatching(/^[\w-]{12}$/),
-    coordinate: '3:12:5',
+    coordinate: '3:c:5',
   });
   expect(claimOf('shop', 'id', { ...coordinate, offset: 13 }, 3)).toMatchObject({
     bucket: claim.bucket,
