@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { bodyMaker, webEvents } from '../edge/body.ts';
 
 export interface SendOptions {
@@ -48,16 +48,13 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
   let sent = 0;
   let probedMs = Number.NEGATIVE_INFINITY;
 
+  const headers = { 'content-type': 'application/json', 'x-svc-key': options.key };
+
   async function sendOne({ body, probe }: Request): Promise<void> {
-    const { statusCode, body: answer } = await pool.request({
-      path: '/v1/ingest',
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-svc-key': options.key },
-      body,
-    });
-    const { accepted } = (await answer.json()) as { accepted?: number };
+    const { status, text } = await post(pool, headers, body);
+    const { accepted } = JSON.parse(text) as { accepted?: number };
     result.accepted += accepted ?? 0;
-    if (statusCode !== 200) fail(String(statusCode), probe);
+    if (status !== 200) fail(String(status), probe);
   }
 
   function fail(why: string, probe: string | null): void {
@@ -92,4 +89,29 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
   await Promise.all(open);
   await pool.close();
   return result;
+}
+
+/** Below the level of streams, which cost the sender half as much again, on the cores that it shares with what it measures. */
+function post(
+  pool: Pool,
+  headers: Record<string, string>,
+  body: Request['body'],
+): Promise<{ status: number; text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  let status = 0;
+  const chunks: Buffer[] = [];
+  const handler: Dispatcher.DispatchHandler = {
+    // Without it the dispatcher takes the handler for one of its older kind, whose methods have other names.
+    onRequestStart: () => undefined,
+    onResponseStart(_, statusCode) {
+      status = statusCode;
+    },
+    onResponseData(_, chunk) {
+      chunks.push(chunk);
+    },
+    onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString() }),
+    onResponseError: (_, error) => reject(error),
+  };
+  pool.dispatch({ path: '/v1/ingest', method: 'POST', headers, body }, handler);
+  return promise;
 }
