@@ -20,20 +20,17 @@ export interface PastClaim extends Claim {
 }
 
 const FIELD_CHARS = 12;
-const SHORTEST_RADIX = 36;
+const RADIX = 36;
 
 /** `bucketChars` base64url characters choose the bucket: 3 make 262,144 of them. */
 export function claimOf(siteId: string, eventId: string, coordinate: Coordinate, bucketChars: number): Claim {
+  const { partition, offset, index } = coordinate;
   const digest = hash('sha256', `${siteId}\n${eventId}`, 'base64url');
   return {
     bucket: digest.slice(0, bucketChars),
     field: digest.slice(bucketChars, bucketChars + FIELD_CHARS),
-    coordinate: [coordinate.partition, coordinate.offset, coordinate.index].map(shortest).join(':'),
+    coordinate: `${partition.toString(RADIX)}:${offset.toString(RADIX)}:${index.toString(RADIX)}`,
   };
-}
-
-function shortest(count: number): string {
-  return count.toString(SHORTEST_RADIX);
 }
 
 /** Where claims are kept. Throws when it cannot be said who claimed. */
