@@ -35,6 +35,19 @@ export async function provisionTopics(
   }
 }
 
+/** How many partitions a topic has; null where there is no such topic. */
+export async function partitionsOf(kafka: Kafka, topic: string): Promise<number | null> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    if (!(await admin.listTopics()).includes(topic)) return null;
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return topics[0]?.partitions.length ?? null;
+  } finally {
+    await admin.disconnect();
+  }
+}
+
 function withCopies(declaration: TopicDeclaration, replicationFactor: number): TopicDeclaration {
   if (replicationFactor < 3) return declaration;
   return { ...declaration, config: { ...declaration.config, 'min.insync.replicas': '2' } };

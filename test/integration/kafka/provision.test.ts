@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { provisionTopics } from '#infra/kafka/provision.ts';
+import { partitionsOf, provisionTopics } from '#infra/kafka/provision.ts';
 import type { TopicDeclaration } from '#infra/kafka/topics.ts';
 import { uniqueName } from '../support/kafka.ts';
 import { useKafka } from './hop_world.ts';
@@ -19,6 +19,8 @@ test('missing topics are made as declared, and nothing is done the second time',
   expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: names, mismatches: [] });
   const { topics } = await world.admin.fetchTopicMetadata({ topics: names });
   expect(topics.map(({ partitions }) => partitions.length)).toEqual([3, 3]);
+  expect(await partitionsOf(world.kafka, names[0] ?? '')).toBe(3);
+  expect(await partitionsOf(world.kafka, uniqueName('not-there'))).toBeNull();
   expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: [], mismatches: [] });
 });
 
