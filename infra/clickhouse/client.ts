@@ -108,7 +108,8 @@ async function insertBinary(
   const { stream } = await warehouse.exec({
     query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT RowBinary`,
     values: Readable.from([Buffer.concat(rows.map(({ bytes }) => bytes))]),
-    clickhouse_settings: settingsOf(token),
+    // A block holds an event once; to merge its rows by their key finds nothing and takes a sixth of the insert's time.
+    clickhouse_settings: { ...settingsOf(token), optimize_on_insert: 0 },
   });
   // The answer has no rows; its connection is free again when it is read.
   await finished(stream.resume());
