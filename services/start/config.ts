@@ -65,7 +65,7 @@ export async function serviceEnvironment(dataDir: string, addresses: LocalAddres
     REDIS_URL: addresses.redisUrl,
     CLICKHOUSE_URL: addresses.clickhouseUrl,
   };
-  return { EVENT_PARTITIONS: await partitionsThere(chosen), ...chosen };
+  return { EVENT_PARTITIONS: env['EVENT_PARTITIONS'] ?? (await partitionsThere(chosen)), ...chosen };
 }
 
 /** As many as the topics have where there are topics: a start with other defaults must not bring visitors out of order. */
