@@ -3,7 +3,7 @@ import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import { createCommitter } from './committer.ts';
 import { PartitionLostError, recoveryOf, StageFailedError } from './errors.ts';
-import { createGroupConsumer, PARTITION_BYTES_MAX, toFetched } from './group_consumer.ts';
+import { createGroupConsumer, toFetched } from './group_consumer.ts';
 import type { InRecord } from './record.ts';
 import { runConsumer } from './run_consumer.ts';
 import { watchSilence } from './silence.ts';
@@ -14,6 +14,7 @@ import {
   isFull,
   nameOf,
   type Slot,
+  TAKEN_BYTES_MAX,
   type TopicPartition,
   takeWaiting,
 } from './slot.ts';
@@ -53,7 +54,10 @@ export interface ConsumeOptions {
   sessionTimeoutMs: number;
   /** Partitions taken from one fetch side by side; work on them never waits for that of another. */
   concurrency: number;
-  /** Of one fetch, compressed, and of what several fetches are taken together for. */
+  /**
+   * Of one fetch, compressed, and of what several fetches are taken together for; 1 and 4 MiB where it is not given. What
+   * comes within a pace must fit, or as many fetches as may wait stand in line all the time.
+   */
   bytesPerPartitionMax?: number;
   /** Bytes that a fetch waits for, a tenth of a second at the longest; 1 where it is not given: whatever is there. */
   fetchBytesMin?: number;
@@ -119,7 +123,7 @@ const DRAIN_MS_MAX = 12_000;
  */
 export async function consume(options: ConsumeOptions): Promise<Consumption> {
   const { handlers, logger, groupId } = options;
-  const bytesMax = options.bytesPerPartitionMax ?? PARTITION_BYTES_MAX;
+  const bytesMax = options.bytesPerPartitionMax ?? TAKEN_BYTES_MAX;
   const slots = new Map<string, Slot>();
   const inWork = new Set<Promise<void>>();
   let generation = 0;

@@ -17,7 +17,7 @@ export interface GroupConsumerOptions {
 /** The longest that a fetch waits for its least bytes. */
 const FETCH_WAIT_MS = 100;
 /** Bytes that one fetch brings of a partition at the most, unless one record is larger. */
-export const PARTITION_BYTES_MAX = 1024 * 1024;
+const PARTITION_BYTES_MAX = 1024 * 1024;
 
 /** The client's consumer of committed records. */
 export function createGroupConsumer(options: GroupConsumerOptions, draining: Draining): Consumer {

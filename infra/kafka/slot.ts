@@ -76,6 +76,8 @@ export function createSlot({ topic, partition }: TopicPartition): Slot {
 /** Fetches of a partition that wait at the most, and their bytes, before no more are fetched. */
 const WAITING_MAX = 4;
 const SLOT_BYTES_MAX = 4 * 1024 * 1024;
+/** Bytes of records, as they are uncompressed, that are taken together, unless one fetch brought more. */
+export const TAKEN_BYTES_MAX = SLOT_BYTES_MAX;
 /** Above this a process fetches only for partitions that have nothing. */
 const PROCESS_BYTES_MAX = 64 * 1024 * 1024;
 

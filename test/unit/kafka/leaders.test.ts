@@ -34,6 +34,23 @@ test('what has no known leader is sent by itself', () => {
   ]);
 });
 
+const SIZES: [what: string, sizes: number[], batches: number[][]][] = [
+  ['what fits is one', [40, 60], [[40, 60]]],
+  ['what does not is two', [40, 61, 20], [[40], [61, 20]]],
+  ['a record that fits none is one by itself', [500, 10, 500], [[500], [10], [500]]],
+];
+
+test.each(SIZES)('batches of a partition: %s', (_what, sizes, batches) => {
+  const sized = (partition: number, bytes: number) => ({ topic: 'a', partition, value: Buffer.alloc(bytes) });
+  const requests = requestsByLeader([...sizes.map((bytes) => sized(0, bytes)), sized(1, 90)], () => 1, 100);
+  const found = (of: number) =>
+    requests.map(([topic]) =>
+      topic?.messages.flatMap(({ partition, value }) => (partition === of ? [value?.length] : [])),
+    );
+  expect(found(0)).toEqual(batches);
+  expect(found(1)).toEqual(batches.map((_, index) => (index === 0 ? [90] : [])));
+});
+
 test('no records are no request', () => {
   expect(requestsByLeader([], () => 1)).toEqual([]);
 });
