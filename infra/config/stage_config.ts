@@ -19,7 +19,7 @@ export function dedupConfig(env: Environment): DedupConfig {
 export interface WarehouseConfig {
   blockRowsMax: number;
   blockBytesMax: number;
-  blockAgeMaxMs: number;
+  blockPaceMs: number;
   /** Days that events, with their roll-up, and outcomes and inventory are kept; 0: for ever; null: left as it is. */
   eventDays: number | null;
   outcomeDays: number | null;
@@ -33,7 +33,7 @@ export function warehouseConfig(env: Environment): WarehouseConfig {
   return {
     blockRowsMax: integer(env, 'WAREHOUSE_BLOCK_ROWS', 100_000, 1, 1_000_000),
     blockBytesMax: integer(env, 'WAREHOUSE_BLOCK_MIB', 64, 1, 128) * 1024 * 1024,
-    blockAgeMaxMs: integer(env, 'WAREHOUSE_BLOCK_AGE_MS', 1_200, 50, 60_000),
+    blockPaceMs: integer(env, 'WAREHOUSE_BLOCK_PACE_MS', 1_050, 50, 60_000),
     eventDays: env['WAREHOUSE_EVENT_DAYS'] === undefined ? null : integer(env, 'WAREHOUSE_EVENT_DAYS', 0, 0, DAYS_MAX),
     outcomeDays:
       env['WAREHOUSE_OUTCOME_DAYS'] === undefined ? null : integer(env, 'WAREHOUSE_OUTCOME_DAYS', 0, 0, DAYS_MAX),

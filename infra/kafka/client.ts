@@ -4,6 +4,7 @@ import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { mendAbortedRecords } from './aborted_records.ts';
 import { registerZstd } from './compression.ts';
+import { mendCoordinatorMemory } from './coordinator_memory.ts';
 import { mendEncoderMemory } from './encoder_memory.ts';
 import { mendQueueTimer } from './queue_timer.ts';
 
@@ -18,6 +19,7 @@ const RETRIES = 25;
 export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
   registerZstd();
   mendAbortedRecords();
+  mendCoordinatorMemory();
   mendEncoderMemory();
   mendQueueTimer();
   return new Kafka({

@@ -4,6 +4,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { createCommitter } from './committer.ts';
 import { PartitionLostError, recoveryOf, StageFailedError } from './errors.ts';
 import { createGroupConsumer, toFetched } from './group_consumer.ts';
+import { createPace } from './pace.ts';
 import type { InRecord } from './record.ts';
 import { runConsumer } from './run_consumer.ts';
 import { watchSilence } from './silence.ts';
@@ -61,10 +62,7 @@ export interface ConsumeOptions {
   bytesPerPartitionMax?: number;
   /** Bytes that a fetch waits for, a tenth of a second at the longest; 1 where it is not given: whatever is there. */
   fetchBytesMin?: number;
-  /**
-   * Partitions that are busy begin batches at moments this far apart, in milliseconds, and all at the same: what comes
-   * meanwhile is taken together. A partition that has been idle for so long does not wait.
-   */
+  /** Batches are begun at moments this far apart, in milliseconds, as `Pace` has them: what comes meanwhile is taken together. */
   paceMs?: number;
   /** Partitions of a topic that one member is given together, from a multiple of their number on; 1 where it is not given. */
   partitionsTogether?: number;
@@ -74,13 +72,10 @@ export interface ConsumeOptions {
   onFatal(error: unknown): void;
 }
 
-/** The first moment to begin the next batch: of the multiples of the pace that one at least half a pace ahead. */
-function nextBeginMs(nowMs: number, paceMs: number): number {
-  return paceMs === 0 ? nowMs : Math.ceil(nowMs / paceMs + 0.5) * paceMs;
-}
-
 /** For stages whose work costs by the batch more than by the event: what comes within a quarter of a second goes together. */
 export const GATHERING = { fetchBytesMin: 256 * 1024, paceMs: 250 } as const;
+/** For a stage behind one that gathers: a little faster, so that it takes what that one passes on at once. */
+export const FOLLOWING = { ...GATHERING, paceMs: 200 } as const;
 
 export interface OffsetCommit extends TopicPartition {
   offset: number;
@@ -124,6 +119,7 @@ const DRAIN_MS_MAX = 12_000;
 export async function consume(options: ConsumeOptions): Promise<Consumption> {
   const { handlers, logger, groupId } = options;
   const bytesMax = options.bytesPerPartitionMax ?? TAKEN_BYTES_MAX;
+  const pace = createPace(options.paceMs ?? 0, () => performance.now(), sleep);
   const slots = new Map<string, Slot>();
   const inWork = new Set<Promise<void>>();
   let generation = 0;
@@ -223,16 +219,15 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   async function pump(slot: Slot): Promise<void> {
     if (slot.pumping) return;
     slot.pumping = true;
-    for (;;) {
+    while (slot.waiting.length > 0) {
+      slot.begunMs = await pace.next(slot.begunMs);
       const fetched = halted ? undefined : takeWaiting(slot, bytesMax);
       if (fetched === undefined) break;
       steer();
-      const nextMs = nextBeginMs(performance.now(), options.paceMs ?? 0);
       const pauseMs = await inTurn(slot, () => take(fetched, slot));
       slot.bytes -= fetched.bytes;
       steer();
-      const restMs = Math.max(pauseMs, nextMs - performance.now());
-      if (restMs > 0) await sleep(restMs);
+      if (pauseMs > 0) await sleep(pauseMs);
     }
     slot.pumping = false;
   }

@@ -39,12 +39,12 @@ export interface SinkOptions<Row> {
   insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void>;
   /**
    * What a topic's partitions have is written when it is this many rows or bytes of records; else no sooner than this time
-   * after the last block was begun, and when the oldest of it is three quarters of this old in Kafka. So blocks come at this
-   * distance however little or much there is, and what waited longer is not written in crumbs.
+   * after the last block was begun, together with what comes then, or a quarter of it later where nothing comes. Records
+   * come in bursts, a transaction at a time: a block that ended between two would leave what comes next to the block behind it.
    */
   blockRowsMax: number;
   blockBytesMax: number;
-  blockAgeMaxMs: number;
+  blockPaceMs: number;
   /** Called when the rows of a partition are written and its offset is committed. */
   committed(topic: string, partition: number, rows: readonly Row[], lag: number): void;
   nowMs(): number;
@@ -52,8 +52,9 @@ export interface SinkOptions<Row> {
   onFatal(error: unknown): void;
 }
 
-const DUE_SHARE = 0.75;
-const LOOKS_PER_AGE = 16;
+/** In paces since the last block was begun: what waits is written, whether something comes or not. */
+const OVERDUE_PACES = 1.25;
+const LOOKS_PER_PACE = 16;
 
 /** A block of a topic that is being written. */
 interface Writing {
@@ -72,7 +73,10 @@ interface Writing {
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
   const open = new Map<string, Gathered<Row>>();
   const writing = new Map<string, Writing>();
+  const startedMs = options.nowMs();
   const begunMs = new Map<string, number>();
+  /** Batches of a topic whose rows are being made. */
+  const taking = new Map<string, number>();
   /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
   const takenUp = new Map<string, Promise<void>>();
   const offsets = createGroupOffsets(options.admin, options.groupId);
@@ -118,11 +122,22 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   }
 
   async function take(batch: InBatch): Promise<undefined> {
-    for (const record of batch.records) {
-      put(batch, record, await options.toRows(batch.topic, batch.partition, record));
+    const { topic } = batch;
+    taking.set(topic, (taking.get(topic) ?? 0) + 1);
+    try {
+      for (const record of batch.records) put(batch, record, await options.toRows(topic, batch.partition, record));
+    } finally {
+      taking.set(topic, (taking.get(topic) ?? 0) - 1);
     }
+    // What one fetch brought of several partitions goes together.
+    if (taking.get(topic) === 0 && pacesSince(topic) >= 1) void write(topic);
     await makeRoom(batch);
     return undefined;
+  }
+
+  /** Since the topic's last block was begun; what a start finds is gathered as if one had been begun then. */
+  function pacesSince(topic: string): number {
+    return (options.nowMs() - (begunMs.get(topic) ?? startedMs)) / options.blockPaceMs;
   }
 
   function put(batch: InBatch, record: InRecord, rows: readonly Row[]): void {
@@ -238,14 +253,11 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   begun.resolve(running);
   const timer = setInterval(
     () => {
-      const dueMs = options.nowMs() - DUE_SHARE * options.blockAgeMaxMs;
-      const soonMs = options.nowMs() - options.blockAgeMaxMs;
       for (const topic of options.topics) {
-        if ((begunMs.get(topic) ?? 0) > soonMs) continue;
-        if (waitingIn(topic).some(([, { openedMs }]) => openedMs <= dueMs)) void write(topic);
+        if (pacesSince(topic) >= OVERDUE_PACES && waitingIn(topic).length > 0) void write(topic);
       }
     },
-    Math.max(25, options.blockAgeMaxMs / LOOKS_PER_AGE),
+    Math.max(25, options.blockPaceMs / LOOKS_PER_PACE),
   );
   return {
     ...running,

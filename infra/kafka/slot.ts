@@ -35,6 +35,8 @@ export interface Slot extends TopicPartition {
   bytes: number;
   /** Whether somebody takes from it already. */
   pumping: boolean;
+  /** The moment at which its last batch was begun. */
+  begunMs: number;
   /** Generation in which the partition was acquired; -1: not. */
   acquired: number;
   /** Behind what was fetched last. */
@@ -61,6 +63,7 @@ export function createSlot({ topic, partition }: TopicPartition): Slot {
     waiting: [],
     bytes: 0,
     pumping: false,
+    begunMs: Number.NEGATIVE_INFINITY,
     acquired: -1,
     nextOffset: 0,
     takenOffset: 0,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { environment } from '#infra/config/config.ts';
 import { identitySecret } from '#infra/config/service_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { GATHERING, type InBatch } from '#infra/kafka/consume.ts';
+import { FOLLOWING, type InBatch } from '#infra/kafka/consume.ts';
 import { emptyTally, publish } from '#infra/kafka/counting.ts';
 import { type HopResult, runHop } from '#infra/kafka/hop.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
@@ -100,7 +100,7 @@ runProcess('identity', async (runtime) => {
     topics: [TOPICS.unique],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     concurrency: partitions,
-    ...GATHERING,
+    ...FOLLOWING,
     partitionsTogether: session.config.partitionsTogether,
     transform,
     bury: (batch) => buriedRecord('identity', batch, dead, metrics),

@@ -94,7 +94,7 @@ runProcess('warehouse', async (runtime) => {
     insert,
     blockRowsMax: config.blockRowsMax,
     blockBytesMax: config.blockBytesMax,
-    blockAgeMaxMs: config.blockAgeMaxMs,
+    blockPaceMs: config.blockPaceMs,
     committed(topic, partition, rows, lag) {
       metrics.in(rows.length);
       metrics.passed(rows.length);

@@ -19,7 +19,7 @@ test('a block is written when it is full, with all of what was fetched', { timeo
   const lane = await createSinkLane(world);
   const texts = numbered('full', 25, 1);
   await produce(world.kafka, lane.topic, texts);
-  await runHere(world, lane, { blockRowsMax: 10, blockAgeMaxMs: 3_600_000 });
+  await runHere(world, lane, { blockRowsMax: 10, blockPaceMs: 3_600_000 });
   await until('a full block', async () => (await committedIn(world, lane))?.offset === '25');
   expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => value));
 });
@@ -32,7 +32,7 @@ test('a block is written when its records are large enough', { timeout: TEST_MS 
     written.push(rows.length);
     await insertBlock(world.warehouse, lane.table, token, rows);
   };
-  await runHere(world, lane, { insert, blockBytesMax: 20, blockRowsMax: 1_000_000, blockAgeMaxMs: 3_600_000 });
+  await runHere(world, lane, { insert, blockBytesMax: 20, blockRowsMax: 1_000_000, blockPaceMs: 3_600_000 });
   await produce(world.kafka, lane.topic, numbered('seven', 2, 1));
   await sleep(FETCHED_MS);
   expect(written).toEqual([]);
@@ -44,7 +44,7 @@ test('a block is written when its records are large enough', { timeout: TEST_MS 
 test('a block is written when it is old enough', { timeout: TEST_MS }, async () => {
   const world = parts();
   const lane = await createSinkLane(world);
-  await runHere(world, lane, { blockAgeMaxMs: 400 });
+  await runHere(world, lane, { blockPaceMs: 400 });
   await produce(world.kafka, lane.topic, numbered('old', 3, 1));
   await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 10_000);
   expect(await wordsIn(world, lane)).toEqual(['old-0', 'old-1', 'old-2']);
@@ -124,7 +124,7 @@ test('a record that cannot be read for a moment loses none before it, though not
     }
     return wordsOf(topic, partition, record);
   };
-  await runHere(world, lane, { toRows, blockAgeMaxMs: 4_000 });
+  await runHere(world, lane, { toRows, blockPaceMs: 4_000 });
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'first' }]);
   await until('the first to be gathered', () => taken.length === 1);
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'second' }]);
@@ -147,7 +147,7 @@ test('while a full block is being written no more of its topic is gathered', { t
     gathered++;
     return wordsOf(topic, partition, record);
   };
-  await runHere(world, lane, { insert, toRows, blockRowsMax: 3, blockAgeMaxMs: 3_600_000 });
+  await runHere(world, lane, { insert, toRows, blockRowsMax: 3, blockPaceMs: 3_600_000 });
   await produce(
     world.kafka,
     lane.topic,

@@ -41,7 +41,7 @@ export function joinSink(options: SinkMemberOptions): Promise<Consumption> {
     insert: (_topic, token, rows) => insertBlock(options.warehouse, options.table, token, rows),
     blockRowsMax: 1_000,
     blockBytesMax: 1024 * 1024,
-    blockAgeMaxMs: 500,
+    blockPaceMs: 500,
     committed: () => undefined,
     nowMs: Date.now,
     logger: quiet,
