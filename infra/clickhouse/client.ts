@@ -7,7 +7,7 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client';
-import { EVENT_COLUMNS, EventBinary } from './event_binary.ts';
+import { ColumnarEvent, EVENT_COLUMNS, nativeBlock } from './event_columns.ts';
 
 export type Warehouse = ClickHouseClient;
 
@@ -58,7 +58,7 @@ export async function insertBlock(
   const [first] = rows;
   if (first === undefined) return;
   try {
-    if (first instanceof EventBinary) await insertBinary(warehouse, table, token, rows as readonly EventBinary[]);
+    if (first instanceof ColumnarEvent) await insertEvents(warehouse, table, token, rows as readonly ColumnarEvent[]);
     else await insertJson(warehouse, table, token, rows, Object.keys(first));
   } catch (error) {
     throw readError(error);
@@ -99,15 +99,16 @@ async function insertJson(
   });
 }
 
-async function insertBinary(
+/** A server takes columns for half of what rows cost it; to those of LowCardinality it makes the texts itself. */
+async function insertEvents(
   warehouse: Warehouse,
   table: string,
   token: string,
-  rows: readonly EventBinary[],
+  rows: readonly ColumnarEvent[],
 ): Promise<void> {
   const { stream } = await warehouse.exec({
-    query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT RowBinary`,
-    values: Readable.from([Buffer.concat(rows.map(({ bytes }) => bytes))]),
+    query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT Native`,
+    values: Readable.from([nativeBlock(rows)]),
     // A block holds an event once; to merge its rows by their key finds nothing and takes a sixth of the insert's time.
     clickhouse_settings: { ...settingsOf(token), optimize_on_insert: 0 },
   });

@@ -1,5 +1,5 @@
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
-import { EventBinary } from '#infra/clickhouse/event_binary.ts';
+import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
 import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
@@ -101,7 +101,7 @@ runProcess('warehouse', async (runtime) => {
       metrics.lag(topic, partition, lag);
       if (topic === TOPICS.links) overrides.changed();
       const [oldest] = rows;
-      if (oldest instanceof EventBinary) metrics.ageSeconds((Date.now() - oldest.received_at) / 1000);
+      if (oldest instanceof ColumnarEvent) metrics.ageSeconds((Date.now() - oldest.received_at) / 1000);
     },
     nowMs: Date.now,
     logger,

@@ -1,4 +1,4 @@
-import { EventBinary, eventBinary } from '#infra/clickhouse/event_binary.ts';
+import { ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader, createCodec, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';
@@ -9,7 +9,7 @@ import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { DeliveryOutcomes, QuotaUsage } from '#schemas/records.ts';
 
-export type Row = EventBinary | Readonly<Record<string, unknown>>;
+export type Row = ColumnarEvent | Readonly<Record<string, unknown>>;
 
 export interface Rows {
   rows: Row[];
@@ -56,22 +56,9 @@ async function events(registry: Registry): Promise<Source> {
     table: 'event_rows',
     async rowsOf(value) {
       const read = await reader.read(value);
-      return read.ok ? { ok: true, value: rowsOfEvents(read.value) } : read;
+      return read.ok ? { ok: true, value: columnarEvents(read.value) } : read;
     },
   };
-}
-
-/** Each event by itself: one that cannot be decoded to its end harms none beside it. */
-function rowsOfEvents(views: readonly EntryView[]): Rows {
-  const rows: Rows = { rows: [], culprits: [] };
-  for (const [index, view] of views.entries()) {
-    try {
-      rows.rows.push(eventBinary(view));
-    } catch (error) {
-      rows.culprits.push({ view, index, error });
-    }
-  }
-  return rows;
 }
 
 async function links(registry: Registry): Promise<Source> {
@@ -112,5 +99,5 @@ function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows
 
 /** A row as text, for a dead letter. */
 export function textOf(row: Row): Buffer {
-  return Buffer.from(JSON.stringify(row instanceof EventBinary ? eventRow(decodeEntry(row.view)) : row));
+  return Buffer.from(JSON.stringify(row instanceof ColumnarEvent ? eventRow(decodeEntry(row.view)) : row));
 }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { eventBinary } from '#infra/clickhouse/event_binary.ts';
+import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
@@ -96,8 +96,8 @@ const EVENTS: readonly Partial<Event>[] = [
   })),
 ];
 
-test('events in binary make the rows that their values make', async () => {
-  const [binary, json] = [await migrated(), await migrated()];
+test('events in columns make the rows that their values make', async () => {
+  const [columns, json] = [await migrated(), await migrated()];
   const entries = EVENTS.map(
     (changes, index): EventEntry => ({
       event: sampleEvent({ ...changes, event_id: `e-${String(index).padStart(2, '0')}` }),
@@ -110,10 +110,12 @@ test('events in binary make the rows that their values make', async () => {
     writer.add(coordinate, person === null ? noPerson() : encodePerson(person), encodeEvent(event));
   }
   const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
-  await insertBlock(binary.warehouse, 'event_rows', 'block', views.map(eventBinary));
+  const written = columnarEvents(views.slice(0, -3)).rows;
+  const madeAnew = columnarEvents(views).rows.slice(-3);
+  await insertBlock(columns.warehouse, 'event_rows', 'block', [...written, ...madeAnew]);
   await insertBlock(json.warehouse, 'event_rows', 'block', entries.map(eventRow));
   const query = 'SELECT * FROM event_rows ORDER BY event_id';
-  const found = await rowsOf(binary, query);
+  const found = await rowsOf(columns, query);
   expect(found).toHaveLength(EVENTS.length);
   expect(found).toEqual(await rowsOf(json, query));
 });

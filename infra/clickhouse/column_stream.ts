@@ -1,0 +1,105 @@
+import { type Cursor, MalformedError, readLong } from '#schemas/varint.ts';
+
+const INITIAL_BYTES = 4096;
+/** Below this a loop is faster than the call that copies. */
+const SHORT_BYTES = 32;
+/** The longest length, of 32 bits, seven to a byte. */
+const LENGTH_BYTES_MAX = 5;
+const TWO_TO_32 = 2 ** 32;
+
+/** Values of one column, one behind the other as ClickHouse's Native format has them, in memory that is used again. */
+export class ColumnStream {
+  private buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+  private end = 0;
+  private marked = 0;
+
+  /** Remembers where the next value goes. */
+  mark(): void {
+    this.marked = this.end;
+  }
+
+  /** Forgets what was written since the mark. */
+  back(): void {
+    this.end = this.marked;
+  }
+
+  /** What was written; the stream begins anew. */
+  take(): Buffer {
+    const taken = Buffer.allocUnsafeSlow(this.end);
+    this.buffer.copy(taken, 0, 0, this.end);
+    this.end = 0;
+    return taken;
+  }
+
+  /**
+   * Copies an Avro string.
+   *
+   * @throws MalformedError where it does not end in its buffer.
+   */
+  text(from: Cursor): void {
+    const length = readLong(from);
+    const stop = from.at + length;
+    if (length < 0 || stop > from.buffer.length) throw new MalformedError('text past the end');
+    this.room(length + LENGTH_BYTES_MAX);
+    this.end = writeLength(this.buffer, this.end, length);
+    if (length > SHORT_BYTES) {
+      from.buffer.copy(this.buffer, this.end, from.at, stop);
+      this.end += length;
+      from.at = stop;
+    } else {
+      while (from.at < stop) this.buffer[this.end++] = from.buffer[from.at++] as number;
+    }
+  }
+
+  bytes(some: Buffer): void {
+    this.room(some.length);
+    this.end += some.copy(this.buffer, this.end);
+  }
+
+  byte(value: number): void {
+    this.room(1);
+    this.buffer[this.end++] = value;
+  }
+
+  int32(value: number): void {
+    this.room(4);
+    this.end = this.buffer.writeInt32LE(value, this.end);
+  }
+
+  /** Of a safe integer. */
+  int64(value: number): void {
+    this.room(8);
+    const high = Math.floor(value / TWO_TO_32);
+    this.buffer.writeUInt32LE(value - high * TWO_TO_32, this.end);
+    this.end = this.buffer.writeInt32LE(high, this.end + 4);
+  }
+
+  double(value: number): void {
+    this.room(8);
+    this.end = this.buffer.writeDoubleLE(value, this.end);
+  }
+
+  private room(bytes: number): void {
+    if (this.end + bytes <= this.buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.end + bytes));
+    this.buffer.copy(grown, 0, 0, this.end);
+    this.buffer = grown;
+  }
+}
+
+/** A length as ClickHouse has it before a text: seven bits to a byte, the lowest first. */
+export function lengthBytes(length: number): Buffer {
+  const bytes = Buffer.alloc(LENGTH_BYTES_MAX);
+  return bytes.subarray(0, writeLength(bytes, 0, length));
+}
+
+function writeLength(to: Buffer, at: number, length: number): number {
+  let rest = length;
+  let end = at;
+  while (rest >= 0x80) {
+    to[end++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  to[end++] = rest;
+  return end;
+}

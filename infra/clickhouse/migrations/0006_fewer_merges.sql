@@ -1,0 +1,1 @@
+ALTER TABLE event_rows MODIFY SETTING merge_selector_base = 12;
