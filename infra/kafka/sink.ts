@@ -200,10 +200,12 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   /** Writes what the partitions of a topic have, unless that is being done. */
   async function write(topic: string): Promise<void> {
     if (consumption === null || writing.has(topic)) return;
-    begunMs.set(topic, options.nowMs());
     const some = waitingIn(topic)
       .toSorted(([, one], [, other]) => one.openedMs - other.openedMs)
       .slice(0, PLAN_PARTITIONS_MAX);
+    // What was taken may be of a partition that is somebody else's by now.
+    if (some.length === 0) return;
+    begunMs.set(topic, options.nowMs());
     const done = together(
       consumption,
       some.map(([at]) => at),

@@ -24,11 +24,12 @@ function inOrder(query: FunnelQuery, span: string): string[] {
       index === 0
         ? 'arrayMap((m, s) -> if(bitTest(m, 0), s, 0), mask, stamp)'
         : `arrayMap((m, s, b) -> if(bitTest(m, ${index}) AND b > 0 AND s - b < ${span}, b, 0), mask, stamp, ${before(query, index)})`;
+    const carried = query.order === 'strict' ? `found${step}` : carriedOn(`found${step}`, excludedAfter(query, step));
     return [
       `${found} AS found${step}`,
-      `${query.order === 'strict' ? `found${step}` : carriedOn(`found${step}`, excludedAfter(query, step))} AS open${step}`,
+      ...(step === query.steps.length ? [] : [`${carried} AS open${step}`]),
       `arrayFirstIndex(x -> x > 0, found${step}) AS place${step}`,
-      `found${step}[place${step}] AS start${step}`,
+      `arrayFirst(x -> x > 0, found${step}) AS start${step}`,
     ];
   });
 }

@@ -50,6 +50,32 @@ test('a block is written when it is old enough', { timeout: TEST_MS }, async () 
   expect(await wordsIn(world, lane)).toEqual(['old-0', 'old-1', 'old-2']);
 });
 
+test('what comes a pace after the last block goes at once with what waits', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const blockPaceMs = 60_000;
+  let nowMs = Date.now();
+  const blocks: number[] = [];
+  const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
+    blocks.push(rows.length);
+    await insertBlock(world.warehouse, lane.table, token, rows);
+  };
+  let gathered = 0;
+  const toRows = (topic: string, partition: number, record: InRecord): Promise<SinkRow[]> => {
+    gathered++;
+    return wordsOf(topic, partition, record);
+  };
+  await runHere(world, lane, { insert, toRows, blockPaceMs, nowMs: () => nowMs });
+  await produce(world.kafka, lane.topic, numbered('waiting', 3, 1));
+  await until('the first to be gathered', () => gathered === 3);
+  await sleep(FETCHED_MS);
+  expect(blocks).toEqual([]);
+  nowMs += blockPaceMs;
+  await produce(world.kafka, lane.topic, numbered('coming', 2, 1));
+  await until('the block', async () => (await committedIn(world, lane))?.offset === '5');
+  expect(blocks).toEqual([5]);
+});
+
 test('a block cut by age is written though the first try failed and nothing new comes', {
   timeout: TEST_MS,
 }, async () => {
