@@ -197,7 +197,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     return held.rows >= options.blockRowsMax || held.bytes >= options.blockBytesMax;
   }
 
-  /** Writes what the partitions of a topic have, unless that is being done. */
+  /** Writes what the partitions of a topic have, if anything, unless that is being done. */
   async function write(topic: string): Promise<void> {
     if (consumption === null || writing.has(topic)) return;
     const some = waitingIn(topic)
@@ -256,7 +256,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   const timer = setInterval(
     () => {
       for (const topic of options.topics) {
-        if (pacesSince(topic) >= OVERDUE_PACES && waitingIn(topic).length > 0) void write(topic);
+        if (pacesSince(topic) >= OVERDUE_PACES) void write(topic);
       }
     },
     Math.max(25, options.blockPaceMs / LOOKS_PER_PACE),
