@@ -35,14 +35,18 @@ export interface FunnelRow {
 
 /** The statement of a funnel, as docs/analytics.md defines it. Rows: FunnelRow. */
 export function funnelStatement(siteId: string, query: FunnelQuery): Statement {
+  const { breakdown, trend } = query;
   const binder = createBinder();
-  const sets = [
-    '()',
-    ...(query.breakdown === undefined ? [] : ['(text)']),
-    ...(query.trend === undefined ? [] : ['(bucket)']),
-  ];
-  return binder.statement(`SELECT ${kindSql(query)} AS kind, ${groupColumns(query)}, ${STEP_FIGURES} AS steps, ${timeClasses(query)} AS times
-FROM (SELECT ${attemptColumns(query, binder).join(',\n  ')} FROM (${actorsSql(siteId, query, binder)}) WHERE level > 0)
+  const figures = `${STEP_FIGURES} AS steps, ${timeClasses(query)} AS times`;
+  const attempts = attemptsSql(siteId, query, binder);
+  if (breakdown === undefined && trend === undefined) {
+    return binder.statement(
+      `SELECT 'all' AS kind, '' AS text, 0 AS bucket, ${figures}\nFROM (${attempts}) HAVING count() > 0`,
+    );
+  }
+  const sets = ['()', ...(breakdown === undefined ? [] : ['(text)']), ...(trend === undefined ? [] : ['(bucket)'])];
+  return binder.statement(`SELECT ${kindSql(query)} AS kind, ${groupColumns(query)}, ${figures}
+FROM (${attempts})
 GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING count() > 0
 ORDER BY kind, steps[1].1 DESC, text, bucket LIMIT ${groupsMax(query)} BY kind`);
 }
@@ -63,29 +67,38 @@ function kindSql({ breakdown, trend }: FunnelQuery): string {
 }
 
 /**
- * Of an actor: how far it got, and the attempt that got it there; `reached` and `took` have an element for each step.
+ * Of each actor that got to a step the attempt that got it furthest: `reached` and `took` have an element for each step.
+ * A column over events is one of a SELECT of its own, as an alias is worked out anew wherever it is named.
  */
-function attemptColumns(query: FunnelQuery, binder: Binder): string[] {
-  const { steps, breakdown, trend } = query;
-  const each = (name: string): string => steps.map((_, index) => `${name}${index + 1}`).join(', ');
-  const took = steps.map((_, index) => `${timeOf(`stamp[place${index + 1}]`)} - ${timeOf(`start${index + 1}`)}`);
-  const began = `fromUnixTimestamp64Milli(toInt64(${timeOf(`[${each('start')}][level]`)}), 'UTC')`;
+function attemptsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
+  const { overEvents, ofSteps } = levelColumns(query, binder);
+  const texts = query.breakdown === undefined ? [] : ['texts'];
+  return `SELECT ${[...ofSteps, ...attemptColumns(query, binder)].join(',\n  ')}
+FROM (SELECT ${['stamp', ...texts, ...overEvents].join(',\n  ')}
+FROM (${actorsSql(siteId, query, binder)})) WHERE reached[1]`;
+}
+
+function attemptColumns({ steps, breakdown, trend }: FunnelQuery, binder: Binder): string[] {
+  const each = (of: (step: number) => string): string => `[${steps.map((_, index) => of(index + 1)).join(', ')}]`;
+  const starts = each((step) => `start${step}`);
+  const places = each((step) => `place${step}`);
+  const ends = each((step) => `stamp[place${step}]`);
+  const began = `fromUnixTimestamp64Milli(toInt64(${timeOf(`${starts}[arrayCount(reached)]`)}), 'UTC')`;
   return [
-    ...levelColumns(query, binder),
-    `[${took.join(', ')}] AS took`,
-    `arrayMap(x -> x > 0, [${each('place')}]) AS reached`,
-    'arrayCount(reached) AS level',
-    ...(breakdown === undefined ? [] : [`${textAt(breakdown.at, each)} AS text`]),
+    `arrayMap(x -> x > 0, ${starts}) AS reached`,
+    `arrayMap((end, start) -> ${timeOf('end')} - ${timeOf('start')}, ${ends}, ${starts}) AS took`,
+    ...(breakdown === undefined ? [] : [`${textAt(breakdown.at, starts, places)} AS text`]),
     ...(trend === undefined ? [] : [`${startOf(trend.interval, began, trend.time_zone ?? 'UTC', binder)} AS bucket`]),
   ];
 }
 
 const timeOf = (stamp: string): string => `bitShiftRight(${stamp}, ${PLACE_BITS})`;
 
-function textAt(at: 'first_step' | 'first_touch' | 'last_touch', each: (name: string) => string): string {
-  if (at === 'first_step') return `texts[bitAnd([${each('start')}][level], ${2 ** PLACE_BITS - 1})]`;
+/** Of the furthest step the text at its way's beginning, or the first or last one until its end. */
+function textAt(at: 'first_step' | 'first_touch' | 'last_touch', starts: string, places: string): string {
+  if (at === 'first_step') return `texts[bitAnd(${starts}[arrayCount(reached)], ${2 ** PLACE_BITS - 1})]`;
   const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';
-  return `${find}(x -> x != '', arraySlice(texts, 1, [${each('place')}][level]))`;
+  return `${find}(x -> x != '', arraySlice(texts, 1, ${places}[arrayCount(reached)]))`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { allOf, conditionOf, inRange, selects, textOf } from './filters.ts';
-import { EXCLUSIONS_MAX, type FunnelQuery, STEPS_MAX } from './shapes.ts';
+import { EXCLUSIONS_MAX, type FunnelQuery, type Selection, STEPS_MAX } from './shapes.ts';
 import type { Binder } from './statement.ts';
 
 /** A pause of more than this between two events of a person ends a session. */
@@ -11,14 +11,17 @@ export const PLACE_BITS = 20;
 /** An actor with more events than this in one query is refused. */
 const ACTOR_EVENTS_MAX = 1_000_000;
 
-/**
- * Bits of an event's mask: step n is bit n - 1; above them the exclusions; the last says that it passes the filters. It is a
- * UInt16, and with a time of 42 bits (until 2100) it fits 64.
- */
+/** Bits of an event's mask, a UInt16: step n is bit n - 1; above them the exclusions; the last says that it passes the filters. */
 const EXCLUSION_BIT = STEPS_MAX;
 const PASSES_BIT = EXCLUSION_BIT + EXCLUSIONS_MAX;
 const MASK_BITS = PASSES_BIT + 1;
 if (MASK_BITS > 16) throw new Error('a mask of steps and exclusions does not fit 16 bits');
+
+/** Parts into which persons are put by their digests, each sorted by itself: on as many cores at most. */
+const BUCKETS = 16;
+
+/** ClickHouse hands groups on together, to be worked on by one core, where they are fewer than this. */
+const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
 
 /** Whether events count that neither fill a step nor are excluded. */
 export function needsEveryEvent({ order, count_by }: FunnelQuery): boolean {
@@ -32,57 +35,56 @@ export const isTouch = ({ breakdown }: FunnelQuery): boolean =>
  * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in
  * one number) and, for a breakdown, `texts`. The order is that of time, then arrival, then place in the
  * request, then a digest of the id. Of events of a person with one id only the first counts.
- *
- * Arrays of 64-bit numbers are gathered and sorted many times as fast as those of tuples or of wider numbers, so that
- * these serve only actors who have two events of one time, or one event twice. Time and mask of an event are one such
- * number, `packed`: by it events of different times are in order.
  */
 export function actorsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
   const stamp = `arrayMap((x, i) -> bitShiftLeft(${timeOf('x')}, ${PLACE_BITS}) + i, packed, arrayEnumerate(packed)) AS stamp`;
-  const columns = ['arrayMap(x -> toUInt16(x), packed) AS mask', stamp, ...textColumns(query)];
+  const columns = [`arrayMap(x -> ${maskOf('x')}, packed) AS mask`, stamp, ...textColumns(query)];
   return `SELECT ${columns.join(', ')}
 FROM (${query.count_by === 'session' ? sessionsSql(siteId, query, binder) : personsSql(siteId, query, binder)})`;
 }
 
 const textColumns = ({ breakdown }: FunnelQuery): string[] => (breakdown === undefined ? [] : ['texts']);
 
-const timeOf = (packed: string): string => `bitShiftRight(${packed}, ${MASK_BITS})`;
+/**
+ * An event as one number of 256 bits. Of 64 each, the highest first: its actor; its time; its arrival and its place in the
+ * request; 48 bits of a digest of its id, and its mask. Sorting many of them puts each actor's events side by side and in
+ * order.
+ */
+const PACKED = `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(actor), 64) + toUInt64(toUnixTimestamp64Milli(timestamp))), 128)
+  + (bitShiftLeft(toUInt128(bitShiftLeft(toUInt64(toUnixTimestamp64Milli(received_at)), 16) + toUInt16(raw_index)), 64)
+  + (bitShiftLeft(event_hash, 16) + flags))`;
 
-/** `packed` and `texts` of each person. */
+const actorOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 192))`;
+const timeOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 128))`;
+const digestOf = (packed: string): string => `bitShiftRight(toUInt64(${packed}), 16)`;
+const maskOf = (packed: string): string => `toUInt16(${packed})`;
+
+/** `packed` and `texts` of each person that may have got somewhere. */
 function personsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const texts = textColumns(query);
-  const item = ['UInt64', 'UInt64', 'UInt64', ...texts.map(() => 'String')].join(', ');
-  const inOrder = `arraySort(x -> (${timeOf('x.1')}, x.2, x.3), arrayZip(${['gathered', 'arrivals', 'digests', ...texts].join(', ')}))`;
-  const columns = [
-    'if(plain, by_time, arrayMap(x -> x.1, exact)) AS packed',
-    ...texts.map(
-      (name) => `if(plain, arraySort((x, one) -> one, ${name}, gathered), arrayMap(x -> x.4, exact)) AS ${name}`,
-    ),
-  ];
-  return `SELECT ${columns.join(', ')}
-FROM (SELECT *, arraySort(gathered) AS by_time,
-  ${differ(`arrayMap(x -> ${timeOf('x')}, by_time)`)} AND ${differ('arraySort(digests)')} AS plain,
-  if(plain, CAST([], 'Array(Tuple(${item}))'), ${inOrder}) AS sorted,
-  arrayFilter((x, n) -> n = 1, sorted, arrayEnumerateUniq(arrayMap(x -> x.3, sorted))) AS exact
-FROM (${gatheredSql(siteId, query, binder)}))`;
+  const names = ['packed', ...textColumns(query)];
+  const digests = `arrayMap(x -> ${digestOf('x')}, all_packed)`;
+  const firsts = (name: string): string => `arrayFilter((x, n) -> n = 1, all_${name}, arrayEnumerateUniq(${digests}))`;
+  const first = query.order === 'any' ? 2 ** query.steps.length - 1 : 1;
+  return `SELECT has(arrayPopFront(arrayDifference(arraySort(${digests}))), 0) AS repeated,
+  ${names.map((name) => `if(repeated, ${firsts(name)}, all_${name}) AS ${name}`).join(', ')}
+FROM (${bucketsSql(siteId, query, binder)}) ARRAY JOIN ${names.map((name) => `cut_${name} AS all_${name}`).join(', ')}
+WHERE arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, all_packed)
+  AND throwIf(length(all_packed) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
 }
 
-/** Whether no two numbers of a sorted array are equal. */
-function differ(sorted: string): string {
-  return `NOT has(arrayPopFront(arrayDifference(${sorted})), 0)`;
-}
-
-function gatheredSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const wanted = query.order === 'any' ? 2 ** query.steps.length - 1 : 1;
-  const columns = [
-    `groupArray(bitShiftLeft(time, ${MASK_BITS}) + flags) AS gathered`,
-    'groupArray(arrival) AS arrivals',
-    'groupArray(event_hash) AS digests',
-    ...textColumns(query).map((name) => `groupArray(text) AS ${name}`),
-  ];
-  return `SELECT ${columns.join(', ')}
-FROM (${rowsSql(siteId, query, binder)}) GROUP BY actor
-HAVING bitAnd(groupBitOr(flags), ${wanted}) != 0 AND throwIf(length(gathered) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
+/**
+ * `cut_packed` and `cut_texts`: of some of the persons together their events, an array for each person. Gathering into a few
+ * long arrays and sorting these takes a quarter of the time that it takes to gather into an array for each person.
+ */
+function bucketsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
+  const names = ['packed', ...textColumns(query)];
+  const texts = textColumns(query).map(
+    (name) => `arraySort((text, entry) -> entry, groupArray(text), groupArray(entry)) AS ${name}`,
+  );
+  const changes = `arrayDifference(arrayMap(x -> ${actorOf('x')}, packed))`;
+  const cuts = names.map((name) => `arraySplit((x, change) -> change != 0, ${name}, ${changes}) AS cut_${name}`);
+  return `SELECT ${['arraySort(groupArray(entry)) AS packed', ...texts, ...cuts].join(', ')}
+FROM (${rowsSql(siteId, query, binder)}) GROUP BY bitAnd(actor, ${BUCKETS - 1}) ${BUCKETS_APART}`;
 }
 
 /** Sessions are made of all events of a person; the filters choose among them afterwards. */
@@ -90,22 +92,22 @@ function sessionsSql(siteId: string, query: FunnelQuery, binder: Binder): string
   const names = ['packed', ...textColumns(query)];
   const pauses = `arrayDifference(arrayMap(x -> ${timeOf('x')}, packed))`;
   const cut = names.map(
-    (name) =>
-      `arraySplit((x, pause, i) -> i > 1 AND pause > ${SESSION_GAP_MS}, ${name}, ${pauses}, arrayEnumerate(packed)) AS cut_${name}`,
+    (name) => `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, ${name}, ${pauses}) AS cut_${name}`,
   );
   const passing = names.map(
-    (name) => `arrayFilter((x, one) -> bitTest(one, ${PASSES_BIT}), one_${name}, one_packed) AS ${name}`,
+    (name) =>
+      `arrayFilter((x, entry) -> bitTest(${maskOf('entry')}, ${PASSES_BIT}), one_${name}, one_packed) AS ${name}`,
   );
   const joined = names.map((name) => `cut_${name} AS one_${name}`);
   return `SELECT ${passing.join(', ')}
 FROM (SELECT ${cut.join(', ')} FROM (${personsSql(siteId, query, binder)})) ARRAY JOIN ${joined.join(', ')}`;
 }
 
+/** `entry`, an event as PACKED, with its `actor` and, for a breakdown, its `text`. */
 function rowsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
   const text = query.breakdown === undefined ? '' : `, ${textOf(query.breakdown.field, binder)} AS text`;
-  return `SELECT actor, event_hash, ${maskSql(query, binder)} AS flags, toUInt64(toUnixTimestamp64Milli(timestamp)) AS time,
-  bitShiftLeft(toUInt64(toUnixTimestamp64Milli(received_at)), 16) + toUInt16(raw_index) AS arrival${text}
-FROM actor_events WHERE ${rowsWanted(siteId, query, binder).join(' AND ')}`;
+  return `SELECT actor, ${maskSql(query, binder)} AS flags, ${PACKED} AS entry${text}
+FROM event_rows WHERE ${rowsWanted(siteId, query, binder).join(' AND ')}`;
 }
 
 function rowsWanted(siteId: string, query: FunnelQuery, binder: Binder): string[] {
@@ -115,33 +117,65 @@ function rowsWanted(siteId: string, query: FunnelQuery, binder: Binder): string[
   const passing = [...range, ...(query.filters ?? []).map((filter) => conditionOf(filter, binder))];
   if (needsEveryEvent(query)) return passing;
   if (isTouch(query)) return [...passing, "(flags != 0 OR text != '')"];
-  return [...passing, ...namesWanted(query, binder), 'flags != 0'];
+  return [...passing, ...matching(query, binder)];
 }
 
-/** What the sort key can sort out, where every step and exclusion names its events. */
-function namesWanted({ steps, exclusions = [] }: FunnelQuery, binder: Binder): string[] {
-  const names = new Set<string>();
-  for (const { events } of [...steps, ...exclusions]) {
-    if (events === undefined) return [];
-    for (const name of events) names.add(name);
-  }
-  return [`event IN ${binder.bind([...names], 'Array(String)')}`];
+/** The names, which the sort key can sort out, where every step and exclusion has some; then what names alone do not tell. */
+function matching(query: FunnelQuery, binder: Binder): string[] {
+  const selections = bitsOf(query).map(({ selection }) => selection);
+  const names = new Set(selections.flatMap(({ events = [] }) => events));
+  return [
+    ...(selections.every(({ events }) => events !== undefined)
+      ? [`event IN ${binder.bind([...names], 'Array(String)')}`]
+      : []),
+    ...(selections.every(isOfNames) && query.breakdown?.lookback_ms === undefined ? [] : ['flags != 0']),
+  ];
 }
+
+interface SelectionBit {
+  selection: Selection;
+  bit: number;
+}
+
+/** Steps and exclusions, each with its bit of the mask. */
+function bitsOf({ steps, exclusions = [] }: FunnelQuery): SelectionBit[] {
+  return [
+    ...steps.map((selection, index) => ({ selection, bit: 2 ** index })),
+    ...exclusions.map((selection, index) => ({ selection, bit: 2 ** (EXCLUSION_BIT + index) })),
+  ];
+}
+
+/** Whether the name of an event alone tells. */
+const isOfNames = ({ events, filters = [] }: Selection): boolean => events !== undefined && filters.length === 0;
 
 function maskSql(query: FunnelQuery, binder: Binder): string {
-  const { steps, exclusions = [], filters = [], from, count_by, breakdown } = query;
-  const passes = allOf(filters.map((filter) => conditionOf(filter, binder)));
+  const { filters = [], from, count_by, breakdown } = query;
+  const all = bitsOf(query);
   const bits = [
-    ...steps.map((step, index) => bit(selects(step, binder), index)),
-    ...exclusions.map((exclusion, index) => bit(selects(exclusion, binder), EXCLUSION_BIT + index)),
+    ...bitsByName(
+      all.filter(({ selection }) => isOfNames(selection)),
+      binder,
+    ),
+    ...all
+      .filter(({ selection }) => !isOfNames(selection))
+      .map(({ selection, bit }) => `(${selects(selection, binder)}) * ${bit}`),
   ].join(' + ');
-  if (count_by === 'session') return `if(${passes}, toUInt16(${bits} + ${2 ** PASSES_BIT}), toUInt16(0))`;
+  if (count_by === 'session') {
+    const passes = allOf(filters.map((filter) => conditionOf(filter, binder)));
+    return `if(${passes}, toUInt16(${bits} + ${2 ** PASSES_BIT}), toUInt16(0))`;
+  }
   if (breakdown?.lookback_ms === undefined) return `toUInt16(${bits})`;
   return `if(timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC'), toUInt16(${bits}), toUInt16(0))`;
 }
 
-function bit(condition: string, index: number): string {
-  return `(${condition}) * ${2 ** index}`;
+/** One look at an event's name for all that select by names alone. */
+function bitsByName(named: readonly SelectionBit[], binder: Binder): string[] {
+  const bits = new Map<string, number>();
+  for (const { selection, bit } of named) {
+    for (const name of new Set(selection.events)) bits.set(name, (bits.get(name) ?? 0) + bit);
+  }
+  if (bits.size === 0) return [];
+  return [`transform(event, ${binder.bind([...bits.keys()], 'Array(String)')}, [${[...bits.values()].join(', ')}], 0)`];
 }
 
 /** Bits of the exclusions that lie between a step and the next one; 0 where there are none. */
