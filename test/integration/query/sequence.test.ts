@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
+import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { FunnelQuery } from '#pipelines/query/shapes.ts';
+import { purchaseFunnel, START, storedRow } from './few_rows.ts';
+import { type QueryWorld, useQueryWorld } from './query_world.ts';
+
+const create = useQueryWorld();
+const MINUTE_MS = 60_000;
+const ACTOR_EVENTS_MAX = 1_000_000;
+
+async function reached(world: QueryWorld, query: Partial<FunnelQuery> = {}): Promise<(number | undefined)[]> {
+  const { steps } = await world.ask<FunnelAnswer>('funnel', { ...purchaseFunnel, ...query });
+  return steps.flatMap((step) => [step.reached, step.time_ms?.median]);
+}
+
+test.for<[string, Partial<FunnelQuery>]>([
+  ['person', {}],
+  ['session', { count_by: 'session' }],
+  ['person in strict order', { order: 'strict' }],
+  ['person in any order', { order: 'any' }],
+])('of an event that is stored at two times a %s has the first', async ([, query]) => {
+  const world = await create();
+  const bought = { event_id: 'bought' };
+  await world.store([
+    [storedRow('a', 'page_view', 0), storedRow('a', 'purchase', 10, bought)],
+    [storedRow('a', 'purchase', 5, bought)],
+  ]);
+  expect(await reached(world, query)).toEqual([1, 0, 1, 5 * MINUTE_MS]);
+  const twice = { events: ['purchase'] };
+  expect(await reached(world, { ...query, steps: [twice, twice, { events: ['none'] }] })).toEqual(
+    query.order === 'any' ? [1, 0, 1, 0, 0, undefined] : [1, 0, 0, undefined, 0, undefined],
+  );
+});
+
+test('texts of a breakdown stay with their events, in whatever order these came', async () => {
+  const world = await create();
+  const from = (campaign: string) => ({ properties: JSON.stringify({ campaign }) });
+  await world.store([
+    [storedRow('a', 'purchase', 9, from('third')), storedRow('b', 'purchase', 3, from('second'))],
+    [
+      storedRow('a', 'page_view', 1, { event_id: 'seen', ...from('first') }),
+      storedRow('b', 'page_view', 2, from('one')),
+    ],
+    [storedRow('a', 'page_view', 7, { event_id: 'seen', ...from('again') })],
+  ]);
+  const field = { property: ['campaign'] };
+  for (const [at, values] of [
+    ['first_step', ['first', 'one']],
+    ['first_touch', ['first', 'one']],
+    ['last_touch', ['second', 'third']],
+  ] as const) {
+    const { breakdown } = await world.ask<FunnelAnswer>('funnel', { ...purchaseFunnel, breakdown: { field, at } });
+    expect(breakdown.map(({ value }) => value).toSorted(), at).toEqual(values);
+  }
+});
+
+test('a filter by person takes the person as known now', async () => {
+  const world = await create();
+  await world.store([[storedRow('a', 'page_view', 0), storedRow('b', 'purchase', 1), storedRow('c', 'page_view', 0)]]);
+  const [a, b] = [basePersonId('shop', 'a'), basePersonId('shop', 'b')];
+  await world.link([{ site_id: 'shop', kind: 'person', person_id: b, target: a, first_seen: START, version: 1 }]);
+  const filters: FunnelQuery['filters'] = [{ field: { column: 'person_id' }, is: 'equal', to: [a] }];
+  expect(await reached(world, { filters })).toEqual([1, 0, 1, MINUTE_MS]);
+});
+
+test('a person of more events than a funnel looks at is refused', async () => {
+  const world = await create();
+  const insert = (count: number) =>
+    world.database.warehouse.command({
+      query: `INSERT INTO event_rows (site_id, event_id, distinct_id, arrived_person_id, event, timestamp, received_at)
+              SELECT 'shop', toString(number), 'a', 'p_a', 'page_view', fromUnixTimestamp64Milli(${START} + number, 'UTC'), now64(3)
+              FROM numbers(${count})`,
+    });
+  await insert(ACTOR_EVENTS_MAX);
+  expect(await reached(world)).toEqual([1, 0, 0, undefined]);
+  await world.store([[storedRow('a', 'page_view', -1)].map((row) => ({ ...row, arrived_person_id: 'p_a' }))]);
+  const { status, body } = await world.control.call('POST', '/v1/query/shop/funnel', { body: purchaseFunnel });
+  expect([status, body.error.code]).toEqual([422, 'query_too_heavy']);
+});
