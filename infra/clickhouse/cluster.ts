@@ -22,7 +22,7 @@ export class NotShardedError extends Error {
 export function onCluster(statements: readonly string[], cluster: string, database: string): string[] {
   return statements.flatMap((statement) => {
     const [, kind = '', name = ''] =
-      /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|CREATE MATERIALIZED VIEW IF NOT EXISTS|CREATE (?:OR REPLACE )?(?:VIEW|DICTIONARY)(?: IF NOT EXISTS)?|DROP VIEW IF EXISTS) (\w+)/.exec(
+      /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|CREATE MATERIALIZED VIEW IF NOT EXISTS|CREATE (?:OR REPLACE )?(?:VIEW|DICTIONARY)(?: IF NOT EXISTS)?) (\w+)/.exec(
         statement,
       ) ?? [];
     const rest = statement.slice(kind.length + 1 + name.length);

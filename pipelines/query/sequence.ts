@@ -128,7 +128,7 @@ function matching(query: FunnelQuery, binder: Binder): string[] {
     ...(selections.every(({ events }) => events !== undefined)
       ? [`event IN ${binder.bind([...names], 'Array(String)')}`]
       : []),
-    ...(selections.every(isOfNames) && query.breakdown?.lookback_ms === undefined ? [] : ['flags != 0']),
+    ...(selections.every(isOfNames) ? [] : ['flags != 0']),
   ];
 }
 

@@ -14,7 +14,7 @@ const TEXT_MAX = 1_000;
 const closed = <Properties extends TProperties>(properties: Properties) =>
   Type.Object(properties, { additionalProperties: false });
 
-/** Columns of the view `events` that a query may name. */
+/** Columns that a query may name: the view `events` has them, and so does `event_rows`, which funnels read. */
 export const COLUMNS = [
   'event',
   'event_id',

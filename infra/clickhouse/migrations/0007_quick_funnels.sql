@@ -4,6 +4,4 @@ ALTER TABLE event_rows
 
 ALTER TABLE event_rows
     ADD COLUMN IF NOT EXISTS person_id String ALIAS dictGetOrDefault('{database_name}.person_overrides', 'target', (site_id, arrived_person_id), arrived_person_id) COMMENT 'The person as known now',
-    ADD COLUMN IF NOT EXISTS actor UInt64 ALIAS dictGetOrDefault('{database_name}.person_hashes', 'target', cityHash64(site_id, person_hash), person_hash) COMMENT 'Digest of person_id, for queries that only tell people apart';
-
-DROP VIEW IF EXISTS actor_events;
+    ADD COLUMN IF NOT EXISTS actor UInt64 ALIAS dictGetOrDefault('{database_name}.person_hashes', 'target', cityHash64(site_id, person_hash), person_hash) COMMENT 'Digest of person_id, for the query API';

@@ -15,8 +15,8 @@ const SERVICE_STOP_MS = 45_000;
 const REAPED_MS = 20_000;
 /** Longer than a stage whose client fell silent while it joined its group takes until it is ended and begun again. */
 const START_MS = 180_000;
-/** A start that takes too long fails as such, with what it and its processes said. */
-const STARTED_MS = START_MS + 60_000;
+/** With room for the stop before it, and for its own end: a start that takes too long says what it and its processes said. */
+const STARTED_MS = START_MS + 150_000;
 /** Not the default: what is started on these topics again must go by them. */
 const PARTITIONS = '3';
 const STAGES = ['control', 'edge', 'dedup', 'quota', 'identity', 'warehouse', 'delivery.meta', 'delivery.webhook'];
