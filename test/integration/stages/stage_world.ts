@@ -34,6 +34,8 @@ export interface StageWorld {
 
 const START_MS = 240_000;
 const STOP_MS = 60_000;
+/** What a process that was told to end may take. */
+const LEAVE_MS = 4_000;
 
 /** Parts with everything provisioned, for the tests of one file. */
 export function useStageWorld(settings: Record<string, string> = {}): () => StageWorld {
@@ -99,7 +101,7 @@ export interface LogLine {
   [field: string]: unknown;
 }
 
-/** Starts a stage; it is killed when the test ends. */
+/** Starts a stage; it is ended when the test ends. */
 export function startStage(world: StageWorld, name: string, env: Record<string, string> = {}): StageProcess {
   const folder = mkdtempSync(join(tmpdir(), 'stage-'));
   const logPath = join(folder, 'log');
@@ -116,8 +118,11 @@ export function startStage(world: StageWorld, name: string, env: Record<string, 
   });
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null);
   onTestFinished(async () => {
-    child.kill('SIGKILL');
+    // One that leaves its group is not waited for by the next test's, as one that is killed is until its session ends.
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), LEAVE_MS);
     await ended;
+    clearTimeout(late);
     rmSync(folder, { recursive: true, force: true });
   });
   const lines = (): LogLine[] =>
