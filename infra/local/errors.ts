@@ -6,6 +6,7 @@ export type LocalErrorCode =
   | 'local_tool_missing'
   | 'local_tool_failed'
   | 'local_part_failed'
+  | 'local_process_not_ready'
   | 'local_no_free_port';
 
 /** A failure to bring up or keep a local part, with a message that says what to do. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partEnvironment } from './environment.ts';
@@ -39,8 +39,10 @@ export interface PartPlan {
   stopTimeoutMs?: number;
   /** How long a start may take before it is given up. */
   readyTimeoutMs?: number;
-  /** How often a start that is given up may be begun in all; for a part that can hang. */
+  /** How often a start that is given up may be begun in all. */
   startsMax?: number;
+  /** A folder for the part's own temporary files: emptied before each start, removed when the part has ended. */
+  temporaryFolder?: string;
 }
 
 export type OnPartExit = (name: PartName, detail: string) => void;
@@ -48,24 +50,27 @@ export type OnPartExit = (name: PartName, detail: string) => void;
 const READY = 'ready';
 const READY_POLL_MS = 40;
 const READY_TIMEOUT_MS = 90_000;
+const STARTS_MAX = 2;
 const STOP_TIMEOUT_MS = 8_000;
 const LOG_LINES = 20;
 
-/** Makes the part of a plan; nothing runs yet. */
-export function createPart(plan: PartPlan, onExit: OnPartExit): LocalPart {
-  return new ProcessPart(plan, onExit);
+/** Makes the part of a plan; nothing runs yet. `onProgress` is told of starts that are given up and begun again. */
+export function createPart(plan: PartPlan, onExit: OnPartExit, onProgress?: (line: string) => void): LocalPart {
+  return new ProcessPart(plan, onExit, onProgress);
 }
 
 class ProcessPart implements LocalPart {
   readonly #plan: PartPlan;
   readonly #onExit: OnPartExit;
+  readonly #onProgress: (line: string) => void;
   #child: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
   #stopping = false;
 
-  constructor(plan: PartPlan, onExit: OnPartExit) {
+  constructor(plan: PartPlan, onExit: OnPartExit, onProgress: (line: string) => void = () => undefined) {
     this.#plan = plan;
     this.#onExit = onExit;
+    this.#onProgress = onProgress;
   }
 
   get name(): PartName {
@@ -98,18 +103,22 @@ class ProcessPart implements LocalPart {
     this.#stopping = true;
     const child = this.#child;
     if (child === undefined) return;
+    child.ref();
     const gone = exited(child);
     child.kill('SIGTERM');
     const force = setTimeout(() => child.kill('SIGKILL'), this.#plan.stopTimeoutMs ?? STOP_TIMEOUT_MS);
     await gone;
     clearTimeout(force);
+    removeFolder(this.#plan.temporaryFolder);
   }
 
   async #launch(): Promise<void> {
     for (let start = 1; ; start++) {
       const { outcome, hung } = await this.#startOnce();
       if (outcome === READY) return;
-      if (!hung || this.#stopping || start >= (this.#plan.startsMax ?? 1)) throw notStarted(this.#plan, outcome);
+      const startsMax = this.#plan.startsMax ?? STARTS_MAX;
+      if (!hung || this.#stopping || start >= startsMax) throw notStarted(this.#plan, outcome, start);
+      this.#onProgress(`${this.name}: ${outcome}; starting it again (${start + 1} of ${startsMax})`);
     }
   }
 
@@ -123,6 +132,9 @@ class ProcessPart implements LocalPart {
     const outcome = await Promise.race([died, this.#untilReady(child)]);
     const hung = this.#child !== undefined;
     if (outcome === READY) {
+      // From here on the part may outlive whatever else this process waits for; during the start it may not: a process
+      // with nothing else to wait for would end, with exit status 0, before the start had failed or succeeded.
+      child.unref();
       void died.then((how) => this.#report(how));
     } else {
       child.kill('SIGKILL');
@@ -135,7 +147,7 @@ class ProcessPart implements LocalPart {
     const timeoutMs = this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS;
     const deadline = Date.now() + timeoutMs;
     while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
-      if (await this.#plan.isReady().catch(() => false)) return READY;
+      if (await answerBy(this.#plan.isReady(), deadline)) return READY;
       await sleep(READY_POLL_MS);
     }
     return `not ready after ${timeoutMs / 1000} s`;
@@ -147,10 +159,21 @@ class ProcessPart implements LocalPart {
   }
 }
 
+/** Whether a question was answered with yes before a time; a part that hangs may hold the connection open without an answer. */
+async function answerBy(question: Promise<boolean>, deadlineMs: number): Promise<boolean> {
+  const late = new AbortController();
+  const timeout = sleep(Math.max(deadlineMs - Date.now(), 0), false, { signal: late.signal }).catch(() => false);
+  const answer = await Promise.race([question.catch(() => false), timeout]);
+  late.abort();
+  return answer;
+}
+
 /** Detached: a Ctrl-C in the terminal must not reach the part before those that use it have stopped. */
 function spawnPart(plan: PartPlan): ChildProcess {
   ensureReaper();
   plan.prepare?.();
+  removeFolder(plan.temporaryFolder);
+  if (plan.temporaryFolder !== undefined) mkdirSync(plan.temporaryFolder, { recursive: true });
   mkdirSync(dirname(plan.logPath), { recursive: true });
   const log = openLog(plan.logPath);
   const child = spawn(plan.command, plan.args, {
@@ -161,8 +184,11 @@ function spawnPart(plan: PartPlan): ChildProcess {
   });
   closeSync(log);
   if (child.pid !== undefined) registerChild(child.pid, 'part');
-  child.unref();
   return child;
+}
+
+function removeFolder(path: string | undefined): void {
+  if (path !== undefined) rmSync(path, { recursive: true, force: true });
 }
 
 function exited(child: ChildProcess): Promise<string> {
@@ -177,7 +203,9 @@ function describe(child: ChildProcess): string {
   return child.signalCode === null ? `ended with code ${child.exitCode}` : `ended by ${child.signalCode}`;
 }
 
-function notStarted(plan: PartPlan, how: string): LocalError {
+function notStarted(plan: PartPlan, how: string, starts: number): LocalError {
   const log = lastLines(plan.logPath, LOG_LINES);
-  return new LocalError('local_part_failed', `${plan.name} did not start: ${how}. Its log, ${plan.logPath}:\n${log}`);
+  const tries = starts > 1 ? ` (${starts} starts)` : '';
+  const what = `${plan.name} did not start: ${how}${tries}. Its log, ${plan.logPath}:`;
+  return new LocalError('local_part_failed', `${what}\n${log}`);
 }

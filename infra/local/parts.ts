@@ -106,10 +106,11 @@ function createParts(plans: PartPlan[], options: StartPartsOptions) {
   const parts: Partial<Record<PartName, LocalPart>> = {};
   const restarter = createRestarter(parts, options.onProgress);
   for (const plan of plans) {
-    parts[plan.name] = createPart(plan, (name, detail) => {
+    const onExit = (name: PartName, detail: string) => {
       options.onPartExit(name, detail);
       if (options.restartDeadParts === true) restarter.restart(name);
-    });
+    };
+    parts[plan.name] = createPart(plan, onExit, options.onProgress);
   }
   const stop = async () => {
     restarter.cancel();

@@ -30,6 +30,7 @@ import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.t
 import { controlSpec, deliverySpecs, processSpecs, replaySpec } from './processes.ts';
 import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
 import { readyScreen } from './screen.ts';
+import { watchStart } from './start_watch.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const HOST = '127.0.0.1';
@@ -111,11 +112,12 @@ async function start(): Promise<void> {
   running.supervisor = supervisor;
   say('starting the edge, the control service and the pipelines');
   const control = `http://${HOST}:${chosen.control}`;
-  const [demo] = await Promise.all([
+  const started = Promise.all([
     supervisor.start([controlSpec(env, chosen)]).then(() => demoSettings(control, standins)),
     supervisor.start(processSpecs(env, chosen, dataDir)),
     follow(config, logger).then(({ table }) => startAsNeeded(table, env, supervisor)),
   ]);
+  const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
   ready = () => readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
   writeReadyFile(dataDir, ready());
   say(readyScreen(ready(), supervisor.states(), logDir));
@@ -196,6 +198,11 @@ function readyFile(
   };
 }
 
+// A start that waits for something which nothing in this process waits for must not look like one that went well.
+process.once('beforeExit', () => {
+  process.stderr.write('could not start: nothing is left to wait for, though not everything is ready\n');
+  void stop('start failed', 1);
+});
 start().catch(async (error: unknown) => {
   const { code, message, stack } = error as { code?: string; message?: string; stack?: string };
   process.stderr.write(

@@ -26,6 +26,7 @@ export function planRegistry(
   program: RegistryProgram,
 ): PartPlan {
   const address = `http://127.0.0.1:${ports.registry}/apis/ccompat/v7`;
+  const temporaryFolder = join(dataDir, 'registry-tmp');
   return {
     name: 'registry',
     address,
@@ -34,6 +35,8 @@ export function planRegistry(
     args: [
       ...JAVA_OPTIONS,
       ...program.archive,
+      // Its compression library unpacks a file of its own there at each start, and leaves it.
+      `-Djava.io.tmpdir=${temporaryFolder}`,
       ...settings(ports, kafkaBrokers),
       '-jar',
       join(program.home, 'quarkus-run.jar'),
@@ -45,6 +48,7 @@ export function planRegistry(
     // Where the broker dies while the registry begins to read its journal, 3.3.3 waits for ever.
     readyTimeoutMs: 45_000,
     startsMax: 3,
+    temporaryFolder,
   };
 }
 

@@ -1,6 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPart, type LocalPart, type PartPlan } from '#infra/local/part.ts';
 
@@ -13,10 +17,12 @@ const HANGS_ONCE = `
 let folder: string;
 let part: LocalPart;
 let exits: string[];
+let progress: string[];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'hung-'));
   exits = [];
+  progress = [];
 });
 afterEach(async () => {
   await part.stop();
@@ -35,7 +41,11 @@ function hanging(options: Partial<PartPlan>): LocalPart {
     readyTimeoutMs: 1_500,
     ...options,
   };
-  return createPart(plan, (name) => exits.push(name));
+  return createPart(
+    plan,
+    (name) => exits.push(name),
+    (line) => progress.push(line),
+  );
 }
 
 test('a start that hangs is given up and begun again', async () => {
@@ -45,8 +55,39 @@ test('a start that hangs is given up and begun again', async () => {
   expect(exits).toEqual([]);
 });
 
-test('a start that hangs too often has failed, and leaves nothing running', async () => {
+test('a start whose readiness is asked for without an answer is given up in time', async () => {
+  part = hanging({ startsMax: 1, isReady: () => new Promise(() => undefined) });
+  await expect(part.start()).rejects.toThrow('not ready after 1.5 s');
+});
+
+test('a part that hangs is begun again unless its plan says otherwise, and says so', async () => {
   part = hanging({});
+  await part.start();
+  expect(progress).toEqual(['registry: not ready after 1.5 s; starting it again (2 of 2)']);
+});
+
+test('a process with nothing else to wait for waits until the start has failed', async () => {
+  part = hanging({});
+  const starter = fileURLToPath(new URL('./hung_starter.ts', import.meta.url));
+  const run = spawn(process.execPath, [starter, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said, code] = await Promise.all([text(run.stdout), once(run, 'exit').then(([status]) => status)]);
+  expect(said).toContain('registry did not start: not ready after 0.3 s (2 starts)');
+  expect(code).toBe(1);
+});
+
+test('the temporary folder of a part is empty at its start and gone after its end', async () => {
+  const temporaryFolder = join(folder, 'temporary');
+  mkdirSync(temporaryFolder);
+  writeFileSync(join(temporaryFolder, 'left'), '');
+  part = hanging({ args: ['-e', `${HANGS_ONCE} fs.writeFileSync('temporary/one', '')`], temporaryFolder });
+  await part.start();
+  expect(readdirSync(temporaryFolder)).toEqual(['one']);
+  await part.stop();
+  expect(existsSync(temporaryFolder)).toBe(false);
+});
+
+test('a start that hangs too often has failed, and leaves nothing running', async () => {
+  part = hanging({ startsMax: 1 });
   await expect(part.start()).rejects.toMatchObject({ code: 'local_part_failed' });
   expect(part.pid).toBeUndefined();
 });

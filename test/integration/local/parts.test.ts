@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -47,6 +47,11 @@ test('a malformed request does not end ClickHouse', { timeout: TEST_MS }, async 
   expect(await clickhouse(local.addresses, 'SELEC 1')).toContain('DB::Exception');
   expect(await clickhouse(local.addresses, 'SELECT 1')).toBe('1');
   expect(local.parts.clickhouse?.pid).toBe(pid);
+});
+
+test('no part leaves anything in the temporary folder of the machine', { timeout: TEST_MS }, async () => {
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('com_'))).toEqual([]);
+  expect(readdirSync(join(dataDir, 'registry-tmp'))).not.toEqual([]);
 });
 
 test('addresses and data are the same after all parts were stopped', { timeout: TEST_MS }, async () => {
