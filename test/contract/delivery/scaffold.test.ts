@@ -2,18 +2,22 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { owner } from '#infra/local/proc.ts';
 import { scaffold } from '#services/cli/scaffold.ts';
 import { PAGE, REGISTRY } from '#services/cli/scaffold_files.ts';
 import { UsageError } from '#services/cli/usage_error.ts';
+import { abandonedFolders } from '#test/harness/run/abandoned.ts';
 import { contractSuite } from './contract_suite.ts';
 import type { Subject } from './subject.ts';
 
 const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 const NAME = 'probe_2';
 
-// Inside the project, so that its aliases hold.
-mkdirSync(join(PROJECT, '.local'), { recursive: true });
-const root = mkdtempSync(join(PROJECT, '.local/scaffold-'));
+// Inside the project, so that its aliases hold. A run that was killed left its own.
+const LOCAL = join(PROJECT, '.local');
+mkdirSync(LOCAL, { recursive: true });
+for (const path of abandonedFolders(LOCAL, 'scaffold-')) rmSync(path, { recursive: true, force: true });
+const root = mkdtempSync(join(LOCAL, `scaffold-${owner()}.`));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 for (const path of [REGISTRY, PAGE]) {

@@ -1,11 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isSameProcess, owner } from '#infra/local/proc.ts';
+import { owner } from '#infra/local/proc.ts';
 import { reaperPid } from '#infra/local/reaper.ts';
 import { TEMPORARY_FOLDER, useTemporaryFolder } from '#test/harness/environment.ts';
 import { type ProcessMark, processesIn, processesWith } from '#test/harness/processes.ts';
+import { abandonedFolders } from './abandoned.ts';
 
 /** The folder that holds every temporary file of one run; its name also marks every process the run starts. */
 export interface Scratch {
@@ -17,7 +18,6 @@ export interface Scratch {
 }
 
 const PREFIX = 'event-ingest-test.';
-const NAME = /^event-ingest-test\.(\d+)-(\d+)\./;
 /** The parts' reaper gives each of its two ranks five seconds. */
 const LEAVE_MS = 15_000;
 const POLL_MS = 100;
@@ -25,19 +25,10 @@ const POLL_MS = 100;
 /** Makes the run's folder and points TMPDIR at it. What a run that was killed left is removed first. */
 export async function makeScratch(): Promise<Scratch> {
   const parent = tmpdir();
-  for (const path of abandoned(parent)) await clear(path);
+  for (const path of abandonedFolders(parent, PREFIX)) await clear(path);
   const path = mkdtempSync(join(parent, `${PREFIX}${owner()}.`));
   useTemporaryFolder(path);
   return { path, leftBehind: () => leftBehind(path), clear: () => clear(path) };
-}
-
-function abandoned(parent: string): string[] {
-  return readdirSync(parent)
-    .filter((name) => {
-      const [, pid, start] = NAME.exec(name) ?? [];
-      return pid !== undefined && start !== undefined && !isSameProcess(Number(pid), start);
-    })
-    .map((name) => join(parent, name));
 }
 
 async function leftBehind(path: string): Promise<ProcessMark[]> {
