@@ -29,6 +29,11 @@ export interface InBatch extends TopicPartition {
   lag: number;
   /** False once the partition may belong to somebody else: nothing may be committed then. */
   owned(): boolean;
+  /**
+   * True once the partition is about to be given away, or may have been: what is not begun is to be left to its next
+   * owner, and what is done returned soon, as it can be committed for a short while only.
+   */
+  stopping(): boolean;
 }
 
 /** Records from `offset` on are left for later, not before a time (milliseconds since 1970 UTC). */
@@ -66,6 +71,8 @@ export interface ConsumeOptions {
   paceMs?: number;
   /** Partitions of a topic that one member is given together, from a multiple of their number on; 1 where it is not given. */
   partitionsTogether?: number;
+  /** Longest that what is in work is waited for before partitions are given away, or at the end; 12 s where it is not given. */
+  drainMs?: number;
   handlers: PartitionHandlers;
   logger: Logger;
   /** Called once when the process must stop. */
@@ -106,8 +113,7 @@ const FAILURES_MAX = 12;
 const FAILURES_WAITING_MAX = 6;
 const BACKOFF_MS = 50;
 const BACKOFF_MS_MAX = 2_000;
-/** Longest that what is in work is waited for before partitions are given away, or at the end. */
-const DRAIN_MS_MAX = 12_000;
+const DRAIN_MS = 12_000;
 
 /**
  * Reads topics as a member of a group, handing each partition's batches to the handlers one after the other.
@@ -127,6 +133,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   let halted = false;
   let stopped = false;
   let assignment: TopicPartition[] = [];
+  /** When the group was last heard to count this process among its members, by the monotonic clock. */
+  let heardMs = performance.now();
 
   const consumer = createGroupConsumer(options, {
     async drain() {
@@ -142,11 +150,15 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     generation++;
     halted = stopped;
+    heardMs = performance.now();
     for (const slot of slots.values()) reset(slot);
     assignment = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
       partitions.map((partition) => ({ topic, partition })),
     );
     logger.info({ group: groupId, partitions: assignment.length }, 'joined the group');
+  });
+  consumer.on(consumer.events.HEARTBEAT, () => {
+    heardMs = performance.now();
   });
   // Of records that are not handed over, such as the marks of transactions, the client tells here only.
   consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload }) => {
@@ -157,7 +169,10 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   /** Resolves when nothing is in work, or when that takes too long. */
   async function drained(): Promise<void> {
     const timeout = new AbortController();
-    await Promise.race([Promise.all(inWork), sleep(DRAIN_MS_MAX, undefined, { signal: timeout.signal })]);
+    await Promise.race([
+      Promise.all(inWork),
+      sleep(options.drainMs ?? DRAIN_MS, undefined, { signal: timeout.signal }),
+    ]);
     timeout.abort();
   }
 
@@ -247,6 +262,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
 
   async function take(fetched: Fetched, slot: Slot): Promise<number> {
     const owned = (): boolean => fetched.generation === generation;
+    const stopping = (): boolean => halted || !owned() || performance.now() - heardMs > options.sessionTimeoutMs;
     if (!owned() || fetched.jumps !== slot.jumps) return 0;
     const { topic, partition } = slot;
     slot.takenOffset = fetched.fetchedOffset;
@@ -262,7 +278,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
           return 0;
         }
       }
-      const leave = await handlers.process({ topic, partition, records: fetched.records, lag: fetched.lag, owned });
+      const { records, lag } = fetched;
+      const leave = await handlers.process({ topic, partition, records, lag, owned, stopping });
       slot.failures = 0;
       if (leave !== undefined && owned()) rest(slot, leave);
       return 0;

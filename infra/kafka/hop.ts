@@ -34,6 +34,7 @@ export interface HopOptions {
   fetchBytesMin?: number;
   paceMs?: number;
   partitionsTogether?: number;
+  drainMs?: number;
   transform(batch: InBatch): Promise<HopResult>;
   /** Puts away the one record of a batch because it kills the process. Absent: such a record is tried for ever. */
   bury?(batch: InBatch): HopResult;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
@@ -100,6 +101,39 @@ test('what comes while a partition rests is taken together', { timeout: TEST_MS 
   expect(between).not.toEqual([]);
   // Half a pace at the least from where a batch is taken; the first one takes its transactional id before it is transformed.
   expect(Math.min(...between)).toBeGreaterThan(0.25 * paceMs);
+});
+
+test('work that outlasts a rebalance is told to stop, so that nobody does it a second time', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  const worked: string[] = [];
+  let told = false;
+  const work: typeof pass = async (batch) => {
+    const done: typeof batch.records = [];
+    for (const record of batch.records) {
+      told ||= batch.stopping();
+      if (batch.stopping()) break;
+      worked.push(String(record.value));
+      done.push(record);
+      if (!told) await sleep(100);
+    }
+    const rest = batch.records[done.length];
+    const passed = await pass({ ...batch, records: done });
+    return rest === undefined ? passed : { ...passed, leave: { offset: rest.offset, notBeforeMs: 0 } };
+  };
+  const texts = numbered('w', 100, 1);
+  await produce(world.kafka, lane.input, texts);
+  await joinHop(world, lane, work, { drainMs: 2_000 });
+  await until('the work to begin', async () => worked.length > 0);
+  await joinHop(world, lane, work, { drainMs: 2_000 });
+  await until('the group to be done', () => isDone(world, lane));
+  expect(told).toBe(true);
+  expect([...worked].sort()).toEqual([...valuesOf(texts)].sort());
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
 });
 
 test('an error nobody foresaw stops the process', { timeout: TEST_MS }, async () => {

@@ -53,7 +53,7 @@ export async function joinHop(
   world: HopWorld,
   lane: Lane,
   transform: HopOptions['transform'],
-  given: Partial<Pick<HopOptions, 'kafka' | 'admin' | 'onFatal' | 'paceMs' | 'partitionsTogether'>> = {},
+  given: Partial<Pick<HopOptions, 'kafka' | 'admin' | 'onFatal' | 'paceMs' | 'partitionsTogether' | 'drainMs'>> = {},
 ): Promise<Consumption> {
   const consumption = await runHop({
     kafka: given.kafka ?? kafkaOf(world.brokers, uniqueName('member')),
