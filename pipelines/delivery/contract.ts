@@ -2,6 +2,7 @@ import type { TObject } from 'typebox';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { ConversionName } from './names.ts';
+import type { PrivacyChoices } from './privacy_choices.ts';
 
 /** What is sent. `body` is already serialised, so that its size is known and a re-send is the same bytes. */
 export interface HttpRequest {
@@ -74,6 +75,8 @@ export interface MapContext<Settings> {
   chosenName: string | null;
   /** The event's own identifiers, completed by what is known of the person. */
   identifiers: Identifiers;
+  /** What the event says of consent and limited use. */
+  choices: PrivacyChoices;
   /** `event.properties`, parsed. */
   properties: Record<string, unknown>;
 }
@@ -128,6 +131,11 @@ export interface Adapter<Settings = unknown> {
   readonly schema: TObject;
   /** What becomes of events taken while the site was in offline mode, which carry no identifiers. */
   readonly anonymousEvents: 'send' | 'skip';
+  /**
+   * Whether it is an advertising platform, to which nothing goes of people who refused that, and whether it can be told
+   * to use an event in a limited way only; `unrestrictable` ones get no such events.
+   */
+  readonly advertising: 'none' | 'restrictable' | 'unrestrictable';
   /** Set where the platform does not tell a repetition by the event's id, so that one after a lost answer counts again. */
   readonly repetition?: 'at_least_once';
   /** Absent where requests carry what the settings hold. */

@@ -5,6 +5,7 @@ import { type EventRule, eventRule } from './definitions.ts';
 import { chosenName } from './event_names.ts';
 import { matchingIdentifiers } from './identifiers.ts';
 import { conversionName } from './names.ts';
+import { isRefused, privacyChoices } from './privacy_choices.ts';
 
 /** Room for clocks that differ and for the time a batch spends on its way: one event too old refuses a whole batch. */
 const AGE_MARGIN_MS = 60_000;
@@ -24,7 +25,7 @@ function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: Ev
 
 /**
  * Decides whether an event goes to a destination, and in which form. Reasons to skip: `not_in_destinations`,
- * `anonymous_site`, `too_old`, and those of the destination's own `map`.
+ * `anonymous_site`, `too_old`, `consent_denied`, and those of the destination's own `map`.
  *
  * @throws SyntaxError when `event.properties` is not JSON.
  */
@@ -39,6 +40,9 @@ export function prepare<Settings>(
   const rule = eventRule(site, event.event);
   const reason = skipReason(adapter, event, rule, nowMs);
   if (reason !== null) return { kind: 'skip', reason };
+  const properties = JSON.parse(event.properties) as Record<string, unknown>;
+  const choices = privacyChoices(properties, settings);
+  if (isRefused(adapter, choices)) return { kind: 'skip', reason: 'consent_denied' };
   const name = conversionName(rule.conversionEvent ?? event.event);
   return adapter.map(entry, {
     settings,
@@ -46,6 +50,7 @@ export function prepare<Settings>(
     name,
     chosenName: chosenName(settings, [event.event, rule.conversionEvent, name.canonical]),
     identifiers: matchingIdentifiers(entry),
-    properties: JSON.parse(event.properties) as Record<string, unknown>,
+    choices,
+    properties,
   });
 }

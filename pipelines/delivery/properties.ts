@@ -24,14 +24,6 @@ export function firstNumber(properties: Properties, names: readonly string[]): n
   return null;
 }
 
-export function firstFlag(properties: Properties, names: readonly string[]): boolean | null {
-  for (const name of names) {
-    const value = properties[name];
-    if (typeof value === 'boolean') return value;
-  }
-  return null;
-}
-
 function nested(properties: Properties, path: readonly string[]): Properties {
   let value: unknown = properties;
   for (const step of path) value = isRecord(value) ? value[step] : undefined;

@@ -11,6 +11,8 @@ import type { EventEntry } from '#schemas/event.ts';
 import type { Rule } from '#services/standin/script.ts';
 import type { Standin } from '#services/standin/server.ts';
 import { entryOf, manyEntries, NOW_MS, siteOf } from '#test/unit/delivery/entries.ts';
+import { PAGE } from './case_builders.ts';
+import { PERMISSIONS, REFUSALS, RESTRICTIONS } from './privacy_flags.ts';
 import type { Subject } from './subject.ts';
 
 /** The deadline where a platform that never answers is played. */
@@ -254,6 +256,36 @@ export function contractSuite(subject: Subject): void {
       const outcomes = await run([entryOf({ mode: 'offline', identifiers: null, person })]);
       expect(outcomes[0]?.outcome).toBe(adapter.anonymousEvents === 'skip' ? 'skipped' : 'delivered');
       for (const { body } of bench.sent) expect(body).not.toMatch(/9f9f9f9f|person_9/);
+    });
+  });
+
+  describe(`${adapter.name}: consent`, () => {
+    const bodyOf = async (properties: object): Promise<string | undefined> => {
+      bench.sent = [];
+      const [outcome] = await run([entryOf({ ...entryChanges, properties: { ...PAGE, ...properties } })]);
+      if (outcome?.outcome === 'skipped') expect(outcome.reason).toBe('consent_denied');
+      else expect(outcome?.outcome).toBe('delivered');
+      return bench.sent[0]?.body;
+    };
+
+    it('holds whatever shape a refusal has', async () => {
+      const skipped = adapter.advertising !== 'none';
+      for (const properties of REFUSALS) {
+        expect((await bodyOf(properties)) === undefined, JSON.stringify(properties)).toBe(skipped);
+      }
+      for (const properties of PERMISSIONS) {
+        expect(await bodyOf(properties), JSON.stringify(properties)).toBeDefined();
+      }
+    });
+
+    it('tells the platform of limited use, or does not send', async () => {
+      if (adapter.advertising === 'none') return;
+      const unrestricted = await bodyOf({});
+      for (const properties of RESTRICTIONS) {
+        const body = await bodyOf(properties);
+        if (adapter.advertising === 'unrestrictable') expect(body, JSON.stringify(properties)).toBeUndefined();
+        else expect(body, JSON.stringify(properties)).not.toBe(unrestricted);
+      }
     });
   });
 

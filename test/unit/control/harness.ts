@@ -169,6 +169,7 @@ export const crm: Adapter = {
     spare: Type.Optional(secretField({ title: 'Spare token' })),
   }),
   anonymousEvents: 'send',
+  advertising: 'none',
   limits: unused,
   ageMaxMs: unused,
   map: unused,

@@ -21,6 +21,7 @@ function adapterNamed(name: string): Adapter {
     title: name,
     schema,
     anonymousEvents: 'send',
+    advertising: 'none',
     limits: unused,
     ageMaxMs: unused,
     map: unused,

@@ -30,6 +30,7 @@ export const ga4: Adapter<Ga4Settings> = {
   title: 'Google Analytics 4',
   schema: GA4_SCHEMA,
   anonymousEvents: 'send',
+  advertising: 'none',
   repetition: 'at_least_once',
   limits: () => ({ batchEventsMax: 25, batchBytesMax: 130_000, concurrencyMax: 8, timeoutMs: 10_000 }),
   ageMaxMs: () => AGE_MAX_MS,

@@ -13,12 +13,12 @@ import { visitorOf } from './visitor.ts';
  */
 export function mapEvent(entry: EventEntry, context: MapContext<Ga4Settings>): MapResult {
   const { event } = entry;
-  const { settings, properties, identifiers } = context;
+  const { settings, properties } = context;
   const isOfBrowser = event.caller === 'browser' && event.action_source === 'website';
   if (settings.route === 'browser' && isOfBrowser) return { kind: 'skip', reason: 'routed_in_browser' };
   const named = eventName(context);
   if (named.kind === 'skip') return named;
   const params = parametersOf(event, named.name, properties);
   const form = { name: named.name, timestamp_micros: happenedAtMs(event) * 1000, params };
-  return { kind: 'mapped', form, group: JSON.stringify(visitorOf(event, identifiers, properties, settings)) };
+  return { kind: 'mapped', form, group: JSON.stringify(visitorOf(event, context)) };
 }

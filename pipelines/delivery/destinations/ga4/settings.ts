@@ -33,6 +33,11 @@ export const GA4_SCHEMA = Type.Object({
     description: 'Whether Google mends what does not follow its recommendations, or rejects it.',
     default: 'relaxed',
   }),
+  consent: choiceField(['unset', 'granted', 'denied'], {
+    title: 'Consent',
+    description: 'What is declared for advertising where an event says nothing itself.',
+    default: 'unset',
+  }),
   include_client_ip: choiceField(['yes', 'no'], {
     title: "Include the visitor's IP address",
     description: 'Google derives the place from it and does not keep it.',

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { clientAddress } from '#pipelines/delivery/client_address.ts';
-import { type Consent, consentOf } from '#pipelines/delivery/consent.ts';
+import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { cityName, countryCode, stateCode } from '#pipelines/delivery/places.ts';
 import { present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, isRecord, type Properties } from '#pipelines/delivery/properties.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';
 import { isUserPropertyName } from './names.ts';
@@ -25,14 +26,14 @@ function givenClientId(properties: Properties): string | null {
 
 /**
  * The client id of the browser where the event carries it; else a stable one made from the visitor's id, in the form of a
- * browser's, which joins the visitor's events here and no session of the web. Anonymous events have only the latter.
+ * browser's, which joins the visitor's events here and no session of the web. Anonymous events have only the latter, and
+ * one whose visitor does not want to be measured an id of its own.
  */
-export function clientId(event: Event, properties: Properties): string {
-  const given = event.mode === 'offline' ? null : givenClientId(properties);
+function clientId(event: Event, properties: Properties, isUnmeasured: boolean): string {
+  const given = event.mode === 'offline' || isUnmeasured ? null : givenClientId(properties);
   if (given !== null) return given;
-  const digest = createHash('sha256')
-    .update(JSON.stringify([event.site_id, event.distinct_id]))
-    .digest();
+  const source = isUnmeasured ? ['event', event.site_id, event.event_id] : [event.site_id, event.distinct_id];
+  const digest = createHash('sha256').update(JSON.stringify(source)).digest();
   return `${numberAt(digest, 0)}.${numberAt(digest, 4)}`;
 }
 
@@ -69,8 +70,11 @@ function userProperties(properties: Properties): object | null {
 
 const word = (granted: boolean | null): string | null => (granted === null ? null : granted ? 'GRANTED' : 'DENIED');
 
-const consent = ({ adUserData, adPersonalization }: Consent): object | null =>
-  presentOrNull({ ad_user_data: word(adUserData), ad_personalization: word(adPersonalization) });
+const consent = (choices: PrivacyChoices): object | null =>
+  presentOrNull({
+    ad_user_data: word(choices.adUserData),
+    ad_personalization: word(isRestricted(choices) ? false : choices.adPersonalization),
+  });
 
 /** The customer's place, for events whose browser is not known; a state goes by its ISO 3166-2 code in the US only. */
 function userLocation(event: Event): object | null {
@@ -83,21 +87,21 @@ function userLocation(event: Event): object | null {
   });
 }
 
-/** What all events of one request share: who, where, and what was agreed to. */
-export function visitorOf(
-  event: Event,
-  identifiers: Identifiers,
-  properties: Properties,
-  settings: Ga4Settings,
-): Record<string, unknown> {
-  const isAnonymous = event.mode === 'offline';
-  const address = settings.include_client_ip === 'yes' ? clientAddress(event) : null;
+/**
+ * What all events of one request share: who, where, and what was agreed to. GA4 has no word for a visitor who refuses to
+ * be measured: like the ping of Google's own tag, such an event says nothing of who it was.
+ */
+export function visitorOf(event: Event, context: MapContext<Ga4Settings>): Record<string, unknown> {
+  const { identifiers, properties, settings, choices } = context;
+  const isUnmeasured = choices.analytics === false;
+  const isAnonymous = event.mode === 'offline' || isUnmeasured;
+  const address = settings.include_client_ip === 'yes' && !isUnmeasured ? clientAddress(event) : null;
   return present({
-    client_id: clientId(event, properties),
+    client_id: clientId(event, properties, isUnmeasured),
     user_id: isAnonymous ? null : identifiers.external_id,
-    user_data: isAnonymous ? null : userData(event, identifiers),
-    user_properties: userProperties(properties),
-    consent: consent(consentOf(properties)),
+    user_data: isAnonymous || choices.adUserData === false ? null : userData(event, identifiers),
+    user_properties: isUnmeasured ? null : userProperties(properties),
+    consent: consent(choices),
     ip_override: address,
     user_location: address === null ? userLocation(event) : null,
     user_agent: event.client_user_agent,

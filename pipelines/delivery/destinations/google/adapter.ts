@@ -37,6 +37,7 @@ export const google: Adapter<GoogleSettings> = {
   title: 'Google Ads (Data Manager API)',
   schema: GOOGLE_SCHEMA,
   anonymousEvents: 'skip',
+  advertising: 'restrictable',
   authorisation,
   limits: () => ({ batchEventsMax: 2000, batchBytesMax: 2_000_000, concurrencyMax: 4, timeoutMs: 15_000 }),
   ageMaxMs: () => AGE_MAX_MS,

@@ -1,10 +1,10 @@
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
-import { consentOf } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import { countryCode } from '#pipelines/delivery/places.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { ActionSource, Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -49,14 +49,12 @@ const adIdentifiers = (properties: Properties): object | null =>
 const word = (granted: boolean | null): string | null =>
   granted === null ? null : granted ? 'CONSENT_GRANTED' : 'CONSENT_DENIED';
 
-function consent(settings: GoogleSettings, properties: Properties): object | null {
-  const fallback = settings.consent === 'unset' ? null : settings.consent === 'granted';
-  const { adUserData, adPersonalization } = consentOf(properties);
-  return presentOrNull({
-    adUserData: word(adUserData ?? fallback),
-    adPersonalization: word(adPersonalization ?? fallback),
+/** Google has no other word for limited use than that advertising is not personalised. */
+const consent = (choices: PrivacyChoices): object | null =>
+  presentOrNull({
+    adUserData: word(choices.adUserData),
+    adPersonalization: word(isRestricted(choices) ? false : choices.adPersonalization),
   });
-}
 
 const cartItem = ({ id, price, quantity }: Item): object =>
   present({ merchantProductId: id, quantity: String(Math.max(1, Math.round(quantity ?? 1))), unitPrice: price });
@@ -72,7 +70,7 @@ const transactionId = (event: Event, context: MapContext<GoogleSettings>): strin
  */
 export function mapEvent(entry: EventEntry, context: MapContext<GoogleSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers, chosenName } = context;
+  const { site, properties, identifiers, chosenName, choices } = context;
   if (chosenName === null) return { kind: 'skip', reason: 'no_conversion_action' };
   const ads = adIdentifiers(properties);
   const user = userIdentifiers(event, site, identifiers);
@@ -87,7 +85,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<GoogleSettings>)
     currency: value === null ? null : currency,
     adIdentifiers: ads,
     userData: user.length === 0 ? null : { userIdentifiers: user },
-    consent: consent(settings, properties),
+    consent: consent(choices),
     cartData: cart === null ? null : { items: cart },
     eventLocation: presentOrNull({ storeId: firstText(properties, ['store_id', 'store_code']) }),
   });

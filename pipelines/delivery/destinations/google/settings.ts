@@ -33,7 +33,8 @@ export const GOOGLE_SCHEMA = Type.Object({
   }),
   consent: choiceField(['unset', 'granted', 'denied'], {
     title: 'Consent',
-    description: 'What is declared for advertising where an event says nothing itself.',
+    description:
+      'What is declared for advertising where an event says nothing itself; with denied only events that say granted are sent.',
     default: 'unset',
   }),
   token_url: textField({

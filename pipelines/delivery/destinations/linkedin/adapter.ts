@@ -25,6 +25,7 @@ export const linkedin: Adapter<Settings> = {
   title: 'LinkedIn Conversions API',
   schema: SCHEMA,
   anonymousEvents: 'skip',
+  advertising: 'unrestrictable',
   limits: () => ({ batchEventsMax: 5000, batchBytesMax: 2_000_000, concurrencyMax: 4, timeoutMs: 15_000 }),
   ageMaxMs: () => AGE_MAX_MS,
   map: mapEvent,

@@ -30,6 +30,7 @@ export const meta: Adapter<MetaSettings> = {
   title: 'Meta Conversions API',
   schema: META_SCHEMA,
   anonymousEvents: 'skip',
+  advertising: 'restrictable',
   limits: () => ({ batchEventsMax: 1000, batchBytesMax: 1_000_000, concurrencyMax: 4, timeoutMs: 10_000 }),
   ageMaxMs,
   map: mapEvent,

@@ -1,7 +1,8 @@
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import { type CanonicalName, platformName } from '#pipelines/delivery/names.ts';
-import { firstFlag, firstNumber, type Properties, pageUrl } from '#pipelines/delivery/properties.ts';
+import type { PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
+import { firstNumber, type Properties, pageUrl } from '#pipelines/delivery/properties.ts';
 import { matchesUrl } from '#pipelines/delivery/url_pattern.ts';
 import { readRoutePixels } from '#pipelines/settings/route_pixels.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
@@ -48,15 +49,25 @@ const DATA_PROCESSING: Record<MetaSettings['data_processing'], object> = {
   },
 };
 
-/** The event's own declaration of limited data use, as the browser pixel takes it, else the site's. */
-function dataProcessing(settings: MetaSettings, properties: Properties): object {
-  const options = properties['data_processing_options'];
-  if (!Array.isArray(options)) return DATA_PROCESSING[settings.data_processing];
-  if (!options.includes('LDU')) return DATA_PROCESSING.none;
+const wholeNumber = (properties: Properties, name: string): number | null => {
+  const number = firstNumber(properties, [name]);
+  return number !== null && Number.isInteger(number) && number >= 0 ? number : null;
+};
+
+/**
+ * The event's own declaration of limited data use, as the browser pixel takes it, else the site's. A country without its
+ * state, or the other way round, leaves it to Meta to locate the person.
+ */
+function dataProcessing(settings: MetaSettings, { limitedDataUse }: PrivacyChoices, properties: Properties): object {
+  if (limitedDataUse === null) return DATA_PROCESSING[settings.data_processing];
+  if (!limitedDataUse) return DATA_PROCESSING.none;
+  const country = wholeNumber(properties, 'data_processing_options_country');
+  const state = wholeNumber(properties, 'data_processing_options_state');
+  if (country === null || state === null) return DATA_PROCESSING.ldu_geolocate;
   return {
     data_processing_options: ['LDU'],
-    data_processing_options_country: firstNumber(properties, ['data_processing_options_country']) ?? 0,
-    data_processing_options_state: firstNumber(properties, ['data_processing_options_state']) ?? 0,
+    data_processing_options_country: country,
+    data_processing_options_state: state,
   };
 }
 
@@ -81,7 +92,7 @@ const isMissing = (custom: Record<string, unknown>, key: string): boolean => cus
  */
 export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers } = context;
+  const { settings, site, properties, identifiers, choices } = context;
   const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
   const user = userData(event, site, identifiers, properties);
   const custom = customData(event, properties);
@@ -96,8 +107,9 @@ export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): 
     ...(url !== null && event.action_source === 'website' ? { event_source_url: url } : {}),
     user_data: user,
     ...(Object.keys(custom).length > 0 ? { custom_data: custom } : {}),
-    ...(firstFlag(properties, ['opt_out']) === true ? { opt_out: true } : {}),
-    ...dataProcessing(settings, properties),
+    // Meta's word for measuring without personalised advertising.
+    ...(choices.adPersonalization === false ? { opt_out: true } : {}),
+    ...dataProcessing(settings, choices, properties),
   };
   return { kind: 'mapped', form, group: pixelOf(settings, pageUrl(properties)) };
 }

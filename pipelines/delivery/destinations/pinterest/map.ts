@@ -6,7 +6,8 @@ import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import type { CanonicalName } from '#pipelines/delivery/names.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
-import { firstFlag, firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
+import type { PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
+import { firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { PinterestSettings } from './settings.ts';
@@ -75,7 +76,7 @@ const content = ({ id, name, brand, category, price, quantity }: Item): object =
   });
 
 /** Amounts go as texts. */
-function customData(event: Event, properties: Properties): object | null {
+function customData(event: Event, properties: Properties, choices: PrivacyChoices): object | null {
   const commerce = commerceOf(event, properties);
   return presentOrNull({
     value: asText(commerce.value),
@@ -87,14 +88,15 @@ function customData(event: Event, properties: Properties): object | null {
     content_category: commerce.contentCategory,
     num_items: commerce.itemCount,
     search_string: commerce.searchTerm,
-    opt_out_type: firstText(properties, ['opt_out_type']),
+    // Pinterest's word for limited data processing.
+    opt_out_type: choices.limitedDataUse === true ? 'LDP' : firstText(properties, ['opt_out_type']),
   });
 }
 
 /** An event in the form of Pinterest's API for Conversions, or `insufficient_user_data`. */
 export function mapEvent(entry: EventEntry, context: MapContext<PinterestSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers } = context;
+  const { settings, site, properties, identifiers, choices } = context;
   const user = userData(event, site, identifiers, properties);
   if (!isMatchable(user)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const isWeb = event.action_source === 'website';
@@ -104,10 +106,10 @@ export function mapEvent(entry: EventEntry, context: MapContext<PinterestSetting
     event_id: event.event_id,
     action_source: isWeb ? 'web' : 'offline',
     event_source_url: isWeb ? pageUrl(properties) : null,
-    opt_out: firstFlag(properties, ['opt_out']),
+    opt_out: choices.adPersonalization === false ? true : null,
     language: firstText(properties, ['language', '$browser_language'])?.slice(0, 2).toLowerCase(),
     user_data: user,
-    custom_data: customData(event, properties),
+    custom_data: customData(event, properties, choices),
   });
   return { kind: 'mapped', form, group: settings.ad_account_id };
 }

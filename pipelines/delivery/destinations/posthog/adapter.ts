@@ -19,6 +19,7 @@ export const posthog: Adapter<PosthogSettings> = {
   title: 'PostHog',
   schema: POSTHOG_SCHEMA,
   anonymousEvents: 'send',
+  advertising: 'none',
   // PostHog takes about 20 MB; a smaller request costs less when it has to go again.
   limits: () => ({ batchEventsMax: 1000, batchBytesMax: 2_000_000, concurrencyMax: 4, timeoutMs: 15_000 }),
   ageMaxMs: () => null,

@@ -22,6 +22,7 @@ export const reddit: Adapter<RedditSettings> = {
   title: 'Reddit Conversions API',
   schema: REDDIT_SCHEMA,
   anonymousEvents: 'skip',
+  advertising: 'restrictable',
   limits: () => ({ batchEventsMax: 1000, batchBytesMax: 1_000_000, concurrencyMax: 4, timeoutMs: 10_000 }),
   ageMaxMs: () => AGE_MAX_MS,
   map: mapEvent,

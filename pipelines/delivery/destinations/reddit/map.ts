@@ -7,6 +7,7 @@ import type { Item } from '#pipelines/delivery/items.ts';
 import { type CanonicalName, conversionName } from '#pipelines/delivery/names.ts';
 import { countryCode } from '#pipelines/delivery/places.ts';
 import { listOrNull, present } from '#pipelines/delivery/present.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { RedditSettings } from './settings.ts';
@@ -34,10 +35,8 @@ function typeOf({ name, chosenName }: MapContext<RedditSettings>): object {
   return { tracking_type: 'CUSTOM', custom_event_name: given.slice(0, CUSTOM_NAME_CHARACTERS_MAX) };
 }
 
-function isLimited(settings: RedditSettings, properties: Properties): boolean {
-  const options = properties['data_processing_options'];
-  return Array.isArray(options) ? options.includes('LDU') : settings.limited_data_use === 'yes';
-}
+const isLimited = (settings: RedditSettings, choices: PrivacyChoices): boolean =>
+  isRestricted(choices) || (choices.limitedDataUse === null && settings.limited_data_use === 'yes');
 
 function dataProcessing(event: Event): object {
   const country = countryCode(event.country)?.toUpperCase() ?? null;
@@ -49,7 +48,7 @@ function userOf(
   event: Event,
   identifiers: Identifiers,
   properties: Properties,
-  settings: RedditSettings,
+  isLimited: boolean,
 ): Record<string, unknown> {
   const address = clientAddress(event);
   return present({
@@ -59,7 +58,7 @@ function userOf(
     ip_address: address === null ? null : sha256Hex(address),
     user_agent: event.client_user_agent,
     uuid: firstText(properties, ['rdt_uuid', '_rdt_uuid', '$rdt_uuid']),
-    data_processing_options: isLimited(settings, properties) ? dataProcessing(event) : null,
+    data_processing_options: isLimited ? dataProcessing(event) : null,
   });
 }
 
@@ -70,8 +69,8 @@ const product = ({ id, name, category }: Item): object => present({ id, name, ca
 /** An event in the form of Reddit's Conversions API, or `insufficient_user_data`. */
 export function mapEvent(entry: EventEntry, context: MapContext<RedditSettings>): MapResult {
   const { event } = entry;
-  const { settings, properties, identifiers } = context;
-  const user = userOf(event, identifiers, properties, settings);
+  const { settings, properties, identifiers, choices } = context;
+  const user = userOf(event, identifiers, properties, isLimited(settings, choices));
   const click = textOrParameter(properties, ['rdt_cid', '$rdt_cid'], 'rdt_cid');
   if (click === null && !MATCHING.some((key) => key in user)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const { value, currency, itemCount, items } = commerceOf(event, properties);

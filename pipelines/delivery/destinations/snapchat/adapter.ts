@@ -22,6 +22,7 @@ export const snapchat: Adapter<SnapchatSettings> = {
   title: 'Snapchat Conversions API',
   schema: SNAPCHAT_SCHEMA,
   anonymousEvents: 'skip',
+  advertising: 'restrictable',
   limits: () => ({ batchEventsMax: 2000, batchBytesMax: 2_000_000, concurrencyMax: 4, timeoutMs: 10_000 }),
   ageMaxMs: () => AGE_MAX_MS,
   map: mapEvent,

@@ -6,6 +6,7 @@ import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import type { CanonicalName } from '#pipelines/delivery/names.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -79,11 +80,8 @@ function customData(event: Event, properties: Properties): object | null {
 
 const LIMITED_DATA_USE = { data_processing_options: ['LMU'] };
 
-function isLimited(settings: SnapchatSettings, properties: Properties): boolean {
-  const options = properties['data_processing_options'];
-  if (!Array.isArray(options)) return settings.limited_data_use === 'yes';
-  return options.includes('LMU') || options.includes('LDU');
-}
+const isLimited = (settings: SnapchatSettings, choices: PrivacyChoices): boolean =>
+  isRestricted(choices) || (choices.limitedDataUse === null && settings.limited_data_use === 'yes');
 
 /**
  * An event in the form of Snapchat's Conversions API, or why it is not sent: `no_platform_event` (Snapchat has no name for
@@ -91,7 +89,7 @@ function isLimited(settings: SnapchatSettings, properties: Properties): boolean 
  */
 export function mapEvent(entry: EventEntry, context: MapContext<SnapchatSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers } = context;
+  const { settings, site, properties, identifiers, choices } = context;
   const name = eventName(context);
   if (name === null) return { kind: 'skip', reason: 'no_platform_event' };
   const user = userData(event, site, identifiers, properties);
@@ -105,7 +103,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<SnapchatSettings
     event_source_url: isWeb ? pageUrl(properties) : null,
     user_data: user,
     custom_data: customData(event, properties),
-    ...(isLimited(settings, properties) ? LIMITED_DATA_USE : {}),
+    ...(isLimited(settings, choices) ? LIMITED_DATA_USE : {}),
   });
   return { kind: 'mapped', form, group: settings.pixel_id };
 }

@@ -31,6 +31,7 @@ export const tiktok: Adapter<TiktokSettings> = {
   title: 'TikTok Events API',
   schema: TIKTOK_SCHEMA,
   anonymousEvents: 'skip',
+  advertising: 'restrictable',
   limits: ({ test_event_code }) => ({
     // Test events are shown one to a request.
     batchEventsMax: test_event_code === undefined ? 1000 : 1,

@@ -4,7 +4,8 @@ import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import { type CanonicalName, platformName } from '#pipelines/delivery/names.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
-import { firstFlag, firstText, type Properties, pageReferrer, pageUrl } from '#pipelines/delivery/properties.ts';
+import { isRestricted } from '#pipelines/delivery/privacy_choices.ts';
+import { firstText, type Properties, pageReferrer, pageUrl } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
 import type { TiktokSettings } from './settings.ts';
 import { groupOf, sourceOf } from './source.ts';
@@ -71,7 +72,7 @@ const leadOf = (properties: Properties): object | null =>
  */
 export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers } = context;
+  const { settings, site, properties, identifiers, choices } = context;
   const source = sourceOf(event, settings, properties);
   if (source === null) return { kind: 'skip', reason: 'missing_event_source_id' };
   const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
@@ -89,7 +90,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>)
       source.kind === 'web' ? presentOrNull({ url: pageUrl(properties), referrer: pageReferrer(properties) }) : null,
     properties: bought,
     lead: source.kind === 'crm' ? leadOf(properties) : null,
-    limited_data_use: firstFlag(properties, ['limited_data_use']) ?? settings.limited_data_use === 'yes',
+    limited_data_use: isRestricted(choices) || (choices.limitedDataUse === null && settings.limited_data_use === 'yes'),
   });
   return { kind: 'mapped', form, group: groupOf(source) };
 }

@@ -62,6 +62,7 @@ export const webhook: Adapter<WebhookSettings> = {
   title: 'Signed webhook',
   schema: WEBHOOK_SCHEMA,
   anonymousEvents: 'send',
+  advertising: 'none',
   limits,
   ageMaxMs: () => null,
   map: mapEvent,

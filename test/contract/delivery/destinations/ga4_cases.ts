@@ -188,6 +188,24 @@ const visitorCases: MappingCase[] = [
     { consent: { ad_user_data: 'DENIED', ad_personalization: 'DENIED' } },
   ),
   visitor('consent: nothing is declared', {}, {}, 'consent'),
+  visitor(
+    'consent: refused, so nothing that the person could be matched by',
+    { identifiers: JANE, properties: { ...PAGE, consent: { ad_user_data: 0 }, client_id: '1.2' } },
+    { consent: { ad_user_data: 'DENIED' }, client_id: '1.2', user_id: JANE.external_id },
+    'user_data',
+  ),
+  visitor(
+    'consent: measuring refused too, so nothing that says who it was',
+    { identifiers: JANE, properties: { ...PAGE, gcs: 'G100', client_id: '1.2', user_properties: { plan: 'pro' } } },
+    { client_id: '1942433966.3293301002', consent: { ad_user_data: 'DENIED', ad_personalization: 'DENIED' } },
+    'user_id',
+    'user_data',
+    'user_properties',
+    'ip_override',
+  ),
+  withSettings(visitor('consent: declared by the site', {}, { consent: { ad_user_data: 'DENIED' } }, 'user_data'), {
+    consent: 'denied',
+  }),
 ];
 
 const parameterCases: MappingCase[] = [

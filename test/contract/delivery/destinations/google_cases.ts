@@ -143,7 +143,23 @@ const valueCases: MappingCase[] = [
       consent: { adUserData: 'CONSENT_GRANTED', adPersonalization: 'CONSENT_DENIED' },
     },
   ),
-  withSettings(sends('consent: by the site', {}, { consent: { adUserData: 'CONSENT_DENIED' } }), { consent: 'denied' }),
+  withSettings(sends('consent: by the site', {}, { consent: { adUserData: 'CONSENT_GRANTED' } }), {
+    consent: 'granted',
+  }),
+  withSettings(skips('consent: the site takes silence for a refusal', {}, 'consent_denied'), { consent: 'denied' }),
+  withSettings(
+    sends(
+      'consent: by the event, against the site',
+      { properties: { ...PAGE, consent: 'granted' } },
+      { consent: { adUserData: 'CONSENT_GRANTED', adPersonalization: 'CONSENT_GRANTED' } },
+    ),
+    { consent: 'denied' },
+  ),
+  sends(
+    'consent: limited use of any kind is no personalised advertising',
+    { properties: { ...PAGE, opt_out: '1' } },
+    { consent: { adPersonalization: 'CONSENT_DENIED' } },
+  ),
   sends('time: 89 days ago', { timestamp: NOW_MS - 89 * DAY_MS }, { transactionId: 'order-1' }),
   skips('time: 90 days ago', { timestamp: NOW_MS - 90 * DAY_MS }, 'too_old'),
 ];

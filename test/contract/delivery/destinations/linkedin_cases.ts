@@ -65,6 +65,7 @@ export const linkedinCases: readonly MappingCase[] = [
     { identifiers: { email: null, phone: JANE.phone } },
     'insufficient_user_data',
   ),
+  skips('consent: LinkedIn has no word for limited use', { properties: { ...PAGE, opt_out: 1 } }, 'consent_denied'),
   sends('value: zero is a value', { value: 0 }, { conversionValue: { amount: '0' } }),
   sends('value: none without a currency', { currency: null }, {}, 'conversionValue'),
   withSettings(sends('request: another version', {}, { eventId: '0190a1b2-0000-7000-8000-000000000001' }), {

@@ -143,6 +143,26 @@ const privacyCases: MappingCase[] = [
     expected: sent({ opt_out: true }),
   },
   {
+    title: 'privacy: an opt out as a word',
+    entry: entryOf({ properties: { ...PAGE, opt_out: 'Yes' } }),
+    expected: { ...sent({ opt_out: true }), without: ['data[0].data_processing_options'] },
+  },
+  {
+    title: 'privacy: advertising that is not to be personalised',
+    entry: entryOf({ properties: { ...PAGE, consent: { ad_user_data: 'granted', ad_personalization: 'denied' } } }),
+    expected: sent({ opt_out: true }),
+  },
+  {
+    title: 'privacy: limited data use in lower case, and as a text',
+    entry: entryOf({ properties: { ...PAGE, data_processing_options: 'ldu', data_processing_options_country: '1' } }),
+    settings: { data_processing: 'none' },
+    expected: sent({
+      data_processing_options: ['LDU'],
+      data_processing_options_country: 0,
+      data_processing_options_state: 0,
+    }),
+  },
+  {
     title: 'limited data use: nothing is declared',
     entry: entryOf(),
     expected: { ...sent({}), without: ['data[0].data_processing_options', 'data[0].opt_out'] },

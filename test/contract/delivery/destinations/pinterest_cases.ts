@@ -139,6 +139,13 @@ export const pinterestCases: readonly MappingCase[] = [
       user_data: { click_id: 'dj0yJnU9' },
     },
   ),
+  sends('opt out: as a text', { properties: { ...PAGE, opt_out: 'true' } }, { opt_out: true }),
+  sends(
+    'limited data use: by the event',
+    { properties: { ...PAGE, data_processing_options: 'LDU' } },
+    { custom_data: { opt_out_type: 'LDP' } },
+    'opt_out',
+  ),
   sends('opt out: by the event', { properties: { ...PAGE, opt_out: true } }, { opt_out: true }),
   sends(
     'time: nearly 7 days ago',

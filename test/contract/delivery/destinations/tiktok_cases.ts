@@ -245,6 +245,22 @@ const ruleCases: MappingCase[] = [
     { properties: { ...PAGE, limited_data_use: true } },
     { limited_data_use: true },
   ),
+  sends(
+    'limited data use: as a text',
+    { properties: { ...PAGE, limited_data_use: 'true' } },
+    { limited_data_use: true },
+  ),
+  sends('limited data use: after an opt out', { properties: { ...PAGE, opt_out: 1 } }, { limited_data_use: true }),
+  withSettings(
+    sends(
+      'limited data use: not by the event',
+      { properties: { ...PAGE, limited_data_use: 'no' } },
+      {
+        limited_data_use: false,
+      },
+    ),
+    { limited_data_use: 'yes' },
+  ),
   withSettings(sends('limited data use: by the site', {}, { limited_data_use: true }), { limited_data_use: 'yes' }),
   withSettings(sends('chosen name', { event: 'quiz_done' }, { event: 'Lead' }), { event_names: 'Quiz done=Lead' }),
   definedAs(sends('definition: names the conversion', { event: 'cta' }, { event: 'CompleteRegistration' }), 'sign_up'),
