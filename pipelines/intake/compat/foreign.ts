@@ -1,8 +1,10 @@
 import { parseIso8601 } from '#pipelines/intake/iso_8601.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import type { Caller } from '#schemas/event.ts';
 
-/** What of a foreign request is not in its events: when it came and when its sender says to have sent it. */
+/** What of a foreign request is not in its events: whose key it came with, when, and when its sender says to have sent it. */
 export interface Arrival {
+  caller: Caller;
   receivedAtMs: number;
   sentAtMs: number | null;
 }
@@ -46,11 +48,13 @@ export function timeOf(text: unknown): number | null {
 }
 
 /**
- * The time an event happened by our clock: what the sender's clock said, moved by how far that clock was off when the
- * batch was sent (Segment's specification of common fields: receivedAt - (sentAt - originalTimestamp)). Unreadable
- * times and batches that do not say when they were sent stay as they are.
+ * The time an event happened by our clock: what the clock of a visitor's device said, moved by how far that clock was off
+ * when the batch was sent (Segment's specification of common fields: receivedAt - (sentAt - originalTimestamp)). A
+ * server's clock is right, and its times may be those of a backfill: they stay as they are, to the millisecond. So do
+ * unreadable times, and those of batches that do not say when they were sent.
  */
-export function correctedTime(timestamp: unknown, { receivedAtMs, sentAtMs }: Arrival): unknown {
+export function correctedTime(timestamp: unknown, { caller, receivedAtMs, sentAtMs }: Arrival): unknown {
+  if (caller === 'server') return timestamp;
   const happenedMs = timeOf(timestamp);
   if (happenedMs === null || sentAtMs === null) return timestamp;
   return new Date(happenedMs + receivedAtMs - sentAtMs).toISOString();

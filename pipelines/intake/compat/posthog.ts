@@ -75,5 +75,6 @@ function happened(sent: JsonObject, uuid: unknown, arrival: Arrival): unknown {
   if (timestamp === undefined && typeof offset === 'number' && offset >= 0 && offset <= OFFSET_MS_MAX) {
     return new Date(arrival.receivedAtMs - offset).toISOString();
   }
-  return uuid === undefined ? timestamp : correctedTime(timestamp, arrival);
+  const isRight = uuid === undefined || objectOr(sent['properties'])['$ignore_sent_at'] === true;
+  return isRight ? timestamp : correctedTime(timestamp, arrival);
 }

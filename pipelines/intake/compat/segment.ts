@@ -100,11 +100,17 @@ function previousIdOf(kind: SegmentCall, sent: JsonObject, userId: unknown): unk
   return userId === undefined || previousId === userId ? undefined : previousId;
 }
 
-/** A call without an id of its own is recognised by what it says, the time included, so that is left as it is. */
+/**
+ * RudderStack's libraries write the time of the call into `originalTimestamp`; a `timestamp` beside it that says another
+ * time was given by whoever made the call, or has been corrected already, and wins. A call without an id of its own is
+ * recognised by what it says, the time included, so that is left as it is.
+ */
 function happened(sent: JsonObject, arrival: Arrival): unknown {
-  const timestamp = firstGiven(sent['originalTimestamp'], sent['timestamp']);
-  if (firstGiven(sent['messageId']) === undefined) return timestamp;
-  return correctedTime(timestamp, { ...arrival, sentAtMs: timeOf(sent['sentAt']) ?? arrival.sentAtMs });
+  const given = firstGiven(sent['timestamp']);
+  const called = firstGiven(sent['originalTimestamp']);
+  const isGivenApart = given !== undefined && called !== undefined && given !== called;
+  if (isGivenApart || firstGiven(sent['messageId']) === undefined) return given ?? called;
+  return correctedTime(given ?? called, { ...arrival, sentAtMs: timeOf(sent['sentAt']) ?? arrival.sentAtMs });
 }
 
 /** The context as properties: page and campaign under the names other tags use, the rest as it is. */

@@ -2,6 +2,7 @@ import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/server.ts
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { Caller } from '#schemas/event.ts';
 import type { Acceptor, IngestCaller } from '#services/edge/accept.ts';
 import type { Limited } from '#services/edge/admission.ts';
 import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
@@ -119,7 +120,7 @@ async function take(
   caller: IngestCaller,
   read: Extract<ForeignRequest, { ok: true }>,
 ): Promise<Answer> {
-  const mapped = mapCalls(read, options.nowMs());
+  const mapped = mapCalls(read, caller.key.caller, options.nowMs());
   const peer = { clientIp: request.ip, ...callerSigns(request) };
   const accepted = await options.acceptor.accept(mapped.events, peer, caller);
   if (!accepted.ok) {
@@ -140,10 +141,14 @@ interface MappedCalls {
   refused: RefusedCall[];
 }
 
-function mapCalls({ calls, sentAtMs, map }: Extract<ForeignRequest, { ok: true }>, receivedAtMs: number): MappedCalls {
+function mapCalls(
+  { calls, sentAtMs, map }: Extract<ForeignRequest, { ok: true }>,
+  caller: Caller,
+  receivedAtMs: number,
+): MappedCalls {
   const mapped: MappedCalls = { events: [], origins: [], refused: [] };
   calls.forEach((call, index) => {
-    const outcome = map(call, { receivedAtMs, sentAtMs });
+    const outcome = map(call, { caller, receivedAtMs, sentAtMs });
     if (!outcome.ok) {
       mapped.refused.push({ index, code: outcome.code, message: CALL_PROBLEMS[outcome.code] });
       return;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { mapSegmentCall, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { RECEIVED_AT_MS, server, take } from '#test/unit/intake/context.ts';
 
-const ARRIVAL = { receivedAtMs: RECEIVED_AT_MS, sentAtMs: null };
+const ARRIVAL = { caller: 'browser', receivedAtMs: RECEIVED_AT_MS, sentAtMs: null } as const;
 const AT = '2026-11-10T11:59:58.000Z';
 
 function eventsOf(
@@ -117,6 +117,24 @@ test('the sender’s clock is corrected by when it says to have sent', () => {
   const own = { ...call, originalTimestamp: call.timestamp, sentAt: '2026-11-10T11:00:00.000Z' };
   expect(eventsOf(own)).toMatchObject([{ timestamp: '2026-11-10T11:59:50.000Z' }]);
   expect(eventsOf({ ...call, timestamp: 'yesterday' }, null, { sentAtMs })).toMatchObject([{ timestamp: 'yesterday' }]);
+});
+
+test('a time that was given wins over the time of the call, and is kept to the millisecond', () => {
+  const timestamp = '2026-03-01T08:30:00.123Z';
+  const call = { ...base, type: 'track', event: 'Seen', timestamp, originalTimestamp: AT, sentAt: AT };
+  for (const caller of ['server', 'browser']) {
+    expect(eventsOf(call, null, { caller, sentAtMs: RECEIVED_AT_MS - 312 })).toMatchObject([{ timestamp }]);
+  }
+});
+
+test('a server’s times are kept to the millisecond', () => {
+  const call = { ...base, type: 'track', event: 'Seen', timestamp: '2026-03-01T08:30:00.123Z' };
+  const arrival = { caller: 'server', sentAtMs: RECEIVED_AT_MS - 312 };
+  expect(eventsOf(call, null, arrival)).toMatchObject([{ timestamp: '2026-03-01T08:30:00.123Z' }]);
+  const { timestamp: originalTimestamp, ...called } = call;
+  expect(eventsOf({ ...called, originalTimestamp, sentAt: AT }, null, arrival)).toMatchObject([
+    { timestamp: '2026-03-01T08:30:00.123Z' },
+  ]);
 });
 
 test('a call without an id keeps its time, by which it is recognised when it comes again', () => {
