@@ -58,6 +58,8 @@ export interface Event {
   order_id: string | null;
   /** A JSON object without raw e-mail, phone or names. */
   properties: string;
+  /** Another id of the visitor, where the event says that the two are one. */
+  previous_distinct_id: string | null;
 }
 
 /** An event with what the stages have attached to it. */

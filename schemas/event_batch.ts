@@ -89,11 +89,12 @@ export interface IdentityPart {
   mode: 'online' | 'offline';
   identify: boolean;
   identifiers: Identifiers | null;
+  previous_distinct_id: string | null;
 }
 
-const identityPart = projection(eventType, ['mode', 'identify', 'identifiers']);
+const identityPart = projection(eventType, ['mode', 'identify', 'identifiers', 'previous_distinct_id']);
 
-/** Decodes only mode, identify and identifiers. */
+/** Decodes only what identity needs. */
 export function decodeIdentityPart(bytes: Buffer): IdentityPart {
   return identityPart.type.fromBuffer(bytes, identityPart.resolver) as IdentityPart;
 }

@@ -40,6 +40,7 @@ export function eventBytesBound(event: Event): number {
     event.event.length +
     event.properties.length;
   units +=
+    unitsOf(event.previous_distinct_id) +
     unitsOf(event.original_timestamp) +
     unitsOf(event.city) +
     unitsOf(event.state) +
@@ -78,7 +79,8 @@ export function writeEvent(buffer: Buffer, start: number, event: Event): number 
   at = writeNumber(buffer, at, event.value);
   at = writeNullable(buffer, at, event.currency);
   at = writeNullable(buffer, at, event.order_id);
-  return writeString(buffer, at, event.properties);
+  at = writeString(buffer, at, event.properties);
+  return writeNullable(buffer, at, event.previous_distinct_id);
 }
 
 function writeIdentifiers(buffer: Buffer, start: number, identifiers: Identifiers | null): number {

@@ -57,6 +57,7 @@ const EVENT_COPIES: readonly Copy[] = [
   textOrEmpty('currency'),
   textOrEmpty('order_id'),
   text('properties'),
+  skipTextOrNull,
 ];
 const copyPerson = textOrEmpty('arrived_person_id');
 const rawPartition = column('raw_partition', 'Int32');
@@ -279,6 +280,10 @@ function identifiers(): Copy {
       else to?.byte(0);
     }
   };
+}
+
+function skipTextOrNull(from: Cursor): void {
+  if (isThere(from)) skipText(from);
 }
 
 function skipText(from: Cursor): void {

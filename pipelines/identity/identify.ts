@@ -2,7 +2,13 @@ import { remembered } from '#pipelines/remembered.ts';
 import type { Coordinate, Person } from '#schemas/event.ts';
 import { decodeIdentityPart, type EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
-import { basePersonId, type IdentityAnswer, type IdentityQuestion, type IdentityStore, questionOf } from './resolve.ts';
+import {
+  basePersonId,
+  type IdentityAnswer,
+  type IdentityQuestion,
+  type IdentityStore,
+  questionsOf,
+} from './resolve.ts';
 
 export interface IdentifiedEntry {
   view: EntryView;
@@ -25,7 +31,7 @@ export class CoordinateMissingError extends Error {
 
 /** Says of each event who it belongs to, asking the store once a site. */
 export async function identify(views: readonly EntryView[], store: IdentityStore, secret: Buffer): Promise<Identified> {
-  const questions = questionsOf(views, secret);
+  const questions = allQuestionsOf(views, secret);
   const personOf = remembered(
     ({ personId, identifiers }: IdentityAnswer): Person => ({ person_id: personId, identifiers }),
   );
@@ -35,12 +41,12 @@ export async function identify(views: readonly EntryView[], store: IdentityStore
     [...places].map(async ([siteId, indexes]) => {
       const answers = await store.resolve(
         siteId,
-        indexes.map((index) => questions[index] as IdentityQuestion),
+        indexes.map((index) => (questions[index] as EventQuestion).question),
       );
       answers.forEach((answer, at) => {
-        const index = indexes[at] as number;
+        const { index, isOfVisitor } = questions[indexes[at] as number] as EventQuestion;
         const view = views[index] as EntryView;
-        identified.entries[index] = { view, coordinate: coordinateOf(view), person: personOf(answer) };
+        if (isOfVisitor) identified.entries[index] = { view, coordinate: coordinateOf(view), person: personOf(answer) };
         identified.links.push(...answer.links);
         identified.capped += answer.capped;
       });
@@ -49,14 +55,28 @@ export async function identify(views: readonly EntryView[], store: IdentityStore
   return identified;
 }
 
-/** What identity asks of each event. */
-export function questionsOf(views: readonly EntryView[], secret: Buffer): IdentityQuestion[] {
+export interface EventQuestion {
+  /** The event's place among those that ask. */
+  index: number;
+  /** Whether the answer says whose the event is; else it is of another id of the same visitor. */
+  isOfVisitor: boolean;
+  question: IdentityQuestion;
+}
+
+/** What identity asks of events, in their order. */
+export function allQuestionsOf(views: readonly EntryView[], secret: Buffer): EventQuestion[] {
   const persons = remembered((siteId: string) => remembered((distinctId: string) => basePersonId(siteId, distinctId)));
-  return views.map((view) => {
+  const all: EventQuestion[] = [];
+  views.forEach((view, index) => {
     const { siteId, distinctId, receivedAtMs } = view;
-    const event = { siteId, basePersonId: persons(siteId)(distinctId), receivedAtMs, coordinate: coordinateOf(view) };
-    return questionOf(secret, event, decodeIdentityPart(view.eventBytes));
+    const visitor = persons(siteId)(distinctId);
+    const event = { siteId, distinctId, basePersonId: visitor, receivedAtMs, coordinate: coordinateOf(view) };
+    const questions = questionsOf(secret, event, decodeIdentityPart(view.eventBytes));
+    questions.forEach((question, at) => {
+      all.push({ index, isOfVisitor: at === questions.length - 1, question });
+    });
   });
+  return all;
 }
 
 function coordinateOf(view: EntryView): Coordinate {
@@ -64,9 +84,9 @@ function coordinateOf(view: EntryView): Coordinate {
   return view.coordinate;
 }
 
-function bySite(questions: readonly IdentityQuestion[]): Map<string, number[]> {
+function bySite(questions: readonly EventQuestion[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
-  questions.forEach(({ siteId }, index) => {
+  questions.forEach(({ question: { siteId } }, index) => {
     const indexes = places.get(siteId);
     if (indexes === undefined) places.set(siteId, [index]);
     else indexes.push(index);

@@ -54,20 +54,33 @@ export function nodesOf(secret: Buffer, siteId: string, part: IdentityPart): str
   });
 }
 
-/** The question of one event. */
-export function questionOf(
-  secret: Buffer,
-  event: { siteId: string; basePersonId: string; receivedAtMs: number; coordinate: Coordinate },
-  part: IdentityPart,
-): IdentityQuestion {
+/** What of an event its questions are made of. */
+export interface AskingEvent {
+  siteId: string;
+  distinctId: string;
+  basePersonId: string;
+  receivedAtMs: number;
+  coordinate: Coordinate;
+}
+
+/**
+ * The questions of one event, the last of which is of its visitor. An event that names another id of the visitor asks of
+ * that one first: both link by the visitor's id.
+ */
+export function questionsOf(secret: Buffer, event: AskingEvent, part: IdentityPart): IdentityQuestion[] {
+  const { siteId, distinctId, basePersonId: visitor, receivedAtMs } = event;
   const { partition, offset, index } = event.coordinate;
-  const nodes = nodesOf(secret, event.siteId, part);
-  return {
-    siteId: event.siteId,
-    basePersonId: event.basePersonId,
-    nodes,
-    identifiers: nodes.length === 0 ? null : part.identifiers,
-    receivedAtMs: event.receivedAtMs,
-    coordinate: `${partition}:${offset}:${index}`,
+  const shared = { siteId, receivedAtMs, coordinate: `${partition}:${offset}:${index}` };
+  const nodes = nodesOf(secret, siteId, part);
+  const identifiers = nodes.length === 0 ? null : part.identifiers;
+  const previousId = part.identify && part.mode === 'online' ? part.previous_distinct_id : null;
+  if (previousId === null) return [{ ...shared, basePersonId: visitor, nodes, identifiers }];
+  const visitorNode = nodeOf(secret, siteId, 'distinct_id', distinctId);
+  const previous = {
+    ...shared,
+    basePersonId: basePersonId(siteId, previousId),
+    nodes: [visitorNode],
+    identifiers: null,
   };
+  return [previous, { ...shared, basePersonId: visitor, nodes: [...nodes, visitorNode], identifiers }];
 }

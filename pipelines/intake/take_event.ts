@@ -7,6 +7,7 @@ import { type Columns, readColumns } from './columns.ts';
 import { eventIdOf } from './event_id.ts';
 import { cleanEventName } from './event_name.ts';
 import { isIdentifyName } from './identify_events.ts';
+import { previousIdOf } from './previous_id.ts';
 import { REJECTIONS, type RejectionCode } from './rejections.ts';
 import { readSentEvent, type SentEvent } from './sent_event.ts';
 import type { DropReason } from './take_batch.ts';
@@ -111,6 +112,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     currency: columns.currency,
     order_id: columns.order_id,
     properties: JSON.stringify(read.properties),
+    previous_distinct_id: previousIdOf(sent, context),
   };
 }
 
@@ -122,6 +124,7 @@ function anonymousEvent(read: ReadEvent, device: Device, visitor: Visitor, call:
   event.zip = null;
   event.client_ip = null;
   event.client_user_agent = null;
+  event.previous_distinct_id = null;
   return event;
 }
 

@@ -102,6 +102,7 @@ function entryOf(event: WorldEvent, receivedAt: number): EventEntry {
       value: typeof value === 'number' ? value : null,
       currency: textOf(properties, 'currency'),
       order_id: textOf(properties, 'order_id'),
+      previous_distinct_id: null,
       properties: JSON.stringify(properties),
     },
   };

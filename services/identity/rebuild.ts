@@ -7,7 +7,8 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { IdentityIndex } from '#infra/redis/identity.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
-import { questionsOf } from '#pipelines/identity/identify.ts';
+import { allQuestionsOf } from '#pipelines/identity/identify.ts';
+import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { createProgress } from '#services/progress.ts';
 
@@ -64,8 +65,7 @@ export async function rebuildIdentity(options: RebuildOptions, sinceMs: number |
   await readAll(TOPICS.identified, async (record) => {
     const read = await reader.read(record.value);
     if (!read.ok) return [];
-    const questions = questionsOf(read.value, secret);
-    return questions.flatMap((question) =>
+    return allQuestionsOf(read.value, secret).flatMap(({ question }) =>
       question.nodes.length === 0 ? [] : [{ siteId: question.siteId, question }],
     );
   });
@@ -74,7 +74,7 @@ export async function rebuildIdentity(options: RebuildOptions, sinceMs: number |
 
 type Taught =
   | { siteId: string; link: IdentityLink; question?: never }
-  | { siteId: string; question: ReturnType<typeof questionsOf>[number]; link?: never };
+  | { siteId: string; question: IdentityQuestion; link?: never };
 
 async function teach(store: IdentityIndex, siteId: string, ones: readonly Taught[]): Promise<void> {
   const links = ones.flatMap(({ link }) => (link === undefined ? [] : [link]));

@@ -16,8 +16,8 @@ export const CALL_PROBLEMS = {
 } as const;
 export type CallProblem = keyof typeof CALL_PROBLEMS;
 
-/** Events of one call, in the form POST /v1/ingest takes them; what is no object goes on as it is and is rejected there. */
-export type MappedCall = { ok: true; events: unknown[] } | { ok: false; code: CallProblem };
+/** The event of a call, in the form POST /v1/ingest takes it; what is no object goes on as it is and is rejected there. */
+export type MappedCall = { ok: true; event: unknown } | { ok: false; code: CallProblem };
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -58,25 +58,4 @@ export function correctedTime(timestamp: unknown, { caller, receivedAtMs, sentAt
   const happenedMs = timeOf(timestamp);
   if (happenedMs === null || sentAtMs === null) return timestamp;
   return new Date(happenedMs + receivedAtMs - sentAtMs).toISOString();
-}
-
-/**
- * The event that says two distinct ids are one person: it carries the older id, and the newer as the customer number by
- * which people are joined. Its uuid follows from the call's, so that a call sent again links again and counts once.
- */
-export function linkEvent(call: {
-  uuid: unknown;
-  timestamp: unknown;
-  previousId: unknown;
-  userId: unknown;
-  properties: JsonObject;
-}): JsonObject {
-  const { uuid, timestamp, previousId, userId, properties } = call;
-  return {
-    event: '$create_alias',
-    ...(typeof uuid === 'string' ? { uuid: `${uuid}:alias` } : {}),
-    distinct_id: previousId,
-    timestamp,
-    properties: { ...properties, external_id: userId },
-  };
 }

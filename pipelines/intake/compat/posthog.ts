@@ -6,7 +6,6 @@ import {
   given,
   idText,
   isObject,
-  linkEvent,
   type MappedCall,
   objectOr,
 } from './foreign.ts';
@@ -16,31 +15,26 @@ const ENVELOPE_PROPERTIES = new Set(['token', 'distinct_id', '$insert_id']);
 
 /**
  * Maps one event of PostHog's capture API, in the forms of its server libraries (distinct_id beside the event) and of its
- * browser library (distinct_id and token among the properties, `offset` in milliseconds for the time). An $identify
- * that names the id used before, and a $create_alias, link the two ids.
+ * browser library (distinct_id and token among the properties, `offset` in milliseconds for the time).
  */
 export function mapPosthogEvent(sent: unknown, arrival: Arrival): MappedCall {
-  if (!isObject(sent)) return { ok: true, events: [sent] };
-  if (!isAbsentOrObject(sent['properties'])) return { ok: true, events: [sent] };
+  if (!isObject(sent)) return { ok: true, event: sent };
+  if (!isAbsentOrObject(sent['properties'])) return { ok: true, event: sent };
   const properties = objectOr(sent['properties']);
   const uuid = firstGiven(idText(sent['uuid']), idText(properties['$insert_id']));
   const distinctId = idText(firstGiven(sent['distinct_id'], properties['distinct_id'], sent['$distinct_id']));
-  const timestamp = happened(sent, uuid, arrival);
-  const previousId = previousIdOf(sent['event'], properties, distinctId);
   const event = {
     event: sent['event'],
     uuid,
     distinct_id: distinctId,
-    timestamp,
+    timestamp: happened(sent, uuid, arrival),
     properties: {
       ...given({ $set: sent['$set'], $set_once: sent['$set_once'] }),
       ...ownProperties(properties),
       ...(identifies(sent['event']) ? given({ external_id: distinctId }) : {}),
     },
   };
-  if (previousId === undefined) return { ok: true, events: [event] };
-  const link = linkEvent({ uuid, timestamp, previousId, userId: distinctId, properties: linkProperties(properties) });
-  return { ok: true, events: [event, link] };
+  return { ok: true, event };
 }
 
 function isAbsentOrObject(value: unknown): boolean {
@@ -51,20 +45,8 @@ function identifies(name: unknown): boolean {
   return name === '$identify' || name === '$create_alias' || name === '$merge_dangerously';
 }
 
-function previousIdOf(name: unknown, properties: JsonObject, distinctId: unknown): unknown {
-  if (!identifies(name)) return undefined;
-  const previousId = idText(firstGiven(properties[name === '$identify' ? '$anon_distinct_id' : 'alias']));
-  return distinctId === undefined || previousId === distinctId ? undefined : previousId;
-}
-
 function ownProperties(properties: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !ENVELOPE_PROPERTIES.has(name)));
-}
-
-/** Of the event that links, only what says which device and library sent it. */
-function linkProperties(properties: JsonObject): JsonObject {
-  const { $ip, $raw_user_agent, $lib, $lib_version } = properties;
-  return given({ $ip, $raw_user_agent, $lib, $lib_version });
 }
 
 const OFFSET_MS_MAX = 30 * 86_400_000;

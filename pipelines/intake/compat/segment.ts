@@ -6,7 +6,6 @@ import {
   given,
   idText,
   isObject,
-  linkEvent,
   type MappedCall,
   objectOr,
   timeOf,
@@ -22,12 +21,12 @@ const READ_FROM_CONTEXT = new Set(['page', 'campaign', 'library', 'ip', 'userAge
 /**
  * Maps one call of Segment's specification. `messageId` becomes the uuid, `userId`, else `anonymousId`, the
  * distinct_id; the user's id is also the customer number by which people are joined. Traits go where a person's record
- * is looked for, never among the event's own properties. An identify of both ids and an alias link the two.
+ * is looked for, never among the event's own properties. An identify of both ids says the anonymous one as PostHog's does.
  *
  * @param type The call's type where its path says it; a call of a batch says it itself.
  */
 export function mapSegmentCall(sent: unknown, type: SegmentCall | null, arrival: Arrival): MappedCall {
-  if (!isObject(sent)) return { ok: true, events: [sent] };
+  if (!isObject(sent)) return { ok: true, event: sent };
   const kind = type ?? sent['type'];
   if (!isSegmentCall(kind)) return { ok: false, code: 'call_type_unknown' };
   const userId = idText(firstGiven(sent['userId']));
@@ -38,9 +37,7 @@ export function mapSegmentCall(sent: unknown, type: SegmentCall | null, arrival:
   };
   const context = contextProperties(sent);
   const event = { ...shared, event: nameOf(kind, sent), properties: propertiesOf(kind, sent, context, userId) };
-  const previousId = previousIdOf(kind, sent, userId);
-  if (previousId === undefined) return { ok: true, events: [event] };
-  return { ok: true, events: [event, linkEvent({ ...shared, previousId, userId, properties: context })] };
+  return { ok: true, event };
 }
 
 function isSegmentCall(kind: unknown): kind is SegmentCall {
@@ -75,7 +72,11 @@ function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, 
       if (!isAbsentOrObject(properties)) return properties;
       return { ...joined, ...given({ name: sent['name'], category: sent['category'] }), ...objectOr(properties) };
     case 'identify':
-      return { ...joined, $set: { ...objectOr(joined['$set']), ...objectOr(traits) } };
+      return {
+        ...joined,
+        ...anonymousBefore(sent, userId),
+        $set: { ...objectOr(joined['$set']), ...objectOr(traits) },
+      };
     case 'group':
       return { ...joined, $group_type: 'group', ...given({ $group_key: idText(sent['groupId']), $group_set: traits }) };
     case 'alias':
@@ -93,11 +94,8 @@ function withValue(properties: JsonObject): JsonObject {
   return value === undefined ? properties : { ...properties, value };
 }
 
-function previousIdOf(kind: SegmentCall, sent: JsonObject, userId: unknown): unknown {
-  const previousId = idText(
-    firstGiven(kind === 'alias' ? sent['previousId'] : kind === 'identify' ? sent['anonymousId'] : undefined),
-  );
-  return userId === undefined || previousId === userId ? undefined : previousId;
+function anonymousBefore(sent: JsonObject, userId: unknown): JsonObject {
+  return userId === undefined ? {} : given({ $anon_distinct_id: idText(sent['anonymousId']) });
 }
 
 /**

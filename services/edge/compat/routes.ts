@@ -153,10 +153,8 @@ function mapCalls(
       mapped.refused.push({ index, code: outcome.code, message: CALL_PROBLEMS[outcome.code] });
       return;
     }
-    for (const event of outcome.events) {
-      mapped.events.push(event);
-      mapped.origins.push(index);
-    }
+    mapped.events.push(outcome.event);
+    mapped.origins.push(index);
   });
   return mapped;
 }

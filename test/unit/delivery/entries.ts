@@ -66,6 +66,7 @@ export function entryOf(changes: EntryChanges = {}): EventEntry {
     value: 49.9,
     currency: 'EUR',
     order_id: 'order-1',
+    previous_distinct_id: null,
     properties: JSON.stringify(properties ?? { $current_url: 'https://shop.example/thanks' }),
     ...rest,
   };

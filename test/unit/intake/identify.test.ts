@@ -37,3 +37,26 @@ describe('an event may stitch identities', () => {
     expect(isIdentify('sale', { mode: 'offline' }, { $action_source: 'physical_store' })).toBe(false);
   });
 });
+
+describe('the other id that an event names', () => {
+  const previousId = (event: string, properties: object, context = browser()): string | null =>
+    take({ event, distinct_id: 'u1', properties }, context).previous_distinct_id;
+
+  it('is that of the events by which ids are joined, and no other’s', () => {
+    expect(previousId('$identify', { $anon_distinct_id: 'a1' })).toBe('a1');
+    expect(previousId('$create_alias', { alias: 7 })).toBe('7');
+    expect(previousId('page_view', { $anon_distinct_id: 'a1', alias: 'a1' })).toBeNull();
+    expect(previousId('$identify', { $anon_distinct_id: { id: 'a1' } })).toBeNull();
+    expect(previousId('$identify', { $anon_distinct_id: 'u1' })).toBeNull();
+  });
+
+  it('is as clean as a distinct id', () => {
+    const { distinct_id } = take({ event: 'page_view', distinct_id: 'jane@shop.example' }, browser());
+    expect(previousId('$identify', { $anon_distinct_id: 'Jane@shop.example' })).toBe(distinct_id);
+  });
+
+  it('is not kept of an offline-mode site', () => {
+    const context = browser({ site: siteWith({ mode: 'offline' }) });
+    expect(previousId('$identify', { $anon_distinct_id: 'a1' }, context)).toBeNull();
+  });
+});

@@ -68,6 +68,7 @@ describe('an event of an offline-mode site', () => {
       value: 5,
       currency: 'CHF',
       order_id: 'o-1',
+      previous_distinct_id: null,
       properties: {
         value: 5,
         currency: 'CHF',

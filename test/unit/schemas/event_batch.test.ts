@@ -71,11 +71,12 @@ describe('EventBatch', () => {
   });
 
   it('gives identity its part without the rest', () => {
-    const event: Event = sampleEvent({ identify: true, identifiers: person.identifiers });
+    const event: Event = sampleEvent({ identify: true, identifiers: person.identifiers, previous_distinct_id: 'a1' });
     expect({ ...decodeIdentityPart(encodeEvent(event)) }).toEqual({
       mode: 'online',
       identify: true,
       identifiers: person.identifiers,
+      previous_distinct_id: 'a1',
     });
   });
 

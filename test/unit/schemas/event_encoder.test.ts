@@ -43,6 +43,7 @@ const events: fc.Arbitrary<Event> = fc.record({
   currency: maybe,
   order_id: maybe,
   properties: text,
+  previous_distinct_id: maybe,
 });
 
 /** What the schema library makes of the event: the entry's last field in a batch of one. */

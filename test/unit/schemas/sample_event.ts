@@ -25,6 +25,7 @@ export function sampleEvent(changes: Partial<Event> = {}): Event {
     currency: null,
     order_id: null,
     properties: '{"url":"https://shop.example/"}',
+    previous_distinct_id: null,
     ...changes,
   };
 }

@@ -9,7 +9,7 @@ const AT = '2026-11-10T11:59:58.000Z';
 function eventsOf(event: object, arrival: object = {}): object[] {
   const mapped = mapPosthogEvent(event, { ...ARRIVAL, ...arrival });
   if (!mapped.ok) throw new Error(mapped.code);
-  return mapped.events as object[];
+  return [mapped.event as object];
 }
 
 test('a server library’s event', () => {
@@ -32,25 +32,13 @@ test('the browser library’s event has its ids among the properties, and its ti
   ]);
 });
 
-test('an $identify that names the id used before links the two', () => {
+test('an $identify and an alias say that two ids are one visitor, and are one event', () => {
   const properties = { $anon_distinct_id: 'a1', $set: { email: 'jane@example.com' }, $lib: 'web' };
-  expect(eventsOf({ event: '$identify', uuid: UUID, distinct_id: 'u1', properties })).toMatchObject([
-    { event: '$identify', uuid: UUID, distinct_id: 'u1', properties: { external_id: 'u1' } },
-    {
-      event: '$create_alias',
-      uuid: `${UUID}:alias`,
-      distinct_id: 'a1',
-      properties: { external_id: 'u1', $lib: 'web' },
-    },
-  ]);
-});
-
-test('an alias links the two', () => {
-  const properties = { distinct_id: 'p1', alias: 'p2' };
-  expect(eventsOf({ event: '$create_alias', uuid: UUID, distinct_id: 'p1', properties })).toMatchObject([
-    { event: '$create_alias', distinct_id: 'p1', properties: { external_id: 'p1', alias: 'p2' } },
-    { event: '$create_alias', uuid: `${UUID}:alias`, distinct_id: 'p2', properties: { external_id: 'p1' } },
-  ]);
+  const identified = eventsOf({ event: '$identify', uuid: UUID, distinct_id: 'u1', properties });
+  expect(identified).toMatchObject([{ event: '$identify', uuid: UUID, properties: { external_id: 'u1' } }]);
+  expect(take(identified[0], server())).toMatchObject({ distinct_id: 'u1', previous_distinct_id: 'a1' });
+  const aliased = { event: '$create_alias', uuid: UUID, distinct_id: 'p1', properties: { alias: 'p2' } };
+  expect(take(eventsOf(aliased)[0], server())).toMatchObject({ distinct_id: 'p1', previous_distinct_id: 'p2' });
 });
 
 test('the sender’s clock is corrected', () => {
@@ -80,6 +68,6 @@ test('what a person’s record says is hashed and gone', () => {
 });
 
 test('what is no event goes on as it is', () => {
-  expect(mapPosthogEvent(7, ARRIVAL)).toEqual({ ok: true, events: [7] });
+  expect(mapPosthogEvent(7, ARRIVAL)).toEqual({ ok: true, event: 7 });
   expect(eventsOf({ event: 'Seen', properties: [] })).toEqual([{ event: 'Seen', properties: [] }]);
 });

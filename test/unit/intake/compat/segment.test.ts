@@ -12,7 +12,7 @@ function eventsOf(
 ): object[] {
   const mapped = mapSegmentCall(call, type, { ...ARRIVAL, ...arrival });
   if (!mapped.ok) throw new Error(mapped.code);
-  return mapped.events as object[];
+  return [mapped.event as object];
 }
 
 const base = { messageId: 'm1', timestamp: AT, userId: 'u1' };
@@ -63,18 +63,16 @@ test('without a user the anonymous id stands; numbers are ids too', () => {
   expect(eventsOf({ type: 'track', event: 'Seen', userId: 42 })).toMatchObject([{ distinct_id: '42' }]);
 });
 
-test('an identify with both ids, and an alias, link the two', () => {
-  const identified = eventsOf({ ...base, type: 'identify', anonymousId: 'a1' });
-  expect(identified).toMatchObject([
-    { event: '$identify', uuid: 'm1', distinct_id: 'u1', properties: { external_id: 'u1' } },
-    { event: '$create_alias', uuid: 'm1:alias', distinct_id: 'a1', properties: { external_id: 'u1' } },
-  ]);
-  const aliased = eventsOf({ ...base, type: 'alias', userId: 'new', previousId: 'old' });
-  expect(aliased).toMatchObject([
-    { event: '$create_alias', distinct_id: 'new', properties: { external_id: 'new', alias: 'old' } },
-    { event: '$create_alias', uuid: 'm1:alias', distinct_id: 'old', properties: { external_id: 'new' } },
-  ]);
-  expect(eventsOf({ ...base, type: 'identify', anonymousId: 'u1' })).toHaveLength(1);
+test('an identify with both ids, and an alias, say that two ids are one visitor, and are one event', () => {
+  const link = (call: object) => {
+    const { event, distinct_id, previous_distinct_id } = take(eventsOf({ ...base, ...call })[0], server());
+    return [event, distinct_id, previous_distinct_id];
+  };
+  expect(link({ type: 'identify', anonymousId: 'a1' })).toEqual(['$identify', 'u1', 'a1']);
+  expect(link({ type: 'identify', anonymousId: 7 })).toEqual(['$identify', 'u1', '7']);
+  expect(link({ type: 'alias', userId: 'new', previousId: 'old' })).toEqual(['$create_alias', 'new', 'old']);
+  expect(link({ type: 'identify', anonymousId: 'u1' })).toEqual(['$identify', 'u1', null]);
+  expect(link({ type: 'track', event: 'Seen', anonymousId: 'a1' })).toEqual(['Seen', 'u1', null]);
 });
 
 test('the context is read where other tags have it', () => {
@@ -152,7 +150,7 @@ test('traits are hashed and their names are gone', () => {
 });
 
 test('what is no object goes on as it is', () => {
-  expect(mapSegmentCall('call', null, ARRIVAL)).toEqual({ ok: true, events: ['call'] });
+  expect(mapSegmentCall('call', null, ARRIVAL)).toEqual({ ok: true, event: 'call' });
   expect(eventsOf({ ...base, type: 'track', event: 'Seen', properties: 'text' })).toMatchObject([
     { properties: 'text' },
   ]);

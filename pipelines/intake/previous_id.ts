@@ -1,0 +1,24 @@
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { cleanDistinctId } from './distinct_id.ts';
+import { readShortText } from './short_text.ts';
+import type { IntakeContext } from './take_batch.ts';
+
+/** The events that say two ids are one visitor, and the property that has the other id: PostHog's words. */
+const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
+  ['$identify', '$anon_distinct_id'],
+  ['$create_alias', 'alias'],
+  ['$merge_dangerously', 'alias'],
+]);
+
+/** The other id of the visitor, as it may be stored; null where the event names none. */
+export function previousIdOf(
+  { name, properties, distinctId }: { name: string; properties: JsonObject; distinctId: string | null },
+  { identitySecret, site }: IntakeContext,
+): string | null {
+  const property = PROPERTY_OF.get(name);
+  if (property === undefined || distinctId === null || !Object.hasOwn(properties, property)) return null;
+  const sent = properties[property];
+  const previousId = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
+  if (previousId === null || previousId === distinctId) return null;
+  return cleanDistinctId(previousId, identitySecret, site.default_country).distinctId;
+}
