@@ -19,6 +19,8 @@ export interface SentEvent {
   /** The timestamp as it was written. */
   sentTimestamp: string | null;
   actionSource: ActionSource;
+  /** Whether the event names its action source itself. */
+  isSourceStated: boolean;
   properties: JsonObject;
 }
 export type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
@@ -36,14 +38,13 @@ export function readSentEvent(sent: unknown, context: IntakeContext): SentEventO
   if (!time.ok) return time;
   const properties = isAbsent(sent['properties']) ? {} : sent['properties'];
   if (!isObject(properties)) return refuse('properties_not_object');
-  const actionSource = readActionSource(properties);
-  if (actionSource === null) return refuse('action_source_unknown');
+  const source = readActionSource(properties, context.caller);
+  if (source === null) return refuse('action_source_unknown');
   const { timestamp, original: originalTimestamp } = time;
   const sentTimestamp = typeof sent['timestamp'] === 'string' ? sent['timestamp'] : null;
-  return {
-    ok: true,
-    event: { name: name.name, uuid, distinctId, timestamp, originalTimestamp, sentTimestamp, actionSource, properties },
-  };
+  const { actionSource, isStated: isSourceStated } = source;
+  const times = { timestamp, originalTimestamp, sentTimestamp };
+  return { ok: true, event: { name: name.name, uuid, distinctId, ...times, actionSource, isSourceStated, properties } };
 }
 
 function isObject(value: unknown): value is JsonObject {

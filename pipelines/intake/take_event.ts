@@ -100,7 +100,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     mode: context.site.mode,
     action_source: sent.actionSource,
     caller: context.caller,
-    identify: sent.actionSource !== 'website' || isIdentifyName(rules.identifyNames, sent.name),
+    identify: isOfflineReport(sent) || isIdentifyName(rules.identifyNames, sent.name),
     identifiers: visitor.identifiers,
     city: found.city,
     state: found.state,
@@ -114,6 +114,11 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     properties: JSON.stringify(read.properties),
     previous_distinct_id: previousIdOf(sent, context),
   };
+}
+
+/** An event that says itself that it happened elsewhere than on a website: a report of somebody known by name. */
+function isOfflineReport({ actionSource, isSourceStated }: SentEvent): boolean {
+  return isSourceStated && actionSource !== 'website';
 }
 
 /** Of an offline-mode site's event nothing is kept that says who it was, and it stitches nothing. */
