@@ -6,6 +6,7 @@ import { mendAbortedRecords } from './aborted_records.ts';
 import { registerZstd } from './compression.ts';
 import { mendCoordinatorMemory } from './coordinator_memory.ts';
 import { mendEncoderMemory } from './encoder_memory.ts';
+import { patchOutOfRange } from './out_of_range.ts';
 import { mendQueueTimer } from './queue_timer.ts';
 
 /** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
@@ -22,6 +23,7 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
   mendCoordinatorMemory();
   mendEncoderMemory();
   mendQueueTimer();
+  patchOutOfRange();
   return new Kafka({
     clientId,
     brokers: config.brokers,

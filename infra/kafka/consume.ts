@@ -25,6 +25,10 @@ export type { TopicPartition } from './slot.ts';
 /** What fetches brought of one partition since it was last taken from. */
 export interface InBatch extends TopicPartition {
   records: InRecord[];
+  /** Of the last record that was fetched, where `records` may be a part of them. */
+  lastOffset: number;
+  /** Behind it and the marks of transactions that follow it. */
+  endOffset: number;
   /** Records of the partition behind this batch; the marker that ends a transaction is none. */
   lag: number;
   /** False once the partition may belong to somebody else: nothing may be committed then. */
@@ -75,8 +79,20 @@ export interface ConsumeOptions {
   drainMs?: number;
   handlers: PartitionHandlers;
   logger: Logger;
+  /** Called when retention has deleted offsets of a topic that were never read, of which some may be marks of transactions. */
+  onSkipped?(topic: string, offsets: number): void;
   /** Called once when the process must stop. */
   onFatal(error: unknown): void;
+}
+
+/** The offset to commit where these records are done: also behind the marks of transactions that follow the last of them. */
+export function endOf({
+  records,
+  lastOffset,
+  endOffset,
+}: Pick<InBatch, 'records' | 'lastOffset' | 'endOffset'>): number {
+  const last = records.at(-1)?.offset ?? -1;
+  return last === lastOffset ? endOffset : last + 1;
 }
 
 /** For stages whose work costs by the batch more than by the event: what comes within a quarter of a second goes together. */
@@ -145,6 +161,10 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       generation++;
     },
     isOver: () => stopped,
+    outOfRange({ asked, start, end, ...at }) {
+      logger.warn({ ...at, asked, start, end }, 'the partition does not have the offset, going on at what it has');
+      slotOf(at).retained.outOfRange(asked, start, end);
+    },
   });
   const committer = createCommitter(consumer);
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
@@ -163,7 +183,10 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   // Of records that are not handed over, such as the marks of transactions, the client tells here only.
   consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload }) => {
     const slot = slotOf(payload);
-    if (payload.batchSize === 0) slot.nextOffset = Math.max(slot.nextOffset, Number(payload.lastOffset) + 1);
+    if (payload.batchSize > 0 || payload.firstOffset === null) return;
+    const end = Number(payload.lastOffset) + 1;
+    slot.retained.holdsNothing(Number(payload.firstOffset), end);
+    slot.nextOffset = Math.max(slot.nextOffset, end);
   });
 
   /** Resolves when nothing is in work, or when that takes too long. */
@@ -192,7 +215,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     slot.timer = null;
     slot.nextOffset = 0;
     slot.begunOffset = -1;
-    slot.soughtOffset = -1;
+    slot.retained.forgetRange();
     if (slot.paused) told(() => consumer.resume([{ topic: slot.topic, partitions: [slot.partition] }]));
     slot.paused = false;
   }
@@ -266,21 +289,23 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (!owned() || fetched.jumps !== slot.jumps) return 0;
     const { topic, partition } = slot;
     slot.takenOffset = fetched.fetchedOffset;
-    const sought = slot.soughtOffset;
-    slot.soughtOffset = -1;
     try {
       if (slot.acquired !== generation || fetched.strayed) {
-        const start = startOf(slot, fetched, sought, await handlers.acquire({ topic, partition }, fetched.generation));
+        const wanted = startOf(slot, fetched, await handlers.acquire({ topic, partition }, fetched.generation));
         if (!owned()) return 0;
         slot.acquired = generation;
+        const start = slot.retained.nearest(wanted);
         if (start !== fetched.fetchedOffset) {
           goTo(slot, start);
           return 0;
         }
+        reportSkipped(slot, wanted, start);
       }
-      const { records, lag } = fetched;
-      const leave = await handlers.process({ topic, partition, records, lag, owned, stopping });
+      const { records, lastOffset, endOffset, lag } = fetched;
+      const batch = { topic, partition, records, lastOffset, endOffset, lag, owned, stopping };
+      const leave = await handlers.process(batch);
       slot.failures = 0;
+      slot.retained.reached(lastOffset);
       if (leave !== undefined && owned()) rest(slot, leave);
       return 0;
     } catch (error) {
@@ -293,13 +318,20 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
 
   /**
    * Where to go on from. While nothing is committed that is where the partition was begun, and not what was taken last: a
-   * handler may have taken batches before it that it has yet to commit. Where the client brings something else than was
-   * sought, what was sought is deleted.
+   * handler may have taken batches before it that it has yet to commit.
    */
-  function startOf(slot: Slot, { fetchedOffset }: Fetched, sought: number, committedOffset: number | null): number {
+  function startOf(slot: Slot, { fetchedOffset }: Fetched, committedOffset: number | null): number {
     if (committedOffset !== null) return committedOffset;
-    if (slot.begunOffset === -1 || slot.begunOffset === sought) slot.begunOffset = fetchedOffset;
+    if (slot.begunOffset === -1) slot.begunOffset = fetchedOffset;
     return slot.begunOffset;
+  }
+
+  /** Of offsets that are not in the log, those that may have held a record that nobody has read. */
+  function reportSkipped({ topic, partition, retained }: Slot, wanted: number, start: number): void {
+    const offsets = retained.takeSkipped(wanted, start);
+    if (offsets === 0) return;
+    logger.warn({ topic, partition, wanted, start, offsets }, 'offsets were deleted before they were read');
+    options.onSkipped?.(topic, offsets);
   }
 
   /** Whatever waits, for the turn too, lies behind what is fetched from here. */
@@ -307,7 +339,6 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     dropWaiting(slot);
     slot.jumps++;
     slot.nextOffset = offset;
-    slot.soughtOffset = offset;
     told(() => consumer.seek({ topic: slot.topic, partition: slot.partition, offset: String(offset) }));
     steer();
   }

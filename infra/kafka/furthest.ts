@@ -11,6 +11,7 @@ export interface Furthest {
   passed(at: TopicPartition, committed: Committed): void;
   /** Of what the coordinator says and what this process has committed that which is further. */
   of(at: TopicPartition, said: Committed | null): Committed | null;
+  forget(at: TopicPartition): void;
 }
 
 /**
@@ -23,6 +24,9 @@ export function createFurthest(): Furthest {
   return {
     passed(at, committed) {
       own.set(nameOf(at), committed);
+    },
+    forget(at) {
+      own.delete(nameOf(at));
     },
     of(at, said) {
       const mine = own.get(nameOf(at));

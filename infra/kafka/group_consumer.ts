@@ -1,6 +1,7 @@
 import type { Batch, Consumer, Kafka } from 'kafkajs';
 import { bundleAssigner } from './assigner.ts';
 import { type Draining, drainingAssigner } from './drain.ts';
+import { type OutOfRangeListener, reportingAssigner } from './out_of_range.ts';
 import { toInRecord } from './record.ts';
 import { CONSUMER_RETRY } from './run_consumer.ts';
 import type { Fetched, Slot } from './slot.ts';
@@ -20,10 +21,11 @@ const FETCH_WAIT_MS = 100;
 const PARTITION_BYTES_MAX = 1024 * 1024;
 
 /** The client's consumer of committed records. */
-export function createGroupConsumer(options: GroupConsumerOptions, draining: Draining): Consumer {
+export function createGroupConsumer(options: GroupConsumerOptions, listener: Draining & OutOfRangeListener): Consumer {
+  const assigner = reportingAssigner(bundleAssigner(options.partitionsTogether ?? 1), listener);
   return options.kafka.consumer({
     groupId: options.groupId,
-    partitionAssigners: [drainingAssigner(bundleAssigner(options.partitionsTogether ?? 1), draining)],
+    partitionAssigners: [drainingAssigner(assigner, listener)],
     sessionTimeout: options.sessionTimeoutMs,
     rebalanceTimeout: 30_000,
     heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),
@@ -43,6 +45,8 @@ export function toFetched(batch: Batch, generation: number, { nextOffset, jumps 
   return {
     records: batch.messages.map(toInRecord),
     fetchedOffset,
+    lastOffset: Number(batch.messages.at(-1)?.offset ?? -1),
+    endOffset: Number(batch.lastOffset()) + 1,
     lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
     bytes: batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
     generation,

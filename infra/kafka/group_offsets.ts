@@ -1,12 +1,16 @@
 import type { Admin } from 'kafkajs';
 import { type Committed, createFurthest } from './furthest.ts';
 import type { TopicPartition } from './slot.ts';
+import { topicOffsets } from './topic_offsets.ts';
 
 /** What a group has committed, as its coordinator and this process know it. */
 export interface GroupOffsets {
   /** Keeps what this process has just committed. */
   passed(at: TopicPartition, committed: Committed): void;
-  /** Asks the coordinator; answers what is furthest, or null where nothing was ever committed. */
+  /**
+   * Asks the coordinator; answers what is furthest, or null where nothing was ever committed. What this process knows counts
+   * no more where the log ends before it, as that of a topic that was made anew does.
+   */
   of(at: TopicPartition): Promise<Committed | null>;
 }
 
@@ -15,8 +19,20 @@ export function createGroupOffsets(admin: Admin, groupId: string): GroupOffsets 
   const furthest = createFurthest();
   return {
     passed: furthest.passed,
-    of: async (at) => furthest.of(at, await committed(admin, groupId, at)),
+    async of(at) {
+      const said = await committed(admin, groupId, at);
+      const known = furthest.of(at, said);
+      if (known === null || known.offset === said?.offset) return known;
+      if (known.offset <= (await endOfLog(admin, at))) return known;
+      furthest.forget(at);
+      return said;
+    },
   };
+}
+
+async function endOfLog(admin: Admin, { topic, partition }: TopicPartition): Promise<number> {
+  const found = (await topicOffsets(admin, topic)).find((one) => one.partition === partition);
+  return Number(found?.high ?? 0);
 }
 
 /** The group's committed offset; null where none was ever committed. */

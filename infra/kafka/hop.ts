@@ -5,7 +5,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { transactionalId } from './bundle.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
-import { type Consumption, consume, type InBatch, type Leave, type TopicPartition } from './consume.ts';
+import { type Consumption, consume, endOf, type InBatch, type Leave, type TopicPartition } from './consume.ts';
 import { createCrashGuard } from './crash_guard.ts';
 import { PartitionLostError } from './errors.ts';
 import { createGather, type Gather } from './gather.ts';
@@ -39,6 +39,8 @@ export interface HopOptions {
   /** Puts away the one record of a batch because it kills the process. Absent: such a record is tried for ever. */
   bury?(batch: InBatch): HopResult;
   logger: Logger;
+  /** As `consume` has it. */
+  onSkipped?(topic: string, offsets: number): void;
   onFatal(error: unknown): void;
 }
 
@@ -166,8 +168,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
       if (!isOurs(bundle, batch)) throw new PartitionLostError('partition lost before its batch');
       const result = await work(batch);
       made.resolve(result);
-      const last = batch.records.at(-1)?.offset ?? -1;
-      return { batch, outputs: result.outputs, next: result.leave?.offset ?? last + 1, metadata: '' };
+      return { batch, outputs: result.outputs, next: result.leave?.offset ?? endOf(batch), metadata: '' };
     });
     const result = await made.promise;
     result.committed();

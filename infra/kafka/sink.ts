@@ -13,7 +13,7 @@ import {
   tokenOf,
   writePlan,
 } from '#pipelines/warehouse/block.ts';
-import { type Consumption, consume, type InBatch, type TopicPartition } from './consume.ts';
+import { type Consumption, consume, endOf, type InBatch, type TopicPartition } from './consume.ts';
 import { createCrashGuard } from './crash_guard.ts';
 import { createGroupOffsets } from './group_offsets.ts';
 import { readRanges } from './read_ranges.ts';
@@ -49,6 +49,8 @@ export interface SinkOptions<Row> {
   committed(topic: string, partition: number, rows: readonly Row[], lag: number): void;
   nowMs(): number;
   logger: Logger;
+  /** As `consume` has it. */
+  onSkipped?(topic: string, offsets: number): void;
   onFatal(error: unknown): void;
 }
 
@@ -126,6 +128,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     taking.set(topic, (taking.get(topic) ?? 0) + 1);
     try {
       for (const record of batch.records) put(batch, record, await options.toRows(topic, batch.partition, record));
+      const gathered = open.get(nameOf(batch));
+      if (gathered !== undefined) gathered.next = Math.max(gathered.next, endOf(batch));
     } finally {
       taking.set(topic, (taking.get(topic) ?? 0) - 1);
     }

@@ -1,5 +1,6 @@
 import { createMutex, type Mutex } from './mutex.ts';
 import type { InRecord } from './record.ts';
+import { createRetained, type Retained } from './retained.ts';
 
 export interface TopicPartition {
   topic: string;
@@ -16,6 +17,10 @@ export interface Fetched {
   records: InRecord[];
   /** Offset that was asked for; the first record may lie behind it. */
   fetchedOffset: number;
+  /** Of the last record. */
+  lastOffset: number;
+  /** Behind the last record and the marks of transactions that follow it. */
+  endOffset: number;
   lag: number;
   bytes: number;
   /** Of the group when it was fetched. */
@@ -45,8 +50,7 @@ export interface Slot extends TopicPartition {
   takenOffset: number;
   /** Where the partition was begun in this generation, nothing being committed of it; -1: not begun so. */
   begunOffset: number;
-  /** Where fetching was sent, until something is taken that was fetched then; -1: nowhere. */
-  soughtOffset: number;
+  retained: Retained;
   /** How often fetching was sent somewhere else: what was fetched before, though not waiting any more, is void. */
   jumps: number;
   failures: number;
@@ -68,7 +72,7 @@ export function createSlot({ topic, partition }: TopicPartition): Slot {
     nextOffset: 0,
     takenOffset: 0,
     begunOffset: -1,
-    soughtOffset: -1,
+    retained: createRetained(),
     jumps: 0,
     failures: 0,
     paused: false,
@@ -107,7 +111,8 @@ export function takeWaiting(slot: Slot, bytesMax: number): Fetched | undefined {
   }
   const taken = slot.waiting.splice(0, count);
   const records = taken.flatMap((fetched) => fetched.records);
-  return { ...first, records, bytes, lag: taken.at(-1)?.lag ?? first.lag };
+  const { lastOffset, endOffset, lag } = taken.at(-1) ?? first;
+  return { ...first, records, bytes, lastOffset, endOffset, lag };
 }
 
 /** Throws away what waits. */

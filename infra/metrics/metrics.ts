@@ -8,6 +8,8 @@ export interface StageMetrics {
   diverted(lane: string, count: number): void;
   dead(reason: string, count: number): void;
   lag(topic: string, partition: number, records: number): void;
+  /** Offsets of a topic that retention deleted before they were read. */
+  skipped(topic: string, offsets: number): void;
   /** Time of one batch through the stage. */
   batchSeconds(seconds: number): void;
   /** Arrival at the edge until done here. */
@@ -59,6 +61,12 @@ export function createMetrics(stage: string): Metrics {
     labelNames: ['topic', 'partition'],
     registers,
   });
+  const skipped = new Counter({
+    name: 'svc_skipped_offsets_total',
+    help: 'Offsets that retention deleted before they were read',
+    labelNames: ['topic'],
+    registers,
+  });
   const batch = new Histogram({ name: 'svc_batch_seconds', help: 'Time of one batch', buckets: SECONDS, registers });
   const age = new Histogram({
     name: 'svc_event_age_seconds',
@@ -74,6 +82,7 @@ export function createMetrics(stage: string): Metrics {
     diverted: (lane, count) => diverted.inc({ lane }, count),
     dead: (reason, count) => dead.inc({ reason }, count),
     lag: (topic, partition, records) => lag.set({ topic, partition }, records),
+    skipped: (topic, offsets) => skipped.inc({ topic }, offsets),
     batchSeconds: (seconds) => batch.observe(seconds),
     ageSeconds: (seconds) => age.observe(seconds),
     counter: (name, help, labelNames) => new Counter({ name, help, labelNames, registers }),

@@ -104,6 +104,7 @@ runProcess('dedup', async (runtime) => {
       return { outputs: [...outputs, countsRecord(batch, [], [], counts)], committed };
     },
     logger,
+    onSkipped: metrics.skipped,
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());

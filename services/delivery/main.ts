@@ -142,6 +142,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     transform,
     bury: (batch) => buriedRecord('delivery', batch, dead, metrics),
     logger,
+    onSkipped: metrics.skipped,
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());

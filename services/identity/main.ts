@@ -105,6 +105,7 @@ runProcess('identity', async (runtime) => {
     transform,
     bury: (batch) => buriedRecord('identity', batch, dead, metrics),
     logger,
+    onSkipped: metrics.skipped,
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());

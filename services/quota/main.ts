@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { consume, type InBatch } from '#infra/kafka/consume.ts';
+import { consume, endOf, type InBatch } from '#infra/kafka/consume.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import { committed, committedOffset } from '#infra/kafka/group_offsets.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
@@ -62,8 +62,7 @@ runProcess('quota', async (runtime) => {
 
   async function process(batch: InBatch): Promise<undefined> {
     const startedMs = Date.now();
-    const last = batch.records.at(-1);
-    if (last === undefined) return undefined;
+    if (batch.records.length === 0) return undefined;
     const read = await readCounts(batch, counts, startedMs);
     const events = countedEvents(read.counts);
     const settlements = settlementsOf(read.counts);
@@ -75,7 +74,7 @@ runProcess('quota', async (runtime) => {
       await producer.send([...letters, ...usageRecords(settlements, settled, usage)]);
       failpoint('quota.after_usage');
     });
-    await consumption.commit(batch, last.offset + 1, String(marked));
+    await consumption.commit(batch, endOf(batch), String(marked));
     failpoint('quota.after_commit');
     tally.in += events.unique;
     tally.passed = events.unique - events.nobodys;
@@ -103,6 +102,7 @@ runProcess('quota', async (runtime) => {
       process,
     },
     logger,
+    onSkipped: metrics.skipped,
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());

@@ -105,6 +105,7 @@ runProcess('warehouse', async (runtime) => {
     },
     nowMs: Date.now,
     logger,
+    onSkipped: metrics.skipped,
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());

@@ -53,7 +53,9 @@ export async function joinHop(
   world: HopWorld,
   lane: Lane,
   transform: HopOptions['transform'],
-  given: Partial<Pick<HopOptions, 'kafka' | 'admin' | 'onFatal' | 'paceMs' | 'partitionsTogether' | 'drainMs'>> = {},
+  given: Partial<
+    Pick<HopOptions, 'kafka' | 'admin' | 'onFatal' | 'onSkipped' | 'paceMs' | 'partitionsTogether' | 'drainMs'>
+  > = {},
 ): Promise<Consumption> {
   const consumption = await runHop({
     kafka: given.kafka ?? kafkaOf(world.brokers, uniqueName('member')),

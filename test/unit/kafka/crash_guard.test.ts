@@ -8,7 +8,10 @@ const refused = new Error('the broker is away');
 
 function batchOf(...offsets: number[]): InBatch {
   const records = offsets.map((offset) => ({ offset, key: null, value: null, headers: {}, timestampMs: 0 }));
-  return { ...AT, records: records as unknown as InBatch['records'], lag: 0, owned: () => true, stopping: () => false };
+  const lastOffset = offsets.at(-1) ?? -1;
+  const behind = { lastOffset, endOffset: lastOffset + 1 };
+  const taken = records as unknown as InBatch['records'];
+  return { ...AT, ...behind, records: taken, lag: 0, owned: () => true, stopping: () => false };
 }
 
 /** A guard whose steps are written down, and fail as often as is said. */

@@ -5,6 +5,8 @@ const MIB = 1024 * 1024;
 const fetched = (bytes: number): Fetched => ({
   records: [],
   fetchedOffset: 0,
+  lastOffset: 0,
+  endOffset: 1,
   lag: 0,
   bytes,
   generation: 1,
@@ -36,7 +38,15 @@ function waiting(...changes: Partial<Fetched>[]): Fetched[] {
   return changes.map((change, index) => {
     const offset = 5 + index;
     const records = [{ offset, timestampMs: 0, key: null, value: Buffer.alloc(10), headers: {} }];
-    return { ...fetched(10), records, fetchedOffset: offset, lag: 9 - offset, ...change };
+    return {
+      ...fetched(10),
+      records,
+      fetchedOffset: offset,
+      lastOffset: offset,
+      endOffset: offset + 1,
+      lag: 9 - offset,
+      ...change,
+    };
   });
 }
 
@@ -59,6 +69,7 @@ test.each(TAKEN)('taken together: %s', (_what, changes, bytesMax, count) => {
   expect(taken?.records.map(({ offset }) => offset)).toEqual([5, 6, 7].slice(0, count));
   const bytes = all.slice(0, count).reduce((sum, one) => sum + one.bytes, 0);
   expect(taken).toMatchObject({ fetchedOffset: 5, bytes, lag: 9 - 5 - (count - 1), strayed: all[0]?.strayed });
+  expect(taken).toMatchObject({ lastOffset: 4 + count, endOffset: 5 + count });
   expect(slot.waiting).toEqual(all.slice(count));
 });
 

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { createGroupOffsets } from '#infra/kafka/group_offsets.ts';
+import type { Admin } from '#infra/kafka/session.ts';
+
+const at = { topic: 't', partition: 0 };
+
+/** An admin client of a group that has committed `said`, over a partition that ends at `high`. */
+function adminOf(said: number, high: number): Admin {
+  return {
+    fetchOffsets: async () => [{ topic: 't', partitions: [{ partition: 0, offset: String(said), metadata: null }] }],
+    fetchTopicOffsets: async () => [{ partition: 0, offset: String(high), high: String(high), low: '0' }],
+  } as unknown as Admin;
+}
+
+test.for([
+  ['a coordinator that forgot is not believed', 7, 100, 50],
+  ['one that forgot all is not', -1, 100, 50],
+  ['what another member has committed since is further', 60, 100, 60],
+  ['of a topic that was made anew the coordinator is believed', 7, 10, 7],
+  ['also where it knows of nothing', -1, 10, null],
+])('%s', async ([, said, high, expected]) => {
+  const offsets = createGroupOffsets(adminOf(Number(said), Number(high)), 'group');
+  offsets.passed(at, { offset: 50, metadata: '' });
+  expect((await offsets.of(at))?.offset ?? null).toBe(expected);
+  expect((await offsets.of(at))?.offset ?? null).toBe(expected);
+});
