@@ -60,7 +60,7 @@ export function buriedRecord(stage: Stage, batch: InBatch, codec: Codec<DeadLett
     return deadLetter(place, 'kills_process', '', value, nowMs);
   });
   const outputs = deadRecords(stage, letters, codec, tally, SMALL_PARTITIONS);
-  return { outputs, committed: () => publish(metrics, tally, batch, nowMs, Date.now()) };
+  return { outputs, committed: () => publish(metrics, tally, nowMs, Date.now()) };
 }
 
 /** An event to be written on, with what the stage attaches and the partition it belongs to. */

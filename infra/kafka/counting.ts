@@ -1,5 +1,4 @@
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { InBatch } from './consume.ts';
 
 /** What a stage did with one batch; in = passed + dropped + diverted + dead. */
 export interface Tally {
@@ -20,14 +19,13 @@ export function count(counts: Map<string, number>, name: string, by = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
-/** Adds a tally to the process's metrics, with the lag behind the batch and the time it took. */
-export function publish(metrics: Metrics, tally: Tally, batch: InBatch, startedMs: number, nowMs: number): void {
+/** Adds a tally to the process's metrics, with the time that its batch took. */
+export function publish(metrics: Metrics, tally: Tally, startedMs: number, nowMs: number): void {
   metrics.in(tally.in);
   metrics.passed(tally.passed);
   for (const [reason, number] of tally.dropped) metrics.dropped(reason, number);
   for (const [lane, number] of tally.diverted) metrics.diverted(lane, number);
   for (const [reason, number] of tally.dead) metrics.dead(reason, number);
-  metrics.lag(batch.topic, batch.partition, batch.lag);
   metrics.batchSeconds((nowMs - startedMs) / 1000);
   if (tally.oldestMs !== null) metrics.ageSeconds(Math.max(0, nowMs - tally.oldestMs) / 1000);
 }

@@ -46,7 +46,7 @@ export interface SinkOptions<Row> {
   blockBytesMax: number;
   blockPaceMs: number;
   /** Called when the rows of a partition are written and its offset is committed. */
-  committed(topic: string, partition: number, rows: readonly Row[], lag: number): void;
+  committed(topic: string, partition: number, rows: readonly Row[]): void;
   nowMs(): number;
   logger: Logger;
   /** As `consume` has it. */
@@ -149,7 +149,6 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     open.set(nameOf(batch), gathered);
     if (gathered.first === null) gathered.openedMs = Math.min(options.nowMs(), record.timestampMs);
     gather(gathered, record.offset, rows, record.value?.length ?? 0);
-    gathered.lag = batch.lag;
   }
 
   /** Nothing of the partition is gathered yet when its first batch after a start is marked. */
@@ -247,10 +246,10 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       [...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' })),
     );
     failpoint('sink.after_commit');
-    for (const [partition, { rows, next, lag }] of parts) {
+    for (const [partition, { rows, next }] of parts) {
       offsets.passed({ topic, partition }, { offset: next, metadata: '' });
       open.delete(nameOf({ topic, partition }));
-      options.committed(topic, partition, rows, lag);
+      options.committed(topic, partition, rows);
     }
   }
 

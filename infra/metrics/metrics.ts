@@ -7,7 +7,8 @@ export interface StageMetrics {
   dropped(reason: string, count: number): void;
   diverted(lane: string, count: number): void;
   dead(reason: string, count: number): void;
-  lag(topic: string, partition: number, records: number): void;
+  /** The lag of every partition that the process has; those that are missing are forgotten. */
+  lags(all: readonly { topic: string; partition: number; records: number }[]): void;
   /** Offsets of a topic that retention deleted before they were read. */
   skipped(topic: string, offsets: number): void;
   /** Time of one batch through the stage. */
@@ -57,7 +58,7 @@ export function createMetrics(stage: string): Metrics {
   });
   const lag = new Gauge({
     name: 'svc_lag_records',
-    help: 'Records behind the end of the partition',
+    help: 'Offsets between what the group has committed and the end of the partition',
     labelNames: ['topic', 'partition'],
     registers,
   });
@@ -81,7 +82,10 @@ export function createMetrics(stage: string): Metrics {
     dropped: (reason, count) => dropped.inc({ reason }, count),
     diverted: (lane, count) => diverted.inc({ lane }, count),
     dead: (reason, count) => dead.inc({ reason }, count),
-    lag: (topic, partition, records) => lag.set({ topic, partition }, records),
+    lags(all) {
+      lag.reset();
+      for (const { topic, partition, records } of all) lag.set({ topic, partition }, records);
+    },
     skipped: (topic, offsets) => skipped.inc({ topic }, offsets),
     batchSeconds: (seconds) => batch.observe(seconds),
     ageSeconds: (seconds) => age.observe(seconds),

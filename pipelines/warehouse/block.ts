@@ -65,13 +65,11 @@ export interface Gathered<Row> {
   bytes: number;
   /** Since when the first record waits, in milliseconds since 1970 UTC. */
   openedMs: number;
-  /** Records of the partition behind what was added last. */
-  lag: number;
 }
 
 /** Nothing yet, with everything before `next` written. `openedMs` is since when what comes has waited. */
 export function gatherFrom<Row>(next: number, openedMs: number): Gathered<Row> {
-  return { first: null, next, rows: [], bytes: 0, openedMs, lag: 0 };
+  return { first: null, next, rows: [], bytes: 0, openedMs };
 }
 
 /** Adds a record's rows, which may be none. */

@@ -17,6 +17,7 @@ import { visitorPartition } from '#schemas/partition.ts';
 import type { DeadLetter, QuotaCounts } from '#schemas/records.ts';
 import { buriedRecord, deadRecords, packBatches, readRecords } from '#services/batches.ts';
 import { withoutCulprits } from '#services/culprits.ts';
+import { showLag } from '#services/lag.ts';
 import { runProcess } from '#services/runtime.ts';
 import { countsRecord } from './counts_record.ts';
 import { rebuildClaims } from './rebuild.ts';
@@ -86,7 +87,7 @@ runProcess('dedup', async (runtime) => {
     tally.passed = passed.length;
     if (duplicates > 0) count(tally.dropped, 'duplicate', duplicates);
     tally.oldestMs = entries[0]?.view.receivedAtMs ?? null;
-    return { outputs, committed: () => publish(metrics, tally, batch, startedMs, Date.now()) };
+    return { outputs, committed: () => publish(metrics, tally, startedMs, Date.now()) };
   }
 
   const consumption = await runHop({
@@ -108,5 +109,6 @@ runProcess('dedup', async (runtime) => {
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());
+  showLag(runtime, 'dedup', consumption);
   runtime.ready();
 });

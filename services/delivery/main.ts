@@ -19,6 +19,7 @@ import { createTurns } from '#pipelines/delivery/turns.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { buriedRecord } from '#services/batches.ts';
 import { withoutCulprits } from '#services/culprits.ts';
+import { showLag } from '#services/lag.ts';
 import { runProcess } from '#services/runtime.ts';
 import { type Attempted, createAttempts } from './attempts.ts';
 import { watchChanges } from './changes.ts';
@@ -127,7 +128,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     return {
       outputs: [...outputs, ...taken.moved],
       ...(taken.leave === undefined ? {} : { leave: taken.leave }),
-      committed: () => publish(metrics, tally, batch, startedMs, Date.now()),
+      committed: () => publish(metrics, tally, startedMs, Date.now()),
     };
   }
 
@@ -146,6 +147,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());
+  showLag(runtime, `delivery.${destination}`, consumption);
   const looking = setInterval(() => {
     if (changes.look(Date.now())) consumption.wake();
   }, CHANGES_POLL_MS);

@@ -19,6 +19,7 @@ import { partitionOf, personPartition } from '#schemas/partition.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { buriedRecord, deadRecords, packBatches, readRecords } from '#services/batches.ts';
 import { withoutCulprits } from '#services/culprits.ts';
+import { showLag } from '#services/lag.ts';
 import { runProcess } from '#services/runtime.ts';
 import { rebuildIdentity } from './rebuild.ts';
 
@@ -88,7 +89,7 @@ runProcess('identity', async (runtime) => {
       outputs,
       committed() {
         for (const result of results) capped.inc(result.capped);
-        publish(metrics, tally, batch, startedMs, Date.now());
+        publish(metrics, tally, startedMs, Date.now());
       },
     };
   }
@@ -109,6 +110,7 @@ runProcess('identity', async (runtime) => {
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());
+  showLag(runtime, 'identity', consumption);
   runtime.ready();
 });
 

@@ -14,6 +14,7 @@ import { isClosed, openMonths } from '#pipelines/quota/month.ts';
 import { type AccountMonth, countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { deadRecords } from '#services/batches.ts';
+import { showLag } from '#services/lag.ts';
 import { runProcess } from '#services/runtime.ts';
 import { watchHolds } from './hold_watch.ts';
 import { createPartitions } from './partitions.ts';
@@ -81,7 +82,7 @@ runProcess('quota', async (runtime) => {
     if (events.nobodys > 0) count(tally.dropped, 'no_account', events.nobodys);
     settledEvents.inc(tally.passed);
     if (events.duplicate > 0) givenBack.inc({ reason: 'duplicate' }, events.duplicate);
-    publish(metrics, tally, batch, startedMs, Date.now());
+    publish(metrics, tally, startedMs, Date.now());
     return undefined;
   }
 
@@ -106,6 +107,7 @@ runProcess('quota', async (runtime) => {
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());
+  showLag(runtime, 'quota', consumption);
 
   const stopWatch = await watchHolds({
     store,
