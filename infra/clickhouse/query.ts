@@ -12,6 +12,9 @@ export interface QueryLimits {
 /** What a query of the control service may take. */
 export const QUERY_LIMITS: QueryLimits = { seconds: 20, memoryBytes: 4 * 1024 ** 3, resultRows: 100_000 };
 
+/** For the way there and back of an answer whose query took as long as it may. */
+const ANSWER_MS_MAX = 5_000;
+
 /** The query took more than it may. */
 export class QueryTooHeavyError extends Error {
   readonly code = 'query_too_heavy';
@@ -56,6 +59,8 @@ export async function selectRows<Row>(
       query_params: parameters,
       format: 'JSONEachRow',
       clickhouse_settings: querySettings(limits),
+      // A server that keeps its own limit has answered by then.
+      abort_signal: AbortSignal.timeout(limits.seconds * 1000 + ANSWER_MS_MAX),
     });
     return await result.json<Row>();
   } catch (error) {

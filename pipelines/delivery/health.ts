@@ -8,6 +8,8 @@ export interface HealthRow {
   delivered: number;
   diverted: number;
   paused: number;
+  /** Events whose newest outcome says that they wait on a lane. */
+  waiting: number;
   dead: number;
   /** Events left out, by reason. */
   skipped: Record<string, number>;
@@ -34,6 +36,8 @@ const HEALS: ReadonlySet<string> = new Set(['breaker_open', 'throttled']);
 
 export interface HealthQuestion {
   sinceMs: number;
+  /** Since when outcomes are looked at for events that wait: earlier than the longest that an event may wait. */
+  waitingSinceMs: number;
   siteId: string | null;
   destination: string | null;
 }
@@ -41,15 +45,30 @@ export interface HealthQuestion {
 const TRIED = `outcome != 'skipped'`;
 const FAILED = `outcome IN ('diverted', 'paused', 'dead')`;
 
-/** Asks for the health of each destination and site of which anything was written since a time. */
-export function healthStatement({ sinceMs, siteId, destination }: HealthQuestion): Statement {
+const WAITS = `outcome IN ('diverted', 'paused')`;
+/** What names an event among the outcomes of all; the first is what rows are spread over shards by. */
+const EVENT_KEY = 'site_id, destination, event_id, coordinate_partition, coordinate_offset, coordinate_index';
+
+/** Asks for the health of each destination and site of which anything was written since a time, or of which events wait. */
+export function healthStatement({ sinceMs, waitingSinceMs, siteId, destination }: HealthQuestion): Statement {
   const { bind, statement } = createBinder();
-  const conditions = [
-    `attempted_at >= fromUnixTimestamp64Milli(${bind(sinceMs, 'Int64')})`,
-    ...(siteId === null ? [] : [`site_id = ${bind(siteId, 'String')}`]),
-    ...(destination === null ? [] : [`destination = ${bind(destination, 'String')}`]),
-  ];
+  const since = (timeMs: number): string => `attempted_at >= fromUnixTimestamp64Milli(${bind(timeMs, 'Int64')})`;
+  const chosen = [
+    ...(siteId === null ? [] : [`AND site_id = ${bind(siteId, 'String')}`]),
+    ...(destination === null ? [] : [`AND destination = ${bind(destination, 'String')}`]),
+  ].join(' ');
   return statement(`
+    SELECT site_id, destination, attempts, delivered, diverted, paused, waiting, dead, skipped, latest, latest_reason,
+      delivered_at, failed_at, failed_reason,
+      if(empty(took_ms), [0, 0], took_ms) AS took_ms, if(empty(age_ms), [0, 0], age_ms) AS age_ms
+    FROM (${outcomesOf(`${since(sinceMs)} ${chosen}`)}) AS outcomes
+    FULL OUTER JOIN (${waitingOf(`${since(waitingSinceMs)} ${chosen}`)}) AS held USING (site_id, destination)
+    ORDER BY destination, site_id
+    SETTINGS join_use_nulls = 0`);
+}
+
+function outcomesOf(condition: string): string {
+  return `
     SELECT site_id, destination,
       countIf(outcome IN ('delivered', 'diverted', 'dead')) AS attempts,
       countIf(outcome = 'delivered') AS delivered,
@@ -66,9 +85,22 @@ export function healthStatement({ sinceMs, siteId, destination }: HealthQuestion
       arrayMap(x -> if(isNaN(x), 0, round(x)), quantilesIf(0.5, 0.99)(
         toUnixTimestamp64Milli(attempted_at) - toUnixTimestamp64Milli(received_at), outcome = 'delivered')) AS age_ms
     FROM delivery_outcomes
-    WHERE ${conditions.join(' AND ')}
-    GROUP BY site_id, destination
-    ORDER BY destination, site_id`);
+    WHERE ${condition}
+    GROUP BY site_id, destination`;
+}
+
+/** Only events that were once put on a lane are looked at one by one, by their newest outcome. */
+function waitingOf(condition: string): string {
+  return `
+    SELECT site_id, destination, count() AS waiting
+    FROM (
+      SELECT ${EVENT_KEY}, argMax(outcome, (attempted_at, attempt)) AS newest
+      FROM delivery_outcomes
+      WHERE ${condition}
+        AND (${EVENT_KEY}) GLOBAL IN (SELECT ${EVENT_KEY} FROM delivery_outcomes WHERE ${condition} AND ${WAITS})
+      GROUP BY ${EVENT_KEY})
+    WHERE newest IN ('diverted', 'paused')
+    GROUP BY site_id, destination`;
 }
 
 export function healthState({ latest, latest_reason }: Pick<HealthRow, 'latest' | 'latest_reason'>): HealthState {

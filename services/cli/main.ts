@@ -26,7 +26,7 @@ async function openContext(): Promise<Context> {
   };
 }
 
-async function fetchHealth(url: string): Promise<{ status: number; body: string } | null> {
+async function fetched(url: string): Promise<{ status: number; body: string } | null> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
     return { status: response.status, body: await response.text() };
@@ -44,7 +44,7 @@ function explain(error: unknown): string {
 
 const ports: CliPorts = {
   openContext,
-  status: { readReadyFile: () => readReadyFile(environment()), fetchHealth },
+  status: { readReadyFile: () => readReadyFile(environment()), fetched },
 };
 
 try {

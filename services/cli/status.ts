@@ -1,3 +1,4 @@
+import { type Fetched, type ProcessState, processStates } from './process_states.ts';
 import { renderTable } from './render.ts';
 import type { CliResult } from './run.ts';
 
@@ -5,8 +6,7 @@ import type { CliResult } from './run.ts';
 export interface StatusPorts {
   /** The text of ready.json; null while nothing has been started here. */
   readReadyFile(): string | null;
-  /** Fetches the edge's health; null when there was no answer in time. */
-  fetchHealth(url: string): Promise<{ status: number; body: string } | null>;
+  fetched: Fetched;
 }
 
 interface Health {
@@ -14,7 +14,10 @@ interface Health {
   says: string;
 }
 
-/** Reports what ready.json holds and whether the edge answers. Exit status 0 only when it answers and can accept events. */
+/**
+ * Reports what ready.json holds, whether the edge accepts events, and how each process does. Exit status 0 only when the edge
+ * accepts events and every process is able to do its work.
+ */
 export async function statusReport(ports: StatusPorts, json: boolean): Promise<CliResult> {
   const ready = readReady(ports.readReadyFile());
   if (ready === null)
@@ -23,8 +26,10 @@ export async function statusReport(ports: StatusPorts, json: boolean): Promise<C
     return failed('ready_malformed', 'ready.json is not a JSON object; npm start writes it anew');
   const edge = ready['edge'];
   const health = typeof edge === 'string' ? await readHealth(ports, edge) : { ok: false, says: 'no address is known' };
-  const text = json ? JSON.stringify({ ...ready, health }, null, 2) : table(ready, health);
-  return { exitCode: health.ok ? 0 : 1, stdout: `${text}\n`, stderr: '' };
+  const states = await processStates(ready, ports.fetched);
+  const text = json ? JSON.stringify({ ...ready, health, states }, null, 2) : table(ready, health, states);
+  const isAble = health.ok && states.every((state) => state.ready);
+  return { exitCode: isAble ? 0 : 1, stdout: `${text}\n`, stderr: '' };
 }
 
 function readReady(text: string | null): Record<string, unknown> | 'malformed' | null {
@@ -33,7 +38,7 @@ function readReady(text: string | null): Record<string, unknown> | 'malformed' |
 }
 
 async function readHealth(ports: StatusPorts, edge: string): Promise<Health> {
-  const answer = await ports.fetchHealth(new URL('/v1/health', edge).href);
+  const answer = await ports.fetched(new URL('/v1/health', edge).href);
   if (answer === null) return { ok: false, says: 'the edge does not answer' };
   const body = readObject(answer.body) ?? {};
   if (answer.status !== 200 || body['ok'] !== true) {
@@ -52,8 +57,9 @@ function readObject(text: string): Record<string, unknown> | null {
   }
 }
 
-function table(ready: Record<string, unknown>, health: Health): string {
-  return renderTable(['WHAT', 'WHERE'], [...rows(ready, ''), ['health', health.says]], '');
+function table(ready: Record<string, unknown>, health: Health, states: readonly ProcessState[]): string {
+  const says = [['health', health.says], ...states.map((state) => [state.name, state.says])];
+  return renderTable(['WHAT', 'WHERE'], [...rows(ready, ''), ...says], '');
 }
 
 /** A row for each value; those inside objects are named by their path. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { type HealthRow, healthState, healthStatement } from '#pipelines/delivery/health.ts';
+import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/lanes.ts';
 import { type Route, refused, route } from './route.ts';
 import { closed, idField, nothing, nullable, timeField } from './shapes.ts';
 
@@ -23,6 +24,7 @@ const healthShape = Type.Object({
   diverted: count('Of these, put on a lane for another attempt'),
   dead: count('Of these, given up'),
   paused: count('Events put on a lane without an attempt'),
+  waiting: count('Events that wait on a lane now; those that wait in the main topic are lag, not counted here'),
   skipped: Type.Record(Type.String(), Type.Integer(), { description: 'Events left out, by reason' }),
   delivered_at: nullable(timeField('When an event was last delivered')),
   failed_at: nullable(timeField('When one last was not')),
@@ -63,7 +65,12 @@ export const deliveryHealthRoutes: Route[] = [
       const sinceMs = Math.floor((nowMs - DAY_MS) / KEPT_MS) * KEPT_MS;
       return {
         kind: 'ask',
-        statement: healthStatement({ sinceMs, siteId: site_id, destination }),
+        statement: healthStatement({
+          sinceMs,
+          waitingSinceMs: sinceMs - RETRY_AGE_MAX_MS,
+          siteId: site_id,
+          destination,
+        }),
         keptMs: KEPT_MS,
         answer: (rows) => ({ items: (rows as HealthRow[]).map(itemOf) }),
       };

@@ -1,4 +1,5 @@
 import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { probeWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/query.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createQueryAnswers, type QueryAnswers } from './query_answers.ts';
@@ -11,12 +12,16 @@ export interface OpenQueries {
 
 export function openQueries(clickhouseUrl: string, logger: Logger): OpenQueries {
   const warehouse = createWarehouse(clickhouseUrl);
+  const probe = probeWarehouse(warehouse);
   return {
     answers: createQueryAnswers(
-      (statement) => selectRows(warehouse, statement, QUERY_LIMITS),
+      (statement) => probe.guard(() => selectRows(warehouse, statement, QUERY_LIMITS)),
       Date.now,
       (error) => logger.warn({ err: error }, 'query not answered'),
     ),
-    close: () => warehouse.close(),
+    async close() {
+      probe.stop();
+      await warehouse.close();
+    },
   };
 }

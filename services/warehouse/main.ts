@@ -1,5 +1,6 @@
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
+import { probeWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
@@ -14,6 +15,7 @@ import { createCodec } from '#infra/registry/codec.ts';
 import { placeOf } from '#pipelines/warehouse/block.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { isNotForeseen, kindOf } from '#services/culprits.ts';
+import { showLag } from '#services/lag.ts';
 import { runProcess } from '#services/runtime.ts';
 import { createDeadLetters } from './dead_letters.ts';
 import { everyNight } from './nightly.ts';
@@ -26,6 +28,9 @@ runProcess('warehouse', async (runtime) => {
   const config = warehouseConfig(environment());
   const warehouse = createWarehouse(runtime.config.parts.clickhouseUrl);
   runtime.onStop(() => warehouse.close());
+  const probe = probeWarehouse(warehouse);
+  runtime.onStop(async () => probe.stop());
+  runtime.ableWhen('clickhouse', probe.isAlive);
   const overrides = createReloader(warehouse, PERSON_DICTIONARIES, logger);
   runtime.onStop(async () => overrides.stop());
   const { eventDays, outcomeDays } = config;
@@ -95,10 +100,9 @@ runProcess('warehouse', async (runtime) => {
     blockRowsMax: config.blockRowsMax,
     blockBytesMax: config.blockBytesMax,
     blockPaceMs: config.blockPaceMs,
-    committed(topic, partition, rows, lag) {
+    committed(topic, _partition, rows) {
       metrics.in(rows.length);
       metrics.passed(rows.length);
-      metrics.lag(topic, partition, lag);
       if (topic === TOPICS.links) overrides.changed();
       const [oldest] = rows;
       if (oldest instanceof ColumnarEvent) metrics.ageSeconds((Date.now() - oldest.received_at) / 1000);
@@ -109,5 +113,6 @@ runProcess('warehouse', async (runtime) => {
     onFatal: runtime.fatal,
   });
   runtime.onStop(() => consumption.stop());
+  showLag(runtime, 'warehouse', consumption);
   runtime.ready();
 });

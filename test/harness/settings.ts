@@ -29,7 +29,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       readStdin: () => '',
       watch: { say: () => undefined, sleep },
     }),
-    status: { readReadyFile: () => null, fetchHealth: async () => null },
+    status: { readReadyFile: () => null, fetched: async () => null },
   };
   return {
     async run(...words) {

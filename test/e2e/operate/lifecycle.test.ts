@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommand } from '#test/harness/command.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { descendantsOf, isAlive, type ProcessMark } from '#test/harness/processes.ts';
 import { type RunningService, startRefused, startService } from '#test/harness/service.ts';
@@ -50,6 +51,33 @@ test('each process stops on SIGTERM in less than 25 s with exit code 0, and is s
   const untold = () => names.filter((name) => !service.output().includes(`${name} died (exit code 0)`));
   await until('each said to have ended with exit code 0', untold, (left) => left.length === 0);
   await Promise.all(names.map((name, index) => readyProcess(service, name, before[index])));
+});
+
+test('while ClickHouse stands still, everything that is asked says so in seconds', { timeout: 90_000 }, async () => {
+  const { edge, serverKey, site } = service.ready;
+  const svc = (...words: string[]) => runCommand('services/cli/main.ts', words, { LOCAL_DIR: dataDir });
+  await postEvents(edge, serverKey, [newEvent()]);
+  await untilStored(service, site, 1);
+  const [server, ...others] = descendantsOf(service.pid).filter(({ command }) => command.includes('local/clickhouse'));
+  expect(others).toEqual([]);
+  process.kill(server?.pid ?? 0, 'SIGSTOP');
+  try {
+    await postEvents(edge, serverKey, [newEvent()]);
+    const startedMs = performance.now();
+    const health = await svc('destination', 'health');
+    expect(performance.now() - startedMs).toBeLessThan(15_000);
+    expect(health).toMatchObject({ code: 1, output: expect.stringContaining('query_unavailable') });
+    const status = await until(
+      'the status says it',
+      () => svc('status'),
+      ({ output }) => /warehouse +waits for clickhouse, [1-9]\d* records? behind/.test(output),
+      { timeoutMs: 20_000 },
+    );
+    expect(status.code).toBe(1);
+  } finally {
+    process.kill(server?.pid ?? 0, 'SIGCONT');
+  }
+  await untilStored(service, site, 2);
 });
 
 test('stopped and started on the same data folder it has the same rows, keys and address', {

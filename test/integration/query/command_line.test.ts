@@ -27,7 +27,7 @@ async function shop() {
         readStdin: () => '',
         watch: { say: () => undefined, sleep: async () => undefined },
       }),
-      status: { readReadyFile: () => null, fetchHealth: async () => null },
+      status: { readReadyFile: () => null, fetched: async () => null },
     });
   return svc;
 }

@@ -23,6 +23,39 @@ function rows(site_id: string, destination: string, outcomes: [offset: number, o
   });
 }
 
+test('an event waits while its newest outcome says so, however often it was tried and however long ago', {
+  timeout: TEST_MS,
+}, async () => {
+  const { database, control } = await world();
+  const DAYS_MS = 2 * 24 * 60 * MINUTE_MS;
+  const old = rows('long', 'tiktok', [[1, 'paused', 'token_invalid']]).map((row) => ({
+    ...row,
+    attempted_at: row.attempted_at - DAYS_MS,
+  }));
+  await insertBlock(database.warehouse, 'delivery_outcomes', 'waiting', [
+    ...old,
+    ...rows('w', 'tiktok', [
+      [1, 'diverted', 'http_500'],
+      [1, 'diverted', 'http_500'],
+      [1, 'diverted', 'http_500'],
+      [2, 'diverted', 'http_500'],
+      [2, 'delivered'],
+      [3, 'paused', 'breaker_open'],
+      [3, 'skipped', 'too_old'],
+      [4, 'paused', 'breaker_open'],
+      [4, 'dead', 'too_old'],
+      [5, 'paused', 'breaker_open'],
+      [6, 'delivered'],
+    ]),
+  ]);
+  const { items } = (await control.call('GET', 'delivery-health?destination=tiktok')).body as { items: HealthItem[] };
+  expect(items.map(({ site_id, attempts, waiting }) => ({ site_id, attempts, waiting }))).toEqual([
+    { site_id: 'long', attempts: 0, waiting: 1 },
+    { site_id: 'w', attempts: 7, waiting: 2 },
+  ]);
+  expect(items[0]).toMatchObject({ state: 'idle', delivered_at: null, took_ms: { p50: 0, p99: 0 }, skipped: {} });
+});
+
 test('health is told by site and destination, by the newest attempt', { timeout: TEST_MS }, async () => {
   const { database, control } = await world();
   await insertBlock(database.warehouse, 'delivery_outcomes', 'one', [

@@ -52,7 +52,7 @@ export async function installation(): Promise<Shop> {
     svc: (words) =>
       runCli(typeof words === 'string' ? words.split(' ') : words, {
         openContext: async () => contextOf(shop),
-        status: { readReadyFile: () => null, fetchHealth: async () => null },
+        status: { readReadyFile: () => null, fetched: async () => null },
       }),
   };
   return shop;

@@ -12,11 +12,11 @@ const HEALTHY = { status: 200, body: '{"ok":true,"ratelimit":"redis"}' };
 
 function report(ready: string | null, health: { status: number; body: string } | null, json = false) {
   const asked: string[] = [];
-  const fetchHealth = async (url: string) => {
+  const fetched = async (url: string) => {
     asked.push(url);
     return health;
   };
-  return statusReport({ readReadyFile: () => ready, fetchHealth }, json).then((result) => ({ ...result, asked }));
+  return statusReport({ readReadyFile: () => ready, fetched }, json).then((result) => ({ ...result, asked }));
 }
 
 describe('status', () => {
@@ -51,6 +51,39 @@ describe('status', () => {
     const result = await report(JSON.stringify(READY), health);
     expect(result.exitCode).toBe(1);
     expect(result.stdout).toContain(says);
+  });
+
+  it('says of each process whether it can do its work, and how far it is behind', async () => {
+    const processes = {
+      dedup: { pid: 1, metrics: 'http://127.0.0.1:9001/metrics' },
+      warehouse: { pid: 2, metrics: 'http://127.0.0.1:9002/metrics' },
+      quota: { pid: 3, metrics: 'http://127.0.0.1:9003/metrics' },
+      standin: { pid: 4, metrics: null },
+    };
+    const answers: Record<string, { status: number; body: string }> = {
+      'http://127.0.0.1:8080/v1/health': HEALTHY,
+      'http://127.0.0.1:9001/ready': { status: 200, body: '{"ready":true,"waiting_for":[]}' },
+      'http://127.0.0.1:9001/metrics': {
+        status: 200,
+        body: 'svc_lag_records{stage="dedup",topic="t",partition="0"} 1\n',
+      },
+      'http://127.0.0.1:9002/ready': { status: 503, body: '{"ready":false,"waiting_for":["clickhouse"]}' },
+      'http://127.0.0.1:9002/metrics': {
+        status: 200,
+        body: '# TYPE svc_lag_records gauge\nsvc_lag_records{partition="0"} 12\nsvc_lag_records{partition="1"} 30\n',
+      },
+    };
+    const result = await statusReport(
+      {
+        readReadyFile: () => JSON.stringify({ edge: READY.edge, processes }),
+        fetched: async (url) => answers[url] ?? null,
+      },
+      false,
+    );
+    expect(result.exitCode).toBe(1);
+    expect(result.stdout).toContain('dedup                        ready, 1 record behind\n');
+    expect(result.stdout).toContain('warehouse                    waits for clickhouse, 42 records behind\n');
+    expect(result.stdout).toContain('quota                        does not answer\n');
   });
 
   it('knows when there is no edge', async () => {

@@ -1,0 +1,56 @@
+import { type Warehouse, WarehouseError } from './client.ts';
+
+/** Whether ClickHouse answers, asked every few seconds. */
+export interface WarehouseProbe {
+  isAlive(): boolean;
+  /**
+   * What a question of ClickHouse is answered, unless ClickHouse has stopped answering, before it or meanwhile: a server that
+   * stands still holds its connections open and would be waited for until the client's own time is over.
+   *
+   * @throws WarehouseError where it has
+   */
+  guard<T>(ask: () => Promise<T>): Promise<T>;
+  stop(): void;
+}
+
+const INTERVAL_MS = 2_000;
+/** Far above what a busy server takes to answer a ping. */
+const ANSWER_MS_MAX = 5_000;
+
+/** Watches a ClickHouse server. Begins alive: a first question tells by itself. */
+export function probeWarehouse(
+  warehouse: Pick<Warehouse, 'ping'>,
+  intervalMs = INTERVAL_MS,
+  answerMsMax = ANSWER_MS_MAX,
+): WarehouseProbe {
+  let alive = true;
+  let asking = false;
+  const waiting = new Set<(error: WarehouseError) => void>();
+
+  async function ask(): Promise<void> {
+    if (asking) return;
+    asking = true;
+    const { success } = await warehouse.ping({ select: false, abort_signal: AbortSignal.timeout(answerMsMax) });
+    alive = success;
+    asking = false;
+    if (!alive) for (const reject of waiting) reject(silent());
+  }
+
+  const timer = setInterval(() => void ask(), intervalMs);
+  return {
+    isAlive: () => alive,
+    async guard(ask) {
+      if (!alive) throw silent();
+      const dead = Promise.withResolvers<never>();
+      waiting.add(dead.reject);
+      try {
+        return await Promise.race([ask(), dead.promise]);
+      } finally {
+        waiting.delete(dead.reject);
+      }
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+const silent = (): WarehouseError => new WarehouseError('warehouse_unavailable', 'clickhouse: no answer');
