@@ -56,6 +56,9 @@ export type Verdict =
   | { kind: 'split'; reason: string; detail: string; culprits?: readonly number[] }
   | { kind: 'per_event'; verdicts: EventVerdict[] };
 
+/** How long the calls under way are waited for when a process has to give its partitions away, or to stop. */
+export const DELIVERY_DRAIN_MS = 17_000;
+
 /** Limits of one request and of one site's traffic to a platform. */
 export interface Limits {
   batchEventsMax: number;
@@ -63,6 +66,7 @@ export interface Limits {
   batchBytesMax: number;
   /** Requests in flight per site. */
   concurrencyMax: number;
+  /** Of one call; so much shorter than the drain that its outcome can be committed then. */
   timeoutMs: number;
 }
 

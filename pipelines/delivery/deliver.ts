@@ -5,7 +5,7 @@ import type { BreakerPort } from './breakers.ts';
 import type { Adapter, Answer, EntryOutcome, HttpRequest, Piece, TokenAnswer, Verdict } from './contract.ts';
 import { prepare } from './eligibility.ts';
 import { sha256Hex } from './hash.ts';
-import { dead, paused, pausedByBreaker, settle, skipped } from './outcomes.ts';
+import { dead, handedOver, paused, pausedByBreaker, settle, skipped } from './outcomes.ts';
 import { readSettings } from './settings.ts';
 import type { TokenStore } from './tokens.ts';
 import type { Turns } from './turns.ts';
@@ -42,6 +42,10 @@ export interface DeliveryPorts {
   turns: Turns;
   /** Short-lived tokens of destinations that need one. */
   tokens: TokenStore;
+  /** Whether no further call is to be begun: somebody else goes on with what is left. */
+  stopping(): boolean;
+  /** Told of each outcome that an answer, or the lack of one, gave, as soon as it is known. */
+  answered(entry: EventEntry, outcome: EntryOutcome): void;
 }
 
 interface IndexedPiece extends Piece {
@@ -66,7 +70,8 @@ interface Run {
  * it fails by itself; with one such event among n this takes about 2 log2(n) calls.
  *
  * @returns an outcome for each entry, in the order of the entries. `paused` is no attempt: nothing was judged, because
- * the breaker is open, the settings are not valid or the platform no longer takes the credentials.
+ * the breaker is open, the settings are not valid, the platform no longer takes the credentials, or the process was to
+ * stop before the event's turn came.
  */
 export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<EntryOutcome[]> {
   const read = readSettings(job.adapter, job.settings, job.secrets);
@@ -103,6 +108,7 @@ async function sendAll(run: Run, batches: IndexedPiece[][], concurrencyMax: numb
   const queue = [...batches];
   const first = queue.shift();
   if (first === undefined) return;
+  if (run.ports.stopping()) return settleAll(run, batches.flat(), handedOver());
   const permit = run.ports.breaker.ask();
   if (permit.kind === 'wait') return settleAll(run, batches.flat(), pausedByBreaker(permit));
   if (permit.kind === 'probe') await exchange(run, first, { callsLeft: SPLIT_CALLS_MAX });
@@ -116,6 +122,7 @@ async function sendAll(run: Run, batches: IndexedPiece[][], concurrencyMax: numb
 }
 
 async function sendPermitted(run: Run, batch: IndexedPiece[], budget: { callsLeft: number }): Promise<void> {
+  if (run.ports.stopping()) return settleAll(run, batch, handedOver());
   const permit = run.ports.breaker.ask();
   if (permit.kind === 'wait') settleAll(run, batch, pausedByBreaker(permit));
   else await exchange(run, batch, budget);
@@ -123,20 +130,18 @@ async function sendPermitted(run: Run, batch: IndexedPiece[], budget: { callsLef
 
 async function exchange(run: Run, batch: IndexedPiece[], budget: { callsLeft: number }): Promise<void> {
   const { ports, job, concurrencyMax } = run;
-  const { verdict, isShared, tookMs } = await ports.turns.run(job.site.site_id, concurrencyMax, async () => {
-    const startedMs = ports.nowMs();
-    const called = await call(run, batch, startedMs);
-    return { ...called, tookMs: ports.nowMs() - startedMs };
-  });
+  const called = await ports.turns.run(job.site.site_id, concurrencyMax, () => call(run, batch));
+  if (called === null) return settleAll(run, batch, handedOver());
+  const { verdict, isShared, tookMs } = called;
   budget.callsLeft -= 1;
   ports.breaker.report(healthOf(verdict), isShared);
   if (verdict.kind !== 'split' || batch.length === 1 || budget.callsLeft <= 0) {
     const outcomes = settle(verdict, batch.length, tookMs);
-    for (const [place, piece] of batch.entries()) settleAll(run, [piece], outcomes[place]);
+    for (const [place, piece] of batch.entries()) settleAnswered(run, piece, outcomes[place]);
     return;
   }
   const { refused, parts } = partsOf(batch, verdict.culprits ?? []);
-  settleAll(run, refused, settle(verdict, 1, tookMs)[0]);
+  for (const piece of refused) settleAnswered(run, piece, settle(verdict, 1, tookMs)[0]);
   for (const part of parts) await sendPermitted(run, part, budget);
 }
 
@@ -157,20 +162,25 @@ interface Called {
   verdict: Verdict;
   /** Whether an address was called that all sites share. */
   isShared: boolean;
+  tookMs: number;
 }
 
-async function call(run: Run, batch: IndexedPiece[], startedMs: number): Promise<Called> {
+/** Null where the process was to stop while the call waited for its turn or its token. */
+async function call(run: Run, batch: IndexedPiece[]): Promise<Called | null> {
   const { job, ports, settings, timeoutMs } = run;
+  if (ports.stopping()) return null;
+  const startedMs = ports.nowMs();
   run.token ??= tokenFor(run);
   const token = await run.token;
-  if (token.kind === 'none') return { verdict: token.verdict, isShared: false };
+  if (token.kind === 'none') return { verdict: token.verdict, isShared: false, tookMs: ports.nowMs() - startedMs };
+  if (ports.stopping()) return null;
   const group = batch[0]?.group ?? '';
   const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: startedMs };
   const request = job.adapter.request(batch, context);
   const eventIds = batch.map((piece) => piece.entry.event.event_id);
   const verdict = job.adapter.classify(await ports.send(request, timeoutMs), eventIds);
   if (verdict.kind === 'credentials_broken') forgetToken(run);
-  return { verdict, isShared: request.trusted };
+  return { verdict, isShared: request.trusted, tookMs: ports.nowMs() - startedMs };
 }
 
 /** A token belongs to the very credentials it was given for. */
@@ -196,6 +206,12 @@ async function tokenFor(run: Run): Promise<TokenAnswer> {
   const answer = authorisation.read(await ports.send(asked.request, timeoutMs));
   if (answer.kind === 'token') ports.tokens.put(key, answer.token, nowMs + answer.lifetimeMs);
   return answer;
+}
+
+function settleAnswered(run: Run, piece: IndexedPiece, outcome: EntryOutcome | undefined): void {
+  if (outcome === undefined) return;
+  run.outcomes[piece.index] = outcome;
+  run.ports.answered(piece.entry, outcome);
 }
 
 function settleAll(run: Run, batch: readonly IndexedPiece[], outcome: EntryOutcome | undefined): void {

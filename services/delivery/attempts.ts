@@ -4,20 +4,23 @@ import type { KeyRing } from '#infra/secrets/key_ring.ts';
 import { openSecret } from '#infra/secrets/seal.ts';
 import type { BreakerPort, Breakers } from '#pipelines/delivery/breakers.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
-import { deliver } from '#pipelines/delivery/deliver.ts';
+import { type DeliveryPorts, deliver } from '#pipelines/delivery/deliver.ts';
 import { skipped } from '#pipelines/delivery/outcomes.ts';
 import { createTokens } from '#pipelines/delivery/tokens.ts';
 import type { Turns } from '#pipelines/delivery/turns.ts';
+import type { Place, UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
-import type { SiteJob } from './intake.ts';
+import type { JobEvent, SiteJob } from './intake.ts';
 import type { OutageWatch } from './outage_watch.ts';
 
 /** What an attempt made of one event. */
 export interface Attempted {
   siteId: string;
+  /** Offset of the record it was read from. */
+  offset: number;
   view: EntryView;
   entry: EventEntry;
   outcome: EntryOutcome;
@@ -35,12 +38,19 @@ export interface AttemptOptions {
   turns: Turns;
   watch: Pick<OutageWatch, 'trouble' | 'report'>;
   egress: Egress;
+  uncommitted: Pick<UncommittedOutcomes, 'of' | 'keep'>;
   logger: Logger;
   nowMs(): number;
 }
 
 export interface Attempts {
-  make(job: SiteJob): Promise<Attempted[]>;
+  /** @param stopping whether no further call is to be begun. */
+  make(job: SiteJob, stopping: () => boolean): Promise<Attempted[]>;
+}
+
+/** An event without an outcome. */
+interface OpenEvent extends JobEvent {
+  entry: EventEntry;
 }
 
 /** Short-lived tokens kept at the most, one for each site whose destination needs one. */
@@ -61,18 +71,25 @@ export function createAttempts(options: AttemptOptions): Attempts {
   }
 
   return {
-    async make(job) {
+    async make(job, stopping) {
       const startedMs = nowMs();
-      const entries = job.views.map(decodeEntry);
-      const outcomes = await attempt(options, job, entries, startedMs);
-      return entries.map((entry, index) => ({
+      const events = job.events.map((event) => ({
+        ...event,
+        entry: decodeEntry(event.view),
+        given: options.uncommitted.of(job.source, event),
+      }));
+      const open = events.filter(({ given }) => given === null);
+      const outcomes = await attempt(options, job, open, startedMs, stopping);
+      const made = new Map(open.map(({ entry }, index) => [entry, outcomes[index] as EntryOutcome]));
+      return events.map(({ view, offset, entry, given }) => ({
         siteId: job.siteId,
-        view: job.views[index] as EntryView,
+        offset,
+        view,
         entry,
-        outcome: outcomes[index] as EntryOutcome,
+        outcome: given?.outcome ?? (made.get(entry) as EntryOutcome),
         attempt: job.attempt,
-        firstAttemptedAtMs: job.firstAttemptedAtMs ?? startedMs,
-        attemptedAtMs: startedMs,
+        firstAttemptedAtMs: job.firstAttemptedAtMs ?? given?.attemptedAtMs ?? startedMs,
+        attemptedAtMs: given?.attemptedAtMs ?? startedMs,
       }));
     },
   };
@@ -89,12 +106,26 @@ export function createAttempts(options: AttemptOptions): Attempts {
     };
   }
 
+  /** What is paused has been judged by nobody, and is not kept. */
+  function keeping({ source }: SiteJob, open: readonly OpenEvent[]): DeliveryPorts['answered'] {
+    const places = new Map<EventEntry, Place>(open.map((event) => [event.entry, event]));
+    const attemptedAtMs = nowMs();
+    return (entry, outcome) => {
+      const place = places.get(entry);
+      if (outcome.outcome === 'paused' || place === undefined) return;
+      options.uncommitted.keep(source, place, { outcome, attemptedAtMs });
+    };
+  }
+
   async function attempt(
     { ring, egress, baseUrl, logger, turns }: AttemptOptions,
     job: SiteJob,
-    entries: EventEntry[],
+    open: readonly OpenEvent[],
     startedMs: number,
+    stopping: () => boolean,
   ): Promise<EntryOutcome[]> {
+    const entries = open.map(({ entry }) => entry);
+    if (entries.length === 0) return [];
     const site = table.site(job.siteId);
     const destination = table.destination(job.siteId, adapter.name);
     if (site === undefined || destination === undefined) return entries.map(() => skipped('no_destination'));
@@ -113,7 +144,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
           attempt: job.attempt,
           nowMs: startedMs,
         },
-        { send: egress.send, nowMs, breaker: breakerFor(job), turns, tokens },
+        { send: egress.send, nowMs, breaker: breakerFor(job), turns, tokens, stopping, answered: keeping(job, open) },
       ),
     );
   }

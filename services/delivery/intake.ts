@@ -6,15 +6,22 @@ import type { Registry } from '#infra/registry/registry.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import { lookAtLane } from '#pipelines/delivery/lane_look.ts';
 import { delayOfTopic, replayTopic } from '#pipelines/delivery/lanes.ts';
+import type { Place, Source } from '#pipelines/delivery/uncommitted.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
 import { readRecords } from '#services/batches.ts';
 import type { SettingChanges } from './changes.ts';
 
+/** An event to be attempted, with its place in the partition it was read from. */
+export interface JobEvent extends Place {
+  view: EntryView;
+}
+
 /** Events of one site that are to be attempted together. */
 export interface SiteJob {
   siteId: string;
-  views: EntryView[];
+  source: Source;
+  events: JobEvent[];
   /** The attempt to be made, from 1. */
   attempt: number;
   /** When the first attempt was made; null where this is it. */
@@ -26,8 +33,8 @@ export interface SiteJob {
 export interface TakenJobs {
   jobs: SiteJob[];
   dead: DeadLetter[];
-  /** Records of a lane that make way for those behind them. */
-  moved: OutRecord[];
+  /** Records of a lane that make way for those behind them, with the offsets they had. */
+  moved: { offset: number; record: OutRecord }[];
   /** Set where records of a lane are not due yet. */
   leave?: Leave;
 }
@@ -56,16 +63,21 @@ export async function createDeliveryIntake(
 async function fromEvents(batch: InBatch, reader: BatchReader, nowMs: number): Promise<TakenJobs> {
   const read = await readRecords('delivery', batch, batch.records, reader, nowMs);
   const sites = new Map<string, SiteJob>();
-  for (const view of read.records.flatMap(({ views }) => views)) {
-    const job = sites.get(view.siteId) ?? newJob(view.siteId);
-    sites.set(view.siteId, job);
-    job.views.push(view);
+  for (const event of read.records.flatMap(({ offset, views }) => eventsAt(offset, views))) {
+    const { siteId } = event.view;
+    const job = sites.get(siteId) ?? newJob(siteId, batch);
+    sites.set(siteId, job);
+    job.events.push(event);
   }
   return { jobs: [...sites.values()], dead: read.dead, moved: [] };
 }
 
-function newJob(siteId: string): SiteJob {
-  return { siteId, views: [], attempt: 1, firstAttemptedAtMs: null, isMain: true };
+function eventsAt(offset: number, views: readonly EntryView[]): JobEvent[] {
+  return views.map((view, index) => ({ view, offset, index }));
+}
+
+function newJob(siteId: string, { topic, partition }: Source): SiteJob {
+  return { siteId, source: { topic, partition }, events: [], attempt: 1, firstAttemptedAtMs: null, isMain: true };
 }
 
 /** What is due is taken; what is not either waits where it is or makes way for what lies behind it. */
@@ -85,7 +97,10 @@ function fromLane(
   return {
     jobs: taken.flatMap((one) => (one?.kind === 'job' ? [one.job] : [])),
     dead: taken.flatMap((one) => (one?.kind === 'dead' ? [one.letter] : [])),
-    moved: look.move.map((place) => ({ topic, partition, value: batch.records[place]?.value ?? Buffer.alloc(0) })),
+    moved: look.move.map((place) => {
+      const { offset = -1, value = null } = batch.records[place] ?? {};
+      return { offset, record: { topic, partition, value: value ?? Buffer.alloc(0) } };
+    }),
     ...(look.leaveFrom === null ? {} : { leave: { offset: next, notBeforeMs: look.notBeforeMs } }),
   };
 }
@@ -119,6 +134,13 @@ async function readJob(
     kind: 'job',
     dueAtMs: due_at,
     waitsForSettings: waits_for_settings === true,
-    job: { siteId: site_id, views: events.value, attempt, firstAttemptedAtMs, isMain: false },
+    job: {
+      siteId: site_id,
+      source: { topic: batch.topic, partition: batch.partition },
+      events: eventsAt(record.offset, events.value),
+      attempt,
+      firstAttemptedAtMs,
+      isMain: false,
+    },
   };
 }

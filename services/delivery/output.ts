@@ -6,8 +6,8 @@ import type { Registry } from '#infra/registry/registry.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/eligibility.ts';
-import { type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
-import { waitsForSettings } from '#pipelines/delivery/outcomes.ts';
+import { LANES, type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
+import { isHandedOver, waitsForSettings } from '#pipelines/delivery/outcomes.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type { DeadLetter, DeliveryJobRecord, DeliveryOutcome, DeliveryOutcomes } from '#schemas/records.ts';
@@ -105,7 +105,9 @@ function nextAttempt(one: Attempted): number {
   return one.outcome.outcome === 'paused' ? one.attempt : one.attempt + 1;
 }
 
+/** What was only not begun is due at once, wherever it came from. */
 function laneOf(adapter: Adapter, one: Attempted, nowMs: number, random: number): LaneChoice {
+  if (isHandedOver(one.outcome)) return { kind: 'lane', lane: LANES[0].name, dueAtMs: nowMs };
   return nextLane({
     attempt: one.attempt,
     firstAttemptedAtMs: one.firstAttemptedAtMs,

@@ -1,5 +1,6 @@
 import type { Row } from './row.ts';
 import { allAtOnce } from './rows/all_at_once.ts';
+import { REBALANCE_DURING_DELIVERY, TRANSACTION_FAILS } from './rows/delivery.ts';
 import { DUPLICATE_STORM } from './rows/duplicates.ts';
 import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
 import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
@@ -56,6 +57,8 @@ export const MATRIX: readonly Row[] = [
   DUPLICATE_STORM,
   POISON,
   DESTINATION_OUTAGE,
+  TRANSACTION_FAILS,
+  REBALANCE_DURING_DELIVERY,
   allAtOnce(PROCESSES, MINUTES_AT_ONCE),
   ONE_OF_THREE_KILLED,
   DISK_FULL,

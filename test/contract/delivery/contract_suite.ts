@@ -81,6 +81,8 @@ export function contractSuite(subject: Subject): void {
       breaker: breakers.of(adapter.name, job.site.site_id),
       turns: createTurns(100),
       tokens,
+      stopping: () => false,
+      answered: () => undefined,
       send: (request, timeoutMs) => {
         if (subject.isTokenRequest?.(request) !== true) sent.push(request);
         const hangs = standin.script.list().some(({ fault }) => fault.kind === 'hang');

@@ -5,12 +5,14 @@ import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
+import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
 import type { Destination, Setting, Site } from '#schemas/setting.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
+import { mainJob } from './jobs.ts';
 
 const SITE: Site = {
   site_id: 'site_1',
@@ -42,6 +44,7 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
     ring: parseKeyRing(`k1:${Buffer.alloc(32, 1).toString('base64')}`),
     breakers: createBreakers(BREAKER_DEFAULTS, 10, () => CREATED_AT),
     turns: createTurns(10),
+    uncommitted: createUncommittedOutcomes(100),
     watch: { trouble: () => null, report: () => undefined },
     egress: { send: () => Promise.reject(new Error('nothing is sent without a secret')), close: async () => {} },
     logger: createLogger('test', 'silent'),
@@ -50,7 +53,7 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
   const writer = createBatchWriter(1);
   for (const after of [-1, 0, 1]) writer.addEvent(sampleEvent({ site_id: 'site_1', received_at: CREATED_AT + after }));
   const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
-  const results = await attempts.make({ siteId: 'site_1', views, attempt: 1, firstAttemptedAtMs: null, isMain });
+  const results = await attempts.make(mainJob('site_1', views, { isMain }), () => false);
   return results.map(({ outcome }) => (outcome.outcome === 'skipped' ? outcome.reason : 'attempted'));
 }
 

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { defaultsOf } from '#pipelines/delivery/settings.ts';
 import { entryOf, manyEntries, NOW_MS, siteOf } from './entries.ts';
 import { answered, metaIds, metaJob, portsOf, webhookJob } from './harness.ts';
 
@@ -135,6 +138,65 @@ describe('the breaker', () => {
     };
     const outcomes = await deliver(webhookJob({ entries: manyEntries(5) }), { ...ports, breaker });
     expect(outcomes.map((outcome) => outcome.outcome)).toEqual(Array(5).fill('delivered'));
+  });
+});
+
+describe('a process that is to stop', () => {
+  it('begins no further call, and says so of what is left', async () => {
+    const ports = portsOf(() => answered(200, ''));
+    const stopping = (): boolean => ports.requests.length >= 8;
+    const told: string[] = [];
+    const outcomes = await deliver(webhookJob({ entries: manyEntries(40) }), {
+      ...ports,
+      stopping,
+      answered: ({ event }) => told.push(event.event_id),
+    });
+    expect(ports.requests).toHaveLength(8);
+    const kinds = Map.groupBy(outcomes, ({ outcome, reason }) => `${outcome} ${reason}`.trim());
+    expect(kinds.get('delivered')).toHaveLength(8);
+    expect(kinds.get('paused handed_over')).toHaveLength(32);
+    expect(told).toEqual(manyEntries(8).map(({ event }) => event.event_id));
+  });
+
+  it('makes no call that waited for its turn, and takes no probe', async () => {
+    const { turns, ...ports } = portsOf(() => answered(200, ''));
+    let stops = false;
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return { kind: 'go' as const };
+    };
+    const breaker = { ask, report: () => undefined };
+    const held = Promise.withResolvers<void>();
+    const holding = turns.run('site_1', 1, () => held.promise);
+    const job = webhookJob({ entries: manyEntries(1) });
+    const waiting = deliver(job, {
+      ...ports,
+      breaker,
+      turns: { run: (site, _, work) => turns.run(site, 1, work) },
+      stopping: () => stops,
+    });
+    stops = true;
+    held.resolve();
+    await holding;
+    expect(await waiting).toMatchObject([{ outcome: 'paused', reason: 'handed_over' }]);
+    asked = 0;
+    expect(await deliver(job, { ...ports, turns, breaker, stopping: () => true })).toMatchObject([
+      { reason: 'handed_over' },
+    ]);
+    expect([ports.requests.length, asked]).toEqual([0, 0]);
+  });
+
+  it('leaves the parts of a batch that is being split', async () => {
+    const ports = portsOf(() => answered(400, { error: { code: 100, error_subcode: 2804003 } }));
+    const stopping = (): boolean => ports.requests.length >= 1;
+    const outcomes = await deliver(metaJob({ entries: manyEntries(4) }), { ...ports, stopping });
+    expect(outcomes.map(({ reason }) => reason)).toEqual(Array(4).fill('handed_over'));
+  });
+
+  it.each(DESTINATIONS)('has time to hear the last answer of $name, and to commit it', ({ limits, schema }) => {
+    const { timeoutMs } = limits(defaultsOf(schema));
+    expect(timeoutMs).toBeLessThanOrEqual(DELIVERY_DRAIN_MS - 2_000);
   });
 });
 

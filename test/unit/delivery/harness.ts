@@ -55,6 +55,8 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
     breaker: breakers.of('any', 'site_1'),
     turns: createTurns(100),
     tokens: createTokens(10),
+    stopping: () => false,
+    answered: () => undefined,
     send: async (request) => {
       clockMs += 10;
       requests.push(request);

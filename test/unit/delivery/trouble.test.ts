@@ -9,6 +9,7 @@ import type { Answer } from '#pipelines/delivery/contract.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
+import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
 import type { Setting } from '#schemas/setting.ts';
@@ -17,6 +18,7 @@ import { createAttempts } from '#services/delivery/attempts.ts';
 import { watchOutage } from '#services/delivery/outage_watch.ts';
 import { entryOf, NOW_MS, siteOf } from './entries.ts';
 import { answered } from './harness.ts';
+import { mainJob } from './jobs.ts';
 
 const BLANK: Setting = { changed_at: 0, changed_by: 'test', account: null, site: null, key: null, destination: null };
 const SITES = ['a', 'b', 'c', 'd'];
@@ -46,14 +48,16 @@ function world() {
   const attempts = createAttempts({
     ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs },
     turns: createTurns(10),
+    uncommitted: createUncommittedOutcomes(100),
     egress: { send, close: async () => undefined },
   });
+  let offset = 0;
   /** Attempts one event of a site and says what became of it. */
   async function attempt(siteId: string, isMain = true): Promise<string> {
     const writer = createBatchWriter(1);
     writer.addEvent(entryOf({ site_id: siteId }).event);
     const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
-    const [one] = await attempts.make({ siteId, views, attempt: 1, firstAttemptedAtMs: null, isMain });
+    const [one] = await attempts.make(mainJob(siteId, views, { isMain }, offset++), () => false);
     return `${one?.outcome.outcome} ${one?.outcome.reason}`.trim();
   }
   return { clock, platform, breakers, watch, attempt };

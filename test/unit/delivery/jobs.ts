@@ -1,0 +1,20 @@
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { SiteJob } from '#services/delivery/intake.ts';
+
+/** What is read of a site from one record of the main topic: its first record, where nothing else is said. */
+export function mainJob(
+  siteId: string,
+  views: readonly EntryView[],
+  changes: Partial<SiteJob> = {},
+  offset = 0,
+): SiteJob {
+  return {
+    siteId,
+    source: { topic: 'events.identified', partition: 0 },
+    events: views.map((view, index) => ({ view, offset, index })),
+    attempt: 1,
+    firstAttemptedAtMs: null,
+    isMain: true,
+    ...changes,
+  };
+}
