@@ -1,5 +1,6 @@
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Found } from '#pipelines/privacy/found.ts';
+import { isReachableAddress } from '#pipelines/privacy/reachable_address.ts';
 import type { Event } from '#schemas/event.ts';
 import { isBot } from './bots.ts';
 import type { Call, Device } from './call.ts';
@@ -106,7 +107,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     state: found.state,
     zip: found.zip,
     country: found.country ?? (context.caller === 'browser' ? context.country : null),
-    client_ip: device.ip,
+    client_ip: addressOf(device, call),
     client_user_agent: device.userAgent,
     value: columns.value,
     currency: columns.currency,
@@ -119,6 +120,12 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
 /** An event that says itself that it happened elsewhere than on a website: a report of somebody known by name. */
 function isOfflineReport({ actionSource, isSourceStated }: SentEvent): boolean {
   return isSourceStated && actionSource !== 'website';
+}
+
+/** An address that a server reports and that is nobody's on the internet gives way to the server's own (SPEC 2.2). */
+function addressOf(device: Device, { peer }: Call): string | null {
+  if (device.ip === null || peer.ip === null || isReachableAddress(device.ip)) return device.ip;
+  return isReachableAddress(peer.ip) ? peer.ip : device.ip;
 }
 
 /** Of an offline-mode site's event nothing is kept that says who it was, and it stitches nothing. */

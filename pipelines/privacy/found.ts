@@ -2,6 +2,7 @@ import type { Identifiers } from '#schemas/event.ts';
 import { type Identifier, noIdentifiers, putIdentifier } from './identifiers.ts';
 import type { Feed } from './key_meaning.ts';
 import { normaliseIp } from './network.ts';
+import { isReachableAddress } from './reachable_address.ts';
 import { redactText } from './redact_text.ts';
 import { cleanUserAgent } from './user_agent.ts';
 
@@ -35,6 +36,7 @@ export function foundNothing(): Found {
  * is set already stays, unless `overrides`: a top-level property wins over one in a container.
  */
 export function feed(found: Found, kind: Feed, value: unknown, overrides: boolean, country: string | null): boolean {
+  if (kind === 'client_ip' && Array.isArray(value)) return feedAddress(found, value.join(), overrides);
   if (Array.isArray(value))
     return value.some((member) => isScalar(member) && feed(found, kind, member, overrides, country));
   if (!isScalar(value)) return false;
@@ -47,6 +49,7 @@ export function feed(found: Found, kind: Feed, value: unknown, overrides: boolea
     case 'external_id':
       return feedIdentifier(found, kind, text, overrides, country);
     case 'client_ip':
+      return feedAddress(found, text, overrides);
     case 'client_user_agent':
     case 'city':
     case 'state':
@@ -71,7 +74,7 @@ function feedIdentifier(
   return true;
 }
 
-type Column = Exclude<keyof Found, 'identifiers'>;
+type Column = Exclude<keyof Found, 'identifiers' | 'client_ip'>;
 
 function put(found: Found, kind: Column, value: string | null): boolean {
   if (value === null) return false;
@@ -79,8 +82,23 @@ function put(found: Found, kind: Column, value: string | null): boolean {
   return true;
 }
 
+/** One that can be a visitor's goes before one of somebody's own network, wherever they stand. */
+function feedAddress(found: Found, text: string, overrides: boolean): boolean {
+  const address = readAddress(text);
+  if (address === null) return false;
+  const isReachable = isReachableAddress(address);
+  const wasReachable = found.client_ip !== null && isReachableAddress(found.client_ip);
+  if (found.client_ip === null || (isReachable === wasReachable ? overrides : isReachable)) found.client_ip = address;
+  return true;
+}
+
+/** An address, or of those that proxies list (`client, proxy, proxy`) the first that can be a visitor's. */
+function readAddress(text: string): string | null {
+  const addresses = text.split(',').flatMap((part) => normaliseIp(part) ?? []);
+  return addresses.find(isReachableAddress) ?? addresses[0] ?? null;
+}
+
 function read(kind: Column, text: string): string | null {
-  if (kind === 'client_ip') return normaliseIp(text);
   if (kind === 'client_user_agent') return cleanUserAgent(text);
   const place = redactText(text.trim());
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;

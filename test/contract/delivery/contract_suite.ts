@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEgress, EGRESS_DEFAULTS, type Egress } from '#infra/egress/send.ts';
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
@@ -288,6 +289,46 @@ export function contractSuite(subject: Subject): void {
         if (adapter.advertising === 'unrestrictable') expect(body, JSON.stringify(properties)).toBeUndefined();
         else expect(body, JSON.stringify(properties)).not.toBe(unrestricted);
       }
+    });
+  });
+
+  describe(`${adapter.name}: device`, () => {
+    const withAddress = () => ({ ...subject.settings(bench.standin), include_client_ip: 'yes' });
+
+    it.each([
+      '127.0.0.1',
+      '10.20.30.40',
+      '172.20.0.9',
+      '192.168.7.7',
+      '169.254.10.10',
+      '100.77.1.2',
+      'fd12:3456:789a::1',
+      'fe80::abcd',
+      '::1',
+      '::ffff:192.168.7.7',
+    ])('the address %s is nobody’s, and is not told', async (client_ip) => {
+      await run([entryOf({ ...entryChanges, client_ip })], { settings: withAddress() });
+      const hashed = createHash('sha256').update(client_ip).digest('hex');
+      for (const { body } of bench.sent) expect(body).not.toMatch(new RegExp(`"${client_ip}"|${hashed}`));
+      expect(bench.sent).toHaveLength(1);
+    });
+
+    it.each(['node', 'axios/1.7.2', 'python-requests/2.31.0', 'okhttp/4.12.0'])(
+      'the user agent %s is no shopper’s, and is not told',
+      async (client_user_agent) => {
+        const [outcome] = await run([entryOf({ ...entryChanges, client_user_agent })], { settings: withAddress() });
+        for (const { body } of bench.sent) expect(body).not.toContain(`"${client_user_agent}"`);
+        if (bench.sent.length === 0) expect(outcome?.reason).toBe('missing_client_user_agent');
+      },
+    );
+
+    it('of a sale without a browser it is no identity', async () => {
+      if (adapter.advertising === 'none') return;
+      const entry = entryOf({ ...entryChanges, identifiers: null, action_source: 'physical_store', properties: {} });
+      const [outcome] = await run([entry], {
+        settings: { ...withAddress(), offline_event_set_id: '700001', crm_event_set_id: '700002' },
+      });
+      expect(outcome).toMatchObject({ outcome: 'skipped', reason: 'insufficient_user_data' });
     });
   });
 

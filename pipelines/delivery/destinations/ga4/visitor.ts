@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { clientAddress, clientUserAgent } from '#pipelines/delivery/client_device.ts';
 import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { cityName, countryCode, stateCode } from '#pipelines/delivery/places.ts';
 import { present, presentOrNull } from '#pipelines/delivery/present.ts';
@@ -104,6 +104,6 @@ export function visitorOf(event: Event, context: MapContext<Ga4Settings>): Recor
     consent: consent(choices),
     ip_override: address,
     user_location: address === null ? userLocation(event) : null,
-    user_agent: event.client_user_agent,
+    user_agent: clientUserAgent(event),
   });
 }

@@ -121,8 +121,8 @@ function refusal(
   custom: Record<string, unknown>,
   url: string | null,
 ): string | null {
-  if (isTooBroad(user)) return 'insufficient_user_data';
-  if (event.action_source === 'website' && event.client_user_agent === null) return 'missing_client_user_agent';
+  if (isTooBroad(user, event)) return 'insufficient_user_data';
+  if (event.action_source === 'website' && user['client_user_agent'] === undefined) return 'missing_client_user_agent';
   if (event.action_source === 'website' && url === null) return 'missing_event_source_url';
   if (name === 'Purchase' && isMissing(custom, 'value')) return 'missing_value';
   if (name === 'Purchase' && isMissing(custom, 'currency')) return 'missing_currency';

@@ -1,4 +1,4 @@
-import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';
@@ -46,13 +46,15 @@ export function userData(event: Event, site: Site, identifiers: Identifiers, pro
     zp: textOrList(place.zips),
     country: place.country,
     client_ip_address: clientAddress(event),
-    client_user_agent: event.client_user_agent,
+    client_user_agent: clientUserAgent(event),
     fbc: clickId(event, properties),
     fbp: browserId(properties),
     ...Object.fromEntries(PLAIN_IDS.map((name) => [name, firstText(properties, [name])])),
   };
   return Object.fromEntries(Object.entries(keys).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
 }
+
+const DEVICE_KEYS = new Set(['client_ip_address', 'client_user_agent']);
 
 /** Combinations that Meta's best practices page names as too broad to match anybody by; an event with no more is refused. */
 const TOO_BROAD = [
@@ -61,7 +63,8 @@ const TOO_BROAD = [
   new Set(['fn', 'ge']),
 ];
 
-export function isTooBroad(data: UserData): boolean {
-  const keys = Object.keys(data);
+/** Whether Meta would match nobody by it. Of an offline event the device is no identity. */
+export function isTooBroad(data: UserData, event: Event): boolean {
+  const keys = Object.keys(data).filter((key) => isKnownByDevice(event) || !DEVICE_KEYS.has(key));
   return TOO_BROAD.some((broad) => keys.every((key) => broad.has(key)));
 }

@@ -1,4 +1,4 @@
-import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
@@ -54,14 +54,14 @@ function userData(event: Event, site: Site, identifiers: Identifiers, properties
     zp: listOrNull(place.zips),
     country: asList(place.country),
     client_ip_address: clientAddress(event),
-    client_user_agent: event.client_user_agent,
+    client_user_agent: clientUserAgent(event),
     click_id: textOrParameter(properties, ['epik', '_epik', '$epik', 'click_id'], 'epik'),
   });
 }
 
 /** Pinterest wants an e-mail, or address and browser together. */
-const isMatchable = (user: Record<string, unknown>): boolean =>
-  'em' in user || ('client_ip_address' in user && 'client_user_agent' in user);
+const isMatchable = (user: Record<string, unknown>, event: Event): boolean =>
+  'em' in user || (isKnownByDevice(event) && 'client_ip_address' in user && 'client_user_agent' in user);
 
 const asText = (value: number | null): string | null => (value === null ? null : String(value));
 
@@ -98,7 +98,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<PinterestSetting
   const { event } = entry;
   const { settings, site, properties, identifiers, choices } = context;
   const user = userData(event, site, identifiers, properties);
-  if (!isMatchable(user)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  if (!isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const isWeb = event.action_source === 'website';
   const form = present({
     event_name: eventName(context),

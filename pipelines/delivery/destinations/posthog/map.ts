@@ -1,4 +1,4 @@
-import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { clientAddress, clientUserAgent } from '#pipelines/delivery/client_device.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import { sha256Hex } from '#pipelines/delivery/hash.ts';
@@ -45,7 +45,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<PosthogSettings>
       ...properties,
       $current_url: pageUrl(properties),
       $referrer: pageReferrer(properties),
-      $raw_user_agent: event.client_user_agent,
+      $raw_user_agent: clientUserAgent(event),
       $ip: address,
       // Without an address PostHog would take ours for the visitor's.
       $geoip_disable: address === null ? true : null,

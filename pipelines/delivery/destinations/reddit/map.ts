@@ -1,4 +1,4 @@
-import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
@@ -56,13 +56,16 @@ function userOf(
     phone_number: identifiers.phone,
     external_id: identifiers.external_id,
     ip_address: address === null ? null : sha256Hex(address),
-    user_agent: event.client_user_agent,
+    user_agent: clientUserAgent(event),
     uuid: firstText(properties, ['rdt_uuid', '_rdt_uuid', '$rdt_uuid']),
     data_processing_options: isLimited ? dataProcessing(event) : null,
   });
 }
 
-const MATCHING = ['email', 'phone_number', 'external_id', 'ip_address', 'uuid'];
+const MATCHING = ['email', 'phone_number', 'external_id', 'uuid'];
+
+const isMatchable = (user: Record<string, unknown>, event: Event): boolean =>
+  MATCHING.some((key) => key in user) || (isKnownByDevice(event) && 'ip_address' in user);
 
 const product = ({ id, name, category }: Item): object => present({ id, name, category });
 
@@ -72,7 +75,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<RedditSettings>)
   const { settings, properties, identifiers, choices } = context;
   const user = userOf(event, identifiers, properties, isLimited(settings, choices));
   const click = textOrParameter(properties, ['rdt_cid', '$rdt_cid'], 'rdt_cid');
-  if (click === null && !MATCHING.some((key) => key in user)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  if (click === null && !isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const { value, currency, itemCount, items } = commerceOf(event, properties);
   const form = present({
     event_at: happenedAtMs(event),

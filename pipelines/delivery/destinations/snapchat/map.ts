@@ -1,4 +1,4 @@
-import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
@@ -49,16 +49,16 @@ function userData(event: Event, site: Site, identifiers: Identifiers, properties
     zp: place.zips[0] ?? null,
     country: place.country,
     client_ip_address: clientAddress(event),
-    client_user_agent: event.client_user_agent,
+    client_user_agent: clientUserAgent(event),
     sc_click_id: textOrParameter(properties, ['sc_click_id', 'ScCid', '$sc_click_id'], 'ScCid'),
     sc_cookie1: firstText(properties, ['sc_cookie1', '_scid', '$scid']),
   });
 }
 
 /** E-mail, phone or a click, or address and browser together: without one of them Snapchat matches nobody. */
-function isMatchable(user: Record<string, unknown>): boolean {
+function isMatchable(user: Record<string, unknown>, event: Event): boolean {
   if (['em', 'ph', 'external_id', 'sc_click_id', 'sc_cookie1'].some((key) => key in user)) return true;
-  return 'client_ip_address' in user && 'client_user_agent' in user;
+  return isKnownByDevice(event) && 'client_ip_address' in user && 'client_user_agent' in user;
 }
 
 const content = ({ id, quantity, price, brand }: Item): object =>
@@ -93,7 +93,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<SnapchatSettings
   const name = eventName(context);
   if (name === null) return { kind: 'skip', reason: 'no_platform_event' };
   const user = userData(event, site, identifiers, properties);
-  if (!isMatchable(user)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  if (!isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const isWeb = event.action_source === 'website';
   const form = present({
     event_name: name,

@@ -77,7 +77,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>)
   if (source === null) return { kind: 'skip', reason: 'missing_event_source_id' };
   const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
   const user = userOf(event, site, identifiers, properties);
-  if (!isMatchable(user)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  if (!isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const bought = eventProperties(event, properties);
   if (name === 'Purchase' && bought?.['value'] === undefined) return { kind: 'skip', reason: 'missing_value' };
   if (name === 'Purchase' && bought?.['currency'] === undefined) return { kind: 'skip', reason: 'missing_currency' };

@@ -1,4 +1,4 @@
-import { clientAddress } from '#pipelines/delivery/client_address.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import { sha256Hex } from '#pipelines/delivery/hash.ts';
 import { countryCode, postalCodes } from '#pipelines/delivery/places.ts';
 import { present } from '#pipelines/delivery/present.ts';
@@ -22,9 +22,10 @@ function hashedZip(event: Event, site: Site): string | null {
 }
 
 /** Keys by which TikTok can match an event to a person; one of them is needed. */
-const MATCHING = ['email', 'phone', 'external_id', 'ttclid', 'ttp', 'ip'];
+const MATCHING = ['email', 'phone', 'external_id', 'ttclid', 'ttp'];
 
-export const isMatchable = (user: Record<string, unknown>): boolean => MATCHING.some((key) => key in user);
+export const isMatchable = (user: Record<string, unknown>, event: Event): boolean =>
+  MATCHING.some((key) => key in user) || (isKnownByDevice(event) && 'ip' in user);
 
 /**
  * The `user` of an event. E-mail, phone (E.164 with its plus), customer number, names and postal code are hashed; the
@@ -49,7 +50,7 @@ export function userOf(
     ttclid: textOrParameter(properties, ['ttclid', '$ttclid'], 'ttclid'),
     ttp: firstText(properties, ['ttp', '_ttp', '$ttp']),
     ip: clientAddress(event),
-    user_agent: event.client_user_agent,
+    user_agent: clientUserAgent(event),
     locale: firstText(properties, ['locale', '$locale', '$browser_language', 'language']),
   });
 }

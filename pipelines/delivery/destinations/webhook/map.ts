@@ -1,3 +1,4 @@
+import { clientAddress, clientUserAgent } from '#pipelines/delivery/client_device.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { present } from '#pipelines/delivery/present.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
@@ -37,8 +38,8 @@ export function mapEvent(entry: EventEntry, context: MapContext<WebhookSettings>
     value: event.value,
     currency: event.currency,
     order_id: event.order_id,
-    client_user_agent: event.client_user_agent,
-    client_ip_address: context.settings.include_client_ip === 'yes' ? event.client_ip : null,
+    client_user_agent: clientUserAgent(event),
+    client_ip_address: context.settings.include_client_ip === 'yes' ? clientAddress(event) : null,
     identifiers: hashedIdentifiers(context.identifiers),
     place: place(event),
     properties: context.properties,
