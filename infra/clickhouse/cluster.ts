@@ -9,6 +9,14 @@ const SHARDED_BY: Record<string, string> = {
   event_hours: 'rand()',
 };
 
+/**
+ * How long and how many tokens of blocks a replicated table keeps. A block that was begun may be taken up for as long as its
+ * records are there: nine days, as the events topics are kept. The default is an hour. Blocks come a second apart from each
+ * warehouse process at the most, and what stands still longer than so many is looked for all the same.
+ */
+const TOKENS = 'replicated_deduplication_window = 100000, replicated_deduplication_window_seconds = 777600';
+const TOKENS_SET = /non_replicated_deduplication_window = \d+/;
+
 /** A table that the cluster's variant does not know how to spread. */
 export class NotShardedError extends Error {
   readonly code = 'table_not_sharded';
@@ -44,7 +52,7 @@ function tables(kind: string, name: string, rest: string, cluster: string, datab
         ? `ENGINE = Replicated${engine}(${place})`
         : `ENGINE = Replicated${engine}(${place}, ${given})`,
     )
-    .replace('non_replicated_deduplication_window', 'replicated_deduplication_window');
+    .replace(TOKENS_SET, TOKENS);
   return [
     `${kind} ${name}_local ON CLUSTER '${cluster}'${replicated}`,
     `${kind} ${name} ON CLUSTER '${cluster}' AS ${name}_local ENGINE = Distributed('${cluster}', '${database}', '${name}_local', ${key})`,
@@ -53,7 +61,8 @@ function tables(kind: string, name: string, rest: string, cluster: string, datab
 
 /** Columns and comments are for both; an index is of the table that holds the rows. */
 function altered(name: string, rest: string, cluster: string): string[] {
-  const alter = (table: string): string => `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest}`;
+  const alter = (table: string): string =>
+    `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`;
   return /(COMMENT|ADD) COLUMN/.test(rest) ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
 }
 

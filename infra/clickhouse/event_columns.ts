@@ -65,6 +65,7 @@ const rawOffset = column('raw_offset', 'Int64');
 const rawIndex = column('raw_index', 'Int32');
 
 const STREAMS = COLUMNS.flatMap(({ streams }) => streams);
+const TIMESTAMPS = STREAMS.indexOf(COLUMNS.find(({ name }) => name === 'timestamp')?.streams[0] as ColumnStream);
 
 export const EVENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
 
@@ -104,8 +105,29 @@ export class ColumnarEvent {
     return this.view.receivedAtMs;
   }
 
+  get distinct_id(): string {
+    return this.view.distinctId;
+  }
+
+  /** When it happened, as the chunk has it: all rows are asked for it. */
   get timestamp(): number {
-    return decodeEvent(this.view.eventBytes).timestamp;
+    return Number(this.chunk.streams[TIMESTAMPS]?.readBigInt64LE(this.at * BigInt64Array.BYTES_PER_ELEMENT));
+  }
+
+  get event(): string {
+    return decodeEvent(this.view.eventBytes).event;
+  }
+
+  get raw_partition(): number {
+    return this.view.coordinate?.partition ?? -1;
+  }
+
+  get raw_offset(): number {
+    return this.view.coordinate?.offset ?? -1;
+  }
+
+  get raw_index(): number {
+    return this.view.coordinate?.index ?? -1;
   }
 }
 

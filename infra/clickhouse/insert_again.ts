@@ -1,45 +1,23 @@
 import { hash, randomUUID } from 'node:crypto';
-import { TupleParam } from '@clickhouse/client';
-import { insertBlock, readError, type Warehouse, WarehouseError } from './client.ts';
+import { insertBlock, readError, type Warehouse } from './client.ts';
+import { identityOf, isLookedFor, partOf, type Row, storedRows } from './stored_rows.ts';
 
-type Row = object;
-
-const fieldOf = (row: Row, field: string): unknown => (row as Readonly<Record<string, unknown>>)[field];
-
-/** How a row of a site is told from the others, and by when: as columns of the table and as a row holds them. */
-interface Identity {
-  columns: readonly [sql: string, type: string, field: string][];
-  time: string;
-}
-
-/**
- * Tables in which a row that stands twice counts twice. An event that was sent again long after is in the table already
- * when its id is. The others keep the newest row of a key, so that a block may go in as often as it likes.
- */
-const IDENTITIES: Readonly<Record<string, Identity>> = {
-  event_rows: { columns: [['event_id', 'String', 'event_id']], time: 'timestamp' },
-  delivery_outcomes: {
-    columns: [
-      ['destination', 'String', 'destination'],
-      ['event_id', 'String', 'event_id'],
-      ['attempt', 'Int32', 'attempt'],
-      ['toUnixTimestamp64Milli(attempted_at)', 'Int64', 'attempted_at'],
-    ],
-    time: 'attempted_at',
-  },
-};
-
-/** Bytes of keys that one query asks for: escaped they may be twice as many, and ClickHouse takes 128 KiB in a field. */
-const ASKED_BYTES_MAX = 32_768;
 /** A server that is killed again and again in the same moment of the same block. */
 const TRIES_MAX = 4;
 
+/** What became of the rows of a block that was taken up. */
+export interface TakenUp {
+  /** Events that were stored before they were sent again: the first stays. */
+  sentAgain: number;
+  /** Did not stay all the same, as rows that are older than the table keeps any may not. */
+  gone: number;
+}
+
 /**
- * Inserts a block that may have been inserted before; the same token is the same rows. A server that is killed in the
- * middle of an insert may have written the token down and not the part, and drops the block from then on (measured: 2 of
- * 40 kills under a steady stream of inserts). So the rows are looked for afterwards, and those that are not there go in
- * under a token of their own. Answers how many rows did not stay all the same, as rows that are older than the table
- * keeps any may not.
+ * Inserts a block that may have been inserted before; the same token is the same rows. The token alone cannot be believed:
+ * the table forgets it after its window, and a server that is killed in the middle of an insert may have written it down and
+ * not the part (measured: 2 of 40 kills under a steady stream of inserts). So the rows are looked for first, and those that
+ * are not there go in; then again, under tokens of their own.
  *
  * @throws WarehouseError
  */
@@ -48,85 +26,80 @@ export async function insertBlockAgain(
   table: string,
   token: string,
   rows: readonly Row[],
-): Promise<number> {
-  const identity = IDENTITIES[table];
-  if (identity === undefined) {
+): Promise<TakenUp> {
+  if (!isLookedFor(table)) {
     await insertBlock(warehouse, table, `${token}/${randomUUID()}`, rows);
-    return 0;
+    return { sentAgain: 0, gone: 0 };
   }
-  await insertBlock(warehouse, table, token, rows);
-  let missing = await missingOf(warehouse, table, identity, rows);
+  const found = await storedRows(warehouse, table, rows);
+  const sentAgain = found.elsewhere.length;
+  // Where the token is known yet, the table drops the rows that it has, and a view that lacks them gets them.
+  const [known] = found.there;
+  console.error(
+    Date.now(),
+    token,
+    found.missing.length,
+    found.there.length,
+    found.elsewhere.length,
+    known && (await knowsToken(warehouse, table, known)),
+  );
+  const whole = known !== undefined && (await knowsToken(warehouse, table, known));
+  await insertBlock(warehouse, table, token, whole ? without(rows, found.elsewhere) : found.missing);
+  let { missing } = await storedRows(warehouse, table, found.missing);
   for (let tries = 1; tries <= TRIES_MAX && missing.length > 0; tries++) {
     // Two members that find the same rows missing are to insert them once.
-    const digest = hash('sha256', missing.map((row) => keyOf(identity, row)).join('\n'));
+    const digest = hash('sha256', missing.map((row) => identityOf(table, row)).join('\n'));
     await insertBlock(warehouse, table, `${token}/again ${tries} ${digest}`, missing);
-    missing = await missingOf(warehouse, table, identity, missing);
+    ({ missing } = await storedRows(warehouse, table, missing));
   }
-  return missing.length;
+  return { sentAgain, gone: missing.length };
 }
 
-async function missingOf(
+/** Inserts a block for the first time; of events that came late those stay away that are there. @throws WarehouseError */
+export async function insertBlockFirst(
   warehouse: Warehouse,
   table: string,
-  identity: Identity,
+  token: string,
   rows: readonly Row[],
-): Promise<readonly Row[]> {
-  const missing: Row[] = [];
-  for (const some of askedTogether(identity, rows)) {
-    const found = await keysThere(warehouse, table, identity, some);
-    missing.push(...some.filter((row) => !found.has(keyOf(identity, row))));
-  }
-  return missing;
+  isLate: (row: Row) => boolean,
+): Promise<TakenUp> {
+  const late = rows.filter(isLate);
+  const { there, elsewhere } =
+    late.length === 0 ? { there: [], elsewhere: [] } : await storedRows(warehouse, table, late);
+  const stored = [...there, ...elsewhere];
+  await insertBlock(warehouse, table, token, stored.length === 0 ? rows : without(rows, stored));
+  return { sentAgain: stored.length, gone: 0 };
 }
 
-function askedTogether(identity: Identity, rows: readonly Row[]): Row[][] {
-  const asked: Row[][] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const more = Buffer.byteLength(keyOf(identity, row));
-    const last = asked.at(-1);
-    if (last !== undefined && bytes + more <= ASKED_BYTES_MAX) {
-      last.push(row);
-      bytes += more;
-    } else {
-      asked.push([row]);
-      bytes = more;
-    }
-  }
-  return asked;
+function without(rows: readonly Row[], some: readonly Row[]): Row[] {
+  const left = new Set(some);
+  return rows.filter((row) => !left.has(row));
 }
 
-function keyOf({ columns }: Identity, row: Row): string {
-  return [fieldOf(row, 'site_id'), ...columns.map(([, , field]) => fieldOf(row, field))].map(String).join('\n');
+interface Tokens {
+  engine: string;
+  /** How many the table keeps. */
+  kept: number;
+  newest: number | string;
 }
 
-/** Which of the rows' keys are in the table. Sites and times are what its parts and sort key go by. */
-async function keysThere(
-  warehouse: Warehouse,
-  table: string,
-  { columns, time }: Identity,
-  rows: readonly Row[],
-): Promise<Set<string>> {
-  const names = columns.map(([sql]) => sql);
-  const type = columns.length === 1 ? columns[0]?.[1] : `Tuple(${columns.map(([, of]) => of).join(', ')})`;
-  const query = `SELECT [site_id, ${names.map((name) => `toString(${name})`).join(', ')}] AS key FROM ${table}
-    WHERE site_id IN {sites:Array(String)} AND ${time} BETWEEN fromUnixTimestamp64Milli({from:Int64}, 'UTC')
-      AND fromUnixTimestamp64Milli({to:Int64}, 'UTC') AND (${names.join(', ')}) IN {keys:Array(${type})}`;
-  const times = rows.map((row) => Number(fieldOf(row, time)));
-  const query_params = {
-    sites: [...new Set(rows.map((row) => fieldOf(row, 'site_id')))],
-    from: Math.min(...times),
-    to: Math.max(...times),
-    keys: rows.map((row) => {
-      const key = columns.map(([, , field]) => fieldOf(row, field));
-      return key.length === 1 ? key[0] : new TupleParam(key);
-    }),
-  };
+/**
+ * Whether the token is certainly known, and will be in a moment, under which a row went in that is there: of the tokens that
+ * the table keeps not half went to blocks that came since. A part is named by its first and its last block, so what merged meanwhile seems older than it is. Tables of
+ * a cluster keep tokens for as long as there can be plans (`cluster.ts`).
+ */
+async function knowsToken(warehouse: Warehouse, table: string, row: Row): Promise<boolean> {
+  const query = `SELECT engine, toUInt32OrZero(extract(engine_full, 'non_replicated_deduplication_window = (\\d+)')) AS kept,
+      (SELECT max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = {table:String} AND active) AS newest
+    FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`;
   try {
-    const result = await warehouse.query({ query, query_params, format: 'JSONEachRow' });
-    return new Set((await result.json<{ key: string[] }>()).map(({ key }) => key.join('\n')));
+    const asked = await warehouse.query({ query, query_params: { table }, format: 'JSONEachRow' });
+    const [tokens] = await asked.json<Tokens>();
+    if (tokens === undefined) return false;
+    if (!tokens.engine.endsWith('MergeTree') || tokens.engine.startsWith('Replicated')) return true;
+    const [, block] = /^[^_]+_(\d+)_/.exec((await partOf(warehouse, table, row)) ?? '') ?? [];
+    return block !== undefined && 2 * (Number(tokens.newest) - Number(block)) < tokens.kept;
   } catch (error) {
-    // Whatever a question is refused for, it says nothing of the rows.
-    throw new WarehouseError('warehouse_unavailable', readError(error).message);
+    throw readError(error);
   }
 }

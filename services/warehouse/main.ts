@@ -1,11 +1,11 @@
-import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
+import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
 import { probeWarehouse } from '#infra/clickhouse/health_probe.ts';
-import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
+import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { environment } from '#infra/config/config.ts';
-import { warehouseConfig } from '#infra/config/stage_config.ts';
+import { dedupConfig, warehouseConfig } from '#infra/config/stage_config.ts';
 import { GATHERING } from '#infra/kafka/consume.ts';
 import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
@@ -13,6 +13,7 @@ import { runSink } from '#infra/kafka/sink.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { placeOf } from '#pipelines/warehouse/block.ts';
+import { isLate } from '#pipelines/warehouse/late.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { isNotForeseen, kindOf } from '#services/culprits.ts';
 import { showLag } from '#services/lag.ts';
@@ -26,6 +27,7 @@ import { createTables, type Row, textOf } from './tables.ts';
 runProcess('warehouse', async (runtime) => {
   const { session, registry, metrics, logger } = runtime;
   const config = warehouseConfig(environment());
+  const { claimWindowMs } = dedupConfig(environment());
   const warehouse = createWarehouse(runtime.config.parts.clickhouseUrl);
   runtime.onStop(() => warehouse.close());
   const probe = probeWarehouse(warehouse);
@@ -72,11 +74,17 @@ runProcess('warehouse', async (runtime) => {
     }
   }
 
+  const mayBeStored = (row: object): boolean => row instanceof ColumnarEvent && isLate(row, claimWindowMs);
+
   async function insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void> {
     const table = tables.tableOf(topic);
     const culprits = await insertWithoutRefused(rows, token, async (part, some) => {
-      if (!again) return insertBlock(warehouse, table, part, some);
-      const gone = await insertBlockAgain(warehouse, table, part, some);
+      const { sentAgain, gone } = await (again
+        ? insertBlockAgain(warehouse, table, part, some)
+        : insertBlockFirst(warehouse, table, part, some, mayBeStored));
+      // They are among what is committed, too.
+      metrics.in(sentAgain);
+      metrics.dropped('stored_before', sentAgain);
       if (gone > 0) logger.warn({ token: part, rows: gone }, 'rows of a block that was taken up did not stay');
     });
     for (const { item, error } of culprits) {

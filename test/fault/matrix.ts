@@ -19,6 +19,7 @@ import {
 } from './rows/parts.ts';
 import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
 import { POISON } from './rows/poison.ts';
+import { TOKEN_FORGOTTEN } from './rows/token_forgotten.ts';
 
 const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
 const STAGES = [...PIPELINES, 'delivery.meta'] as const;
@@ -50,6 +51,7 @@ export const MATRIX: readonly Row[] = [
   clickhouseThroughProxy('erroring', { kind: 'erroring' }, 5),
   clickhouseThroughProxy('mute', { kind: 'mute' }, 3),
   clickhouseThroughProxy('slow', { kind: 'slow', delayMs: 3_000 }, 3),
+  TOKEN_FORGOTTEN,
   partKilled('redis'),
   redisEmptied('restarted_empty', restartEmpty),
   redisEmptied('flushed', flushAll, 'smoke'),

@@ -41,4 +41,6 @@ export interface Row {
   /** A destination may get an event again, under the same key: only where a delivery process or the broker is disturbed. */
   resends?: true;
   fault(context: RowContext): Promise<void>;
+  /** Puts back what the account was to find as the fault left it. */
+  after?(context: RowContext): Promise<void>;
 }

@@ -102,6 +102,7 @@ async function run(
   const healedMs = performance.now();
   await world.fleet.allReady();
   const verdict = await judge(row, context, starts, healedMs);
+  await row.after?.(context);
   await setMerging(world, 'START');
   return verdict;
 }

@@ -2,7 +2,7 @@ import type { Row } from '../row.ts';
 import { killedAt } from '../rows/kills.ts';
 import { zombie } from '../rows/membership.ts';
 import { DESTINATION_OUTAGE } from '../rows/outage.ts';
-import { clickhouseThroughProxy } from '../rows/parts.ts';
+import { TOKEN_FORGOTTEN } from '../rows/token_forgotten.ts';
 
 /** A mechanism taken out of one process, and the row that must notice. */
 export interface BrokenVariant {
@@ -30,7 +30,14 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   {
     name: 'insert_without_token',
     process: 'warehouse',
-    row: clickhouseThroughProxy('mute', { kind: 'mute' }, 20),
+    // What is taken up is looked for; who stood still while another took it up has nothing but the token.
+    row: zombie('warehouse', 'sink.after_plan'),
+    shows: /more than one (row|outcome)/,
+  },
+  {
+    name: 'believe_the_token',
+    process: 'warehouse',
+    row: TOKEN_FORGOTTEN,
     shows: /more than one (row|outcome)/,
   },
   {

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { NotShardedError, onCluster } from '#infra/clickhouse/cluster.ts';
 import { statementsOf } from '#infra/clickhouse/migrate.ts';
+import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import { useClickhouse } from './warehouse_world.ts';
 
 const FOLDER = new URL('../../../infra/clickhouse/migrations/', import.meta.url);
@@ -34,12 +35,27 @@ test('each table is replicated on each shard under the window of its tokens, and
   expect(names).toEqual(['event_rows', 'person_links', 'quota_usage', 'delivery_outcomes', 'inventory', 'event_hours']);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);
+    expect(secondsIn(replicated[index])).toBe(keptSeconds());
+    expect(statements.some((statement) => isTokenChange(statement, `${name}_local`))).toBe(true);
     expect(replicated[index]).toContain(`'/clickhouse/tables/{shard}/svc/${name}', '{replica}'`);
     expect(statements.filter((statement) => statement.includes(`'${name}_local', `))).toHaveLength(1);
   }
   const filled = statements.find((statement) => statement.includes('MATERIALIZED VIEW'));
   expect(filled).toMatch(/ TO event_hours_local AS(.|\n)*FROM event_rows_local/);
 });
+
+const secondsIn = (statement = ''): number =>
+  Number(/replicated_deduplication_window_seconds = (\d+)/.exec(statement)?.[1]);
+
+/** What a cluster that was made before gets. */
+const isTokenChange = (statement: string, table: string): boolean =>
+  statement.startsWith(`ALTER TABLE ${table} `) && secondsIn(statement) === keptSeconds();
+
+/** How long the records of the topics are there that blocks are formed of. */
+function keptSeconds(): number {
+  const times = declareTopics(1).map(({ name, config }) => [name, Number(config['retention.ms'])] as const);
+  return Number(new Map(times).get(TOPICS.identified)) / 1000;
+}
 
 test('a table that nobody said how to spread is refused', () => {
   const statements = ['CREATE TABLE IF NOT EXISTS novelty (a Int8) ENGINE = MergeTree ORDER BY a'];

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
-import { insertBlockAgain } from '#infra/clickhouse/insert_again.ts';
+import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
 import { keepDays } from '#infra/clickhouse/maintenance.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
@@ -116,6 +116,72 @@ test.for(Object.entries(ROWS))('a block of %s whose token is there without its r
   expect(await countIn(database, table)).toBe(2 * COUNT);
 });
 
+/** Events of the roll-up; it is filled by what is inserted. */
+async function countInHours(database: Database): Promise<number> {
+  const [found] = (await rowsOf(database, 'SELECT sum(events) AS events FROM event_hours')) as { events: number }[];
+  return Number(found?.events ?? 0);
+}
+
+test.for(Object.entries(ROWS))('a block of %s goes in once though its token is forgotten', async ([table, rows]) => {
+  const database = await withTable(table);
+  const { warehouse } = database;
+  await warehouse.command({ query: `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = 4` });
+  await insertBlock(warehouse, table, 'topic/0/1-1', rows(1));
+  for (const other of [2, 3, 4, 5, 6]) await insertBlock(warehouse, table, `topic/1/${other}-${other}`, rows(other));
+  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, table, 'topic/0/1-1', rows(1));
+  expect(await countIn(database, table)).toBe(6 * COUNT);
+  if (table === 'event_rows') expect(await countInHours(database)).toBe(6 * COUNT);
+});
+
+test('what a roll-up lacks of a block that is there goes in while its token is known', async () => {
+  const database = await withTable('event_rows');
+  const { warehouse } = database;
+  const rows = ROWS['event_rows']?.(1) ?? [];
+  await warehouse.command({ query: 'DETACH TABLE event_hours_filled' });
+  await insertBlock(warehouse, 'event_rows', 'topic/0/1-1', rows);
+  await warehouse.command({ query: 'ATTACH TABLE event_hours_filled' });
+  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, 'event_rows', 'topic/0/1-1', rows);
+  expect([await countIn(database, 'event_rows'), await countInHours(database)]).toEqual([COUNT, COUNT]);
+});
+
+/** The first of an event stays, before and after merges, in the rows and in the roll-up. */
+test('an event that is sent again after its claim is forgotten changes nothing', async () => {
+  const database = await withTable('event_rows');
+  const { warehouse } = database;
+  const event = { event_id: 'order-1', timestamp: NOW - 20 * DAY_MS };
+  const row = (offset: number, value: number, receivedAt: number, changes = {}) =>
+    eventRow({
+      coordinate: { partition: 0, offset, index: 0 },
+      person: { person_id: 'p_1', identifiers: null },
+      event: sampleEvent({ ...event, value, received_at: receivedAt, ...changes }),
+    });
+  const again = [row(2, 99, NOW), row(3, 7, NOW, { event_id: 'order-2' })];
+  await insertBlock(warehouse, 'event_rows', 't/0/1-1', [row(1, 10, event.timestamp)]);
+  expect(await insertBlockFirst(warehouse, 'event_rows', 't/0/2-3', again, () => true)).toEqual({
+    sentAgain: 1,
+    gone: 0,
+  });
+  expect(await insertBlockAgain(warehouse, 'event_rows', 't/0/2-3', again)).toEqual({ sentAgain: 1, gone: 0 });
+  const sums = async () => [
+    await rowsOf(database, 'SELECT sum(value) AS value, count() AS events FROM event_rows'),
+    await rowsOf(database, 'SELECT sum(value) AS value, sum(events) AS events FROM event_hours'),
+  ];
+  const once = [[{ value: 17, events: 2 }], [{ value: 17, events: 2 }]];
+  expect(await sums()).toEqual(once);
+  await warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
+  await warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
+  expect(await sums()).toEqual(once);
+});
+
+test('an id that is used for something else is another event', async () => {
+  const database = await withTable('event_rows');
+  const [first = {}, second = {}] = ROWS['event_rows']?.(1) ?? [];
+  const named = { ...second, event_id: first['event_id'], event: 'refund' };
+  await insertBlock(database.warehouse, 'event_rows', 't/0/1-1', [first]);
+  await insertBlockFirst(database.warehouse, 'event_rows', 't/0/2-2', [named], () => true);
+  expect(await countIn(database, 'event_rows')).toBe(2);
+});
+
 test('of a block that is there in part the rest goes in', async () => {
   const database = await withTable('event_rows');
   const rows = ROWS['event_rows']?.(1) ?? [];
@@ -149,7 +215,8 @@ test('rows that the table keeps no more stop nothing', async () => {
   await keepDays(database.warehouse, 'event_rows', 1);
   await database.warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
   const old = ROWS['event_rows']?.(1) ?? [];
-  expect(await insertBlockAgain(database.warehouse, 'event_rows', 't/0/1-1', old)).toBeLessThanOrEqual(old.length);
+  const { gone } = await insertBlockAgain(database.warehouse, 'event_rows', 't/0/1-1', old);
+  expect(gone).toBeLessThanOrEqual(old.length);
 });
 
 /** Node's server, like other fronts of ClickHouse, takes no address of more than 16 KB. */
@@ -163,6 +230,7 @@ test('a large block is looked for through a front that takes no long address', a
   });
   const [first = {}] = ROWS['event_rows']?.(1) ?? [];
   const rows = Array.from({ length: 1_000 }, (_, index) => ({ ...first, event_id: `${"'".repeat(240)}-${index}` }));
-  expect(await insertBlockAgain(warehouse, 'event_rows', 't/0/1-1', rows)).toBe(0);
-  expect(await insertBlockAgain(warehouse, 'event_rows', 't/0/1-1', rows)).toBe(0);
+  for (let times = 0; times < 2; times++) {
+    expect((await insertBlockAgain(warehouse, 'event_rows', 't/0/1-1', rows)).gone).toBe(0);
+  }
 });

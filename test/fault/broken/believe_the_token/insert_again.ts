@@ -1,0 +1,15 @@
+import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
+import type { TakenUp } from '#infra/clickhouse/insert_again.ts';
+
+export * from '#infra/clickhouse/insert_again.ts';
+
+/** Broken: a block that is taken up goes in under its token, and the table is believed to know it. */
+export async function insertBlockAgain(
+  warehouse: Warehouse,
+  table: string,
+  token: string,
+  rows: readonly object[],
+): Promise<TakenUp> {
+  await insertBlock(warehouse, table, token, rows);
+  return { sentAgain: 0, gone: 0 };
+}
