@@ -26,41 +26,73 @@ export class AnalystSiteError extends Error {
   readonly code = 'analyst_site_malformed';
 }
 
-/** The user of a site's analyst. @throws AnalystSiteError */
-export function analystName(siteId: string): string {
+function checked(siteId: string): string {
   if (!SITE_PATTERN.test(siteId)) throw new AnalystSiteError('an analyst needs the id of a site');
-  return `analyst_${siteId}`;
+  return siteId;
 }
 
-/** Which rows an analyst sees, of each table. @throws AnalystSiteError */
-export function analystRows(siteId: string): Record<string, string> {
-  if (!SITE_PATTERN.test(siteId)) throw new AnalystSiteError('an analyst needs the id of a site');
-  return Object.fromEntries(ANALYST_TABLES.map((table) => [table, `site_id = '${siteId}'`]));
+/** The user of a site's analyst, and the database of its views. @throws AnalystSiteError */
+export const analystName = (siteId: string): string => `analyst_${checked(siteId)}`;
+
+/**
+ * The user as which an analyst's views read the tables. It cannot log in. With a right of its own to a table an analyst
+ * would learn of other sites' rows by table functions, system tables and EXPLAIN, whatever rows a policy leaves; and a view's
+ * condition alone, unlike a policy, may be asked after the analyst's own. @throws AnalystSiteError
+ */
+export const readerName = (siteId: string): string => `reader_${checked(siteId)}`;
+
+/** Which rows an analyst's reader sees, of each table. @throws AnalystSiteError */
+export function readerRows(siteId: string): Record<string, string> {
+  const condition = `site_id = '${checked(siteId)}'`;
+  return Object.fromEntries(ANALYST_TABLES.map((table) => [table, condition]));
 }
 
-/** Privileges of an analyst, as GRANT takes them. */
-export function analystGrants(database: string): string[] {
+/** Privileges of an analyst's reader, as GRANT takes them. */
+export function readerGrants(database: string): string[] {
   return [
     ...ANALYST_TABLES.map((table) => `SELECT ON ${database}.${table}`),
     `dictGet ON ${database}.person_overrides`,
   ];
 }
 
+/** Privileges of an analyst: its own views, and nothing of what they are made of. @throws AnalystSiteError */
+export function analystGrants(siteId: string): string[] {
+  return [`SELECT ON \`${analystName(siteId)}\`.*`];
+}
+
+/** Statements that make the views of a site's analyst anew, once there is its reader. @throws AnalystSiteError */
+export function analystViews(siteId: string, database: string): string[] {
+  const name = `\`${analystName(siteId)}\``;
+  return [
+    `CREATE DATABASE IF NOT EXISTS ${name}`,
+    ...ANALYST_TABLES.map(
+      (table) =>
+        `CREATE OR REPLACE VIEW ${name}.${table} DEFINER = \`${readerName(siteId)}\` SQL SECURITY DEFINER AS SELECT * FROM ${database}.${table}`,
+    ),
+  ];
+}
+
 /**
- * Statements that make a site's analyst on a server that manages access by SQL, to be run by somebody who may. The
- * password is given as its SHA-256 in hex. @throws AnalystSiteError
+ * Statements that make a site's analyst on a server that manages access by SQL, to be run by somebody who may. They take from
+ * one that was made before what it had a right to. The password is given as its SHA-256 in hex. @throws AnalystSiteError
  */
 export function analystStatements(siteId: string, database: string, passwordSha256: string): string[] {
   const name = `\`${analystName(siteId)}\``;
+  const reader = `\`${readerName(siteId)}\``;
   const limits = `\`${analystName(siteId)}_limits\``;
   const settings = Object.entries(ANALYST_SETTINGS).map(([setting, value]) => `${setting} = ${value} READONLY`);
   return [
-    `CREATE SETTINGS PROFILE IF NOT EXISTS ${limits} SETTINGS ${settings.join(', ')}`,
-    `CREATE USER IF NOT EXISTS ${name} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' DEFAULT DATABASE ${database} SETTINGS PROFILE ${limits}`,
-    ...Object.entries(analystRows(siteId)).map(
+    `CREATE USER IF NOT EXISTS ${reader} NOT IDENTIFIED HOST NONE`,
+    ...Object.entries(readerRows(siteId)).map(
       ([table, condition]) =>
-        `CREATE ROW POLICY IF NOT EXISTS ${name} ON ${database}.${table} FOR SELECT USING ${condition} TO ${name}`,
+        `CREATE ROW POLICY IF NOT EXISTS ${reader} ON ${database}.${table} FOR SELECT USING ${condition} TO ${reader}`,
     ),
-    ...analystGrants(database).map((grant) => `GRANT ${grant} TO ${name}`),
+    ...readerGrants(database).map((grant) => `GRANT ${grant} TO ${reader}`),
+    ...analystViews(siteId, database),
+    `CREATE SETTINGS PROFILE IF NOT EXISTS ${limits} SETTINGS ${settings.join(', ')}`,
+    `CREATE USER IF NOT EXISTS ${name} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' SETTINGS PROFILE ${limits}`,
+    `ALTER USER ${name} DEFAULT DATABASE ${name}`,
+    `REVOKE ALL ON *.* FROM ${name}`,
+    ...analystGrants(siteId).map((grant) => `GRANT ${grant} TO ${name}`),
   ];
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
 import { openKafka } from '#infra/kafka/session.ts';
+import { makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
 import { acquireLock } from '#infra/local/lock.ts';
 import { onParentGone } from '#infra/local/parent.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
@@ -93,6 +94,7 @@ async function start(): Promise<void> {
   const report = await provision(config, logger);
   for (const line of report.done) say(line);
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
+  if (parts.parts.clickhouse !== undefined) await makeLocalAnalyst(parts.addresses.clickhouseUrl);
 
   const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin']);
   const chosen = {

@@ -1,6 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { ANALYST_SETTINGS, analystGrants, analystName, analystRows } from '#infra/clickhouse/analyst.ts';
+import {
+  ANALYST_SETTINGS,
+  analystGrants,
+  analystName,
+  readerGrants,
+  readerName,
+  readerRows,
+} from '#infra/clickhouse/analyst.ts';
 
 /** The database of the service; every user's default. */
 export const DATABASE = 'svc';
@@ -15,9 +22,16 @@ export interface UserPlan {
   grants?: string[];
   /** Settings of the user's profile, such as `{ readonly: 1 }`. */
   settings?: Record<string, string | number>;
+  /** Its default database, where that is not the service's. */
+  database?: string;
   /** Condition on the rows the user sees, by table. Undefined: all rows. */
   rows?: Record<string, string>;
+  /** True: nobody logs in as it; others' views read with its rights. */
+  isReader?: boolean;
 }
+
+/** An address that nobody comes from. */
+const NOWHERE = '0.0.0.0';
 
 /** The site that the local analyst may read: the demo's first. */
 export const ANALYST_SITE = 'shop';
@@ -27,9 +41,15 @@ export const LOCAL_USERS: UserPlan[] = [
   { name: SERVICE_USER },
   {
     name: analystName(ANALYST_SITE),
-    grants: analystGrants(DATABASE),
+    database: analystName(ANALYST_SITE),
+    grants: analystGrants(ANALYST_SITE),
     settings: ANALYST_SETTINGS,
-    rows: analystRows(ANALYST_SITE),
+  },
+  {
+    name: readerName(ANALYST_SITE),
+    isReader: true,
+    grants: readerGrants(DATABASE),
+    rows: readerRows(ANALYST_SITE),
   },
 ];
 
@@ -52,8 +72,8 @@ export function renderUsers(users: UserPlan[], passwords: Record<string, string>
 <profiles><default/>${users.map(renderProfile).join('')}</profiles>
 <quotas><default/></quotas>
 <users>
-${renderUser('default', '<password/>', 'default', ['SYSTEM LISTEN ON *.*', `CREATE DATABASE ON ${DATABASE}.*`])}
-${users.map((user) => renderUser(user.name, hashOf(passwords[user.name]), user.name, user.grants, user.rows)).join('\n')}
+${renderUser({ name: 'default', grants: ['SYSTEM LISTEN ON *.*', `CREATE DATABASE ON ${DATABASE}.*`] }, '<password/>')}
+${users.map((user) => renderUser({ database: DATABASE, ...user }, hashOf(passwords[user.name]))).join('\n')}
 </users>
 </clickhouse>
 `;
@@ -64,17 +84,12 @@ function renderProfile(user: UserPlan): string {
   return `<${user.name}>${settings.join('')}</${user.name}>`;
 }
 
-function renderUser(
-  name: string,
-  password: string,
-  profile: string,
-  grants: string[] | undefined,
-  rows: Record<string, string> = {},
-): string {
+function renderUser({ name, grants, database, rows = {}, isReader }: UserPlan, password: string): string {
   const queries = grants?.map((grant) => `<query>GRANT ${grant}</query>`).join('');
   return (
-    `<${name}>${password}<networks><ip>127.0.0.1</ip></networks><profile>${profile}</profile><quota>default</quota>` +
-    `${name === 'default' ? '' : `<default_database>${DATABASE}</default_database>`}` +
+    `<${name}>${password}<networks><ip>${isReader === true ? NOWHERE : '127.0.0.1'}</ip></networks>` +
+    `<profile>${name}</profile><quota>default</quota>` +
+    `${database === undefined ? '' : `<default_database>${database}</default_database>`}` +
     `${renderRows(rows)}${queries === undefined ? '' : `<grants>${queries}</grants>`}</${name}>`
   );
 }

@@ -1,16 +1,27 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ANALYST_TABLES, AnalystSiteError, analystName, analystStatements } from '#infra/clickhouse/analyst.ts';
+import {
+  ANALYST_TABLES,
+  AnalystSiteError,
+  analystName,
+  analystStatements,
+  readerName,
+} from '#infra/clickhouse/analyst.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
+import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
+import { makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
 import { ANALYST_SITE } from '#infra/local/clickhouse/users.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { START, storedRow } from './few_rows.ts';
 
 const NOWHERE = '127.0.0.1:1';
 const START_MS = 120_000;
+/** Enough that no number of the analyst's own is theirs by chance. */
+const OTHERS = 12_347;
 let folder: string;
 let local: LocalParts;
 let service: Warehouse;
@@ -27,10 +38,12 @@ beforeAll(async () => {
   const { clickhouseUrl } = local.addresses;
   service = createWarehouse(clickhouseUrl);
   await migrate(service, clickhouseUrl);
+  for (let times = 0; times < 2; times++) await makeLocalAnalyst(clickhouseUrl);
   const passwords = JSON.parse(readFileSync(join(folder, 'clickhouse', 'credentials.json'), 'utf8'));
   const url = new URL(clickhouseUrl);
   url.username = analystName(ANALYST_SITE);
   url.password = passwords[url.username];
+  url.pathname = url.username;
   analyst = createWarehouse(url.href);
   await fill();
 }, START_MS);
@@ -42,17 +55,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Two events of the analyst's site and three of another; of each of the other tables a row of either. */
+/** In every text of the other site. */
+const FOREIGN = 'zweitladen';
+
+/** Two events of the analyst's site and many of another; of each of the other tables a row of either. */
 async function fill(): Promise<void> {
-  const sites = [ANALYST_SITE, 'other'];
-  const events = [0, 1, 2, 3, 4].map((minute) =>
-    storedRow('a', 'page_view', minute, { site_id: sites[minute < 2 ? 0 : 1] ?? '' }),
-  );
-  await insertBlock(service, 'event_rows', 'e', events);
+  const sites = [ANALYST_SITE, FOREIGN];
+  const events = [0, 1].map((minute) => storedRow('a', 'page_view', minute, { site_id: ANALYST_SITE }));
+  const texts = { site_id: FOREIGN, event: `${FOREIGN}_event`, order_id: `${FOREIGN}_order` };
+  const others = Array.from({ length: OTHERS }, (_, minute) => storedRow(FOREIGN, 'e', minute, texts));
+  await insertBlock(service, 'event_rows', 'e', [...events, ...others]);
   const of = (row: object): object[] => sites.map((site_id) => ({ site_id, ...row }));
   await insertBlock(service, 'delivery_outcomes', 'd', of({ destination: 'meta', event_id: 'a', attempted_at: START }));
   await insertBlock(service, 'inventory', 'i', of({ page: '/', received_at: START, inventory_id: 'a', position: 0 }));
-  await insertBlock(service, 'person_links', 'l', of({ person_id: 'a', target: 'b', first_seen: START, version: 1 }));
+  await insertBlock(service, 'person_links', 'l', [
+    { site_id: ANALYST_SITE, person_id: 'a', target: 'b', first_seen: START, version: 1 },
+    { site_id: FOREIGN, person_id: `${FOREIGN}_person`, target: `${FOREIGN}_target`, first_seen: START, version: 1 },
+  ]);
+  for (const name of PERSON_DICTIONARIES) await service.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
 }
 
 async function ask(as: Warehouse, query: string): Promise<Record<string, unknown>[]> {
@@ -61,7 +81,7 @@ async function ask(as: Warehouse, query: string): Promise<Record<string, unknown
 
 test.for(ANALYST_TABLES)('an analyst sees the rows of its site only: %s', async (table) => {
   const query = `SELECT DISTINCT site_id FROM ${table} ORDER BY site_id`;
-  expect(await ask(service, query)).toEqual([{ site_id: 'other' }, { site_id: ANALYST_SITE }]);
+  expect(await ask(service, query)).toEqual([{ site_id: ANALYST_SITE }, { site_id: FOREIGN }]);
   expect(await ask(analyst, query)).toEqual([{ site_id: ANALYST_SITE }]);
 });
 
@@ -82,8 +102,8 @@ test.for([
 });
 
 test.for([
-  ['SELECT * FROM quota_usage', /Not enough privileges/],
-  ['SELECT * FROM schema_migrations', /Not enough privileges/],
+  ['SELECT * FROM svc.quota_usage', /Not enough privileges/],
+  ['SELECT * FROM svc.schema_migrations', /Not enough privileges/],
   ["SELECT * FROM url('http://127.0.0.1:1/', 'CSV', 'a String')", /Not enough privileges/],
   ["SELECT * FROM file('/etc/passwd', 'CSV', 'a String')", /Not enough privileges/],
   ['SELECT 1 SETTINGS max_execution_time = 3600', /readonly/],
@@ -92,6 +112,161 @@ test.for([
 ] as const)('an analyst stays within its limits: %s', async ([query, refusal]) => {
   // Once rows are under way the client may read a cut error; FORMAT Null sends none before the answer.
   await expect(analyst.command({ query: `${query} FORMAT Null` })).rejects.toThrow(refusal);
+});
+
+/** What a query answers the analyst, and in what words it is refused. */
+async function answerTo(query: string): Promise<{ refused: boolean; text: string }> {
+  try {
+    const { stream } = await analyst.exec({ query });
+    return { refused: false, text: await text(stream) };
+  } catch (error) {
+    return { refused: true, text: error instanceof Error ? error.message : '' };
+  }
+}
+
+/** A text of the other site, but for what the query itself said, or how many events it has. */
+const tellsOf = (answer: string): boolean =>
+  new RegExp(`${FOREIGN}|\\b(${OTHERS}|${OTHERS + 2})\\b`).test(answer.replaceAll(/\\?'zweitladen%?\\?'/g, ''));
+
+const names = async (query: string): Promise<string[]> => (await ask(service, query)).map(({ name }) => String(name));
+
+/** Arguments by which a function may be led to a table, a file, an address or a query. */
+const LEADS = [
+  "'svc', 'event_rows'",
+  'svc, event_rows',
+  'svc.event_rows',
+  "'svc.person_overrides'",
+  "'svc', '.*'",
+  "'^event_rows$'",
+  "'default', 'svc', 'event_rows'",
+  "'127.0.0.1', 'svc', 'event_rows'",
+  "'127.0.0.1', 'svc', 'event_rows', 'svc', ''",
+  "'127.0.0.1:9000', svc.event_rows",
+  "'svc', 'event_rows', 'by_person'",
+  "'svc', 'event_rows', \"site_id = 'zweitladen'\"",
+  "'event_rows'",
+  'SELECT * FROM svc.event_rows',
+  "'SELECT * FROM svc.event_rows'",
+  "(SELECT site_id FROM svc.event_rows ELSE null('x String'))",
+  "'/etc/passwd'",
+  "'/etc/passwd', 'LineAsString', 'x String'",
+  "'http://127.0.0.1:1/', 'CSV', 'x String'",
+  "'users.xml', 'LineAsString'",
+  "'EXPLAIN', 'indexes = 1', (SELECT * FROM svc.event_rows)",
+];
+/** Functions that read nothing but what they are given, or tables that the analyst may read. */
+const HARMLESS =
+  /^(numbers|numbers_mt|zeros|zeros_mt|primes|generate_?series|generateRandom|values|SQLStandardValues|null|format|view|eval|fuzzJSON|fuzzQuery|loop|merge)$/i;
+
+test('no table function leads an analyst to other sites', { timeout: START_MS }, async () => {
+  const functions = await names('SELECT name FROM system.table_functions ORDER BY name');
+  expect(functions.length).toBeGreaterThan(50);
+  for (const name of functions) {
+    for (const lead of LEADS) {
+      const query = `SELECT * FROM ${name}(${lead}) LIMIT 100`;
+      const { refused, text: answer } = await answerTo(query);
+      if (!refused) expect(name, `${query}: ${answer.slice(0, 200)}`).toMatch(HARMLESS);
+      expect(tellsOf(answer), `${query}: ${answer.slice(0, 300)}`).toBe(false);
+    }
+  }
+});
+
+test('no system table tells an analyst of other sites', { timeout: START_MS }, async () => {
+  const tables = await names("SELECT name FROM system.tables WHERE database IN ('system', 'information_schema')");
+  for (const schema of ['system', 'information_schema']) {
+    for (const table of tables) {
+      const query = `SELECT * FROM ${schema}.\`${table}\` LIMIT 10000`;
+      const { text: answer } = await answerTo(query);
+      expect(tellsOf(answer), query).toBe(false);
+    }
+  }
+  expect(await ask(analyst, 'SELECT DISTINCT database FROM system.tables WHERE total_rows > 0')).toEqual([]);
+});
+
+const ASKED = ['events', 'event_rows', 'sessions', 'svc.event_rows', 'svc.events', 'svc.sessions'];
+const EXPLAINED = [
+  'EXPLAIN ESTIMATE',
+  'EXPLAIN indexes = 1',
+  'EXPLAIN json = 1, indexes = 1',
+  'EXPLAIN actions = 1, projections = 1',
+  'EXPLAIN PIPELINE graph = 1',
+  'EXPLAIN QUERY TREE',
+  'EXPLAIN SYNTAX',
+  'EXPLAIN AST',
+];
+
+test('no plan tells an analyst of other sites', async () => {
+  for (const explain of EXPLAINED) {
+    for (const table of ASKED) {
+      for (const where of ['', " WHERE site_id = 'zweitladen'", " WHERE event LIKE 'f%'"]) {
+        const query = `${explain} SELECT * FROM ${table}${where}`;
+        const { text: answer } = await answerTo(query);
+        expect(tellsOf(answer), `${query}: ${answer.slice(0, 500)}`).toBe(false);
+      }
+    }
+  }
+});
+
+/** Each would tell by an error, by a count or in its message what rows of others hold. */
+test.for([
+  "SELECT throwIf(site_id != 'shop') FROM event_rows",
+  "SELECT count() FROM event_rows WHERE throwIf(event LIKE 'zweitladen%') = 0",
+  'SELECT count() FROM event_rows WHERE toInt64(order_id) = 1 OR 1',
+  "SELECT count() FROM events WHERE toInt64(if(order_id = '', '0', order_id)) = 0",
+  "SELECT count() FROM event_rows PREWHERE throwIf(startsWith(order_id, 'zweitladen')) = 0",
+  "SELECT sum(sleepEachRow(0.001)) FROM event_rows WHERE site_id = 'zweitladen'",
+])('no condition of an analyst is asked of other sites: %s', async (query) => {
+  const { text: answer } = await answerTo(query);
+  expect(answer).not.toMatch(/Value passed to|zweitladen_order|FUNCTION_THROW_IF/);
+});
+
+test.for([
+  "SELECT dictGet('svc.person_overrides', 'target', ('zweitladen', 'zweitladen_person'))",
+  "SELECT dictGetOrDefault('svc.person_hashes', 'target', toUInt64(1), toUInt64(0))",
+  "SELECT dictHas('svc.person_overrides', ('zweitladen', 'zweitladen_person'))",
+  'SELECT * FROM svc.person_overrides',
+  "SELECT joinGet('svc.event_rows', 'event', 'a')",
+  "SELECT hasColumnInTable('svc', 'event_rows', 'site_id')",
+  'SHOW CREATE TABLE svc.event_rows',
+  'SHOW TABLES FROM svc',
+  'DESCRIBE TABLE svc.event_rows',
+  'CHECK TABLE svc.event_rows',
+  'SHOW PROCESSLIST',
+  'SHOW USERS',
+  'SYSTEM FLUSH LOGS',
+  'SYSTEM DROP MARK CACHE',
+  'KILL QUERY WHERE 1',
+  'GRANT SELECT ON svc.event_rows TO analyst_shop',
+  'EXECUTE AS reader_shop SELECT 1',
+  'CREATE VIEW analyst_shop.mine DEFINER = svc SQL SECURITY DEFINER AS SELECT * FROM svc.event_rows',
+  'ALTER TABLE analyst_shop.events MODIFY QUERY SELECT * FROM svc.event_rows',
+  'CREATE TEMPORARY TABLE mine AS SELECT 1',
+  'SET readonly = 0',
+  'SET max_execution_time = 3600',
+  'SET additional_table_filters = {}',
+  'SELECT 1 SETTINGS readonly = 0',
+  'SELECT * FROM events SETTINGS max_result_rows = 0',
+])('an analyst is refused: %s', async (query) => {
+  const { refused, text: answer } = await answerTo(query);
+  const nothing = answer.trim() === '' || answer.trim() === '0';
+  expect(refused || nothing, answer.slice(0, 300)).toBe(true);
+});
+
+test('nobody logs in as the reader of an analyst’s views', async () => {
+  const passwords = JSON.parse(readFileSync(join(folder, 'clickhouse', 'credentials.json'), 'utf8'));
+  const url = new URL(local.addresses.clickhouseUrl);
+  url.username = readerName(ANALYST_SITE);
+  for (const password of [passwords[url.username], '']) {
+    url.password = password;
+    const reader = createWarehouse(url.href);
+    await expect(reader.command({ query: 'SELECT 1' })).rejects.toThrow(/Authentication failed|AUTHENTICATION_FAILED/);
+    await reader.close();
+  }
+});
+
+test('an analyst finds what columns mean', async () => {
+  const query = "SELECT comment FROM system.columns WHERE table = 'events' AND name = 'person_id'";
+  expect(await ask(analyst, query)).toEqual([{ comment: 'The person as known now, later merges included' }]);
 });
 
 test("the statements of a site's analyst are SQL, though this server cannot make users", async () => {
