@@ -6,7 +6,11 @@ export interface IdentityLink {
   target: string;
   first_seen: number;
   version: number;
+  /** Of an edge: whether its node was followed. Absent or unknown where nobody wrote it down, and of a belonging. */
+  decision?: LinkDecision;
 }
+
+export type LinkDecision = 'unknown' | 'joined' | 'capped';
 
 /** Record key: one fact a key, so that compaction keeps the newest of each. */
 export function linkKey(link: IdentityLink): string {

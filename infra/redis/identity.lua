@@ -2,10 +2,12 @@
 -- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate} and of
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known;
 -- then the cap on persons that may be one, then now (milliseconds), or '' to restore what was known: the index need not
--- be whole then, a question may have o, a person that b was found to be part of, and v, the version of that, and nothing
--- is answered. Answers 'lost' where something that was known may be missing: nothing is learned then.
+-- be whole then, a question may have o, a person that b was found to be part of, v, the version of that, or d, what was
+-- decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is answered. Answers
+-- 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
--- i:LEADER -> hash of identifiers, x:LEADER -> coordinate of the last change, v -> version.
+-- c:NODE -> set of persons that were refused there, as far as they were restored, i:LEADER -> hash of identifiers,
+-- x:LEADER -> coordinate of the last change, v -> version.
 local prefix = KEYS[1]
 local questions = cjson.decode(ARGV[1])
 local cap = tonumber(ARGV[2])
@@ -71,6 +73,43 @@ local function version()
   return string.format('%.0f', now)
 end
 
+-- A group only grows, so who was refused is refused again; but what filled it may have been lost before it was committed.
+local function was_refused(node, members)
+  local key = prefix .. 'c:' .. node
+  if redis.call('EXISTS', key) == 0 then return false end
+  for person, _ in pairs(members) do
+    if redis.call('SISMEMBER', key, person) == 1 then return true end
+  end
+  return false
+end
+
+-- Whether one set of persons is the likelier holder of a node: the larger, as it is what others did not fit into.
+local function holds_sooner(members, others)
+  local count, other_count = size(members), size(others)
+  if count ~= other_count then return count > other_count end
+  return choose(members) < choose(others)
+end
+
+-- Whether the person of the question is one with who holds the node after this. `join` joins, where a limit allows it.
+local function follow(question, node, members, join)
+  if question.d == 'capped' then
+    redis.call('SADD', prefix .. 'c:' .. node, question.b)
+    return false
+  end
+  local key = prefix .. 'n:' .. node
+  local holder = redis.call('GET', key)
+  if not holder then
+    if was_refused(node, members) then return false end
+    redis.call('SET', key, question.b)
+    return true
+  end
+  local leader = leader_of(holder)
+  if question.d == 'joined' then return join(leader, math.huge, node) end
+  if question.d == nil then return join(leader, cap, node) end
+  if holds_sooner(members, members_of(leader)) then redis.call('SET', key, question.b) end
+  return false
+end
+
 local function link(question)
   local leader = leader_of(question.b)
   local members = members_of(leader)
@@ -80,16 +119,17 @@ local function link(question)
     changed = true
   end
   local old_leaders = { leader }
-  local capped = 0
+  local capped = {}
 
-  -- Whether it joined; not where both are one already.
-  local function join(other, limit)
+  -- Whether they are one after this; they are not where that would be more persons than the limit.
+  local function join(other, limit, node)
     for _, old in ipairs(old_leaders) do
       if old == other then return true end
     end
     local joined = members_of(other)
     if joined[other] == nil then joined[other] = UNSEEN end
     if size(members) + size(joined) > limit then return false end
+    if limit == cap and was_refused(node, members) then return false end
     for person, seen in pairs(joined) do members[person] = seen end
     old_leaders[#old_leaders + 1] = other
     changed = true
@@ -97,13 +137,8 @@ local function link(question)
   end
 
   if question.o and not members[question.o] then join(leader_of(question.o), math.huge) end
-  for _, node in ipairs(question.n) do
-    local holder = redis.call('GET', prefix .. 'n:' .. node)
-    if not holder then
-      redis.call('SET', prefix .. 'n:' .. node, question.b)
-    elseif not join(leader_of(holder), cap) then
-      capped = capped + 1
-    end
+  for at, node in ipairs(question.n) do
+    if not follow(question, node, members, join) then capped[#capped + 1] = at - 1 end
   end
   if changed then
     leader = store(members, old_leaders)

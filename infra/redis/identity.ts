@@ -9,15 +9,16 @@ import { createIndexScript } from './script.ts';
 /** Persons that may become one; a shared address (a till's, a family's) stops joining people there. */
 export const PERSONS_PER_PERSON_MAX = 100;
 
-type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number];
+/** `capped`: which of the question's nodes, from 0, were not followed. */
+type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number[]];
 type LookupAnswer = [leader: string, identifiers: string[]] | null;
 
 /** Who belongs together, in Redis: throws IndexLostError where something that was known may be missing. */
 export interface IdentityIndex extends IdentityStore {
   readonly epoch: Epoch;
-  /** Teaches again what records of identity.links say of one site, in any order. */
+  /** Teaches again what records of identity.links say of one site: any order will do within each of RESTORE_PASSES. */
   restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void>;
-  /** Teaches again what events of one site said when they were identified. */
+  /** Teaches again the identifiers that events of one site told when they were identified; who is one, links say. */
   restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
 }
 
@@ -46,16 +47,21 @@ export function createIdentityStore(
       await ask(siteId, links.map(linkToScript), RESTORING);
     },
     async restoreQuestions(siteId, questions) {
-      const linking = questions.filter(({ nodes }) => nodes.length > 0);
-      await ask(siteId, linking.map(toScript), RESTORING);
+      const telling = questions.filter(({ identifiers }) => identifiers !== null);
+      await ask(
+        siteId,
+        telling.map((question) => ({ ...toScript(question), n: [] })),
+        RESTORING,
+      );
     },
   };
 }
 
-/** An edge joins by its node; a belonging joins two persons, whatever they have in common. */
+/** An edge says what was decided of its node; a belonging joins two persons, whatever they have in common. */
 function linkToScript(link: IdentityLink): object {
   const { person_id: b, target, first_seen: t } = link;
-  return link.kind === 'edge' ? { b, n: [target], i: null, t } : { b, n: [], i: null, t, o: target, v: link.version };
+  if (link.kind === 'person') return { b, n: [], i: null, t, o: target, v: link.version };
+  return { b, n: [target], i: null, t, d: link.decision ?? 'unknown' };
 }
 
 function toScript(question: IdentityQuestion): object {
@@ -89,19 +95,20 @@ function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnsw
   return {
     personId,
     identifiers: knownOf(identifiers),
-    links: [...edges(siteId, question), ...belongings(siteId, personId, members, Number(version))],
-    capped,
+    links: [...edges(siteId, question, capped), ...belongings(siteId, personId, members, Number(version))],
+    capped: capped.length,
   };
 }
 
-function edges(siteId: string, question: IdentityQuestion): IdentityLink[] {
-  return question.nodes.map((node) => ({
+function edges(siteId: string, question: IdentityQuestion, capped: readonly number[]): IdentityLink[] {
+  return question.nodes.map((node, at) => ({
     site_id: siteId,
     kind: 'edge',
     person_id: question.basePersonId,
     target: node,
     first_seen: question.receivedAtMs,
     version: 0,
+    decision: capped.includes(at) ? 'capped' : 'joined',
   }));
 }
 

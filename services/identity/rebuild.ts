@@ -9,6 +9,7 @@ import type { IdentityIndex } from '#infra/redis/identity.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { allQuestionsOf } from '#pipelines/identity/identify.ts';
 import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
+import { isUndecided, RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { createProgress } from '#services/progress.ts';
 
@@ -29,7 +30,7 @@ const PER_CALL = 500;
 
 /**
  * Teaches Redis again who belongs together. Open transactions of identity are ended first: what they rest on is lost, and
- * their events are asked again. Belongings come before edges, since edges alone do not say who was seen first; the
+ * their events are asked again. Links are read in passes, as decisions must be known before what rests on them; the
  * identifiers of persons come from the events that were identified and are still kept.
  */
 export async function rebuildIdentity(options: RebuildOptions, sinceMs: number | null): Promise<void> {
@@ -56,17 +57,22 @@ export async function rebuildIdentity(options: RebuildOptions, sinceMs: number |
       },
     });
 
-  const linksOf = async (kind: IdentityLink['kind'], record: InRecord): Promise<Taught[]> => {
-    const read = await options.links.decode(record.value);
-    return read.ok && read.value.kind === kind ? [{ siteId: read.value.site_id, link: read.value }] : [];
-  };
-  await readAll(TOPICS.links, (record) => linksOf('person', record));
-  await readAll(TOPICS.links, (record) => linksOf('edge', record));
+  let undecided = 0;
+  for (const isOfPass of RESTORE_PASSES) {
+    if (isOfPass === isUndecided && undecided === 0) continue;
+    undecided = 0;
+    await readAll(TOPICS.links, async ({ value }) => {
+      const read = await options.links.decode(value);
+      if (!read.ok) return [];
+      if (isUndecided(read.value)) undecided++;
+      return isOfPass(read.value) ? [{ siteId: read.value.site_id, link: read.value }] : [];
+    });
+  }
   await readAll(TOPICS.identified, async (record) => {
     const read = await reader.read(record.value);
     if (!read.ok) return [];
     return allQuestionsOf(read.value, secret).flatMap(({ question }) =>
-      question.nodes.length === 0 ? [] : [{ siteId: question.siteId, question }],
+      question.identifiers === null ? [] : [{ siteId: question.siteId, question }],
     );
   });
   progress.end();

@@ -1,5 +1,6 @@
 import type { Row } from './row.ts';
 import { allAtOnce } from './rows/all_at_once.ts';
+import { REDIS_LOST_WITH_CAPPED_PERSONS } from './rows/capped_persons.ts';
 import { REBALANCE_DURING_DELIVERY, TRANSACTION_FAILS } from './rows/delivery.ts';
 import { DUPLICATE_STORM } from './rows/duplicates.ts';
 import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
@@ -55,6 +56,7 @@ export const MATRIX: readonly Row[] = [
   partKilled('redis'),
   redisEmptied('restarted_empty', restartEmpty),
   redisEmptied('flushed', flushAll, 'smoke'),
+  REDIS_LOST_WITH_CAPPED_PERSONS,
   REDIS_FULL,
   DUPLICATE_STORM,
   POISON,

@@ -51,21 +51,24 @@ function answer(site: Site, siteId: string, question: IdentityQuestion, personsM
     personId: leader,
     identifiers: Object.keys(known).length === 0 ? null : { ...NO_IDENTIFIERS, ...known },
     links: [
-      ...question.nodes.map((node) => record('edge', question.basePersonId, node, question.receivedAtMs)),
+      ...question.nodes.map((node) => ({
+        ...record('edge', question.basePersonId, node, question.receivedAtMs),
+        decision: linked?.capped.includes(node) ? ('capped' as const) : ('joined' as const),
+      })),
       ...(isOwnChange ? [...members].map(([person, seen]) => record('person', person, leader, seen)) : []),
     ],
-    capped: linked?.capped ?? 0,
+    capped: linked?.capped.length ?? 0,
   };
 }
 
-function link(site: Site, question: IdentityQuestion, personsMax: number): { leader: string; capped: number } {
+function link(site: Site, question: IdentityQuestion, personsMax: number): { leader: string; capped: string[] } {
   const { basePersonId: person, nodes, receivedAtMs, identifiers, coordinate } = question;
   let leader = leaderOf(site, person);
   const merged = [leader];
   const members = new Map(site.groups.get(leader)?.members);
   let changed = receivedAtMs < (members.get(person) ?? Number.POSITIVE_INFINITY);
   if (changed) members.set(person, receivedAtMs);
-  let capped = 0;
+  const capped: string[] = [];
   for (const node of nodes) {
     const holder = site.holders.get(node);
     if (holder === undefined) {
@@ -76,7 +79,7 @@ function link(site: Site, question: IdentityQuestion, personsMax: number): { lea
     if (merged.includes(other)) continue;
     const joining = new Map([[other, UNSEEN], ...(site.groups.get(other)?.members ?? [])]);
     if (members.size + joining.size > personsMax) {
-      capped++;
+      capped.push(node);
       continue;
     }
     for (const [one, seen] of joining) members.set(one, seen);

@@ -60,7 +60,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       const store = create(NO_CAP);
       const site = randomUUID();
       const asked = question(site, 'p_1', { nodes: ['n_1', 'n_2'], receivedAtMs: 5 });
-      const edge = { site_id: site, kind: 'edge', person_id: 'p_1', first_seen: 5, version: 0 };
+      const edge = { site_id: site, kind: 'edge', person_id: 'p_1', first_seen: 5, version: 0, decision: 'joined' };
       for (let times = 0; times < 2; times++) {
         const [answer] = await store.resolve(site, [asked]);
         expect(answer?.links.filter(({ kind }) => kind === 'edge')).toEqual([
@@ -92,6 +92,9 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       const answers = await store.resolve(site, questions);
       expect(answers.map(({ capped }) => capped)).toEqual([0, 0, 0, 1, 1, 1]);
       expect(answers.map(({ personId }) => personId)).toEqual(['p_0', 'p_0', 'p_0', 'p_3', 'p_4', 'p_5']);
+      const edges = answers.flatMap(({ links }) => links).filter(({ kind }) => kind === 'edge');
+      const decisions = ['joined', 'joined', 'joined', 'capped', 'capped', 'capped'];
+      expect(edges.map(({ decision }) => decision)).toEqual(decisions);
     });
 
     test('an event that says nothing is answered by what was known where it stands', async () => {

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity.ts';
-import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import { RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
+import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { expectedLeaders } from '#test/contract/identity/model.ts';
 import { NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
 import { identityStoreSuite } from '#test/contract/identity/suite.ts';
@@ -44,21 +46,111 @@ function compacted(links: readonly IdentityLink[]): IdentityLink[] {
   ];
 }
 
+/** Empties Redis and teaches it these links again, in the passes of a rebuild and in a drawn order within each. */
+async function rebuild(store: IdentityIndex, site: string, links: readonly IdentityLink[], gen: fc.GeneratorValue) {
+  await redis().flushall();
+  for (const isOfPass of RESTORE_PASSES) {
+    const ones = links.filter(isOfPass);
+    await store.restoreLinks(
+      site,
+      gen(() => fc.shuffledSubarray(ones, { minLength: ones.length })),
+    );
+  }
+  await beginEpoch(store.epoch);
+}
+
+const capOf = (gen: fc.GeneratorValue): number => gen(() => fc.integer({ min: 1, max: 5 }));
+
+/** As the versions before wrote it. */
+const withoutDecision = ({ decision: _decision, ...link }: IdentityLink): IdentityLink => link;
+
 test('links alone, compacted and in any order, make the same people of an empty Redis', async () => {
   const store = createIdentityStore(redis());
   await fc.assert(
-    fc.asyncProperty(fc.gen(), questionLists('run'), async (gen, questions) => {
+    fc.asyncProperty(fc.gen(), questionLists('run'), fc.boolean(), async (gen, questions, isOld) => {
       const site = randomUUID();
       const links = compacted(await learn(store, site, questions));
-      const order = <T>(all: T[]): T[] => gen(() => fc.shuffledSubarray(all, { minLength: all.length }));
-      await redis().flushall();
-      await store.restoreLinks(site, order(links.filter(({ kind }) => kind === 'person')));
-      await store.restoreLinks(site, order(links.filter(({ kind }) => kind === 'edge')));
-      await beginEpoch(store.epoch);
+      await rebuild(store, site, isOld ? links.map(withoutDecision) : links, gen);
       const expected = expectedLeaders(questions);
       expect(await peopleIn(store, site, [...expected.keys()])).toEqual(expected);
     }),
     { numRuns: 60 },
+  );
+});
+
+test('who was capped is capped again after a rebuild, and whatever is asked is answered as if nothing had been lost', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), questionLists('run'), questionLists('later'), async (gen, questions, more) => {
+      const cap = capOf(gen);
+      const store = createIdentityStore(redis(), cap);
+      const memory = createMemoryIdentity(cap);
+      const site = randomUUID();
+      await memory.resolve(site, questions);
+      const links = compacted(await learn(store, site, questions));
+      await rebuild(store, site, links, gen);
+      const again = [...questions, ...more].map((one, at) => ({ ...one, coordinate: `1:${at}:0` }));
+      const asked = [...EVERYBODY.map((person) => question(site, person)), ...again];
+      const decided = (answers: readonly IdentityAnswer[]) =>
+        answers.map(({ personId, capped }) => ({ personId, capped }));
+      expect(decided(await store.resolve(site, asked))).toEqual(decided(await memory.resolve(site, asked)));
+    }),
+    { numRuns: 150, endOnFailure: true },
+  );
+});
+
+const EVERYBODY = Array.from({ length: 8 }, (_, at) => `p_${at}`);
+
+test('what was decided by events that were lost with Redis before they were committed stays decided for the others', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), questionLists('run'), async (gen, questions) => {
+      const store = createIdentityStore(redis(), capOf(gen));
+      const site = randomUUID();
+      const committed = new Set(gen(() => fc.subarray(questions)));
+      const links: IdentityLink[] = [];
+      for (const one of questions) {
+        const written = await learn(store, site, [one]);
+        if (committed.has(one)) links.push(...written);
+      }
+      const capped = compacted(links).filter(({ decision }) => decision === 'capped');
+      await rebuild(store, site, compacted(links), gen);
+      for (const { person_id, target } of capped) {
+        const [answer] = await store.resolve(site, [
+          question(site, person_id, { nodes: [target], coordinate: '2:0:0' }),
+        ]);
+        expect(answer?.capped).toBe(1);
+      }
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+});
+
+test('links that do not say what was decided make the same people, and nobody joins those who filled a till', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), questionLists('run'), async (gen, questions) => {
+      const store = createIdentityStore(redis(), capOf(gen));
+      const site = randomUUID();
+      const links = compacted(await learn(store, site, questions)).map(withoutDecision);
+      const before = await peopleIn(store, site, EVERYBODY);
+      await rebuild(store, site, links, gen);
+      expect(await peopleIn(store, site, EVERYBODY)).toEqual(before);
+    }),
+    { numRuns: 60, endOnFailure: true },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), async (gen) => {
+      const store = createIdentityStore(redis(), 3);
+      const site = randomUUID();
+      const at = (person: string, index: number) =>
+        question(site, person, { nodes: ['till'], receivedAtMs: index, coordinate: `0:${index}:0` });
+      const links = await learn(store, site, ['g_1', 'g_2', 'g_3', 'x', 'y'].map(at));
+      await rebuild(store, site, links.map(withoutDecision), gen);
+      const answers = await store.resolve(
+        site,
+        ['x', 'y', 'z', 'g_2'].map((person, index) => at(person, index + 9)),
+      );
+      expect(answers.map(({ personId }) => personId)).toEqual(['x', 'y', 'z', 'g_1']);
+    }),
+    { numRuns: 20, endOnFailure: true },
   );
 });
 
