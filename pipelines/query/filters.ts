@@ -1,8 +1,10 @@
+import { EVENT_TEXT } from './event_names.ts';
 import type { Column, Field, Filter, Selection } from './shapes.ts';
 import type { Binder } from './statement.ts';
 
 /** Columns whose text is not the column itself. */
 const TEXTS: Partial<Record<Column, string>> = {
+  event: EVENT_TEXT,
   identify: "if(identify, 'true', 'false')",
   value: "ifNull(toString(value), '')",
 };

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, type TUnion, Type } from 'typebox';
 import { funnelProblems, rangeProblems, zoneProblems } from '#pipelines/query/check.ts';
+import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
 import { type FunnelRow, funnelStatement } from '#pipelines/query/funnel.ts';
 import { funnelAnswer, funnelAnswerShape } from '#pipelines/query/funnel_answer.ts';
@@ -73,7 +74,7 @@ function ask<Query extends TObject | TUnion, Row>(spec: QuerySpec<Query, Row>, i
   if (problems.length > 0) return { kind: 'refused', code: 'settings_invalid', problems };
   return {
     kind: 'ask',
-    statement: spec.statement(siteId, query, world.nowMs),
+    statement: spec.statement(siteId, withEveryName(query), world.nowMs),
     keptMs: spec.keptMs(query, world.nowMs),
     answer: (rows) => spec.answer(query, rows as Row[]),
   };

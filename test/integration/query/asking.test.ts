@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';
+import type { TopAnswer } from '#pipelines/query/top.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
@@ -29,6 +31,47 @@ test('texts of a query are values, whatever they hold', async () => {
     const trends = { from, to, interval: 'day', series: [{ filters: containing }] };
     expect((await world.ask<TrendsAnswer>('trends', trends)).series[0]?.events, text).toBe(0);
   }
+});
+
+test('names of one thing are one name, whoever sent it', async () => {
+  const world = await create();
+  await world.store([
+    [
+      storedRow('a', '$pageview', 0, { event_id: 'a0' }),
+      storedRow('a', 'Order Completed', 1),
+      storedRow('b', 'page_view', 2),
+      storedRow('b', 'purchase', 3),
+      storedRow('c', 'page', 4),
+      storedRow('c', 'PageView', 5),
+    ],
+  ]);
+  const { steps } = await world.ask<FunnelAnswer>('funnel', purchaseFunnel);
+  expect(steps.map(({ reached }) => reached)).toEqual([3, 2]);
+  const column = { column: 'event' };
+  const filters = [{ field: column, is: 'equal', to: ['$pageview'] }];
+  const series = [{ events: ['Order Completed'] }, { filters }];
+  const trends = await world.ask<TrendsAnswer>('trends', {
+    from,
+    to,
+    interval: 'day',
+    series,
+    breakdown: { field: column },
+  });
+  expect(trends.series.map(({ breakdown }) => breakdown.map(({ value, events }) => [value, events]))).toEqual([
+    [['purchase', 2]],
+    [['page_view', 3]],
+  ]);
+  const top = await world.ask<TopAnswer>('top', { from, to, field: column });
+  expect(top.values.map(({ value, events }) => [value, events])).toEqual([
+    ['page_view', 3],
+    ['purchase', 2],
+    ['PageView', 1],
+  ]);
+  const range = { start: { events: ['page_view'] }, back: { events: ['purchase'] } };
+  const { cohorts } = await world.ask<RetentionAnswer>('retention', { from, to, interval: 'day', ...range });
+  expect(cohorts.map(({ persons, returned }) => [persons, returned])).toEqual([[3, [2]]]);
+  const live = await world.ask<Listing>('live', { events: ['page_view'], received_after: from });
+  expect(live.events.map(({ event }) => event)).toEqual(['page', 'page_view', '$pageview']);
 });
 
 test.for([
