@@ -45,6 +45,8 @@ export interface ApiKey {
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
+  /** Requests in 10 seconds; null: as many as any key may. */
+  rate_limit: number | null;
 }
 
 export interface Destination {

@@ -118,13 +118,14 @@ function scriptInput(
   };
   // In a cluster the marks lie on another node: the renewal of the leases looks at them.
   const args: (string | number)[] = [limits.windowMs, cluster ? 0 : marksWanted, MARKS_KEY, MONTH_TTL_S];
-  for (const { address, key, accountId, month, monthLimit, wanted, hold } of requests) {
+  for (const { address, key, keyLimit, accountId, month, monthLimit, wanted, hold } of requests) {
+    const perKey = keyLimit ?? limits.perKey;
     args.push(
       address === null || limits.perIp === 0 ? 0 : indexOf(`rate:{a:${address}}`),
-      key === null || limits.perKey === 0 ? 0 : indexOf(`rate:{k:${key}}`),
+      key === null || perKey === 0 ? 0 : indexOf(`rate:{k:${key}}`),
       hold === '' ? 0 : indexOf(quotaKey(accountId, month)),
       limits.perIp,
-      limits.perKey,
+      perKey,
       monthLimit,
       wanted,
       hold,

@@ -26,6 +26,8 @@ export interface AdmissionRequest {
   /** Who calls, as the limits count it; null where its address is not limited. */
   address: string | null;
   key: string | null;
+  /** Requests of the key in a window, where it has a limit of its own. */
+  keyLimit: number | null;
   accountId: string;
   month: string;
   /** Events the month may hold, the grace included. */

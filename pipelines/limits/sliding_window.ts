@@ -13,8 +13,8 @@ interface Window {
 
 /** Rate limits in this process alone. */
 export interface MemoryLimits {
-  /** Counts one request of an address and a key, unless one of them has reached its limit. */
-  take(address: string | null, key: string | null, nowMs: number): RateVerdict;
+  /** Counts one request of an address and a key, unless one of them has reached its limit; a key may have its own. */
+  take(address: string | null, key: string | null, nowMs: number, keyLimit?: number | null): RateVerdict;
 }
 
 /**
@@ -49,15 +49,16 @@ export function createMemoryLimits({ windowMs, perIp, perKey }: RateLimits): Mem
   }
 
   return {
-    take(address, key, nowMs) {
+    take(address, key, nowMs, keyLimit = null) {
+      const keyMost = keyLimit ?? perKey;
       const slice = Math.floor(nowMs / sliceMs);
       const byAddress = address === null || perIp === 0 ? null : windowOf(addresses, address, slice);
-      const byKey = key === null || perKey === 0 ? null : windowOf(keys, key, slice);
+      const byKey = key === null || keyMost === 0 ? null : windowOf(keys, key, slice);
       if (byAddress !== null && byAddress.total >= perIp) return limited('ip', byAddress, perIp, nowMs);
-      if (byKey !== null && byKey.total >= perKey) return limited('key', byKey, perKey, nowMs);
+      if (byKey !== null && byKey.total >= keyMost) return limited('key', byKey, keyMost, nowMs);
       if (byAddress !== null) count(byAddress, slice);
       if (byKey !== null) count(byKey, slice);
-      return { ok: true, rate: nearer(stateOf(byAddress, perIp, nowMs), stateOf(byKey, perKey, nowMs)) };
+      return { ok: true, rate: nearer(stateOf(byAddress, perIp, nowMs), stateOf(byKey, keyMost, nowMs)) };
     },
   };
 }

@@ -27,6 +27,7 @@ export type ProblemCode =
   | 'origin_malformed'
   | 'origins_not_for_servers'
   | 'expiry_malformed'
+  | 'rate_limit_malformed'
   | 'destination_setting_malformed'
   | 'destination_setting_unknown'
   | 'destination_setting_secret'

@@ -6,6 +6,8 @@ import { isPlainText } from './text_rules.ts';
 import { canonicalOrigin } from './web_names.ts';
 
 const ALLOWANCE_MAX = 1_000_000_000_000;
+/** Requests in 10 seconds: more than one edge takes. */
+export const KEY_RATE_LIMIT_MAX = 1_000_000;
 const ORIGINS_MAX = 100;
 const SETTING_CHARACTERS_MAX = 10_000;
 const HASH_PATTERN = /^[0-9a-f]{64}$/;
@@ -31,6 +33,7 @@ export function keyProblems(key: ApiKey, table: SettingsTable): Problem[] {
     ...unless(isPlainText(key.label, 0, 100), 'name_malformed', 'label', 'has up to 100 characters, none of control'),
     ...originProblems(key),
     ...unless(expiryFits(key), 'expiry_malformed', 'expires_at', 'is a time after the key is created'),
+    ...unless(rateFits(key), 'rate_limit_malformed', 'rate_limit', `is a whole number from 1 to ${KEY_RATE_LIMIT_MAX}`),
   ];
 }
 
@@ -76,6 +79,12 @@ function originProblems(key: ApiKey): Problem[] {
 function expiryFits(key: ApiKey): boolean {
   if (key.expires_at === null) return true;
   return Number.isSafeInteger(key.expires_at) && key.expires_at > key.created_at;
+}
+
+function rateFits({ rate_limit }: ApiKey): boolean {
+  return (
+    rate_limit === null || (Number.isSafeInteger(rate_limit) && rate_limit >= 1 && rate_limit <= KEY_RATE_LIMIT_MAX)
+  );
 }
 
 function settingProblems(name: string, value: string): Problem[] {

@@ -7,13 +7,14 @@ import { changedFields, edited, given, known, withoutMeta } from './changes.ts';
 import type { Command, Context, OptionSpec, Outcome } from './command.ts';
 import { renderList, renderTable, renderTime } from './render.ts';
 import { UsageError } from './usage_error.ts';
-import { pathOf, readDuration, readExpiry } from './values.ts';
+import { pathOf, readDuration, readExpiry, readWhole } from './values.ts';
 
 const subject = { name: 'KEY', help: 'as key list shows it, its hash, or the whole key' };
 const changeable: Record<string, OptionSpec> = {
   label: { kind: 'text', value: 'TEXT', help: 'What the key is for' },
   origin: { kind: 'texts', value: 'ORIGIN', help: 'Origin a browser may call from; none means all (repeatable)' },
   expires: { kind: 'text', value: 'WHEN', help: '90d, 12h, 30m, a date or a time with offset, or never' },
+  'rate-limit': { kind: 'text', value: 'REQUESTS', help: 'Requests in 10 s, or default (as many as any key may)' },
 };
 
 export const keyCommands: Command[] = [
@@ -45,13 +46,16 @@ export const keyCommands: Command[] = [
   {
     noun: 'key',
     verb: 'set',
-    summary: 'Change the label, origins or expiry of a key',
+    summary: 'Change the label, origins, expiry or rate limit of a key',
     subject,
     options: {
       ...changeable,
       'remove-origin': { kind: 'texts', value: 'ORIGIN', help: 'Origin to take off the list (repeatable)' },
     },
-    examples: ['key set svc_pk_AbCd --origin https://www.shop.example', 'key set svc_sk_AbCd --expires 7d'],
+    examples: [
+      'key set svc_pk_AbCd --origin https://www.shop.example',
+      'key set svc_sk_AbCd --expires 7d --rate-limit 5000',
+    ],
     run: setKey,
   },
   {
@@ -84,6 +88,7 @@ async function createKey(args: Arguments, { client, nowMs }: Context): Promise<O
     label: args.text('label'),
     allowed_origins: origins(args, 'origin'),
     expires_at: expiry(args, nowMs),
+    rate_limit: rateLimit(args),
   });
   const { secret, key } = await client.send<IssuedKeyItem>('POST', '/keys', null, body);
   const title = `Key created for site ${key.site_id}, to be used by a ${key.caller}:`;
@@ -101,6 +106,7 @@ async function setKey(args: Arguments, { client, nowMs }: Context): Promise<Outc
       (origin) => origin,
     ),
     expires_at: expiry(args, nowMs),
+    rate_limit: rateLimit(args),
   });
   const path = pathOf('keys', before.key_hash);
   const key = await client.send<KeyItem>('PATCH', path, before.version, changedFields(before, change));
@@ -140,6 +146,12 @@ function expiry(args: Arguments, nowMs: number): number | null | undefined {
   return expires === undefined ? undefined : readExpiry(expires, nowMs);
 }
 
+function rateLimit(args: Arguments): number | null | undefined {
+  const requests = args.text('rate-limit');
+  if (requests === undefined) return undefined;
+  return requests === 'default' ? null : readWhole(requests, 'rate-limit');
+}
+
 function origins(args: Arguments, option: string): string[] {
   return args.texts(option).map((text) => canonicalOrigin(text) ?? text);
 }
@@ -162,7 +174,18 @@ async function findKey(client: ControlClient, text: string): Promise<KeyItem> {
 
 async function listKeys(args: Arguments, { client }: Context): Promise<Outcome> {
   const keys = await client.list<KeyItem>('/keys', { site_id: args.text('site') });
-  const headings = ['KEY', 'SITE', 'CALLER', 'LABEL', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED', 'ORIGINS'];
+  const headings = [
+    'KEY',
+    'SITE',
+    'CALLER',
+    'LABEL',
+    'STATE',
+    'CREATED',
+    'EXPIRES',
+    'LAST USED',
+    'RATE LIMIT',
+    'ORIGINS',
+  ];
   return { text: renderTable(headings, keys.map(row), 'There are no keys.'), json: keys.map(withoutMeta) };
 }
 
@@ -176,6 +199,7 @@ function row(key: KeyItem): string[] {
     renderTime(key.created_at),
     renderTime(key.expires_at),
     key.last_used_at === null ? '-' : renderTime(key.last_used_at),
+    key.rate_limit === null ? 'default' : String(key.rate_limit),
     key.caller === 'server' ? '-' : renderList(key.allowed_origins, 'all'),
   ];
 }

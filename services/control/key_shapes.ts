@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { KEY_RATE_LIMIT_MAX } from '#pipelines/settings/validate.ts';
 import {
   closed,
   hashField,
@@ -21,6 +22,10 @@ const origins = Type.Array(Type.String({ minLength: 1, maxLength: 300, ...refuse
   ...refusedAs('too_many'),
 });
 const expiresAt = nullable(timeField('When it stops working'), refusedAs('expiry_malformed'));
+const rateLimit = nullable(
+  Type.Integer({ description: 'Requests in 10 seconds', minimum: 1, maximum: KEY_RATE_LIMIT_MAX }),
+  { description: 'Requests in 10 seconds; null: as many as any key may', ...refusedAs('rate_limit_malformed') },
+);
 const caller = Type.Enum(['browser', 'server'], {
   description: 'browser: public, checked against its origins; server: secret, refused from browsers',
   ...refusedAs('caller_unknown'),
@@ -38,11 +43,13 @@ export const newKey = closed({
   label: Type.Optional(label),
   allowed_origins: Type.Optional(origins),
   expires_at: Type.Optional(expiresAt),
+  rate_limit: Type.Optional(rateLimit),
 });
 export const keyChange = closed({
   label: Type.Optional(label),
   allowed_origins: Type.Optional(origins),
   expires_at: Type.Optional(expiresAt),
+  rate_limit: Type.Optional(rateLimit),
 });
 export const keyRotation = closed({
   overlap_ms: Type.Optional(
@@ -68,6 +75,7 @@ export const keyShape = Type.Object({
   created_at: timeField('When it was issued'),
   expires_at: expiresAt,
   revoked_at: nullable(timeField('When it was revoked')),
+  rate_limit: rateLimit,
   last_used_at: nullable(timeField('When it was last used, to the minute; null where that is not known')),
   state: Type.Enum(['active', 'expired', 'revoked']),
   ...metaFields,

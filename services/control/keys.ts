@@ -104,7 +104,7 @@ export const keyRoutes: Route[] = [
     operationId: 'changeKey',
     tag,
     showsKeyUse: true,
-    summary: 'Change the label, the origin allow-list or the expiry of a key',
+    summary: 'Change the label, the origin allow-list, the expiry or the rate limit of a key',
     params: keyParams,
     query: nothing,
     body: keyChange,
@@ -168,8 +168,8 @@ export const keyRoutes: Route[] = [
 function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, world: World): Outcome {
   const { nowMs } = world;
   const issued = issueKey(before.caller, world.randomBytes);
-  const { label, allowed_origins } = before;
-  const key: ApiKey = { ...blankKey(issued, before, nowMs), label, allowed_origins, expires_at: expiresAt };
+  const { label, allowed_origins, rate_limit } = before;
+  const key: ApiKey = { ...blankKey(issued, before, nowMs), label, allowed_origins, rate_limit, expires_at: expiresAt };
   const ends = Math.min(nowMs + overlapMs, before.expires_at ?? Number.POSITIVE_INFINITY);
   const previous = overlapMs === 0 ? { ...before, revoked_at: nowMs } : { ...before, expires_at: ends };
   return (
@@ -193,18 +193,20 @@ function blankKey(issued: IssuedKey, of: Pick<ApiKey, 'site_id' | 'caller'>, now
     created_at: nowMs,
     expires_at: null,
     revoked_at: null,
+    rate_limit: null,
   };
 }
 
-type KeyChange = Partial<Pick<ApiKey, 'label' | 'allowed_origins' | 'expires_at'>>;
+type KeyChange = Partial<Pick<ApiKey, 'label' | 'allowed_origins' | 'expires_at' | 'rate_limit'>>;
 
 /** Origins are brought into their canonical form; what has none is left for the check to refuse. */
-function withChange(key: ApiKey, { label, allowed_origins, expires_at }: KeyChange): ApiKey {
+function withChange(key: ApiKey, { label, allowed_origins, expires_at, rate_limit }: KeyChange): ApiKey {
   return {
     ...key,
     label: label ?? key.label,
     allowed_origins: allowed_origins?.map((origin) => canonicalOrigin(origin) ?? origin) ?? key.allowed_origins,
     expires_at: expires_at === undefined ? key.expires_at : expires_at,
+    rate_limit: rate_limit === undefined ? key.rate_limit : rate_limit,
   };
 }
 

@@ -96,7 +96,7 @@ export async function createAdmitter(options: AdmitterOptions): Promise<Admitter
         lost(error);
       }
     }
-    return { verdict: memory.take(request.address, request.key, nowMs()), granted: null, known: 0 };
+    return { verdict: memory.take(request.address, request.key, nowMs(), request.keyLimit), granted: null, known: 0 };
   }
 
   function count(limited: Limited): Limited {
@@ -124,7 +124,8 @@ export async function createAdmitter(options: AdmitterOptions): Promise<Admitter
       const month = monthOf(arrivedMs);
       const monthLimit = allowanceWithGrace(account.monthly_allowance);
       const hold = holds.current();
-      const admission = await ask({ address, key: key.key_hash, accountId, month, monthLimit, wanted, hold });
+      const { key_hash, rate_limit: keyLimit } = key;
+      const admission = await ask({ address, key: key_hash, keyLimit, accountId, month, monthLimit, wanted, hold });
       const { verdict, granted } = admission;
       if (!verdict.ok) {
         blocked.add(verdict, address, key.key_hash);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
 
-type Take = (address: string | null, key: string | null) => Promise<RateVerdict>;
+type Take = (address: string | null, key: string | null, keyLimit?: number) => Promise<RateVerdict>;
 
 const WINDOW_MS = 600;
 
@@ -31,6 +31,20 @@ export function rateLimitSuite(name: string, create: (limits: RateLimits) => Tak
       const other = randomUUID();
       for (let sent = 0; sent < 5; sent++) expect(await take(other, randomUUID())).toMatchObject({ ok: true });
       expect(await take(other, randomUUID())).toMatchObject({ ok: false, kind: 'ip' });
+    });
+
+    test('a key may have a limit of its own, above that of the others or below it', async () => {
+      const take = open(0, 2);
+      const [small, large] = [randomUUID(), randomUUID()];
+      expect(await take(null, small, 1)).toMatchObject({ ok: true, rate: { limit: 1, remaining: 0 } });
+      expect(await take(null, small, 1)).toMatchObject({ ok: false, kind: 'key', rate: { limit: 1 } });
+      for (const remaining of [3, 2, 1, 0]) {
+        expect(await take(null, large, 4)).toMatchObject({ ok: true, rate: { limit: 4, remaining } });
+      }
+      expect(await take(null, large, 4)).toMatchObject({ ok: false, kind: 'key' });
+      const [unlimited, limited] = [open(0, 0), randomUUID()];
+      expect(await unlimited(null, limited, 1)).toMatchObject({ ok: true });
+      expect(await unlimited(null, limited, 1)).toMatchObject({ ok: false, kind: 'key' });
     });
 
     test('after the time that was said one passes again, and not before', async () => {

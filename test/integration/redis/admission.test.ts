@@ -17,14 +17,23 @@ function open(options: Partial<AdmissionStoreOptions> = {}): AdmissionStore {
 }
 
 function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
-  const usual = { address: null, key: null, accountId: randomUUID(), month: MONTH, monthLimit: 100, wanted: 1 };
+  const usual = {
+    address: null,
+    key: null,
+    keyLimit: null,
+    accountId: randomUUID(),
+    month: MONTH,
+    monthLimit: 100,
+    wanted: 1,
+  };
   return { ...usual, hold: 'hold', ...fields };
 }
 
 for (const cluster of [false, true]) {
   rateLimitSuite(`rate limits in Redis${cluster ? ', for a cluster' : ''}`, (limits) => {
     const store = open({ limits, cluster });
-    return async (address, key) => (await store.admit(request({ address, key }))).verdict;
+    return async (address, key, keyLimit) =>
+      (await store.admit(request({ address, key, keyLimit: keyLimit ?? null }))).verdict;
   });
 
   test(`two edges reserve no more than the limit, whoever comes first (cluster: ${cluster})`, async () => {

@@ -19,7 +19,16 @@ quotaStoreSuite(
         marksWanted: 0,
         deadlineMs: 1_000,
       });
-      const request = { address: null, key: null, accountId, month, monthLimit: 1_000_000, wanted: events, hold };
+      const request = {
+        address: null,
+        key: null,
+        keyLimit: null,
+        accountId,
+        month,
+        monthLimit: 1_000_000,
+        wanted: events,
+        hold,
+      };
       await store.admit(request);
     },
     async counted(accountId, month) {

@@ -26,6 +26,7 @@ describe('key create', () => {
       created_at: NOW_MS,
       expires_at: NOW_MS + 90 * DAY_MS,
       revoked_at: null,
+      rate_limit: null,
     });
     expect(JSON.stringify(shop.store.writes)).not.toContain(secret);
     for (const list of ['key list', 'key list --json']) expect(await expectDone(shop.svc(list))).not.toContain(secret);
@@ -36,6 +37,20 @@ describe('key create', () => {
     const secret = await createdSecret(shop, 'key create --site shop --caller server');
     expect(secret).toMatch(/^svc_sk_/);
     expect(checkKey(shop.store.table, secret, null, NOW_MS).ok).toBe(true);
+  });
+
+  it('sets a rate limit of the key’s own, and takes it away again', async () => {
+    const shop = await installedShop();
+    const secret = await createdSecret(shop, `${CREATE} --rate-limit 5000`);
+    const limit = () => shop.store.table.keyByHash(hashKey(secret))?.rate_limit;
+    expect(limit()).toBe(5_000);
+    expect(await expectDone(shop.svc('key list'))).toMatch(/ 5000 +all\n$/);
+    await expectDone(shop.svc(`key set ${secret} --rate-limit default`));
+    expect(limit()).toBeNull();
+    expect(await shop.svc(`key set ${secret} --rate-limit 0`)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('rate_limit_malformed'),
+    });
   });
 
   it.each([
@@ -130,12 +145,12 @@ describe('key list', () => {
     await expectDone(shop.svc(`${CREATE} --expires 1d`));
     shop.nowMs += DAY_MS;
     const [heading = '', ...rows] = (await expectDone(shop.svc('key list'))).trimEnd().split('\n');
-    expect(heading).toMatch(/^KEY +SITE +CALLER +LABEL +STATE +CREATED +EXPIRES +LAST USED +ORIGINS$/);
+    expect(heading).toMatch(/^KEY +SITE +CALLER +LABEL +STATE +CREATED +EXPIRES +LAST USED +RATE LIMIT +ORIGINS$/);
     const stateColumn = heading.indexOf('STATE');
     const states = rows.map((row) => row.slice(stateColumn).split(' ')[0]);
     expect(new Set(states)).toEqual(new Set(['active', 'expired', 'revoked']));
     expect(rows.some((row) => row.endsWith('https://a.example,https://b.example'))).toBe(true);
-    expect(rows.some((row) => /2026-11-21T12:00:00Z +2026-11-22T12:00:00Z +- +all$/.test(row))).toBe(true);
+    expect(rows.some((row) => /2026-11-21T12:00:00Z +2026-11-22T12:00:00Z +- +default +all$/.test(row))).toBe(true);
   });
 
   it('shows only the keys of a site', async () => {

@@ -10,7 +10,7 @@ import { account, apiKey } from '#test/unit/settings/samples.ts';
 const NOW_MS = Date.UTC(2026, 9, 10);
 const LIMITS = { windowMs: 10_000, perIp: 2, perKey: 0 };
 const REQUESTER = {
-  key: apiKey({ key_hash: 'k' }),
+  key: apiKey({ key_hash: 'k', rate_limit: 7 }),
   account: account({ account_id: 'a', monthly_allowance: 10 }),
   clientIp: '203.0.113.1',
 };
@@ -76,7 +76,16 @@ test('what Redis grants is reserved in the month of arrival, with the grace', as
     reservation: { accountId: 'a', month: '2026-10', granted: 3, hold: 'hold' },
   });
   expect(world.asked).toEqual([
-    { address: '203.0.113.1', key: 'k', accountId: 'a', month: '2026-10', monthLimit: 12, wanted: 5, hold: 'hold' },
+    {
+      address: '203.0.113.1',
+      key: 'k',
+      keyLimit: 7,
+      accountId: 'a',
+      month: '2026-10',
+      monthLimit: 12,
+      wanted: 5,
+      hold: 'hold',
+    },
   ]);
 });
 

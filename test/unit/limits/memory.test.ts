@@ -3,5 +3,5 @@ import { rateLimitSuite } from '#test/contract/limits/suite.ts';
 
 rateLimitSuite('rate limits in memory', (limits) => {
   const memory = createMemoryLimits(limits);
-  return async (address, key) => memory.take(address, key, Date.now());
+  return async (address, key, keyLimit) => memory.take(address, key, Date.now(), keyLimit);
 });

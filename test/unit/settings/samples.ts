@@ -35,6 +35,7 @@ export function apiKey(changes: Partial<ApiKey> = {}): ApiKey {
     created_at: NOW_MS,
     expires_at: null,
     revoked_at: null,
+    rate_limit: null,
     ...changes,
   };
 }

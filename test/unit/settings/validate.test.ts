@@ -57,6 +57,9 @@ describe('a key', () => {
     [{ caller: 'server', allowed_origins: ['https://a.example'] }, ['origins_not_for_servers allowed_origins']],
     [{ expires_at: NOW_MS }, ['expiry_malformed expires_at']],
     [{ expires_at: Number.NaN }, ['expiry_malformed expires_at']],
+    [{ rate_limit: 0 }, ['rate_limit_malformed rate_limit']],
+    [{ rate_limit: 1.5 }, ['rate_limit_malformed rate_limit']],
+    [{ rate_limit: 1_000_001 }, ['rate_limit_malformed rate_limit']],
   ];
   it.each(cases)('%#: is checked', (changes, problems) => {
     expect(problemsOf(keyProblems(apiKey(changes), table))).toEqual(problems);
