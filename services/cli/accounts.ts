@@ -6,14 +6,14 @@ import { renderTable } from './render.ts';
 import { pathOf, readWhole } from './values.ts';
 
 const subject = { name: 'ACCOUNT', help: 'its id: lower-case letters, digits, - and _' };
-const name = { kind: 'text', value: 'TEXT', help: 'Name shown to people' } as const;
+const nameOption = { kind: 'text', value: 'TEXT', help: 'Name shown to people' } as const;
 const allowance = { kind: 'text', value: 'EVENTS', help: 'Events per month (UTC), before the grace of 20%' } as const;
 
 export const accountCommands: Command[] = [
   {
     noun: 'account',
     verb: 'list',
-    summary: 'List accounts and their allowances',
+    summary: 'List accounts, their allowances and what is used of them this month',
     subject: null,
     options: {},
     examples: ['account list', 'account list --json'],
@@ -24,7 +24,7 @@ export const accountCommands: Command[] = [
     verb: 'create',
     summary: 'Create an account',
     subject,
-    options: { name, allowance: { ...allowance, required: true } },
+    options: { name: nameOption, allowance: { ...allowance, required: true } },
     examples: [
       'account create acme --allowance 1000000',
       'account create acme --name "Acme Ltd" --allowance 1_000_000',
@@ -36,7 +36,7 @@ export const accountCommands: Command[] = [
     verb: 'set',
     summary: 'Change an account',
     subject,
-    options: { name, allowance },
+    options: { name: nameOption, allowance },
     examples: ['account set acme --allowance 5000000'],
     run: setAccount,
   },
@@ -67,7 +67,13 @@ function written(account: AccountItem, done: string): Outcome {
 }
 
 function listed(accounts: AccountItem[]): Outcome {
-  const rows = accounts.map((account) => [account.account_id, account.name, String(account.monthly_allowance)]);
-  const text = renderTable(['ACCOUNT', 'NAME', 'EVENTS/MONTH'], rows, 'There are no accounts.');
+  const headings = ['ACCOUNT', 'NAME', 'EVENTS/MONTH', 'USED', 'OF ALLOWANCE'];
+  const text = renderTable(headings, accounts.map(row), 'There are no accounts.');
   return { text, json: accounts.map(withoutMeta) };
+}
+
+/** More than the allowance is used where its grace is. */
+function row({ account_id, name, monthly_allowance, used_this_month: used }: AccountItem): string[] {
+  const share = used === null || monthly_allowance === 0 ? '-' : `${((100 * used) / monthly_allowance).toFixed(1)} %`;
+  return [account_id, name, String(monthly_allowance), used === null ? '-' : String(used), share];
 }

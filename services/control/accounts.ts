@@ -3,8 +3,19 @@ import { accountKey } from '#pipelines/settings/address.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
-import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
-import { closed, idField, metaFields, nameField, nothing, page, pageFields, pageOf, refusedAs } from './shapes.ts';
+import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
+import {
+  closed,
+  idField,
+  metaFields,
+  nameField,
+  nothing,
+  nullable,
+  page,
+  pageFields,
+  pageOf,
+  refusedAs,
+} from './shapes.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 
 const ACCOUNTS_MAX = 10_000;
@@ -23,6 +34,9 @@ export const accountShape = Type.Object({
   account_id: accountId,
   name,
   monthly_allowance: allowance,
+  used_this_month: nullable(Type.Integer({ description: 'Events settled in this UTC month', minimum: 0 }), {
+    description: 'Events settled in this UTC month, duplicates not counted; null where that is not known',
+  }),
   ...metaFields,
 });
 export type AccountItem = Static<typeof accountShape>;
@@ -37,6 +51,7 @@ export const accountRoutes: Route[] = [
     path: base,
     operationId: 'listAccounts',
     tag,
+    showsMonthUse: true,
     summary: 'List accounts',
     params: nothing,
     query: closed(pageFields),
@@ -44,13 +59,13 @@ export const accountRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: pageOf(accountShape), description: 'Accounts, sorted by id' },
     errors: [],
-    run: ({ query }, { view }) => {
-      const items = view.table.accounts();
+    run: ({ query }, world) => {
+      const items = world.view.table.accounts();
       const body = page(
         items,
         query,
         ({ account_id }) => account_id,
-        (account) => ({ ...account, ...metaOf(view, accountKey(account.account_id)) }),
+        (account) => itemOf(account, world),
       );
       return done([], () => ({ body }));
     },
@@ -60,6 +75,7 @@ export const accountRoutes: Route[] = [
     path: base,
     operationId: 'createAccount',
     tag,
+    showsMonthUse: true,
     summary: 'Create an account',
     params: nothing,
     query: nothing,
@@ -67,10 +83,11 @@ export const accountRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 201, schema: accountShape, description: 'The account' },
     errors: ['account_exists', 'limit_reached'],
-    run({ body }, { view }) {
+    run({ body }, world) {
+      const { view } = world;
       if (view.table.account(body.account_id) !== undefined) return refused('account_exists');
       if (view.table.accounts().length >= ACCOUNTS_MAX) return refused('limit_reached');
-      return written({ name: body.account_id, ...body });
+      return written({ name: body.account_id, ...body }, world);
     },
   }),
   route({
@@ -78,6 +95,7 @@ export const accountRoutes: Route[] = [
     path: `${base}/{account_id}`,
     operationId: 'getAccount',
     tag,
+    showsMonthUse: true,
     summary: 'Read an account',
     params,
     query: nothing,
@@ -85,9 +103,9 @@ export const accountRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: accountShape, description: 'The account' },
     errors: ['account_unknown'],
-    run({ params: { account_id } }, { view }) {
-      if (view.table.account(account_id) === undefined) return refused('account_unknown');
-      return done([], show(account_id));
+    run({ params: { account_id } }, world) {
+      if (world.view.table.account(account_id) === undefined) return refused('account_unknown');
+      return done([], show(account_id, world));
     },
   }),
   route({
@@ -95,6 +113,7 @@ export const accountRoutes: Route[] = [
     path: `${base}/{account_id}`,
     operationId: 'changeAccount',
     tag,
+    showsMonthUse: true,
     summary: 'Change the fields of an account that are given',
     params,
     query: nothing,
@@ -102,19 +121,28 @@ export const accountRoutes: Route[] = [
     ifMatch: 'required',
     success: { status: 200, schema: accountShape, description: 'The account as it is now' },
     errors: ['account_unknown'],
-    run({ params: { account_id }, body, ifMatch }, { view }) {
+    run({ params: { account_id }, body, ifMatch }, world) {
+      const { view } = world;
       const before = view.table.account(account_id);
       if (before === undefined) return refused('account_unknown');
-      return refuseStale(view, accountKey(account_id), ifMatch, 'required') ?? written({ ...before, ...body });
+      return refuseStale(view, accountKey(account_id), ifMatch, 'required') ?? written({ ...before, ...body }, world);
     },
   }),
 ];
 
-function written(account: Account): Outcome {
-  return refusedFor(accountProblems(account)) ?? done([{ body: { account } }], show(account.account_id));
+function written(account: Account, world: World): Outcome {
+  return refusedFor(accountProblems(account)) ?? done([{ body: { account } }], show(account.account_id, world));
 }
 
-const show =
-  (accountId: string) =>
-  (view: SettingsView): Shown =>
-    shownWith(view, accountKey(accountId), view.table.account(accountId) ?? {});
+/** What is shown is read after the change is written, from the view of then. */
+function show(accountId: string, world: World): (view: SettingsView) => Shown {
+  return (view) => {
+    const used_this_month = world.monthUsed(accountId);
+    return shownWith(view, accountKey(accountId), { ...view.table.account(accountId), used_this_month });
+  };
+}
+
+function itemOf(account: Account, { view, monthUsed }: World): AccountItem {
+  const { account_id } = account;
+  return { ...account, used_this_month: monthUsed(account_id), ...metaOf(view, accountKey(account_id)) };
+}

@@ -8,6 +8,7 @@ import {
   QUERY_WITHOUT_TYPE,
 } from '#infra/http/server.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
+import type { MonthUseView } from '#infra/redis/month_use.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { checkToken } from '#pipelines/settings/admin_tokens.ts';
 import {
@@ -31,6 +32,7 @@ export interface ControlOptions {
   journal: SettingsJournal;
   adapters: readonly Adapter[];
   keyUse: KeyUseView;
+  monthUse: MonthUseView;
   queries: QueryAnswers;
   replayProgress: World['replayProgress'];
   seal: World['seal'];
@@ -119,6 +121,7 @@ async function answer(
   const { journal } = options;
   if (route.ask !== undefined) return answerQuery(options, route, read.input, reply);
   if (route.showsKeyUse === true) await options.keyUse.refresh();
+  if (route.showsMonthUse === true) await refreshMonthUse(options);
   const outcome = await (route.method === 'GET'
     ? outcomeOf(options, route, read.input, journal.view())
     : change(read.input));
@@ -136,13 +139,19 @@ async function answer(
   }
 }
 
+async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<void> {
+  const accounts = journal.view().table.accounts();
+  await monthUse.refresh(accounts.map(({ account_id }) => account_id));
+}
+
 function outcomeOf(options: ControlOptions, route: Route, input: Input, view: SettingsView): Outcome {
   return route.run(input, worldOf(options, view));
 }
 
 function worldOf(options: ControlOptions, view: SettingsView): World {
-  const { adapters, seal, randomBytes, keyUse, replayProgress } = options;
-  return { view, nowMs: options.nowMs(), lastUsed: keyUse.lastUsed, adapters, seal, randomBytes, replayProgress };
+  const { adapters, seal, randomBytes, keyUse, monthUse, replayProgress } = options;
+  const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
+  return { view, nowMs: options.nowMs(), adapters, seal, randomBytes, ...known };
 }
 
 async function answerQuery(options: ControlOptions, route: Route, input: Input, reply: HttpReply): Promise<HttpReply> {

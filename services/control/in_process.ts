@@ -7,6 +7,7 @@ import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
+import { createMonthUseView } from '#infra/redis/month_use.ts';
 import { createRegistry } from '#infra/registry/registry.ts';
 import { followReplays } from '#infra/replay/follow.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
@@ -50,6 +51,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
     queries: queries.answers,
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),
+    monthUse: createMonthUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
     nowMs: Date.now,

@@ -4,6 +4,7 @@ import { controlConfig } from '#infra/config/stage_config.ts';
 import { listen } from '#infra/http/server.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
+import { createMonthUseView } from '#infra/redis/month_use.ts';
 import { followReplays } from '#infra/replay/follow.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { sealSecret } from '#infra/secrets/seal.ts';
@@ -35,6 +36,7 @@ runProcess('control', async (runtime) => {
     queries: queries.answers,
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, runtime.logger, Date.now),
+    monthUse: createMonthUseView(redis, runtime.logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
     nowMs: Date.now,

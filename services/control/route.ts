@@ -16,6 +16,8 @@ export interface World {
   adapters: readonly Adapter[];
   /** When a key was last used, in milliseconds since 1970 UTC; null where that is not known. */
   lastUsed(keyHash: string): number | null;
+  /** Events of an account that were settled this month; null where that is not known. */
+  monthUsed(accountId: string): number | null;
   /** How far a replay is; undefined where it was not taken up yet. */
   replayProgress(replayId: string): ReplayProgress | undefined;
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
@@ -67,6 +69,8 @@ export interface Route {
   success: { status: 200 | 201; schema: TSchema; description: string };
   /** Whether it shows when keys were used, which is then read anew. */
   showsKeyUse?: true;
+  /** Whether it shows what accounts used of the month, which is then read anew. */
+  showsMonthUse?: true;
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
   run(input: Input, world: World): Outcome;

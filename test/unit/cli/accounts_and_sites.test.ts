@@ -20,9 +20,13 @@ describe('accounts', () => {
       },
     ]);
     await expectDone(shop.svc('account set acme --allowance 5'));
-    expect(await expectDone(shop.svc('account list'))).toBe('ACCOUNT  NAME      EVENTS/MONTH\nacme     Acme Ltd  5\n');
+    expect(await expectDone(shop.svc('account list'))).toBe(
+      'ACCOUNT  NAME      EVENTS/MONTH  USED  OF ALLOWANCE\nacme     Acme Ltd  5             -     -\n',
+    );
+    shop.control.monthUsed.set('acme', 6);
+    expect(await expectDone(shop.svc('account list'))).toMatch(/\nacme +Acme Ltd +5 +6 +120\.0 %\n$/);
     expect(JSON.parse(await expectDone(shop.svc('account list --json')))).toEqual([
-      { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 5 },
+      { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 5, used_this_month: 6 },
     ]);
   });
 });

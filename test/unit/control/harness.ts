@@ -70,6 +70,8 @@ export interface Control {
   fatal: unknown[];
   /** When keys were used, by their hashes. */
   used: Map<string, number>;
+  /** Events settled this month, by account. */
+  monthUsed: Map<string, number>;
   /** How far replays are, by their ids. */
   replays: Map<string, ReplayProgress>;
   transport: Transport;
@@ -88,6 +90,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
   const fatal: unknown[] = [];
   const used = new Map<string, number>();
   const replays = new Map<string, ReplayProgress>();
+  const monthUsed = new Map<string, number>();
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({
@@ -99,6 +102,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
       () => undefined,
     ),
     replayProgress: (id) => replays.get(id),
+    monthUse: { refresh: async () => undefined, used: (accountId) => monthUsed.get(accountId) ?? null },
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
@@ -112,6 +116,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     clock,
     fatal,
     used,
+    monthUsed,
     replays,
     transport: injected(app),
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
