@@ -7,6 +7,7 @@ import { type Answer, limitedAnswer, refusal, sendAnswer } from './answer.ts';
 import { checkCaller } from './caller.ts';
 import { mountFlags } from './compat/flags.ts';
 import { posthog } from './compat/posthog.ts';
+import { mountRemoteConfig } from './compat/remote_config.ts';
 import { type CompatOptions, mountDialect } from './compat/routes.ts';
 import { segment } from './compat/segment.ts';
 import { cors } from './cors.ts';
@@ -151,6 +152,7 @@ export function createApp(options: AppOptions): HttpServer {
   };
   for (const dialect of [segment, posthog]) mountDialect(app, dialect, compat);
   mountFlags(app, compat);
+  mountRemoteConfig(app, compat);
   return app;
 }
 

@@ -37,6 +37,7 @@ export const EDGE_ERRORS = {
   body_not_calls: { status: 400, message: 'The body must hold at least one call in the form of its route.' },
   calls_too_many: { status: 413, message: 'A batch must not hold more than 2500 calls.' },
   ...INVENTORY_ERRORS,
+  allowance_exhausted: { status: 402, message: "The account's events of this month are used up; nothing was stored." },
   rate_limited: { status: 429, message: 'Too many requests; come again after the seconds in Retry-After.' },
   overloaded: { status: 503, message: 'Too much is waiting; send the same events again later.' },
   not_acknowledged: { status: 503, message: 'The events could not be stored for certain; send the same events again.' },

@@ -1,16 +1,19 @@
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi/document.ts';
 import type { Dialect } from './compat/dialect.ts';
 import { FLAGS_PATHS } from './compat/flags.ts';
 import { posthog } from './compat/posthog.ts';
+import { REMOTE_CONFIG_PATHS } from './compat/remote_config.ts';
 import { SEGMENT_CALL_PATHS, segment } from './compat/segment.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
 import {
+  apiKey,
   flagsBody,
   noFlags,
   posthogAccepted,
   posthogBody,
   posthogError,
+  remoteConfig,
   segmentAccepted,
   segmentBatch,
   segmentCall,
@@ -31,6 +34,16 @@ export function compatRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[]
   return [...segment.paths.map((path) => segmentRoute(path, all)), ...posthogRoutes(all)];
 }
 
+/** Why the key of a path is refused. */
+const KEY_CODES: EdgeErrorCode[] = [
+  'key_missing',
+  'key_invalid',
+  'key_revoked',
+  'key_expired',
+  'key_not_for_browsers',
+  'origin_not_allowed',
+];
+
 function segmentRoute(path: string, codes: readonly EdgeErrorCode[]): DocumentedRoute {
   const type = SEGMENT_CALL_PATHS[path];
   return {
@@ -39,7 +52,7 @@ function segmentRoute(path: string, codes: readonly EdgeErrorCode[]): Documented
     body: json(type === undefined ? segmentBatch(segment.callsMax) : segmentCall(type)),
     responses: [
       { status: 200, description: 'It is stored', schema: segmentAccepted },
-      ...failures(segment, codes, segmentError),
+      ...failures(segment, [...codes, 'allowance_exhausted'], segmentError),
     ],
     security: ['writeKey', 'keyHeader', 'keyQuery'],
   };
@@ -61,7 +74,27 @@ function posthogRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
     body: json(flagsBody),
     responses: [{ status: 200, description: 'None', schema: noFlags }, ...failures(posthog, codes, posthogError)],
   }));
-  return [...captures, ...flags];
+  const configs = REMOTE_CONFIG_PATHS.map(
+    (path): DocumentedRoute => ({
+      method: 'GET',
+      path: path.replace(':key', '{key}'),
+      operationId: path.endsWith('.js') ? 'posthog_config_script' : 'posthog_config',
+      tag: 'PostHog',
+      summary: 'Ask how PostHog’s browser library should behave: it sends events, and does nothing else',
+      params: Type.Object({ key: apiKey }),
+      query: null,
+      headers: null,
+      body: null,
+      security: [],
+      responses: [
+        path.endsWith('.js')
+          ? { status: 200, description: 'A script that sets it', contentType: 'text/javascript', schema: Type.String() }
+          : { status: 200, description: 'What it may do', schema: remoteConfig },
+        ...failures(posthog, KEY_CODES, posthogError),
+      ],
+    }),
+  );
+  return [...captures, ...flags, ...configs];
 }
 
 const json = (schema: TSchema) => ({ contentTypes: ['application/json'], schema });

@@ -49,7 +49,7 @@ export const posthogEvent = Type.Object({
   properties: Type.Optional(anything),
 });
 
-const apiKey = Type.String({ description: 'The key' });
+export const apiKey = Type.String({ description: 'The key' });
 
 /** One event, or many with the key beside them. */
 export const posthogBody = (callsMax: number) =>
@@ -68,7 +68,12 @@ const rejected = Type.Optional(
   Type.Array(rejectionShape, { description: 'Calls that were malformed, by their place' }),
 );
 
-export const segmentAccepted = Type.Object({ success: Type.Literal(true) });
+export const segmentAccepted = Type.Object({
+  success: Type.Literal(true),
+  dropped: Type.Optional(
+    Type.Integer({ description: 'Events over the month’s allowance, which were not stored', minimum: 1 }),
+  ),
+});
 export const segmentError = Type.Object({
   success: Type.Literal(false),
   code: Type.String({ description: 'Stable: programs decide by it' }),
@@ -76,7 +81,14 @@ export const segmentError = Type.Object({
   rejected,
 });
 
-export const posthogAccepted = Type.Object({ status: Type.Literal(1) });
+export const posthogAccepted = Type.Object({
+  status: Type.Literal(1),
+  quota_limited: Type.Optional(
+    Type.Array(Type.Literal('events'), {
+      description: 'There where events were over the month’s allowance, and not stored',
+    }),
+  ),
+});
 export const posthogError = Type.Object({
   type: Type.Enum(['authentication_error', 'throttled_error', 'server_error', 'validation_error']),
   code: Type.String({ description: 'Stable: programs decide by it' }),
@@ -86,3 +98,4 @@ export const posthogError = Type.Object({
 });
 /** There are no feature flags: the libraries go on when told so. */
 export const noFlags = Type.Object({ flags: Type.Object({}), featureFlags: Type.Object({}) });
+export const remoteConfig = Type.Object({ token: Type.String(), hasFeatureFlags: Type.Literal(false) });

@@ -110,11 +110,35 @@ test('RudderStack’s library for Node', async () => {
   const rudder = new Rudder(site.serverKey, { dataPlaneUrl: edge, flushAt: 30 });
   const failures: unknown[] = [];
   const done = (error?: unknown): void => void (error !== undefined && error !== null && failures.push(error));
-  for (let index = 0; index < CALLS; index++) rudder.track({ userId: `rud-${index}`, event: 'Seen' }, done);
+  const timestamp = new Date(Date.now() - 90 * 86_400_000);
+  for (let index = 0; index < CALLS; index++) rudder.track({ userId: `rud-${index}`, event: 'Seen', timestamp }, done);
   rudder.identify({ userId: 'rud-jane', traits: { email: 'zyx.jane@example.com' } }, done);
   await new Promise<void>((resolve, reject) => rudder.flush((error) => (error ? reject(error) : resolve())));
   const rows = await stored('rud-', CALLS + 1);
   expect(failures).toEqual([]);
   expect(rows).toHaveLength(CALLS + 1);
+  const times = await select<{ at: string }>(
+    clickhouse,
+    `SELECT DISTINCT toString(toUnixTimestamp64Milli(timestamp)) AS at FROM events
+     WHERE site_id = {site:String} AND event = 'Seen' AND startsWith(distinct_id, 'rud-')`,
+    { site: site.site },
+  );
+  expect(times).toEqual([{ at: String(timestamp.getTime()) }]);
   expect(rows.find(({ event }) => event === '$identify')).toMatchObject({ identify: true, hashed: true });
+});
+
+test('over the month’s allowance the libraries of Segment and RudderStack tell their callers, and send no more', async () => {
+  const spent = await makeSite(service, { allowance: 0 });
+  const analytics = new Analytics({ writeKey: spent.serverKey, host: edge, flushAt: 1 });
+  const errors: string[] = [];
+  let requests = 0;
+  analytics.on('error', (error) => errors.push(String((error as { reason?: unknown }).reason)));
+  analytics.on('http_request', () => requests++);
+  analytics.track({ userId: 'seg-spent', event: 'Seen' });
+  await analytics.closeAndFlush();
+  expect([requests, errors]).toEqual([1, ['Error: [402] Payment Required']]);
+  const rudder = new Rudder(spent.serverKey, { dataPlaneUrl: edge, flushAt: 1 });
+  const failure = await new Promise((resolve) => rudder.track({ userId: 'rud-spent', event: 'Seen' }, resolve));
+  expect(String(failure)).toContain('Payment Required');
+  await spent.close();
 });

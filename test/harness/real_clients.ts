@@ -4,7 +4,7 @@ export type Segment = new (options: {
   host: string;
   flushAt: number;
 }) => {
-  on(event: 'error', listener: (error: unknown) => void): void;
+  on(event: 'error' | 'http_request', listener: (error: unknown) => void): void;
   track(call: object): void;
   identify(call: object): void;
   page(call: object): void;

@@ -8,6 +8,13 @@ export interface RefusedCall {
   message: string;
 }
 
+/** What became of the events of a request that were sound. */
+export interface Stored {
+  accepted: number;
+  /** Over the month's allowance and its grace. */
+  dropped: number;
+}
+
 export interface DialectAnswer {
   status: number;
   body: object;
@@ -34,7 +41,8 @@ export interface Dialect {
   /** The key in the body; anything but a text is none. */
   keyOfBody(body: unknown): unknown;
   read(path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest;
-  accepted(): DialectAnswer;
+  /** What is said of a request of which something was taken, or had nothing wrong with it. */
+  accepted(stored: Stored): DialectAnswer;
   /** An error in the shape the protocol's clients understand. */
   refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer;
 }

@@ -15,7 +15,10 @@ export const posthog: Dialect = {
   keyOfHeaders: () => null,
   keyOfBody: projectKey,
   read: readRequest,
-  accepted: () => ({ status: 200, body: { status: 1 } }),
+  accepted: ({ dropped }) => ({
+    status: 200,
+    body: dropped === 0 ? { status: 1 } : { status: 1, quota_limited: ['events'] },
+  }),
   refused: (code, calls) => posthogRefusal(code, calls),
 };
 

@@ -131,7 +131,7 @@ async function take(
   const calls = [...mapped.refused, ...rejected];
   const refusedCalls = new Set(calls.map(({ index }) => index)).size;
   const isRefused = refusedCalls === read.calls.length;
-  return { ...(isRefused ? dialect.refused('events_rejected', calls) : dialect.accepted()), rate };
+  return { ...(isRefused ? dialect.refused('events_rejected', calls) : dialect.accepted(accepted)), rate };
 }
 
 interface MappedCalls {

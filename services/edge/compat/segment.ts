@@ -1,7 +1,7 @@
 import { isObject, timeOf } from '#pipelines/intake/compat/foreign.ts';
 import { mapSegmentCall, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { type EdgeErrorCode, errorAnswer } from '#services/edge/errors.ts';
-import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall } from './dialect.ts';
+import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from './dialect.ts';
 
 /** Segment's HTTP Tracking API page: 500 kB a request, 32 kB a call, 2,500 calls; beyond them it answers 400. */
 const BODY_BYTES_MAX = 500 * 1024;
@@ -32,7 +32,7 @@ export const segment: Dialect = {
   keyOfHeaders: basicUser,
   keyOfBody: (body) => (isObject(body) ? body['writeKey'] : undefined),
   read: readRequest,
-  accepted: () => ({ status: 200, body: { success: true } }),
+  accepted,
   refused,
 };
 
@@ -65,6 +65,15 @@ function isTooLarge(call: unknown): boolean {
     // Nested so deeply that it can be read, but not written again.
     return true;
   }
+}
+
+/**
+ * Its libraries tell their callers of nothing that a 200 says. A request of which nothing was stored fails, with a status
+ * they give to error handlers and callbacks and do not try again; one of which something was says how much was not.
+ */
+function accepted({ accepted: stored, dropped }: Stored): DialectAnswer {
+  if (dropped === 0) return { status: 200, body: { success: true } };
+  return stored === 0 ? refused('allowance_exhausted', []) : { status: 200, body: { success: true, dropped } };
 }
 
 /** What is too large has 400 there, which its libraries do not send again. */

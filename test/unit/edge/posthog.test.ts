@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post, posthogBatch } from './foreign.ts';
 
@@ -102,4 +104,25 @@ test.each(['/flags/?v=2', '/decide/?v=3'])('%s: there are no feature flags', asy
   const body = JSON.stringify({ token: edge.serverKey, distinct_id: 'p1' });
   expect(await post(edge, path, body)).toMatchObject({ status: 200, body: { flags: {}, featureFlags: {} } });
   expect(await post(edge, path, '{"token":"guess"}')).toMatchObject({ status: 403, body: { code: 'key_invalid' } });
+});
+
+test('the browser library gets its remote configuration as a script and as JSON, and asks for nothing else', async () => {
+  const path = `/array/${edge.browserKey}/config`;
+  const json = await fetch(`${edge.url}${path}`, { headers: { origin: 'https://shop.example' } });
+  expect(json.headers.get('access-control-allow-origin')).toBe('*');
+  expect(await json.json()).toMatchObject({ token: edge.browserKey, hasFeatureFlags: false, siteApps: [] });
+  const script = await fetch(`${edge.url}${path}.js`);
+  expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  const window: { _POSTHOG_REMOTE_CONFIG?: Record<string, { config: object }> } = {};
+  runInNewContext(await script.text(), { window });
+  expect(window._POSTHOG_REMOTE_CONFIG?.[edge.browserKey]?.config).toMatchObject({ surveys: false });
+});
+
+test.each([
+  { key: 'svc_pk_unknown', code: 'key_invalid' },
+  { key: '%22%5D%3Balert(1)', code: 'key_invalid' },
+  { key: 'server', code: 'key_not_for_browsers' },
+])('the remote configuration of $key: $code', async ({ key, code }) => {
+  const path = `/array/${key === 'server' ? edge.serverKey : key}/config.js`;
+  expect(await readAnswer(await fetch(`${edge.url}${path}`))).toMatchObject({ status: 403, body: { code } });
 });

@@ -3,6 +3,7 @@ import type { RateState } from '#pipelines/limits/admission.ts';
 import type { Admitted, Admitter, Limited } from '#services/edge/admission.ts';
 import { newEvent, postBody, postEvents, readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';
+import { posthogBatch, segmentBatch } from './foreign.ts';
 
 const RATE: RateState = { limit: 200, remaining: 7, resetMs: 1_200 };
 const LIMITED: Limited = { ok: false, kind: 'ip', waitMs: 3_200, rate: { limit: 200, remaining: 0, resetMs: 3_200 } };
@@ -107,4 +108,28 @@ test('a request that is refused for its content counts, and reserves nothing', a
   expect(await postBody(url, serverKey, '{}', { 'content-encoding': 'constructor' })).toMatchObject({ status: 415 });
   expect(await postBody(url, serverKey, ' '.repeat(256 * 1024 + 1))).toMatchObject({ status: 413 });
   expect(asked).toEqual([0, 0, 0, 0]);
+});
+
+test('PostHog’s libraries read that events were over the allowance', async () => {
+  const world = await start({ granted: 1 });
+  const batch = ['a', 'b'].map((distinct_id) => ({ event: 'Seen', distinct_id, properties: {} }));
+  expect(await posthogBatch(world, batch)).toMatchObject({
+    status: 200,
+    body: { status: 1, quota_limited: ['events'] },
+  });
+  const { status, body } = await posthogBatch(world, batch.slice(1));
+  expect({ status, body }).toEqual({ status: 200, body: { status: 1 } });
+});
+
+test('a batch of Segment’s fails where nothing of it had a place, and says how much had none', async () => {
+  const batch = ['a', 'b'].map((userId) => ({ type: 'track', event: 'Seen', userId }));
+  const some = await start({ granted: 1 });
+  expect(await segmentBatch(some, batch)).toMatchObject({ status: 200, body: { success: true, dropped: 1 } });
+  await some.close();
+  const none = await start({ granted: 0 });
+  expect(await segmentBatch(none, batch)).toMatchObject({
+    status: 402,
+    body: { success: false, code: 'allowance_exhausted' },
+  });
+  expect(await segmentBatch(none, [])).toMatchObject({ status: 400 });
 });

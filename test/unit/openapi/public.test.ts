@@ -27,6 +27,8 @@ describe('the public document', () => {
       ...segment.paths,
       ...posthog.paths,
       ...FLAGS_PATHS,
+      '/array/{key}/config.js',
+      '/array/{key}/config',
     ]);
     const ids = Object.values(document.paths).flatMap((item) => Object.values(item).map((one) => one.operationId));
     expect(new Set(ids).size).toBe(ids.length);
@@ -38,7 +40,7 @@ describe('the public document', () => {
     ['get', '/v1/config', ['200', '304', '400', '401', '403', '404']],
     ['get', '/v1/health', ['200', '503']],
     ['get', '/v1/tls-check', ['200', '400', '404']],
-    ['post', '/v1/batch', ['200', '400', '401', '403', '429', '503']],
+    ['post', '/v1/batch', ['200', '400', '401', '402', '403', '429', '503']],
     ['post', '/batch/', ['200', '400', '401', '403', '413', '429', '503']],
     ['post', '/flags/', ['200', '400', '401', '403', '413', '503']],
   ])('says what %s %s may answer', (method, path, statuses) => {
