@@ -12,7 +12,8 @@ const SAID_EVERY_MS = 5_000;
 
 export function createProgress(logger: Logger, index: string, nowMs: () => number): Progress {
   let restored = 0;
-  let saidMs = nowMs();
+  const begunMs = nowMs();
+  let saidMs = begunMs;
   return {
     count(things) {
       restored += things;
@@ -20,7 +21,8 @@ export function createProgress(logger: Logger, index: string, nowMs: () => numbe
     at(done, total) {
       if (nowMs() - saidMs < SAID_EVERY_MS) return;
       saidMs = nowMs();
-      logger.info({ index, restored, percent: Math.floor((100 * done) / total) }, 'rebuilding');
+      const secondsLeft = done === 0 ? null : Math.ceil(((saidMs - begunMs) * (total - done)) / done / 1_000);
+      logger.info({ index, restored, percent: Math.floor((100 * done) / total), secondsLeft }, 'rebuilding');
     },
     end: () => logger.info({ index, restored }, 'read back'),
   };

@@ -3,6 +3,8 @@ export const FAILPOINTS = {
   'edge.before_send': ['edge'],
   'edge.after_send': ['edge'],
   'dedup.after_claim': ['dedup'],
+  // Nobody passes here but after Redis was lost.
+  'dedup.rebuilding': [],
   'identity.after_resolve': ['identity'],
   'delivery.after_answer': ['delivery'],
   'hop.before_send': ['dedup', 'identity', 'delivery'],

@@ -8,6 +8,8 @@ export interface ReadBackOptions extends Omit<ReadPartitionsOptions, 'spans'> {
   sinceMs: number | null;
   /** Where to begin in each partition instead; partitions that are left out are not read. */
   from?: ReadonlyMap<number, number>;
+  /** Offsets before which partitions were read already. */
+  passed?: ReadonlyMap<number, number>;
 }
 
 /**
@@ -20,14 +22,14 @@ export async function readBack(options: ReadBackOptions): Promise<void> {
 }
 
 /** What is to be read of each partition that holds any. */
-async function spansOf({ admin, topic, sinceMs, from }: ReadBackOptions): Promise<Map<number, Span>> {
+async function spansOf({ admin, topic, sinceMs, from, passed }: ReadBackOptions): Promise<Map<number, Span>> {
   const ends = await topicOffsets(admin, topic);
   const starts = sinceMs === null ? [] : await topicOffsetsAt(admin, topic, sinceMs);
   const startOf = new Map(starts.map(({ partition, offset }) => [partition, Number(offset)]));
   return new Map(
     ends.flatMap(({ partition, low, high }) => {
       const given = from === undefined ? startOf.get(partition) : (from.get(partition) ?? Number(high));
-      const first = Math.max(Number(low), given ?? 0);
+      const first = Math.max(Number(low), given ?? 0, passed?.get(partition) ?? 0);
       return first < Number(high) ? [[partition, { first, end: Number(high) }]] : [];
     }),
   );

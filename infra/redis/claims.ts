@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Claim, ClaimStore, PastClaim } from '#pipelines/dedup/claim.ts';
+import { type Attempt, openAttempt } from './attempt.ts';
+import { dropOtherBuckets } from './claim_layout.ts';
 import { createEpoch, type Epoch } from './epoch.ts';
 import { createIndexScript } from './script.ts';
 
@@ -12,6 +14,10 @@ export interface ClaimOptions {
   cluster: boolean;
 }
 
+/** A script runs alone: whoever else asks the server waits for no more claims than these. About 4 ms. */
+const CLAIMS_PER_SCRIPT = 500;
+/** Of how claims are written. */
+const FORMAT = 'v1';
 const HOUR_MS = 3_600_000;
 /** Until the year 2161; claim_buckets.lua cuts this many characters off. */
 const HOUR_CHARS = 4;
@@ -23,6 +29,8 @@ export interface ClaimIndex extends ClaimStore {
   readonly epoch: Epoch;
   /** Makes claims again that were made in the past; one that is there stays as it is. */
   restore(claims: readonly PastClaim[], nowMs: number): Promise<void>;
+  /** How far a rebuilding has come that somebody began; where a new one begins, claims of other layouts are dropped. */
+  attempt(): Promise<Attempt>;
 }
 
 /** What a cluster's shards are named by: a bucket's first character, of base64url. */
@@ -36,31 +44,51 @@ export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimInde
   const claimScript = createIndexScript(redis, 'claim_buckets.lua', 'claim.lua');
   const restoreScript = createIndexScript(redis, 'claim_buckets.lua', 'restore_claims.lua');
   const groupsOf = options.cluster ? shards : whole;
+  const prefixes = options.cluster ? CLUSTER_PREFIXES : SINGLE_PREFIX;
+  const layout = layoutOf(options);
   return {
-    epoch: createEpoch(redis, options.cluster ? SHARDS.map((shard) => prefixOf(shard)) : [PREFIX]),
+    epoch: createEpoch(redis, prefixes, layout),
+    attempt: () => openAttempt(redis, prefixes, layout, () => dropOtherBuckets(redis, prefixes, options.bucketChars)),
     async claim(claims, nowMs) {
       const answers: (string | null)[] = new Array(claims.length).fill(null);
-      await Promise.all(
-        groupsOf(claims).map(async ([shard, members]) => {
-          const args = argumentsOf(options, shard, members, nowMs);
-          const held = (await claimScript.run([prefixOf(shard)], args)) as (string | null)[];
-          members.forEach(({ index }, at) => {
-            answers[index] = held[at] ?? null;
-          });
-        }),
-      );
+      await eachChunk(groupsOf(claims), async (shard, members) => {
+        const args = [layout, ...argumentsOf(options, shard, members, nowMs)];
+        const held = (await claimScript.run([prefixOf(shard)], args)) as (string | null)[];
+        members.forEach(({ index }, at) => {
+          answers[index] = held[at] ?? null;
+        });
+      });
       return answers;
     },
     async restore(claims, nowMs) {
-      if (claims.length === 0) return;
       const oldest = hourOf(nowMs - options.windowMs);
-      await Promise.all(
-        groupsOf(claims).map(([shard, members]) =>
-          restoreScript.run([prefixOf(shard)], [oldest, ...members.flatMap(({ claim }) => restored(claim))]),
-        ),
-      );
+      await eachChunk(groupsOf(claims), async (shard, members) => {
+        let lines = '';
+        for (const { claim } of members) lines += restoredLine(claim);
+        await restoreScript.run([prefixOf(shard)], [oldest, lines]);
+      });
     },
   };
+}
+
+/** What must be as it was for claims to be found, and to have been kept for as long. */
+function layoutOf({ windowMs, bucketChars }: ClaimOptions): string {
+  return `${FORMAT},chars=${bucketChars},hours=${Math.floor(windowMs / HOUR_MS)}`;
+}
+
+/** Runs the claims of each shard in their order, a part at a time, and the shards side by side. */
+async function eachChunk<T extends Claim>(
+  groups: readonly [shard: string, members: Member<T>[]][],
+  run: (shard: string, members: readonly Member<T>[]) => Promise<void>,
+): Promise<void> {
+  await Promise.all(
+    groups.map(async ([shard, members]) => {
+      // Once where there are none, as every call sweeps.
+      for (let at = 0; at === 0 || at < members.length; at += CLAIMS_PER_SCRIPT) {
+        await run(shard, members.slice(at, at + CLAIMS_PER_SCRIPT));
+      }
+    }),
+  );
 }
 
 interface Member<T extends Claim = Claim> {
@@ -72,6 +100,9 @@ interface Member<T extends Claim = Claim> {
 const PREFIX = 'd:';
 /** The shard that all claims are of where there is no cluster. */
 const NO_SHARD = '';
+
+const SINGLE_PREFIX = [PREFIX] as const;
+const CLUSTER_PREFIXES = SHARDS.map((shard) => prefixOf(shard)) as [string, ...string[]];
 
 function prefixOf(shard: string): string {
   return shard === NO_SHARD ? PREFIX : `${PREFIX}{${shard}}:`;
@@ -99,8 +130,8 @@ function hourOf(ms: number): string {
     .padStart(HOUR_CHARS, '0');
 }
 
-function restored(claim: PastClaim): string[] {
-  return [claim.bucket, claim.field, claim.coordinate, hourOf(claim.claimedAtMs)];
+function restoredLine({ bucket, field, coordinate, claimedAtMs }: PastClaim): string {
+  return `${bucket} ${field} ${coordinate} ${hourOf(claimedAtMs)}\n`;
 }
 
 function whole<T extends Claim>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {

@@ -13,6 +13,8 @@ export interface Epoch {
   state(): Promise<IndexState>;
   /** Takes the right to rebuild, for `forMs` milliseconds. False where somebody has it. */
   take(token: string, forMs: number): Promise<boolean>;
+  /** Ends what another layout began, with the right held: nobody works by that layout any more. */
+  invalidate(token: string): Promise<void>;
   /** Keeps a right that is still held. */
   keep(token: string, forMs: number): Promise<void>;
   /** Begins the epoch. False where the right or the server was lost since: the index is to be rebuilt again. */
@@ -21,11 +23,15 @@ export interface Epoch {
   release(token: string): Promise<void>;
 }
 
-/** The epoch of an index whose keys begin with one of the prefixes; in a cluster each lies on a node of its own. */
-export function createEpoch(redis: Redis, prefixes: readonly string[]): Epoch {
+/**
+ * The epoch of an index whose keys begin with one of the prefixes; in a cluster each lies on a node of its own. `layout`
+ * names what decides where things are found, without spaces: under another one the index counts as lost, all of it.
+ */
+export function createEpoch(redis: Redis, prefixes: readonly string[], layout = ''): Epoch {
   const stateScript = createIndexScript(redis, 'epoch_state.lua');
   const keepScript = createIndexScript(redis, 'epoch_keep.lua');
   const completeScript = createIndexScript(redis, 'epoch_complete.lua');
+  const invalidateScript = createIndexScript(redis, 'epoch_invalidate.lua');
 
   return {
     async state() {
@@ -34,9 +40,12 @@ export function createEpoch(redis: Redis, prefixes: readonly string[]): Epoch {
         epoch: string,
         used: string,
       ][];
-      const lost = found.filter(([runId, epoch]) => epoch !== runId);
+      const lost = found.filter(([runId, epoch]) => epoch !== (layout === '' ? runId : `${runId} ${layout}`));
       if (lost.length === 0) return { kind: 'whole' };
-      const since = lost.map(([, epoch, used]) => (epoch === '' || used === '' ? null : Number(used)));
+      const since = lost.map(([, epoch, used]) => {
+        const [server, ...madeBy] = epoch.split(' ');
+        return server === '' || used === '' || madeBy.join(' ') !== layout ? null : Number(used);
+      });
       return {
         kind: 'lost',
         sinceMs: since.includes(null) ? null : Math.min(...(since as number[])),
@@ -49,12 +58,15 @@ export function createEpoch(redis: Redis, prefixes: readonly string[]): Epoch {
       }
       return true;
     },
+    async invalidate(token) {
+      for (const prefix of prefixes) await invalidateScript.run([prefix], [token, layout]);
+    },
     async keep(token, forMs) {
       for (const prefix of prefixes) await keepScript.run([prefix], [token, forMs]);
     },
     async complete(token, runIds, begunMs) {
       for (const [at, prefix] of prefixes.entries()) {
-        if ((await completeScript.run([prefix], [token, runIds[at] ?? '', begunMs])) !== 1) return false;
+        if ((await completeScript.run([prefix], [token, runIds[at] ?? '', begunMs, layout])) !== 1) return false;
       }
       return true;
     },

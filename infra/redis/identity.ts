@@ -22,6 +22,8 @@ export interface IdentityIndex extends IdentityStore {
   restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
 }
 
+/** A script runs alone: whoever else asks the server waits for no more than these. */
+const QUESTIONS_PER_SCRIPT = 500;
 const PREFIX = 'i:';
 const RESTORING = '';
 
@@ -34,14 +36,23 @@ export function createIdentityStore(
   const script = createIndexScript(redis, 'identity.lua');
   const ask = (siteId: string, questions: readonly object[], mode: string): Promise<unknown> =>
     script.run([`${PREFIX}{${siteId}}:`, PREFIX], [JSON.stringify(questions), personsMax, mode]);
+
+  async function resolveSome(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]> {
+    const { items, places } = asItems(questions);
+    const asked = items.map((item) => ('question' in item ? toScript(item.question) : { p: item.lookups }));
+    const answers = (await ask(siteId, asked, String(nowMs()))) as (ScriptAnswer | LookupAnswer[])[];
+    const read = items.map((item, index) => toAnswers(siteId, item, answers[index]));
+    return places.map(({ item, at }) => read[item]?.[at] as IdentityAnswer);
+  }
+
   return {
     epoch: createEpoch(redis, [PREFIX]),
     async resolve(siteId, questions) {
-      const { items, places } = asItems(questions);
-      const asked = items.map((item) => ('question' in item ? toScript(item.question) : { p: item.lookups }));
-      const answers = (await ask(siteId, asked, String(nowMs()))) as (ScriptAnswer | LookupAnswer[])[];
-      const read = items.map((item, index) => toAnswers(siteId, item, answers[index]));
-      return places.map(({ item, at }) => read[item]?.[at] as IdentityAnswer);
+      const answers: IdentityAnswer[] = [];
+      for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {
+        answers.push(...(await resolveSome(siteId, questions.slice(at, at + QUESTIONS_PER_SCRIPT))));
+      }
+      return answers;
     },
     async restoreLinks(siteId, links) {
       await ask(siteId, links.map(linkToScript), RESTORING);

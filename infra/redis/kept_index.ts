@@ -52,6 +52,7 @@ export function keepIndex(options: KeptIndexOptions): KeptIndex {
       const state = await epoch.state();
       if (state.kind === 'whole') return;
       if (await epoch.take(token, RIGHT_MS)) {
+        await epoch.invalidate(token);
         if (await rebuild(state.sinceMs, state.runIds)) return;
         continue;
       }

@@ -1,3 +1,4 @@
+import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { fenceHop } from '#infra/kafka/fenced_producer.ts';
 import { readBack } from '#infra/kafka/read_back.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
@@ -25,18 +26,20 @@ export interface RebuildOptions {
  * its batch was begun.
  */
 const CLOCKS_MS = 10 * 60_000;
-const CLAIMS_PER_CALL = 2_000;
+const CLAIMS_PER_CALL = 5_000;
 
 /**
  * Makes the claims again of all that passed: events.unique holds each event that passed with its coordinate. First every
  * open transaction of dedup is ended, whoever runs it: what it let pass by a claim that is lost could else be committed
- * behind what is read here, and pass once more.
+ * behind what is read here, and pass once more. Where somebody was interrupted at it, it goes on from there.
  */
 export async function rebuildClaims(options: RebuildOptions, sinceMs: number | null): Promise<void> {
   const { session, reader, claims, bucketChars, logger, nowMs } = options;
   const raw = await topicOffsets(session.admin, TOPICS.raw);
   await fenceHop(session.kafka, options.groupId, TOPICS.raw, raw.length, session.config.partitionsTogether);
   const windowStartMs = nowMs() - options.windowMs;
+  const attempt = await claims.attempt();
+  if (attempt.passed.size > 0) logger.warn({ index: 'claims' }, 'going on with a rebuilding that was interrupted');
   const progress = createProgress(logger, 'claims', nowMs);
   await readBack({
     kafka: session.kafka,
@@ -44,8 +47,9 @@ export async function rebuildClaims(options: RebuildOptions, sinceMs: number | n
     topic: TOPICS.unique,
     groupPrefix: session.config.prefix,
     sinceMs: Math.max(windowStartMs, (sinceMs ?? 0) - CLOCKS_MS),
+    passed: attempt.passed,
     onProgress: progress.at,
-    async onRecords(records) {
+    async onRecords(records, partition) {
       let waiting: ReturnType<typeof pastClaims> = [];
       for (const record of records) {
         const read = await reader.read(record.value);
@@ -59,6 +63,9 @@ export async function rebuildClaims(options: RebuildOptions, sinceMs: number | n
       }
       await claims.restore(waiting, nowMs());
       progress.count(waiting.length);
+      const last = records.at(-1);
+      if (last !== undefined) await attempt.pass(partition, last.offset + 1);
+      failpoint('dedup.rebuilding');
     },
   });
   progress.end();

@@ -77,6 +77,7 @@ test('sweeping goes on after the window was made longer or shorter', async () =>
     const first = await alone({ windowMs: before });
     await first.claim(some(200, 'old'), NOW_MS);
     const store = createClaimStore(redis(), { ...OPTIONS, windowMs: after });
+    await beginEpoch(store.epoch);
     const beginMs = NOW_MS + after + DAY_MS;
     for (let call = 0; call <= 1_100; call++) await store.claim([], beginMs + (call * after) / 4_000);
     expect(await held()).toBe(0);
@@ -119,6 +120,68 @@ test('claims made again are held, each as long as a claim of its time, and chang
   const questions = ['there', 'new', 'old', 'gone'].map((id) => claim(id, 9));
   expect(await store.claim(questions, nowMs)).toEqual(['0:1:0', '0:3:0', '0:4:0', '0:5:0']);
   expect(await store.claim([claim('old', 10)], nowMs + WINDOW_MS)).toEqual([null]);
+});
+
+test('claims made by another layout count as lost, all of them, and go when they are made again', async () => {
+  const before = await alone();
+  await before.claim(some(200, 'id'), NOW_MS);
+  for (const changed of [{ bucketChars: BUCKET_CHARS + 1 }, { windowMs: 2 * WINDOW_MS }]) {
+    const store = createClaimStore(redis(), { ...OPTIONS, ...changed });
+    expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
+    await expect(store.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
+  }
+  const longer = createClaimStore(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
+  await longer.epoch.take('test', 5_000);
+  await longer.epoch.invalidate('test');
+  await expect(before.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
+  await longer.attempt();
+  expect(await held()).toBe(0);
+});
+
+test('an attempt is gone on with while everything it restored is there, by the same layout', async () => {
+  for (const cluster of [false, true]) {
+    await redis().flushall();
+    const store = createClaimStore(redis(), { ...OPTIONS, cluster });
+    const first = await store.attempt();
+    expect(first.passed.size).toBe(0);
+    await first.pass(3, 700);
+    await first.pass(5, 20);
+    await first.pass(3, 900);
+    const passed = new Map([
+      [3, 900],
+      [5, 20],
+    ]);
+    expect((await store.attempt()).passed).toEqual(passed);
+    const other = createClaimStore(redis(), { ...OPTIONS, cluster, bucketChars: BUCKET_CHARS + 1 });
+    expect((await other.attempt()).passed.size).toBe(0);
+    await first.pass(3, 1_000);
+    expect((await other.attempt()).passed.size).toBe(0);
+    await beginEpoch(other.epoch);
+    expect((await other.attempt()).passed.size).toBe(0);
+  }
+});
+
+test('a shard that was emptied takes the attempt with it', async () => {
+  await redis().flushall();
+  const store = createClaimStore(redis(), { ...OPTIONS, cluster: true });
+  await (await store.attempt()).pass(3, 700);
+  await redis().del('d:{Q}:attempt');
+  expect((await store.attempt()).passed.size).toBe(0);
+});
+
+test('claims go to Redis some hundreds at a time, so that nobody else waits for them all', async () => {
+  const store = await alone();
+  const claims = some(10_000, 'id');
+  const again = claims.map((one) => ({ ...one, coordinate: 'later' }));
+  await redis().config('RESETSTAT');
+  expect(await store.claim(claims, NOW_MS)).toEqual(claims.map(() => null));
+  expect(await store.claim(again, NOW_MS)).toEqual(claims.map(({ coordinate }) => coordinate));
+  await store.restore(
+    again.map((one) => ({ ...one, claimedAtMs: NOW_MS })),
+    NOW_MS,
+  );
+  const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1];
+  expect(Number(calls)).toBeGreaterThanOrEqual((3 * claims.length) / 500);
 });
 
 /** How many claims stand, whoever still counts them. */

@@ -106,23 +106,46 @@ test('while Redis is full nothing passes, and everything once when it has room',
   expect((await idsOn(at, TOPICS.unique, 'full')).sort()).toEqual([...ids].sort());
 });
 
-test('a rebuilding that is killed half-way is begun again by another', { timeout: TEST_MS }, async () => {
+test('a rebuilding that is killed half-way is gone on with by another', { timeout: TEST_MS }, async () => {
   const at = world();
-  const first = startStage(at, 'dedup');
+  const settings = { FAILPOINTS_ALLOWED: 'true', FAILPOINT: 'dedup.rebuilding:2' };
+  const first = startStage(at, 'dedup', settings);
   await first.ready;
   const ids = newIds(20_000);
   await send(at, 'half', ids);
   await until('all to be done', () => isDone(at));
   await at.redis.flushall();
   await send(at, 'half', ids.slice(0, 100));
-  await until('the rebuilding to be under way', async () => (await at.redis.exists('d:rebuilder')) === 1);
-  first.kill('SIGKILL');
-  await first.ended;
+  expect(await first.ended).toBe('SIGKILL');
   expect(await at.redis.exists('d:epoch')).toBe(0);
+  const passed = Object.keys(await at.redis.hgetall('d:passed'));
+  expect(passed.length).toBeGreaterThan(0);
   const second = startStage(at, 'dedup');
   await second.ready;
+  await send(at, 'half', ids);
   await until('all to be done', () => isDone(at), 60_000);
   expect((await idsOn(at, TOPICS.unique, 'half')).sort()).toEqual([...ids].sort());
+  const restored = second.log().flatMap(({ msg, restored }) => (msg === 'read back' ? [Number(restored)] : []));
+  expect(restored).toHaveLength(1);
+  expect(restored[0]).toBeLessThan(ids.length);
+  expect(await at.redis.exists('d:attempt', 'd:passed')).toBe(0);
+});
+
+test('another length of buckets makes the claims again before anything passes', { timeout: TEST_MS }, async () => {
+  const at = world();
+  const first = startStage(at, 'dedup');
+  await first.ready;
+  const ids = newIds(500);
+  await send(at, 'length', ids);
+  await until('all to be done', () => isDone(at));
+  first.kill('SIGTERM');
+  await first.ended;
+  await send(at, 'length', ids);
+  const second = startStage(at, 'dedup', { DEDUP_BUCKET_CHARS: '4' });
+  await second.ready;
+  await until('all to be done', () => isDone(at), 60_000);
+  expect((await idsOn(at, TOPICS.unique, 'length')).sort()).toEqual([...ids].sort());
+  expect((await at.redis.keys('d:b:*')).filter((key) => key.length !== 'd:b:'.length + 4)).toEqual([]);
 });
 
 test('dedup refuses to start on a Redis that throws keys away', { timeout: TEST_MS }, async () => {

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { asked, type Redis } from './client.ts';
+import { createIndexScript } from './script.ts';
+
+/**
+ * A rebuilding that outlives the process that does it: how far it has come lies beside what it has restored, in the same
+ * servers, and is worth nothing without them.
+ */
+export interface Attempt {
+  /** By partition the offset before which everything is restored; empty for a new attempt. */
+  readonly passed: ReadonlyMap<number, number>;
+  /** Notes that everything in a partition before an offset is restored. */
+  pass(partition: number, offset: number): Promise<void>;
+}
+
+/**
+ * Goes on with the attempt under way where every server still has all of it and it is for this layout, else begins one.
+ * `onNew` is run before that begins.
+ */
+export async function openAttempt(
+  redis: Redis,
+  prefixes: readonly [string, ...string[]],
+  layout: string,
+  onNew: () => Promise<void>,
+): Promise<Attempt> {
+  const [first] = prefixes;
+  const stateScript = createIndexScript(redis, 'epoch_state.lua');
+  const passScript = createIndexScript(redis, 'attempt_pass.lua');
+  const runIds = await Promise.all(
+    prefixes.map(async (prefix) => ((await stateScript.run([prefix], [])) as [runId: string])[0]),
+  );
+  const textOf = (id: string, at: number): string => `${id} ${layout} ${runIds[at]}`;
+
+  async function underWay(): Promise<string | null> {
+    const values = await Promise.all(prefixes.map((prefix) => asked(redis.get(`${prefix}attempt`))));
+    const id = values[0]?.split(' ')[0] ?? '';
+    return id !== '' && values.every((value, at) => value === textOf(id, at)) ? id : null;
+  }
+
+  async function begin(): Promise<string> {
+    await onNew();
+    const id = randomUUID();
+    await Promise.all(prefixes.map((prefix, at) => asked(redis.set(`${prefix}attempt`, textOf(id, at)))));
+    await asked(redis.del(`${first}passed`));
+    return id;
+  }
+
+  const found = await underWay();
+  const id = found ?? (await begin());
+  const noted = found === null ? {} : await asked(redis.hgetall(`${first}passed`));
+  return {
+    passed: new Map(Object.entries(noted).map(([partition, offset]) => [Number(partition), Number(offset)])),
+    async pass(partition, offset) {
+      await passScript.run([first], [id, partition, offset]);
+    },
+  };
+}
