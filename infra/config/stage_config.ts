@@ -78,6 +78,7 @@ export interface EdgeConfig {
   ipExempt: string[];
   /** After how long without a word of it an edge counts as dead. */
   leaseMs: number;
+  requestErrorsMax: number;
 }
 
 export function edgeConfig(env: Environment): EdgeConfig {
@@ -93,6 +94,7 @@ export function edgeConfig(env: Environment): EdgeConfig {
     requestsPerKey: integer(env, 'RATE_LIMIT_KEY', 1_000),
     ipExempt: list(env, 'RATE_LIMIT_IP_EXEMPT', []),
     leaseMs: integer(env, 'EDGE_LEASE_MS', 30_000, 5_000, 600_000),
+    requestErrorsMax: requestErrorsMax(env),
   };
 }
 
@@ -103,6 +105,7 @@ export interface ControlConfig {
   secretsKeys: string;
   /** SHA-256 in hex of a token that is put on the topic where it is not there yet; null for none. */
   firstToken: { hash: string; label: string } | null;
+  requestErrorsMax: number;
 }
 
 export function controlConfig(env: Environment): ControlConfig {
@@ -115,5 +118,11 @@ export function controlConfig(env: Environment): ControlConfig {
     port: integer(env, 'CONTROL_PORT', 8090, 0, 65_535),
     secretsKeys: text(env, 'SECRETS_KEYS'),
     firstToken: hash === 'none' ? null : { hash, label: text(env, 'CONTROL_FIRST_TOKEN_LABEL', 'first') },
+    requestErrorsMax: requestErrorsMax(env),
   };
+}
+
+/** Unknown errors inside requests, with no success between them, after which the process is started anew; 0: never. */
+function requestErrorsMax(env: Environment): number {
+  return integer(env, 'REQUEST_ERRORS_MAX', 100);
 }

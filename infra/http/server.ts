@@ -35,7 +35,36 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   if (onBadUrl !== undefined) {
     server.frameworkErrors = (_error, _request, reply) => onBadUrl(reply as unknown as HttpReply);
   }
-  return Fastify(server);
+  return withAddresses(Fastify(server));
+}
+
+const addresses = new WeakMap<HttpRequestIn, string>();
+
+/**
+ * The caller's address after trusted proxies, as it was when the request began: the server's own is undefined as soon as
+ * the connection is gone.
+ */
+export function clientAddress(request: HttpRequestIn): string {
+  const address = addresses.get(request);
+  if (address === undefined) throw new Error('a request that was not begun has no address');
+  return address;
+}
+
+/** A request whose sender is gone before it begins has no address and nobody to be answered: it is not taken up. */
+function withAddresses(app: HttpServer): HttpServer {
+  // Asked for while the connection is new, as the system forgets the address of one that was reset.
+  app.server.on('connection', (socket) => void socket.remoteAddress);
+  app.addHook('onRequest', (request, reply, done) => {
+    const { ip } = request as { ip: string | undefined };
+    if (ip === undefined) {
+      reply.hijack();
+      request.raw.destroy();
+      return;
+    }
+    addresses.set(request, ip);
+    done();
+  });
+  return app;
 }
 
 /** Whether the server itself refuses a request, by a code of its own with a status of 4xx: the caller's fault, not ours. */

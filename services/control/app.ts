@@ -21,6 +21,7 @@ import {
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
+import type { RequestErrors } from '#services/request_errors.ts';
 import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 import { controlDocument } from './openapi.ts';
 import type { QueryAnswers } from './query_answers.ts';
@@ -40,8 +41,7 @@ export interface ControlOptions {
   nowMs(): number;
   /** Whether changes can be written as far as is known. */
   healthy(): boolean;
-  /** An error nobody foresaw: the process must not go on. */
-  onFatal(error: unknown): void;
+  errors: RequestErrors;
 }
 
 export const BODY_BYTES_MAX = 1024 * 1024;
@@ -66,12 +66,14 @@ export function createControlApp(options: ControlOptions): HttpServer {
   });
   app.setNotFoundHandler((_request, reply) => refuse(reply, 'not_found'));
   app.setErrorHandler((error, request, reply) => {
-    if (error instanceof JournalError) return refuse(reply, 'settings_not_stored');
-    const code = codeOf(error);
+    const code = codeOf(error, request);
     if (code === 'method_not_allowed') reply.header('allow', allowOf(request));
-    if (code !== null) return refuse(reply, code);
-    options.onFatal(error);
-    return refuse(reply, 'internal');
+    if (code === null) options.errors.saw(error, request.routeOptions.url);
+    return refuse(reply, code ?? 'internal');
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    if (reply.statusCode < 300 && actors.has(request)) options.errors.succeeded();
+    done();
   });
 
   const actors = new WeakMap<HttpRequestIn, string>();
@@ -227,11 +229,12 @@ const CALLER_FAULTS: Record<string, ControlErrorCode> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request_malformed',
   FST_ERR_BAD_URL: 'request_malformed',
   [QUERY_WITHOUT_TYPE]: 'method_not_allowed',
-  ECONNRESET: 'request_malformed',
-  ECONNABORTED: 'request_malformed',
 };
 
-function codeOf(error: unknown): ControlErrorCode | null {
+function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null {
+  if (error instanceof JournalError) return 'settings_not_stored';
+  // The connection is gone, or what came is not HTTP.
+  if (error !== null && request.raw.errored === error) return 'request_malformed';
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code === 'string' && Object.hasOwn(CALLER_FAULTS, code)) return CALLER_FAULTS[code] ?? null;
   // A refusal that a later version of the server brings must not end the process.

@@ -56,7 +56,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
     randomBytes,
     nowMs: Date.now,
     healthy: () => journal.writable(),
-    onFatal,
+    errors: { saw: onFatal, succeeded: () => undefined },
   });
   const transport: Transport = async (request) => {
     const answer = await injected(app)(request);

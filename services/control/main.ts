@@ -10,6 +10,7 @@ import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { createRequestErrors } from '#services/request_errors.ts';
 import { runProcess } from '#services/runtime.ts';
 import { createControlApp } from './app.ts';
 import { ensureFirstToken } from './first_token.ts';
@@ -41,7 +42,13 @@ runProcess('control', async (runtime) => {
     randomBytes,
     nowMs: Date.now,
     healthy: () => journal.writable(),
-    onFatal: (error) => runtime.fatal(error),
+    errors: createRequestErrors({
+      metrics: runtime.metrics,
+      logger: runtime.logger,
+      nowMs: Date.now,
+      inARowMax: config.requestErrorsMax,
+      fatal: runtime.fatal,
+    }),
   });
   const port = await listen(app, config.host, config.port);
   runtime.onStop(() => app.close());

@@ -84,6 +84,13 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
     for (const { code } of batch.rejected) rejected.inc({ code });
   }
 
+  /** For a reason nobody foresaw; some of the events may have been produced. */
+  function countFailed(reservation: Reservation, events: number): void {
+    admitter.doubt(reservation);
+    metrics.in(events);
+    metrics.dropped('internal', events);
+  }
+
   return {
     async accept(events, peer, { key, site, account }) {
       const receivedAtMs = options.nowMs();
@@ -104,7 +111,13 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       const { reservation, rate } = admitted;
       const dropped = taken.length - reservation.granted;
       if (dropped > 0) taken.length = reservation.granted;
-      const refusal = taken.length === 0 ? null : await produce(taken, reservation, options);
+      const refusal =
+        taken.length === 0
+          ? null
+          : await produce(taken, reservation, options).catch((error: unknown) => {
+              countFailed(reservation, events.length);
+              throw error;
+            });
       if (refusal !== null) {
         metrics.in(events.length);
         metrics.dropped(refusal, events.length);

@@ -1,7 +1,14 @@
-import { createHttpServer, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
+import {
+  clientAddress,
+  createHttpServer,
+  type HttpReply,
+  type HttpRequestIn,
+  type HttpServer,
+} from '#infra/http/server.ts';
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
+import type { RequestErrors } from '#services/request_errors.ts';
 import type { Acceptor, IngestCaller } from './accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer } from './answer.ts';
 import { checkCaller } from './caller.ts';
@@ -13,7 +20,7 @@ import { segment } from './compat/segment.ts';
 import { cors } from './cors.ts';
 import { BODY_BYTES_MAX } from './decode.ts';
 import type { EdgeErrorCode } from './errors.ts';
-import { faultOf } from './faults.ts';
+import { faultHandler } from './faults.ts';
 import type { Gate, Pass } from './gate.ts';
 import { createIngest } from './ingest.ts';
 import { watchMethods } from './methods.ts';
@@ -35,8 +42,7 @@ export interface AppOptions {
   /** Whether an event could be accepted now. */
   healthy(): boolean;
   nowMs(): number;
-  /** An error nobody foresaw: the process must not go on. */
-  onFatal(error: unknown): void;
+  errors: RequestErrors;
 }
 
 const INGEST = '/v1/ingest';
@@ -69,8 +75,17 @@ export function createApp(options: AppOptions): HttpServer {
     const pass = options.gate.enter();
     if (pass === null) return refuse(reply, 'overloaded');
     passes.set(request, pass);
-    reply.raw.once('close', pass.leave);
     return undefined;
+  });
+  // Not when the connection ends: what it sent is held until its handler is done, and a response that waits behind
+  // another one is never told of the end.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    passes.get(request)?.leave();
+    done(null, payload);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.method === 'POST' && reply.statusCode < 300) options.errors.succeeded();
+    done();
   });
   app.options('*', (request, reply) => {
     const allowed = methods.of(pathOf(request));
@@ -83,13 +98,15 @@ export function createApp(options: AppOptions): HttpServer {
     return refuse(reply.header('allow', allowed.join(', ')), 'method_not_allowed');
   };
   app.setNotFoundHandler(unrouted);
-  app.setErrorHandler((error, request, reply) => {
-    const code = faultOf(error);
-    if (code === null) options.onFatal(error);
-    if (code === null || code === 'overloaded') return refuse(reply, 'overloaded');
-    if (code === 'method_not_allowed') return unrouted(request, reply);
-    return request.routeOptions.url === INGEST ? refuseCounted(request, reply, code) : refuse(reply, code);
-  });
+  app.setErrorHandler(
+    faultHandler(options.errors, refuse, async (code, request, reply) => {
+      if (code === 'method_not_allowed') return unrouted(request, reply);
+      const known = callers.get(request);
+      if (code === 'overloaded' || known === undefined || request.routeOptions.url !== INGEST)
+        return refuse(reply, code);
+      return refuseCounted(request, reply, code);
+    }),
+  );
 
   const { acceptor } = options;
   const ingest = createIngest(acceptor);
@@ -106,12 +123,12 @@ export function createApp(options: AppOptions): HttpServer {
 
   /** Who is known to be limited is told before the body is read. */
   const rated = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
-    const known = acceptor.limited(request.ip, callerOf(request));
+    const known = acceptor.limited(clientAddress(request), callerOf(request));
     return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
   };
   /** Refuses for the content, unless the rate is exceeded: the request counts all the same. */
   const refuseCounted = async (request: HttpRequestIn, reply: HttpReply, code: EdgeErrorCode): Promise<HttpReply> => {
-    const known = await acceptor.countRefused(request.ip, callerOf(request));
+    const known = await acceptor.countRefused(clientAddress(request), callerOf(request));
     return sendAnswer(reply, known === null ? refusal(code) : limitedAnswer(known));
   };
 
@@ -143,7 +160,6 @@ export function createApp(options: AppOptions): HttpServer {
   mountDocs(app, publicDocument());
   const compat: CompatOptions = {
     ...options,
-    faultOf,
     collectBodies: (scope, bytesMax) =>
       scope.addContentTypeParser(
         '*',

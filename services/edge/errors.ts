@@ -39,6 +39,10 @@ export const EDGE_ERRORS = {
   ...INVENTORY_ERRORS,
   allowance_exhausted: { status: 402, message: "The account's events of this month are used up; nothing was stored." },
   rate_limited: { status: 429, message: 'Too many requests; come again after the seconds in Retry-After.' },
+  internal: {
+    status: 500,
+    message: 'Something unforeseen went wrong; nothing of the request was accepted for certain.',
+  },
   overloaded: { status: 503, message: 'Too much is waiting; send the same events again later.' },
   not_acknowledged: { status: 503, message: 'The events could not be stored for certain; send the same events again.' },
 } as const;

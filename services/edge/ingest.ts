@@ -1,4 +1,4 @@
-import type { HttpRequestIn } from '#infra/http/server.ts';
+import { clientAddress, type HttpRequestIn } from '#infra/http/server.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { type Acceptance, type Acceptor, EVENTS_MAX, type IngestCaller } from './accept.ts';
 import { type Answer, limitedAnswer, refusal } from './answer.ts';
@@ -11,10 +11,10 @@ export function createIngest(acceptor: Acceptor): (request: HttpRequestIn, calle
   return async (request, caller) => {
     const read = readEvents(request);
     if (!read.ok) {
-      const limited = await acceptor.countRefused(request.ip, caller);
+      const limited = await acceptor.countRefused(clientAddress(request), caller);
       return limited === null ? read.answer : limitedAnswer(limited);
     }
-    const peer = { clientIp: request.ip, ...callerSigns(request) };
+    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
     return answerOf(await acceptor.accept(read.events, peer, caller), read.events.length);
   };
 }

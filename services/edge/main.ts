@@ -17,6 +17,7 @@ import { followSettings } from '#infra/settings/follow.ts';
 import { createMemoryLimits } from '#pipelines/limits/sliding_window.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
+import { createRequestErrors } from '#services/request_errors.ts';
 import { runProcess } from '#services/runtime.ts';
 import { createAcceptor } from './accept.ts';
 import { createAdmitter } from './admission.ts';
@@ -118,7 +119,13 @@ runProcess('edge', async (runtime) => {
     sharesLimits: () => admitter.isShared(),
     healthy: () => pulse.alive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
-    onFatal: runtime.fatal,
+    errors: createRequestErrors({
+      metrics,
+      logger,
+      nowMs: Date.now,
+      inARowMax: config.requestErrorsMax,
+      fatal: runtime.fatal,
+    }),
   });
   const port = await listen(app, config.host, config.port);
   runtime.onStop(() => app.close());

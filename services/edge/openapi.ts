@@ -26,6 +26,7 @@ const BODY_ERRORS = [
   'body_too_large',
   'content_type_unsupported',
   'content_encoding_unsupported',
+  'internal',
   'overloaded',
   'not_acknowledged',
 ] as const satisfies EdgeErrorCode[];

@@ -32,7 +32,7 @@ function collect(payload: IncomingMessage, bytesMax: number, pass: Pass | undefi
   let bytes = 0;
 
   function end(error: Error | null): void {
-    payload.off('data', onData).off('end', onEnd).off('error', end);
+    payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
     if (error !== null) done(error);
     // One chunk may be a view of the socket's buffer, which is used again: always a copy.
     else done(null, Buffer.concat(chunks, bytes));
@@ -44,6 +44,8 @@ function collect(payload: IncomingMessage, bytesMax: number, pass: Pass | undefi
     else chunks.push(chunk);
   }
   const onEnd = (): void => end(null);
+  /** The connection is gone, or what came is not HTTP. */
+  const onBroken = (): void => end(new PayloadError('request_malformed'));
 
-  payload.on('data', onData).on('end', onEnd).on('error', end);
+  payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
 }

@@ -1,6 +1,8 @@
 import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/server.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
+import { retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
+import { faultHandler } from '#services/edge/faults.ts';
 import { readForeignBody } from './body.ts';
 import { posthogRefusal, projectKey } from './posthog.ts';
 import type { CompatOptions } from './routes.ts';
@@ -24,14 +26,10 @@ export function mountFlags(app: HttpServer, options: CompatOptions): void {
     scope.removeAllContentTypeParsers();
     options.collectBodies(scope, BODY_BYTES_MAX);
     const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => {
-      const { status, body } = posthogRefusal(code, []);
-      return reply.code(status).send(body);
+      const answer = posthogRefusal(code, []);
+      return sendAnswer(reply, { ...answer, ...retryAfterOf(answer.status) });
     };
-    scope.setErrorHandler((error, _request, reply) => {
-      const code = options.faultOf(error);
-      if (code === null) options.onFatal(error);
-      return refuse(reply, code ?? 'overloaded');
-    });
+    scope.setErrorHandler(faultHandler(options.errors, refuse, async (code, _request, reply) => refuse(reply, code)));
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
       const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
       const body = readForeignBody(bytes, request.headers['content-encoding'], BODY_BYTES_MAX);

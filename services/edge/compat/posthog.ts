@@ -52,6 +52,7 @@ const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'authentication_error',
   429: 'throttled_error',
+  500: 'server_error',
   503: 'server_error',
 };
 

@@ -1,4 +1,4 @@
-import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/server.ts';
+import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -8,6 +8,8 @@ import type { Limited } from '#services/edge/admission.ts';
 import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import { callerSigns, checkCaller } from '#services/edge/caller.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
+import { faultHandler } from '#services/edge/faults.ts';
+import type { RequestErrors } from '#services/request_errors.ts';
 import { readForeignBody } from './body.ts';
 import type { Dialect, ForeignRequest, RefusedCall } from './dialect.ts';
 
@@ -17,9 +19,7 @@ export interface CompatOptions {
   onKeyUsed(keyHash: string): void;
   /** Adds the parser that collects bodies of any type, of at most so many bytes. */
   collectBodies(scope: HttpServer, bytesMax: number): void;
-  /** Reads the server's own errors; null: nobody foresaw it. */
-  faultOf(error: unknown): EdgeErrorCode | null;
-  onFatal(error: unknown): void;
+  errors: RequestErrors;
   nowMs(): number;
 }
 
@@ -32,17 +32,18 @@ export function mountDialect(app: HttpServer, dialect: Dialect, options: CompatO
     scope.removeAllContentTypeParsers();
     options.collectBodies(scope, dialect.bodyBytesMax);
     const checked = new WeakMap<HttpRequestIn, KeyCheck>();
-    scope.setErrorHandler(async (error, request, reply) => {
-      const code = options.faultOf(error);
-      if (code === null) options.onFatal(error);
-      if (code === null || code === 'overloaded') return sendAnswer(reply, refused(dialect, 'overloaded'));
-      return sendAnswer(reply, await refusedCounted(dialect, options, request, checked.get(request), code));
-    });
+    const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => sendAnswer(reply, refused(dialect, code));
+    scope.setErrorHandler(
+      faultHandler(options.errors, refuse, async (code, request, reply) => {
+        if (code === 'overloaded') return refuse(reply, code);
+        return sendAnswer(reply, await refusedCounted(dialect, options, request, checked.get(request), code));
+      }),
+    );
     const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
       const check = checkHeaders(dialect, options, request);
       checked.set(request, check);
       if (!check.ok) return check.code === 'key_missing' ? undefined : sendAnswer(reply, refused(dialect, check.code));
-      const known = options.acceptor.limited(request.ip, check);
+      const known = options.acceptor.limited(clientAddress(request), check);
       return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
@@ -68,7 +69,7 @@ async function refusedCounted(
   caller: KeyCheck | undefined,
   code: EdgeErrorCode,
 ): Promise<Answer> {
-  const known = caller?.ok === true ? await acceptor.countRefused(request.ip, caller) : null;
+  const known = caller?.ok === true ? await acceptor.countRefused(clientAddress(request), caller) : null;
   return known === null ? refused(dialect, code) : limitedIn(dialect, known);
 }
 
@@ -121,7 +122,7 @@ async function take(
   read: Extract<ForeignRequest, { ok: true }>,
 ): Promise<Answer> {
   const mapped = mapCalls(read, caller.key.caller, options.nowMs());
-  const peer = { clientIp: request.ip, ...callerSigns(request) };
+  const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
   const accepted = await options.acceptor.accept(mapped.events, peer, caller);
   if (!accepted.ok) {
     return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);

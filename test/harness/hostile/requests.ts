@@ -11,7 +11,7 @@ export interface HostileRequest {
   manner: 'at_once' | 'slowly' | 'gone_in_the_middle';
 }
 
-const POSTS = [
+export const POSTS = [
   '/v1/ingest',
   '/v1/ingest',
   '/v1/ingest',
@@ -25,7 +25,7 @@ const POSTS = [
   '/i/v0/e/',
   '/flags/',
 ];
-const OTHERS = [
+export const OTHERS = [
   'GET /v1/config',
   'HEAD /v1/config',
   'GET /v1/health',

@@ -5,7 +5,7 @@ import { type HostileAnswer, sendHostile } from './send.ts';
 import { PLANTED } from './values.ts';
 
 /** Statuses that docs/errors.md, the routes or HTTP itself have an answer for. */
-const DOCUMENTED = new Set([200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 415, 429, 431, 503]);
+export const DOCUMENTED = new Set([200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 415, 429, 431, 503]);
 const IN_FLIGHT = 24;
 const SURPRISES_MAX = 10;
 

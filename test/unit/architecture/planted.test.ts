@@ -37,6 +37,8 @@ const PLANTED: [place: string, source: string, problem: string][] = [
   ['services/a.ts', 'const { env: b } = globalThis.process;', 'process.env'],
   ['services/a.ts', "import { env } from 'node:process';", 'process.env'],
   ['services/config/a.ts', 'const b = process.env.B;', 'process.env'],
+  ['services/edge/a.ts', 'const a = request.ip;', 'may be gone'],
+  ['services/edge/a.ts', 'const { remoteAddress } = request.raw.socket;', 'may be gone'],
 ];
 
 test.for(PLANTED)('in %s: %s', ([place, source, problem]) => {

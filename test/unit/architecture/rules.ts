@@ -24,6 +24,13 @@ const HOMES: Record<string, string[]> = {
   'ffi-rs': ['infra/local'],
 };
 
+/** What a request says of its connection is undefined once that is gone; infra/http remembers what is needed. */
+const OF_SOCKET = /\brequest\.(?:ips?|socket|host|hostname|port|protocol)\b|\.raw\.(?:socket|connection)\b/;
+
+function asksSocket(path: string, source: string): boolean {
+  return isIn(path, 'services') && OF_SOCKET.test(source);
+}
+
 /** Only these read process.env. */
 const ENVIRONMENT_FILE = /(config|env)[^/]*$/;
 
@@ -40,6 +47,7 @@ export function violationsOf(path: string, source: string, packages: Packages): 
   return [
     ...reach.imports.flatMap((specifier) => violationOf(path, specifier, packages)),
     ...(reach.computedImports > 0 && !isIn(path, 'test') ? ['imports a module whose name is computed'] : []),
+    ...(asksSocket(path, source) ? ['asks a request for its socket or address, which may be gone'] : []),
     ...(reach.readsEnvironment && !ENVIRONMENT_FILE.test(path) ? ['reads process.env outside configuration'] : []),
   ].map((problem) => `${path} ${problem}`);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
+import type { HttpServer } from '#infra/http/server.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/settings.ts';
 import {
@@ -65,9 +66,11 @@ export interface CallOptions {
 }
 
 export interface Control {
+  app: HttpServer;
   journal: MemoryJournal;
   clock: { nowMs: number };
-  fatal: unknown[];
+  /** Errors inside requests that nobody foresaw. */
+  unknown: unknown[];
   /** When keys were used, by their hashes. */
   used: Map<string, number>;
   /** Events settled this month, by account. */
@@ -87,7 +90,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
   let randomness = 0;
   const clock = { nowMs: NOW_MS };
   const journal = memoryJournal();
-  const fatal: unknown[] = [];
+  const unknown: unknown[] = [];
   const used = new Map<string, number>();
   const replays = new Map<string, ReplayProgress>();
   const monthUsed = new Map<string, number>();
@@ -109,12 +112,13 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     randomBytes: (bytes) => shake(String(randomness++), bytes),
     nowMs: () => clock.nowMs,
     healthy: () => journal.failure === null,
-    onFatal: (error) => fatal.push(error),
+    errors: { saw: (error) => unknown.push(error), succeeded: () => undefined },
   });
   return {
+    app,
     journal,
     clock,
-    fatal,
+    unknown,
     used,
     monthUsed,
     replays,

@@ -138,7 +138,7 @@ describe('what cannot be done', () => {
     expect(answer.status).toBe(CONTROL_ERRORS[code as keyof typeof CONTROL_ERRORS].status);
     expect(answer.body.problems?.map((item: { code: string }) => item.code)).toEqual(problems);
     expect(world.journal.records).toEqual([]);
-    expect(world.fatal).toEqual([]);
+    expect(world.unknown).toEqual([]);
   });
 
   it('says which methods a route takes, and how to authenticate', async () => {
@@ -184,16 +184,16 @@ describe('a change that cannot be stored', () => {
     expect(answer.headers['retry-after']).toBe('2');
     expect(await world.call('GET', 'health', { token: null })).toMatchObject({ status: 503, body: { ok: false } });
     expect(await world.call('GET', 'accounts/acme')).toMatchObject({ status: 200, body: { name: 'acme' } });
-    expect(world.fatal).toEqual([]);
+    expect(world.unknown).toEqual([]);
   });
 
-  it('for a reason nobody foresaw is 500, and the process is told to stop', async () => {
+  it('for a reason nobody foresaw is 500, and is counted', async () => {
     const world = await controlWithShop();
     const failure = new Error('a fault of ours');
     world.journal.failure = failure;
     const answer = await world.call('PATCH', 'accounts/acme', { body: { name: 'A' }, ifMatch: '*' });
     expect(answer).toMatchObject({ status: 500, body: { error: { code: 'internal' } } });
     expect(answer.text).not.toContain('a fault of ours');
-    expect(world.fatal).toEqual([failure]);
+    expect(world.unknown).toEqual([failure]);
   });
 });

@@ -13,10 +13,11 @@ import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { Site } from '#schemas/setting.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import { createAcceptor } from '#services/edge/accept.ts';
-import type { Admitter } from '#services/edge/admission.ts';
+import type { Admitter, Reservation } from '#services/edge/admission.ts';
 import { createApp } from '#services/edge/app.ts';
 import { createGate, type Gate, type GateOptions } from '#services/edge/gate.ts';
 import { createInventory } from '#services/edge/inventory.ts';
+import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
 
@@ -38,8 +39,8 @@ export interface TestEdge {
   answers: Promise<SendResult>[];
   /** Hashes of the keys that were let in, as often as they were. */
   usedKeys: string[];
-  /** Errors that would have ended the process. */
-  fatal: unknown[];
+  /** Errors inside requests that nobody foresaw. */
+  unknown: unknown[];
   close(): Promise<void>;
 }
 
@@ -49,15 +50,22 @@ export interface TestEdgeOptions {
   gate?: Partial<GateOptions>;
   /** Absent: every request is admitted with all its events. */
   admitter?: Admitter;
+  /** Told of reservations of which nobody knows what became. */
+  onDoubt?: (reservation: Reservation) => void;
 }
 
+const addressOf = createAddressNamer(Buffer.alloc(32, 3), blockListOf([]));
+
 const openAdmitter: Admitter = {
-  limited: () => null,
-  admit: async ({ account: { account_id } }, _arrivedMs, wanted) => ({
-    ok: true,
-    reservation: { accountId: account_id, month: '2026-01', granted: wanted, hold: '' },
-    rate: null,
-  }),
+  limited({ clientIp }) {
+    addressOf(clientIp);
+    return null;
+  },
+  async admit({ account: { account_id }, clientIp }, _arrivedMs, wanted) {
+    addressOf(clientIp);
+    const reservation = { accountId: account_id, month: '2026-01', granted: wanted, hold: '' };
+    return { ok: true, reservation, rate: null };
+  },
   release: () => undefined,
   doubt: () => undefined,
   isShared: () => false,
@@ -74,13 +82,13 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const records: Event[][] = [];
   const inventories: InventoryRecord[] = [];
   const answers: Promise<SendResult>[] = [];
-  const fatal: unknown[] = [];
+  const unknown: unknown[] = [];
   const usedKeys: string[] = [];
   const gate = createGate({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.gate });
   const inventoryType = schemaType('inventory');
   const known = new Map<string, string>();
   const acceptor = createAcceptor({
-    admitter: options.admitter ?? openAdmitter,
+    admitter: options.admitter ?? { ...openAdmitter, doubt: options.onDoubt ?? (() => undefined) },
     sender: memorySender(answers, (value) => records.push(eventsOf(value))),
     schemaId: SCHEMA_ID,
     partitions: PARTITIONS,
@@ -111,7 +119,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     onKeyUsed: (keyHash) => usedKeys.push(keyHash),
     healthy: () => true,
     nowMs: Date.now,
-    onFatal: (error) => fatal.push(error),
+    errors: { saw: (error) => unknown.push(error), succeeded: () => undefined },
   });
   const port = await listen(app, HOST, 0);
   return {
@@ -124,7 +132,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     inventories,
     answers,
     usedKeys,
-    fatal,
+    unknown,
     close: () => app.close(),
   };
 }

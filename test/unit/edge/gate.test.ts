@@ -75,5 +75,5 @@ test('a sender who goes away in the middle gives his place back', async () => {
     () => [gate.requests, gate.bytes],
     ([open, bytes]) => open === 0 && bytes === 0,
   );
-  expect(edge.fatal).toEqual([]);
+  expect(edge.unknown).toEqual([]);
 });

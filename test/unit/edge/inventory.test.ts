@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await edge.close();
-  expect(edge.fatal).toEqual([]);
+  expect(edge.unknown).toEqual([]);
 });
 
 const ELEMENT = { type: 'button', selector: '#buy', text: 'Buy' };

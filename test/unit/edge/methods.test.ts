@@ -84,6 +84,6 @@ test.each(['QUERY', 'PROPFIND', 'TRACE', 'LINK', 'M-SEARCH'])(
       });
       expect([path, ...answer]).toEqual([path, 405, 'string']);
     }
-    expect(edge.fatal).toEqual([]);
+    expect(edge.unknown).toEqual([]);
   },
 );

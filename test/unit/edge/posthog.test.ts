@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await edge.close();
-  expect(edge.fatal).toEqual([]);
+  expect(edge.unknown).toEqual([]);
 });
 
 const BROWSER = {

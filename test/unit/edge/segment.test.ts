@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await edge.close();
-  expect(edge.fatal).toEqual([]);
+  expect(edge.unknown).toEqual([]);
 });
 
 const call = (index: number, extra: object = {}) => ({

@@ -32,7 +32,7 @@ test.for([
     expect([answer.status, answer.body.error.code]).toEqual([status, code]);
     expect(asked).toHaveLength(times);
   }
-  expect(world.fatal).toEqual([]);
+  expect(world.unknown).toEqual([]);
 });
 
 test('the same question asked by many at once is asked once', async () => {

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { listen } from '#infra/http/server.ts';
+import { runBroken } from '#test/harness/hostile/run_broken.ts';
+import { CONTROL_DOCUMENTED, controlRequest } from '#test/harness/hostile/targets.ts';
+import { control, LABEL, TOKEN } from './harness.ts';
+
+const COUNT = 500;
+const SEED = 1;
+
+test('connections to the control service, cut at any byte: nothing unforeseen', { timeout: 60_000 }, async () => {
+  const { app, unknown } = await control(LABEL, async () => []);
+  const port = await listen(app, '127.0.0.1', 0);
+  const run = await runBroken(`http://127.0.0.1:${port}`, (chance) => controlRequest(chance, TOKEN), {
+    seed: SEED,
+    count: COUNT,
+    documented: CONTROL_DOCUMENTED,
+  });
+  expect(run.surprises).toEqual([]);
+  expect(unknown).toEqual([]);
+  expect(run.statuses['200']).toBeGreaterThan(0);
+  await app.close();
+});
