@@ -9,6 +9,7 @@ import { eventIdOf } from './event_id.ts';
 import { cleanEventName } from './event_name.ts';
 import { isIdentifyName } from './identify_events.ts';
 import { previousIdOf } from './previous_id.ts';
+import { propertiesText } from './properties_text.ts';
 import { REJECTIONS, type RejectionCode } from './rejections.ts';
 import { readSentEvent, type SentEvent } from './sent_event.ts';
 import type { DropReason } from './take_batch.ts';
@@ -112,7 +113,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     value: columns.value,
     currency: columns.currency,
     order_id: columns.order_id,
-    properties: JSON.stringify(read.properties),
+    properties: propertiesText(read.properties),
     previous_distinct_id: previousIdOf(sent, context),
   };
 }

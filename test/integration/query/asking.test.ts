@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { propertiesText } from '#pipelines/intake/properties_text.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
@@ -152,4 +153,42 @@ test('the live tail has what arrived last, newest first, each event once', async
   const { events } = await world.ask<Listing>('live', live);
   expect(events.map(({ event_id }) => event_id)).toEqual(['a-page_view-2', 'a-page_view-1']);
   expect(events[0]?.properties).toEqual({ url: 'https://shop.example/' });
+});
+
+/** Whatever JSON.parse may give for what was sent. */
+const ODD: readonly unknown[] = [
+  ...[2 ** 63, 2 ** 64, 1e20, 1e21, -(2 ** 63), -1e19, 5e-324, -0, Number.MAX_VALUE],
+  ...['\ud800', 'a\udc00', '\u0000', '\ufeff', '100000000000000000000', 'C:\\ud800'],
+  ...[{ '': 1 }, { 'a.b': 1e20 }, { '\ud800': 1 }, { ['k'.repeat(200)]: null }],
+  JSON.parse(`${'['.repeat(16)}${']'.repeat(16)}`),
+  JSON.parse('{"plan":"one","plan":"two","__proto__":1}'),
+];
+
+test('one odd value takes nothing from the other properties', async () => {
+  const world = await create();
+  const rows = ODD.map((odd, index) =>
+    storedRow(`v-${index}`, 'e', index, { properties: propertiesText({ odd, plan: 'pro' }) }),
+  );
+  await world.store([rows]);
+  const { values } = await world.ask<TopAnswer>('top', { from, to, field: { property: ['plan'] } });
+  expect(values).toEqual([expect.objectContaining({ value: 'pro', events: ODD.length })]);
+  const above = [{ field: { property: ['odd'] }, is: 'at_least', to: 1e20 }];
+  const query = { from, to, interval: 'day', series: [{ filters: above }] };
+  const [series] = (await world.ask<TrendsAnswer>('trends', query)).series;
+  expect(series?.events).toBe(4);
+});
+
+test('great amounts are added like small ones', async () => {
+  const world = await create();
+  const amounts = [0.1, 0.2, -1e15, 1e15, 1e18, 1e20, -1e20, 2 ** 53, 1e300];
+  const rows = amounts.map((value, minute) =>
+    storedRow('a', 'e', minute, { value, properties: propertiesText({ value }) }),
+  );
+  await world.store([rows]);
+  for (const sum of [{ column: 'value' }, { property: ['value'] }]) {
+    const [series] = (await world.ask<TrendsAnswer>('trends', { from, to, interval: 'day', series: [{ sum }] })).series;
+    expect(series?.sum).toBe(1e18 + 2 ** 53 + 0.3);
+  }
+  const { values } = await world.ask<TopAnswer>('top', { from, to, field: { column: 'event' }, by: 'value' });
+  expect(values[0]?.sum).toBe(1e18 + 2 ** 53 + 0.3);
 });
