@@ -1,5 +1,5 @@
 import type { Answer, Verdict } from './contract.ts';
-import { credentialsBroken, DELIVERED, isHtml, retry, retryAfterMs, split, throttle } from './verdicts.ts';
+import { credentialsBroken, DELIVERED, doubtful, isHtml, retry, retryAfterMs, split, throttle } from './verdicts.ts';
 
 export type Answered = Extract<Answer, { kind: 'answered' }>;
 
@@ -18,7 +18,8 @@ export function classifyStatus(status: number, waitMs: number | null): Verdict {
   if (status >= 200 && status <= 299) return DELIVERED;
   if (status === 429) return throttle(reason, waitMs);
   if (status === 401 || status === 403 || status === 404) return credentialsBroken(reason);
-  return status === 400 || status === 413 || status === 422 ? split(reason) : retry(reason);
+  if (status === 413) return split(reason);
+  return status === 400 || status === 422 ? doubtful(reason) : retry(reason);
 }
 
 /**

@@ -44,6 +44,8 @@ export type Permit =
 /** What a call showed of the platform's health; an answer about the events themselves counts as `well`. */
 export type Health =
   | { kind: 'well' }
+  /** It answers, and what it refuses may be the events or all that is sent to it. */
+  | { kind: 'doubtful' }
   | { kind: 'failing'; reason: string }
   | { kind: 'throttled'; reason: string; retryAfterMs: number | null }
   | { kind: 'credentials_broken'; reason: string };
@@ -95,6 +97,8 @@ export function report(breaker: Breaker, config: BreakerConfig, health: Health, 
   switch (health.kind) {
     case 'well':
       return breaker.kind === 'open' ? breaker : CLOSED;
+    case 'doubtful':
+      return breaker;
     case 'credentials_broken':
       return open('credentials_broken', health.reason, config.brokenOpenMs, nowMs);
     case 'failing':

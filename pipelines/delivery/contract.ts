@@ -37,23 +37,27 @@ export type Answer =
 
 /**
  * What an answer means for one event. `reason` is a stable code; `detail` says more for a person and holds nothing
- * that the platform echoed from the event.
+ * that the platform echoed from the event. Of a dead event `isDoubtful` says that, were all events of a call to be refused
+ * so, it would be the destination.
  */
 export type EventVerdict =
   | { kind: 'delivered' }
   | { kind: 'retry'; reason: string; detail: string }
   | { kind: 'throttle'; reason: string; detail: string; retryAfterMs: number | null }
-  | { kind: 'dead'; reason: string; detail: string }
+  | { kind: 'dead'; reason: string; detail: string; isDoubtful?: true }
   | { kind: 'credentials_broken'; reason: string; detail: string };
 
 /**
  * What an answer means for the batch that was sent. `split`: the platform refused the whole batch because of some event
- * in it; `culprits` are the places of those it named, from 0, and absent where it named none. `per_event`: the platform
- * judged each event, in the order sent.
+ * in it; `culprits` are the places of those it named, from 0, and absent where it named none. With `isDoubtful` its words
+ * may be about the destination as well: the same code answers a bad event and a pixel that does not exist. `per_event`:
+ * the platform judged each event, in the order sent. `taken_in_part`: it took so many of the events and does not say
+ * which; none is sent again, as each may be among them.
  */
 export type Verdict =
   | EventVerdict
-  | { kind: 'split'; reason: string; detail: string; culprits?: readonly number[] }
+  | { kind: 'split'; reason: string; detail: string; culprits?: readonly number[]; isDoubtful?: true }
+  | { kind: 'taken_in_part'; taken: number; detail: string }
   | { kind: 'per_event'; verdicts: EventVerdict[] };
 
 /** How long the calls under way are waited for when a process has to give its partitions away, or to stop. */
@@ -158,7 +162,7 @@ export interface Adapter<Settings = unknown> {
 /** What became of one event in one attempt. `tookMs` is the time of the call; 0 when none was made. */
 export interface EntryOutcome {
   outcome: 'delivered' | 'skipped' | 'diverted' | 'dead' | 'paused';
-  /** Stable code; '' when delivered. */
+  /** Stable code; when delivered '', or `taken_in_part`. */
   reason: string;
   detail: string;
   tookMs: number;

@@ -61,7 +61,7 @@ export function reportOutage(
   nowMs: number,
 ): Outage {
   const { health, siteId } = call;
-  if (health.kind === 'well') return HERE;
+  if (health.kind === 'well' || health.kind === 'doubtful') return HERE;
   if (health.kind === 'credentials_broken') return outage;
   switch (outage.kind) {
     case 'away':

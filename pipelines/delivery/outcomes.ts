@@ -11,6 +11,12 @@ export const skipped = (reason: string): EntryOutcome => ({
 
 export const dead = (reason: string, detail: string): EntryOutcome => ({ ...skipped(reason), outcome: 'dead', detail });
 
+export const diverted = (reason: string, detail: string): EntryOutcome => ({
+  ...skipped(reason),
+  outcome: 'diverted',
+  detail,
+});
+
 export const paused = (reason: string, detail: string, retryAfterMs: number | null): EntryOutcome => ({
   outcome: 'paused',
   reason,
@@ -46,6 +52,9 @@ export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): Entr
   }
 }
 
+/** Reason of a delivery of which the platform took only a part of the call's events, and does not say which. */
+const TAKEN_IN_PART = 'taken_in_part';
+
 function outcomeOf(verdict: EventVerdict, tookMs: number): EntryOutcome {
   switch (verdict.kind) {
     case 'delivered':
@@ -72,6 +81,10 @@ export function settle(verdict: Verdict, count: number, tookMs: number): EntryOu
   if (verdict.kind === 'per_event') {
     if (verdict.verdicts.length === count) return verdict.verdicts.map((one) => outcomeOf(one, tookMs));
     return each({ kind: 'retry', reason: 'answer_mismatch', detail: `${verdict.verdicts.length} for ${count}` });
+  }
+  if (verdict.kind === 'taken_in_part') {
+    const { detail } = verdict;
+    return Array<EntryOutcome>(count).fill({ ...skipped(TAKEN_IN_PART), outcome: 'delivered', detail, tookMs });
   }
   if (verdict.kind !== 'split') return each(verdict);
   const { reason, detail } = verdict;

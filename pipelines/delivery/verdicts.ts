@@ -17,6 +17,19 @@ export const split = (reason: string, detail = '', culprits: readonly number[] =
   detail,
   ...(culprits.length === 0 ? {} : { culprits }),
 });
+/** A refusal in words that may be about an event in the request or about the destination. */
+export const doubtful = (reason: string, detail = ''): Verdict => ({ kind: 'split', reason, detail, isDoubtful: true });
+
+/**
+ * What a count of the events taken says: all, none, or some that are not told apart. None taken is a refusal like any
+ * other, under `reason`.
+ */
+export function takenOf(taken: number, sent: number, reason: string, detail = ''): Verdict {
+  if (taken >= sent) return DELIVERED;
+  if (taken <= 0) return doubtful(reason, detail);
+  return { kind: 'taken_in_part', taken, detail };
+}
+
 export const throttle = (reason: string, retryAfterMs: number | null, detail = ''): EventVerdict => ({
   kind: 'throttle',
   reason,
@@ -53,9 +66,11 @@ function healthOfEvents(verdicts: readonly EventVerdict[]): Health {
 export function healthOf(verdict: Verdict): Health {
   switch (verdict.kind) {
     case 'delivered':
+    case 'taken_in_part':
     case 'dead':
-    case 'split':
       return { kind: 'well' };
+    case 'split':
+      return verdict.isDoubtful === true ? { kind: 'doubtful' } : { kind: 'well' };
     case 'retry':
       return { kind: 'failing', reason: verdict.reason };
     case 'throttle':

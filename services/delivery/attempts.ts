@@ -4,8 +4,10 @@ import type { KeyRing } from '#infra/secrets/key_ring.ts';
 import { openSecret } from '#infra/secrets/seal.ts';
 import type { BreakerPort, Breakers } from '#pipelines/delivery/breakers.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
-import { type DeliveryPorts, deliver } from '#pipelines/delivery/deliver.ts';
+import { deliver } from '#pipelines/delivery/deliver.ts';
 import { skipped } from '#pipelines/delivery/outcomes.ts';
+import type { Refusals } from '#pipelines/delivery/refusals.ts';
+import type { DeliveryPorts, Shortfall } from '#pipelines/delivery/run.ts';
 import { createTokens } from '#pipelines/delivery/tokens.ts';
 import type { Turns } from '#pipelines/delivery/turns.ts';
 import type { Place, UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
@@ -35,10 +37,13 @@ export interface AttemptOptions {
   table: SettingsTable;
   ring: KeyRing;
   breakers: Breakers;
+  refusals: Refusals;
   turns: Turns;
   watch: Pick<OutageWatch, 'trouble' | 'report'>;
   egress: Egress;
   uncommitted: Pick<UncommittedOutcomes, 'of' | 'keep'>;
+  /** Told how many of a call's events a platform did not take without saying which. */
+  fellShort(events: number): void;
   logger: Logger;
   nowMs(): number;
 }
@@ -67,7 +72,9 @@ export function createAttempts(options: AttemptOptions): Attempts {
     const before = known.get(destination.site_id);
     if (before === destination) return;
     known.set(destination.site_id, destination);
-    if (before !== undefined) options.breakers.reset(adapter.name, destination.site_id);
+    if (before === undefined) return;
+    options.breakers.reset(adapter.name, destination.site_id);
+    options.refusals.reset(destination.site_id);
   }
 
   return {
@@ -117,6 +124,12 @@ export function createAttempts(options: AttemptOptions): Attempts {
     };
   }
 
+  function notice({ siteId }: SiteJob, { sent, taken, detail }: Shortfall): void {
+    const facts = { site: siteId, destination: adapter.name, sent, taken, detail };
+    options.logger.warn(facts, 'fewer events were taken than sent');
+    options.fellShort(sent - taken);
+  }
+
   async function attempt(
     { ring, egress, baseUrl, logger, turns }: AttemptOptions,
     job: SiteJob,
@@ -144,7 +157,13 @@ export function createAttempts(options: AttemptOptions): Attempts {
           attempt: job.attempt,
           nowMs: startedMs,
         },
-        { send: egress.send, nowMs, breaker: breakerFor(job), turns, tokens, stopping, answered: keeping(job, open) },
+        {
+          ...{ send: egress.send, nowMs, turns, tokens, stopping },
+          breaker: breakerFor(job),
+          refusals: options.refusals.of(job.siteId),
+          answered: keeping(job, open),
+          fellShort: (shortfall) => notice(job, shortfall),
+        },
       ),
     );
   }

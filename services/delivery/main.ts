@@ -12,6 +12,7 @@ import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
 import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
+import { createRefusals } from '#pipelines/delivery/refusals.ts';
 import { destinationOf } from '#pipelines/delivery/registry.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
@@ -28,6 +29,8 @@ import { createTransform } from './transform.ts';
 
 /** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
 const BREAKERS_MAX = 100_000;
+/** Sites whose refusals are remembered at the most. */
+const REFUSALS_MAX = 10_000;
 /** Small fetches, so that a crash sends few events a second time. */
 const FETCH_BYTES_MAX = 256 * 1024;
 /** Calls in flight at the most, so that no site's calls wait for the connections of another's. */
@@ -63,6 +66,11 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     logger,
     nowMs: Date.now,
   });
+  const shortfall = metrics.counter(
+    'svc_delivery_shortfall_events_total',
+    'Events that a destination did not take of a call, without saying which',
+    [],
+  );
   const uncommitted = createUncommittedOutcomes(UNCOMMITTED_MAX);
   const attempts = createAttempts({
     adapter,
@@ -74,6 +82,8 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     watch,
     egress,
     uncommitted,
+    refusals: createRefusals(REFUSALS_MAX),
+    fellShort: (events) => shortfall.inc(events),
     logger,
     nowMs: Date.now,
   });

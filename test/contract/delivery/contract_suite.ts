@@ -4,7 +4,9 @@ import { createEgress, EGRESS_DEFAULTS, type Egress } from '#infra/egress/send.t
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { type Breakers, createBreakers } from '#pipelines/delivery/breakers.ts';
 import type { EntryOutcome, HttpRequest } from '#pipelines/delivery/contract.ts';
-import { type DeliveryJob, deliver } from '#pipelines/delivery/deliver.ts';
+import { deliver } from '#pipelines/delivery/deliver.ts';
+import { createRefusals, REFUSED_ALIKE_MIN, type Refusals } from '#pipelines/delivery/refusals.ts';
+import type { DeliveryJob } from '#pipelines/delivery/run.ts';
 import { readSettings } from '#pipelines/delivery/settings.ts';
 import { createTokens, type TokenStore } from '#pipelines/delivery/tokens.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
@@ -35,6 +37,7 @@ interface Bench {
   standin: Standin;
   egress: Egress;
   breakers: Breakers;
+  refusals: Refusals;
   tokens: TokenStore;
   clockMs: number;
   sent: HttpRequest[];
@@ -53,6 +56,7 @@ export function contractSuite(subject: Subject): void {
       standin: await subject.start(options),
       egress: createEgress({ ...EGRESS_DEFAULTS, allowHttp: true, allowLoopback: true }),
       breakers: createBreakers(BREAKER_DEFAULTS, 100, clock),
+      refusals: createRefusals(10),
       tokens: createTokens(10),
       clockMs: NOW_MS,
       sent: [],
@@ -82,14 +86,22 @@ export function contractSuite(subject: Subject): void {
       breaker: breakers.of(adapter.name, job.site.site_id),
       turns: createTurns(100),
       tokens,
+      refusals: bench.refusals.of(job.site.site_id),
       stopping: () => false,
       answered: () => undefined,
+      fellShort: () => undefined,
       send: (request, timeoutMs) => {
         if (subject.isTokenRequest?.(request) !== true) sent.push(request);
         const hangs = standin.script.list().some(({ fault }) => fault.kind === 'hang');
         return egress.send(request, hangs ? Math.min(timeoutMs, HANG_TIMEOUT_MS) : timeoutMs);
       },
     });
+  }
+
+  function readOrFail(): unknown {
+    const read = readSettings(adapter, subject.settings(bench.standin), subject.secrets);
+    if (read.kind === 'invalid') expect.fail(`invalid settings: ${read.fields.join(', ')}`);
+    return read.settings;
   }
 
   const script = (...rules: Rule[]): void => bench.standin.script.set(rules);
@@ -111,9 +123,7 @@ export function contractSuite(subject: Subject): void {
     });
 
     it('keeps to its own limits', async () => {
-      const read = readSettings(adapter, subject.settings(bench.standin), subject.secrets);
-      if (read.kind === 'invalid') expect.fail(`invalid settings: ${read.fields.join(', ')}`);
-      const { batchEventsMax, batchBytesMax, concurrencyMax, timeoutMs } = adapter.limits(read.settings);
+      const { batchEventsMax, batchBytesMax, concurrencyMax, timeoutMs } = adapter.limits(readOrFail());
       expect(Math.min(batchEventsMax, batchBytesMax, concurrencyMax)).toBeGreaterThan(0);
       expect(timeoutMs).toBeLessThanOrEqual(30_000);
       const count = Math.min(batchEventsMax + 1, 1_500);
@@ -200,10 +210,15 @@ export function contractSuite(subject: Subject): void {
         expect(ledger()).toMatchObject({ first: 8, repeated: 0 });
       });
 
-      it('kills an event that is refused alone, with a stable reason', async () => {
-        const [outcome] = await run([entryOf({ ...entryChanges, event_id: REFUSED_ID })]);
+      it('kills an event that is refused alone, with a stable reason, at its third attempt at the latest', async () => {
+        const refused = [entryOf({ ...entryChanges, event_id: REFUSED_ID })];
+        for (let attempt = 1; attempt <= 2; attempt++) {
+          expect((await run(refused, { attempt }))[0]?.outcome).toMatch(/^(dead|diverted)$/);
+        }
+        const [outcome] = await run(refused, { attempt: 3 });
         expect(outcome?.outcome).toBe('dead');
         expect(outcome?.reason).toMatch(/^[a-z][a-z0-9_]*$/);
+        expect(await run(goodEntries)).toMatchObject(Array(4).fill({ outcome: 'delivered' }));
       });
     }
 
@@ -220,6 +235,24 @@ export function contractSuite(subject: Subject): void {
       bench.breakers.reset(adapter.name, 'site_1');
       const resumed = await run(goodEntries);
       expect(resumed.every((outcome) => outcome.outcome === 'delivered')).toBe(true);
+    });
+
+    it('pauses a site all of whose events are refused alike, and lets none of them die', async () => {
+      const entries = some(60).filter((entry) => entry.event.event_id !== REFUSED_ID);
+      const { batchEventsMax } = adapter.limits(readOrFail());
+      script({ fault: { kind: 'status', status: 400, body: '{}', headers: { 'content-type': 'application/json' } } });
+      const outcomes = await run(entries);
+      expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(['paused']));
+      const batches = Math.ceil(entries.length / batchEventsMax);
+      expect(bench.sent.length).toBeLessThanOrEqual(Math.min(batches, 8) * (1 + REFUSED_ALIKE_MIN) + 8);
+      const calls = bench.sent.length;
+      await run(entries);
+      expect(bench.sent).toHaveLength(calls);
+      script();
+      bench.clockMs += BREAKER_DEFAULTS.brokenOpenMs;
+      const healed = await run(entries);
+      expect(new Set(healed.map(({ outcome }) => outcome))).toEqual(new Set(['delivered']));
+      expect(ledger()).toMatchObject({ first: entries.length, repeated: 0 });
     });
 
     it('pauses on settings that are missing, without a call', async () => {

@@ -4,6 +4,7 @@ import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
+import { createRefusals } from '#pipelines/delivery/refusals.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -45,6 +46,8 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
     breakers: createBreakers(BREAKER_DEFAULTS, 10, () => CREATED_AT),
     turns: createTurns(10),
     uncommitted: createUncommittedOutcomes(100),
+    refusals: createRefusals(10),
+    fellShort: () => undefined,
     watch: { trouble: () => null, report: () => undefined },
     egress: { send: () => Promise.reject(new Error('nothing is sent without a secret')), close: async () => {} },
     logger: createLogger('test', 'silent'),

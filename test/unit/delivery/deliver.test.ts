@@ -6,7 +6,7 @@ import { defaultsOf } from '#pipelines/delivery/settings.ts';
 import { entryOf, manyEntries, NOW_MS, siteOf } from './entries.ts';
 import { answered, metaIds, metaJob, portsOf, webhookJob } from './harness.ts';
 
-const OK = answered(200, { events_received: 1, messages: [], fbtrace_id: 'Ab1' });
+const OK = answered(200, { events_received: 1_000, messages: [], fbtrace_id: 'Ab1' });
 
 describe('outcomes', () => {
   it('come in the order of the entries, whatever was skipped between them', async () => {

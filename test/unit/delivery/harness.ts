@@ -1,9 +1,10 @@
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { type Breakers, createBreakers } from '#pipelines/delivery/breakers.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
-import type { DeliveryJob, DeliveryPorts } from '#pipelines/delivery/deliver.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
+import { createRefusals } from '#pipelines/delivery/refusals.ts';
+import type { DeliveryJob, DeliveryPorts, Shortfall } from '#pipelines/delivery/run.ts';
 import { createTokens } from '#pipelines/delivery/tokens.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { manyEntries, NOW_MS, siteOf } from './entries.ts';
@@ -38,6 +39,9 @@ export const webhookJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => (
 });
 
 export interface Recorded extends DeliveryPorts {
+  shortfalls: Shortfall[];
+  /** Lets time pass. */
+  pass(ms: number): void;
   requests: HttpRequest[];
   breakers: Breakers;
 }
@@ -47,6 +51,8 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
   let clockMs = NOW_MS;
   const nowMs = (): number => clockMs;
   const requests: HttpRequest[] = [];
+  const shortfalls: Shortfall[] = [];
+  const refusals = createRefusals(10);
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
   return {
     requests,
@@ -57,6 +63,12 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
     tokens: createTokens(10),
     stopping: () => false,
     answered: () => undefined,
+    refusals: refusals.of('site_1'),
+    fellShort: (shortfall) => shortfalls.push(shortfall),
+    shortfalls,
+    pass: (ms) => {
+      clockMs += ms;
+    },
     send: async (request) => {
       clockMs += 10;
       requests.push(request);

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
-import { type DeliveryJob, deliver } from '#pipelines/delivery/deliver.ts';
+import { deliver } from '#pipelines/delivery/deliver.ts';
 import { google } from '#pipelines/delivery/destinations/google/adapter.ts';
+import type { DeliveryJob } from '#pipelines/delivery/run.ts';
 import { createTokens } from '#pipelines/delivery/tokens.ts';
 import { SERVICE_ACCOUNT } from '#test/contract/delivery/service_accounts.ts';
 import { manyEntries } from './entries.ts';

@@ -10,6 +10,7 @@ import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { ga4 } from '#pipelines/delivery/destinations/ga4/adapter.ts';
+import { createRefusals } from '#pipelines/delivery/refusals.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -51,6 +52,8 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
     ...{ adapter: ga4, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
     breakers: createBreakers(BREAKER_DEFAULTS, 100, nowMs),
     turns: createTurns(1),
+    refusals: createRefusals(10),
+    fellShort: () => undefined,
     watch: { trouble: () => null, report: () => undefined },
     egress: {
       async send({ body }) {

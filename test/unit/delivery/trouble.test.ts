@@ -8,6 +8,7 @@ import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
+import { createRefusals } from '#pipelines/delivery/refusals.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -49,6 +50,8 @@ function world() {
     ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs },
     turns: createTurns(10),
     uncommitted: createUncommittedOutcomes(100),
+    refusals: createRefusals(10),
+    fellShort: () => undefined,
     egress: { send, close: async () => undefined },
   });
   let offset = 0;

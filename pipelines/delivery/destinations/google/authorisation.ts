@@ -68,7 +68,8 @@ function readToken(answer: Answer): TokenAnswer {
     const word = isRecord(said) ? safeWord(said['error']) : '';
     return credentialsBroken(`oauth_${word === '' ? status : word}`);
   });
-  const isOfEvents = verdict.kind === 'split' || verdict.kind === 'per_event' || verdict.kind === 'delivered';
+  const { kind } = verdict;
+  const isOfEvents = kind === 'split' || kind === 'per_event' || kind === 'taken_in_part' || kind === 'delivered';
   return { kind: 'none', verdict: isOfEvents ? retry('unreadable_answer', 'token') : verdict };
 }
 

@@ -1,7 +1,7 @@
 import { classifyAnswer, safeWord } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
 import { firstText, isRecord } from '#pipelines/delivery/properties.ts';
-import { credentialsBroken, DELIVERED, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import { credentialsBroken, DELIVERED, doubtful, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
 
 interface Violation {
   field: string;
@@ -38,7 +38,8 @@ function classifyInvalid(error: Record<string, unknown>, reason: string): Verdic
   const detail = violations[0]?.reason ?? '';
   const culprits = violations.map(placeOf).filter((place) => place !== null);
   const isOfDestination = violations.length > 0 && violations.every(({ field }) => /\bdestinations\b/.test(field));
-  return isOfDestination ? credentialsBroken('google_destination_invalid', detail) : split(reason, detail, culprits);
+  if (isOfDestination) return credentialsBroken('google_destination_invalid', detail);
+  return culprits.length > 0 ? split(reason, detail, culprits) : doubtful(reason, detail);
 }
 
 function classifyError(error: Record<string, unknown>, status: number, waitMs: number | null): Verdict {

@@ -1,18 +1,33 @@
 import { classifyAnswer, safeWord } from '#pipelines/delivery/answers.ts';
-import type { Answer, EventVerdict, Verdict } from '#pipelines/delivery/contract.ts';
+import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
 import { isRecord } from '#pipelines/delivery/properties.ts';
-import { credentialsBroken, DELIVERED, dead, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import {
+  credentialsBroken,
+  DELIVERED,
+  dead,
+  doubtful,
+  retry,
+  takenOf,
+  throttle,
+} from '#pipelines/delivery/verdicts.ts';
 
 const EVENT_FAILED = dead('pinterest_event_failed');
 
-/** What became of each event, in the order sent; null where the answer does not say. */
-function perEvent(body: unknown, count: number): EventVerdict[] | null {
+/** The words for what became of each event, in the order sent; null where there are none, or others than are known. */
+function statusesOf(body: unknown): string[] | null {
   const inner = isRecord(body) && isRecord(body['details']) ? body['details'] : body;
   const events = isRecord(inner) ? inner['events'] : undefined;
-  if (!Array.isArray(events) || events.length !== count) return null;
+  if (!Array.isArray(events)) return null;
   const statuses = events.map((event: unknown) => (isRecord(event) ? event['status'] : undefined));
-  if (!statuses.every((status) => status === 'processed' || status === 'failed')) return null;
-  return statuses.map((status) => (status === 'processed' ? DELIVERED : EVENT_FAILED));
+  return statuses.every((status) => status === 'processed' || status === 'failed') ? statuses : null;
+}
+
+/** A verdict for each event, or where they cannot be told apart one by how many were processed. */
+function classifyStatuses(statuses: readonly string[], sent: number): Verdict {
+  const verdicts = statuses.map((status) => (status === 'processed' ? DELIVERED : EVENT_FAILED));
+  if (verdicts.length === sent) return { kind: 'per_event', verdicts };
+  const taken = verdicts.filter((verdict) => verdict === DELIVERED).length;
+  return takenOf(taken, sent, 'pinterest_none_processed', `${taken} of ${sent} processed`);
 }
 
 /** The wait until the limit counts anew, in seconds; Pinterest sends it in place of Retry-After. */
@@ -23,16 +38,17 @@ function resetMs(headers: Record<string, string>): number | null {
 
 /**
  * Pinterest's answers: a verdict for each event, with status 200 when all were processed and 422 when some were not;
- * `{code, message}` for what is wrong with the request.
+ * `{code, message}` for what is wrong with the request. Where it judges another number of events than were sent those it
+ * processed are counted.
  */
 export const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
   classifyAnswer(answer, (body, { status, headers }, waitMs) => {
-    const verdicts = status === 200 || status === 422 ? perEvent(body, eventIds.length) : null;
-    if (verdicts !== null) return { kind: 'per_event', verdicts };
+    const statuses = status === 200 || status === 422 ? statusesOf(body) : null;
+    if (statuses !== null) return classifyStatuses(statuses, eventIds.length);
     const code = isRecord(body) ? safeWord(body['code']) : '';
     const reason = /^\d+$/.test(code) ? `pinterest_${code}` : `http_${status}`;
     if (status === 429) return throttle(reason, waitMs ?? resetMs(headers));
     if (status === 401 || status === 403 || status === 404) return credentialsBroken(reason);
-    if (status === 400 || status === 422) return split(reason);
+    if (status === 400 || status === 422) return doubtful(reason);
     return status === 200 ? retry('unreadable_answer') : null;
   });

@@ -1,7 +1,7 @@
 import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, EventVerdict, Verdict } from '#pipelines/delivery/contract.ts';
 import { isRecord } from '#pipelines/delivery/properties.ts';
-import { DELIVERED, dead, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import { DELIVERED, dead, doubtful, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
 
 const INVALID_EVENT = dead('reddit_invalid_event');
 
@@ -40,7 +40,10 @@ function resetMs(headers: Record<string, string>): number | null {
 export const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
   classifyAnswer(answer, (body, { status, headers }, waitMs) => {
     if (status === 429) return throttle('http_429', waitMs ?? resetMs(headers));
-    if (status === 400 && isRecord(body)) return split('reddit_400', '', culpritsOf(body['error']));
+    if (status === 400 && isRecord(body)) {
+      const culprits = culpritsOf(body['error']);
+      return culprits.length > 0 ? split('reddit_400', '', culprits) : doubtful('reddit_400');
+    }
     if (status !== 200) return null;
     const data = isRecord(body) ? body['data'] : undefined;
     return isRecord(data) ? classifyTaken(data, eventIds) : retry('unreadable_answer');

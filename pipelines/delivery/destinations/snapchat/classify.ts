@@ -1,7 +1,7 @@
 import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
 import { isRecord } from '#pipelines/delivery/properties.ts';
-import { DELIVERED, retry, split } from '#pipelines/delivery/verdicts.ts';
+import { DELIVERED, doubtful, retry, split } from '#pipelines/delivery/verdicts.ts';
 
 const TAKEN = new Set(['VALID', 'SUCCESS']);
 const REFUSED = new Set(['INVALID', 'FAILED']);
@@ -20,7 +20,11 @@ export const classify = (answer: Answer): Verdict =>
   classifyAnswer(answer, (body, { status }) => {
     const word = isRecord(body) && typeof body['status'] === 'string' ? body['status'].toUpperCase() : '';
     const isRefusal = REFUSED.has(word) && (status === 200 || status === 400 || status === 422);
-    if (isRefusal && isRecord(body)) return split('snapchat_invalid', `status ${status}`, culpritsOf(body));
+    if (isRefusal && isRecord(body)) {
+      const culprits = culpritsOf(body);
+      const detail = `status ${status}`;
+      return culprits.length > 0 ? split('snapchat_invalid', detail, culprits) : doubtful('snapchat_invalid', detail);
+    }
     if (status !== 200) return null;
     return TAKEN.has(word) ? DELIVERED : retry('unreadable_answer');
   });

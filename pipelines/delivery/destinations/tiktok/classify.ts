@@ -1,13 +1,13 @@
 import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, EventVerdict, Verdict } from '#pipelines/delivery/contract.ts';
 import { isRecord } from '#pipelines/delivery/properties.ts';
-import { credentialsBroken, DELIVERED, dead, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import { credentialsBroken, DELIVERED, dead, doubtful, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
 
 const OK = 0;
 const PARTIAL_SUCCESS = 20_001;
 const THROTTLED = 40_100;
-/** No permission (40001), token that has ended or is none (40102, 40104, 40105). */
-const CREDENTIAL_CODES = new Set([40_001, 40_102, 40_104, 40_105]);
+/** No permission (40001), no such object (40007), token that has ended or is none (40102, 40104, 40105). */
+const CREDENTIAL_CODES = new Set([40_001, 40_007, 40_102, 40_104, 40_105]);
 
 /** Places of the events that a partial success names, from 0; null when it names none that can be read. */
 function failedPlaces(data: unknown, count: number): Set<number> | null {
@@ -42,7 +42,8 @@ function classifyCode(body: Record<string, unknown>, code: number, count: number
   if (code === PARTIAL_SUCCESS) return classifyPartial(body['data'], count, detail);
   if (code === THROTTLED) return throttle(reason, waitMs, detail);
   if (CREDENTIAL_CODES.has(code)) return credentialsBroken(reason, detail);
-  return code >= 50_000 ? retry(reason, detail) : split(reason, detail);
+  // 40002 is a wrong parameter, which an unknown pixel is as well as a field of an event.
+  return code >= 50_000 ? retry(reason, detail) : doubtful(reason, detail);
 }
 
 /**

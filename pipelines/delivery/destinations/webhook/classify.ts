@@ -1,8 +1,16 @@
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
-import { credentialsBroken, DELIVERED, retry, retryAfterMs, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import {
+  credentialsBroken,
+  DELIVERED,
+  doubtful,
+  retry,
+  retryAfterMs,
+  split,
+  throttle,
+} from '#pipelines/delivery/verdicts.ts';
 
-/** Answers about the body itself: the same bytes would be refused again. */
-const BODY_REFUSED = new Set([400, 413, 422]);
+/** Answers about the body: the same bytes would be refused again, and all others too where the receiver is at fault. */
+const BODY_REFUSED = new Set([400, 422]);
 
 /**
  * A receiver's answer. By Standard Webhooks only 2xx is a success, 410 asks to stop sending, and everything else is a
@@ -18,7 +26,8 @@ export function classify(answer: Answer): Verdict {
   if (status >= 200 && status <= 299) return DELIVERED;
   if (status >= 300 && status <= 399) return retry('redirected', `status ${status}`);
   if (status === 410) return credentialsBroken('gone', 'the receiver asked to stop');
-  if (BODY_REFUSED.has(status)) return split(`http_${status}`);
+  if (BODY_REFUSED.has(status)) return doubtful(`http_${status}`);
+  if (status === 413) return split(`http_${status}`);
   if (status === 429 || waitMs !== null) return throttle(`http_${status}`, waitMs);
   return retry(`http_${status}`);
 }

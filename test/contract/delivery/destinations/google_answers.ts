@@ -23,7 +23,10 @@ export const googleAnswers: readonly AnswerCase[] = [
     detail: 'INVALID_HEX',
     culprits: [1, 3],
   }),
-  means('a refusal that names no event', invalid('encoding'), { kind: 'split', reason: 'google_invalid_argument' }),
+  means('a refusal that names no event', invalid('encoding'), {
+    ...{ kind: 'split', reason: 'google_invalid_argument' },
+    isDoubtful: true,
+  }),
   means('a conversion action or account that is none', invalid('destinations[0].product_destination_id'), {
     kind: 'credentials_broken',
     reason: 'google_destination_invalid',

@@ -19,7 +19,7 @@ export const linkedinAnswers: readonly AnswerCase[] = [
         { kind: 'delivered' },
         dead('linkedin_event_422'),
         { kind: 'retry', reason: 'linkedin_event_delayed', detail: '' },
-        dead('linkedin_event_400'),
+        { ...dead('linkedin_event_400'), isDoubtful: true },
       ],
     },
     4,
@@ -28,7 +28,12 @@ export const linkedinAnswers: readonly AnswerCase[] = [
     kind: 'per_event',
     verdicts: [{ kind: 'retry', reason: 'linkedin_event_delayed', detail: '' }],
   }),
-  means('a list of another length', elements(201), { kind: 'retry', reason: 'unreadable_answer' }, 2),
+  means('a list of another length', elements(201), { kind: 'taken_in_part', taken: 1, detail: '1 of 2 taken' }, 2),
+  means('a list of another length that says of none', elements(503), { kind: 'retry', reason: 'unreadable_answer' }, 2),
+  means('a status of the token', elements(401), {
+    kind: 'per_event',
+    verdicts: [{ kind: 'credentials_broken', reason: 'linkedin_event_401', detail: '' }],
+  }),
   means('no list', answered(200, '{}'), { kind: 'retry', reason: 'unreadable_answer' }),
   means('a token that was revoked', answered(401, { status: 401, code: 'REVOKED_ACCESS_TOKEN' }), 'credentials_broken'),
 ];

@@ -34,9 +34,9 @@ export const pinterestAnswers: readonly AnswerCase[] = [
   ),
   means(
     'a list of another length',
-    answered(200, events('processed')),
-    { kind: 'retry', reason: 'unreadable_answer' },
-    2,
+    answered(200, events('processed', 'failed')),
+    { kind: 'taken_in_part', taken: 1, detail: '1 of 3 processed' },
+    3,
   ),
   means('a list of other words', answered(200, events('maybe')), 'retry'),
   means('422 without a list', said(422, 1), { kind: 'split', reason: 'pinterest_1' }),

@@ -29,7 +29,7 @@ export const redditAnswers: readonly AnswerCase[] = [
     reason: 'reddit_400',
     culprits: [1, 2],
   }),
-  means('a refusal that names none', refused('data'), { kind: 'split', reason: 'reddit_400' }),
+  means('a refusal that names none', refused('data'), { kind: 'split', reason: 'reddit_400', isDoubtful: true }),
   means('401', answered(401, { error: { code: 401 } }), 'credentials_broken'),
   means('429 with the time of its reset', answered(429, '', { 'x-ratelimit-reset': '3.2' }), {
     kind: 'throttle',

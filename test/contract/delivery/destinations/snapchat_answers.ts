@@ -19,7 +19,10 @@ export const snapchatAnswers: readonly AnswerCase[] = [
     culprits: [0, 2],
   }),
   means('INVALID with 200', answered(200, invalid(1)), { kind: 'split', culprits: [1] }),
-  means('FAILED without records', answered(400, { status: 'FAILED' }), { kind: 'split', reason: 'snapchat_invalid' }),
+  means('FAILED without records', answered(400, { status: 'FAILED' }), {
+    ...{ kind: 'split', reason: 'snapchat_invalid' },
+    isDoubtful: true,
+  }),
   means('INVALID with 401', answered(401, { status: 'INVALID' }), 'credentials_broken'),
   means('INVALID with 500', answered(500, { status: 'INVALID' }), 'retry'),
   means('200 without a word', answered(200, '{}'), { kind: 'retry', reason: 'unreadable_answer' }),

@@ -26,7 +26,11 @@ export const tiktokAnswers: readonly AnswerCase[] = [
   means('code 40102', said(40_102), 'credentials_broken'),
   means('code 40104', said(40_104), 'credentials_broken'),
   means('code 40105', said(40_105), 'credentials_broken'),
-  means('code 40002', said(40_002), { kind: 'split', reason: 'tiktok_40002', detail: 'request_id R1' }),
+  means('code 40007', said(40_007), 'credentials_broken'),
+  means('code 40002', said(40_002), {
+    ...{ kind: 'split', reason: 'tiktok_40002', detail: 'request_id R1' },
+    isDoubtful: true,
+  }),
   means('code 50000', said(50_000), { kind: 'retry', reason: 'tiktok_50000' }),
   means('code 51305', said(51_305), 'retry'),
   means('200 without a code', answered(200, '{}'), { kind: 'retry', reason: 'unreadable_answer' }),
