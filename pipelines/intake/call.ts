@@ -17,6 +17,8 @@ export interface Call {
   rules: SiteRules;
   /** The peer, as its events may store it. */
   peer: Device;
+  /** The countries whose phone numbers its texts may hold: the site's, and the peer's. */
+  countries: readonly string[];
   /** Why none of its events counts, or null. */
   dropAll: DropReason | null;
   /** The peer's anonymous id, once an event has asked for it. */
@@ -31,6 +33,7 @@ export function openCall(context: IntakeContext): Call {
     context,
     rules: siteRules(context.site),
     peer: { ip: context.clientIp === null ? null : normaliseIp(context.clientIp), userAgent },
+    countries: [context.site.default_country, context.country].filter((country) => country !== null),
     dropAll: dropAll(context),
     peerAnonymousId: null,
     occurrences: new Map(),

@@ -22,10 +22,14 @@ const ACTION_SOURCE_LIFTED: ReadonlySet<string> = new Set(['$action_source']);
  * Reads value, currency and order_id. They stay among the properties too, so that nothing a sender measured is lost to a
  * typing mistake, and so that the properties of most events are passed on without being copied.
  */
-export function readColumns(properties: Readonly<Record<string, unknown>>, secret: Buffer): Columns {
+export function readColumns(
+  properties: Readonly<Record<string, unknown>>,
+  secret: Buffer,
+  countries: readonly string[],
+): Columns {
   const value = readValue(own(properties, 'value'));
   const currency = readCurrency(own(properties, 'currency'));
-  const order_id = readOrderId(own(properties, 'order_id'), secret);
+  const order_id = readOrderId(own(properties, 'order_id'), secret, countries);
   const lifted = Object.hasOwn(properties, '$action_source') ? ACTION_SOURCE_LIFTED : NOTHING_LIFTED;
   return { value, currency, order_id, lifted };
 }
@@ -47,7 +51,7 @@ function readCurrency(sent: unknown): string | null {
   return CURRENCY.test(text) ? text.toUpperCase() : null;
 }
 
-function readOrderId(sent: unknown, secret: Buffer): string | null {
+function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[]): string | null {
   const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
-  return id !== null && holdsPersonalText(id) ? hashedSecretly(id, secret) : id;
+  return id !== null && holdsPersonalText(id, countries) ? hashedSecretly(id, secret) : id;
 }

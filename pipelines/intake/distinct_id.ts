@@ -1,7 +1,9 @@
 import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
 import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
+import { plainText } from '#pipelines/privacy/plain_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
 import { REDACTED } from '#pipelines/privacy/redacted.ts';
+import { EVERYTHING } from '#pipelines/privacy/scan_text.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
 
 const PHONE_MARK = /^(?:tel:|\+|\(\+)/i;
@@ -17,12 +19,17 @@ export interface CleanDistinctId {
  * the keyed hash of its normalised form, so that every spelling of it stays one visitor; one that merely holds such is
  * hashed as it stands. `country` reads numbers without a country code.
  */
-export function cleanDistinctId(sent: string, secret: Buffer, country: string | null): CleanDistinctId {
-  if (!holdsPersonalText(sent)) return { distinctId: sent, identifier: null };
-  const plain = decoded(sent);
+export function cleanDistinctId(
+  sent: string,
+  secret: Buffer,
+  country: string | null,
+  countries: readonly string[],
+): CleanDistinctId {
+  if (!holdsPersonalText(sent, countries)) return { distinctId: sent, identifier: null };
+  const plain = plainText(decoded(sent), EVERYTHING);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
-  const isPhone = PHONE_MARK.test(plain) || redactText(plain) === REDACTED;
+  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries) === REDACTED;
   const phone = isPhone ? normalisePhone(plain, country) : null;
   if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
   return { distinctId: hashedSecretly(sent, secret), identifier: null };

@@ -20,7 +20,7 @@ export function readEventName(sent: unknown): EventNameOutcome {
 }
 
 /** The name as it may be stored: an address in it is redacted, a name that is an address becomes a keyed hash. */
-export function cleanEventName(name: string, secret: Buffer): string {
-  const clean = redactText(name);
+export function cleanEventName(name: string, secret: Buffer, countries: readonly string[]): string {
+  const clean = redactText(name, false, countries);
   return clean !== name && WHOLE_EMAIL.test(name) ? hashedSecretly(name, secret) : clean;
 }

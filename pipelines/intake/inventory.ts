@@ -42,7 +42,7 @@ export type InventoryRead =
  * Reads the body of POST /v1/inventory. E-mail addresses and phone numbers go from every text, and with `anonymous` what
  * identifies a visitor goes from addresses too; the lengths are those of what was sent.
  */
-export function readInventory(body: unknown, anonymous: boolean): InventoryRead {
+export function readInventory(body: unknown, anonymous: boolean, countries: readonly string[]): InventoryRead {
   if (!isObject(body)) return refuse('inventory_not_object');
   const { page, url, title, elements } = body;
   if (!isText(page, 1, ADDRESS_CHARACTERS_MAX)) return refuse('page_invalid');
@@ -50,7 +50,7 @@ export function readInventory(body: unknown, anonymous: boolean): InventoryRead 
   if (!isText(title, 0, TITLE_CHARACTERS_MAX)) return refuse('title_invalid');
   if (!Array.isArray(elements)) return refuse('elements_invalid');
   if (elements.length > ELEMENTS_MAX) return refuse('elements_too_many');
-  const clean = (text: string): string => redactText(text.toWellFormed(), anonymous);
+  const clean = (text: string): string => redactText(text.toWellFormed(), anonymous, countries);
   const read: InventoryElement[] = [];
   for (const [index, sent] of elements.entries()) {
     const element = readElement(sent, clean);

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { ActionSource } from '#schemas/event.ts';
 import { readActionSource } from './action_source.ts';
+import { eventCountries } from './event_countries.ts';
 import { readUuid } from './event_id.ts';
 import { readEventName } from './event_name.ts';
 import type { RejectionCode } from './rejections.ts';
@@ -22,15 +23,22 @@ export interface SentEvent {
   /** Whether the event names its action source itself. */
   isSourceStated: boolean;
   properties: JsonObject;
+  /** Those whose phone numbers its texts may hold. */
+  countries: readonly string[];
 }
 export type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
 
-/** Checks the fields of an event (SPEC 2.1); unknown fields are ignored. */
-export function readSentEvent(sent: unknown, context: IntakeContext): SentEventOutcome {
+/**
+ * Checks the fields of an event (SPEC 2.1); unknown fields are ignored.
+ *
+ * @param known Countries that are known of the request.
+ */
+export function readSentEvent(sent: unknown, context: IntakeContext, known: readonly string[]): SentEventOutcome {
   if (!isObject(sent)) return refuse('event_not_object');
   const name = readEventName(sent['event']);
   if (!name.ok) return name;
-  const uuid = isAbsent(sent['uuid']) ? null : readUuid(sent['uuid'], context.identitySecret);
+  const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
+  const uuid = isAbsent(sent['uuid']) ? null : readUuid(sent['uuid'], context.identitySecret, countries);
   if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');
@@ -43,8 +51,9 @@ export function readSentEvent(sent: unknown, context: IntakeContext): SentEventO
   const { timestamp, original: originalTimestamp } = time;
   const sentTimestamp = typeof sent['timestamp'] === 'string' ? sent['timestamp'] : null;
   const { actionSource, isStated: isSourceStated } = source;
+  const ids = { name: name.name, uuid, distinctId };
   const times = { timestamp, originalTimestamp, sentTimestamp };
-  return { ok: true, event: { name: name.name, uuid, distinctId, ...times, actionSource, isSourceStated, properties } };
+  return { ok: true, event: { ...ids, ...times, actionSource, isSourceStated, properties, countries } };
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -23,12 +23,14 @@ export type EventOutcome =
 /** Takes one event of a request: checks it, cleans its properties, and fills in what was left to defaults. */
 export function takeEvent(sent: unknown, call: Call): EventOutcome {
   if (call.dropAll !== null) return { kind: 'dropped', reason: call.dropAll };
-  const read = readSentEvent(sent, call.context);
+  const read = readSentEvent(sent, call.context, call.countries);
   if (!read.ok) return reject(read.code);
-  const columns = readColumns(read.event.properties, call.context.identitySecret);
+  const { countries } = read.event;
+  const columns = readColumns(read.event.properties, call.context.identitySecret, countries);
   const cleaned = cleanProperties(read.event.properties, {
     anonymous: call.context.site.mode === 'offline',
     defaultCountry: call.context.site.default_country,
+    countries,
     lifted: columns.lifted,
   });
   if (!cleaned.ok) return reject(cleaned.problem);
@@ -96,7 +98,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     event_id: eventIdOf(sent, device, call),
     distinct_id: visitor.distinctId,
     received_at: context.receivedAtMs,
-    event: cleanEventName(sent.name, context.identitySecret),
+    event: cleanEventName(sent.name, context.identitySecret, sent.countries),
     timestamp: sent.timestamp,
     original_timestamp: sent.originalTimestamp,
     mode: context.site.mode,
@@ -110,7 +112,8 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     country: found.country ?? (context.caller === 'browser' ? context.country : null),
     client_ip: addressOf(device, call),
     client_user_agent: device.userAgent,
-    value: columns.value,
+    // Gone from the properties where it was what somebody wrote into a form's field for a phone number.
+    value: Object.hasOwn(read.properties, 'value') ? columns.value : null,
     currency: columns.currency,
     order_id: columns.order_id,
     properties: propertiesText(read.properties),

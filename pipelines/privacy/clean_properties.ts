@@ -1,7 +1,9 @@
+import { isAnswerPersonal, isPairPersonal } from './answered_field.ts';
 import { type Found, feed, foundNothing } from './found.ts';
 import { type Feed, type KeyMeaning, keyMeaning, type Opens } from './key_meaning.ts';
 import { looksLikePhone } from './phone_like.ts';
 import { redactText } from './redact_text.ts';
+import { REDACTED } from './redacted.ts';
 
 export const DEPTH_MAX = 16;
 export const VALUES_MAX = 5000;
@@ -21,6 +23,8 @@ export interface Cleaning {
   anonymous: boolean;
   /** Country by which national phone numbers are read. */
   defaultCountry: string | null;
+  /** Countries by whose numbering plans phone numbers are found in texts. */
+  countries: readonly string[];
   /** Top-level keys that went into columns of their own. */
   lifted: ReadonlySet<string>;
 }
@@ -59,8 +63,9 @@ function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk):
     if (walk.problem !== null) return object;
     const value = object[key];
     const meaning = keyMeaning(key);
-    const kept = cleanMember(key, meaning, value, role, depth, walk);
-    const name = meaning.suspicious ? redactText(key) : key;
+    const isAnswer = meaning.answers && isAnswerPersonal(object, value);
+    const kept = isAnswer ? REMOVED : cleanMember(key, meaning, value, role, depth, walk);
+    const name = meaning.suspicious ? redactText(key, walk.anonymous, walk.countries) : key;
     if (copy === null && (kept !== value || name !== key)) copy = copyFirst(object, keys, at);
     if (copy !== null && kept !== REMOVED) copy[name === key ? key : freeName(copy, name, walk)] = kept;
   }
@@ -71,6 +76,7 @@ function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Rol
   if (key === '__proto__') return REMOVED;
   if (role === 'top' && walk.lifted.has(key)) return REMOVED;
   if (meaning.removal !== 'never' && isRemoved(meaning, value, role, walk)) return REMOVED;
+  if (role === 'phone' && looksLikePhone(value)) return REMOVED;
   const kept = cleanValue(value, childRole(meaning, role), depth, walk);
   return kept !== value && isEmptyObject(kept) ? REMOVED : kept;
 }
@@ -79,6 +85,7 @@ function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Rol
 function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unknown {
   walk.valuesLeft -= 1;
   if (walk.valuesLeft < 0) walk.problem = 'properties_too_many';
+  if (inner === 'phone' && looksLikePhone(value)) return REDACTED;
   if (typeof value === 'string') return cleanText(value, inner, depth, walk);
   if (typeof value === 'object' && value !== null) return cleanNested(value, inner, depth + 1, walk);
   return typeof value === 'bigint' || typeof value === 'symbol' ? null : value;
@@ -87,9 +94,9 @@ function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unk
 /** A text that is itself JSON, as tag managers send whole objects, is cleaned as what it says. */
 function cleanText(text: string, inner: Role, depth: number, walk: Walk): string {
   const nested = mayBeJson(text) ? parseJson(text) : null;
-  if (nested === null) return redactText(text, walk.anonymous);
+  if (nested === null) return redactText(text, walk.anonymous, walk.countries);
   const kept = cleanNested(nested, inner, depth + 1, walk);
-  return kept === nested ? redactText(text, walk.anonymous) : JSON.stringify(kept);
+  return kept === nested ? redactText(text, walk.anonymous, walk.countries) : JSON.stringify(kept);
 }
 
 function mayBeJson(text: string): boolean {
@@ -116,6 +123,7 @@ function cleanNested(value: object, role: Role, depth: number, walk: Walk): unkn
 }
 
 function cleanArray(values: readonly unknown[], role: Role, depth: number, walk: Walk): readonly unknown[] {
+  if (isPairPersonal(values)) return [values[0], REDACTED];
   let copy: unknown[] | null = null;
   for (let at = 0; at < values.length && walk.problem === null; at += 1) {
     const kept = cleanValue(values[at], role, depth, walk);
@@ -133,7 +141,7 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
     case 'never':
       return false;
     case 'always':
-      return meaning.opens === 'plain' || typeof value !== 'object';
+      return meaning.opens === 'plain' || meaning.opens === 'phone' || typeof value !== 'object';
     case 'if_phone':
       return Array.isArray(value) ? value.some(looksLikePhone) : looksLikePhone(value);
     case 'in_person':
@@ -151,7 +159,7 @@ const DEVICE_FEEDS: ReadonlySet<Feed> = new Set(['client_ip', 'client_user_agent
 
 function feedOf(meaning: KeyMeaning, role: Role, anonymous: boolean): Feed | null {
   const { feeds } = meaning;
-  if (feeds === null || role === 'plain' || role === 'person') return null;
+  if (feeds === null || role === 'plain' || role === 'person' || role === 'phone') return null;
   if (meaning.feedsInPersonOnly && role !== 'feeding') return null;
   if (role === 'context' && !DEVICE_FEEDS.has(feeds)) return null;
   return anonymous && !ANONYMOUS_FEEDS.has(feeds) ? null : feeds;
@@ -160,11 +168,13 @@ function feedOf(meaning: KeyMeaning, role: Role, anonymous: boolean): Feed | nul
 function childRole(meaning: KeyMeaning, role: Role): Role {
   switch (meaning.opens) {
     case 'plain':
-      return 'plain';
+      return role === 'phone' ? 'phone' : 'plain';
+    case 'phone':
+      return 'phone';
     case 'context':
       return role === 'top' ? 'context' : 'plain';
     case 'feeding':
-      return role === 'plain' || role === 'person' ? 'person' : 'feeding';
+      return role === 'plain' || role === 'person' || role === 'phone' ? 'person' : 'feeding';
     case 'person':
       return meaning.removal === 'always' && role === 'feeding' ? 'feeding' : 'person';
   }

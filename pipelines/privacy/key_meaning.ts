@@ -1,5 +1,6 @@
 import * as words from './key_words.ts';
-import { HOLDS_LONG_NUMBER, scanText } from './scan_text.ts';
+import { plainText } from './plain_text.ts';
+import { HOLDS_NUMBER, scanText } from './scan_text.ts';
 
 /** What a person's record gives under a key. */
 export type Feed =
@@ -17,7 +18,7 @@ export type Feed =
 /** When the value under a key is removed. `as_place`: when it went into a column. */
 export type Removal = 'never' | 'always' | 'if_phone' | 'in_person' | 'if_anonymous' | 'as_place';
 /** What the object under a key describes. */
-export type Opens = 'plain' | 'person' | 'feeding' | 'context';
+export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
 
 export interface KeyMeaning {
   removal: Removal;
@@ -27,14 +28,17 @@ export interface KeyMeaning {
   opens: Opens;
   /** Whether the key itself may hold personal text. */
   suspicious: boolean;
+  /** Whether the value may be what somebody wrote into a field that another member names. */
+  answers: boolean;
 }
 
 const KEYS_CACHED_MAX = 4096;
 const KEY_CHARACTERS_CACHED_MAX = 64;
 const SEPARATORS = /[^\p{L}\p{N}]+/gu;
+const NOT_ASCII = /[^\0-\x7f]/;
 const SEGMENT_ENDS = /[.[\]]+/;
 const INDEX = /^\d*$/;
-const SUSPICIOUS = /[@%+="\uff20\uff0b]|tel:/i;
+const SUSPICIOUS = /[@%+="&\\:]|wa\.me/i;
 const DIGIT = /\p{Nd}/gu;
 const DIGITS_CACHED_MAX = 4;
 
@@ -61,13 +65,24 @@ function mayKeep(key: string, found: KeyMeaning): boolean {
 }
 
 function classify(key: string): KeyMeaning {
-  const segments = decoded(key)
+  const bits = scanText(key);
+  const plain = plainText(key, bits);
+  const segments = decoded(plain)
     .split(SEGMENT_ENDS)
     .filter((segment) => !INDEX.test(segment));
-  const found = wordMeaning(squash(segments.at(-1) ?? ''));
+  const found = segmentsMeaning(segments);
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
-  const suspicious = SUSPICIOUS.test(key) || (scanText(key) & HOLDS_LONG_NUMBER) !== 0 || !key.isWellFormed();
+  const holdsNumber = (scanText(plain) & HOLDS_NUMBER) !== 0;
+  const suspicious = holdsNumber || SUSPICIOUS.test(plain) || !key.isWellFormed();
   return feeds === found.feeds && !suspicious ? found : { ...found, feeds, suspicious };
+}
+
+/** By the last word; of `phone.value` and `fields[tel][number]` by the last two. */
+function segmentsMeaning(segments: readonly string[]): KeyMeaning {
+  const last = squash(segments.at(-1) ?? '');
+  const found = wordMeaning(last);
+  if (segments.length < 2 || found.removal !== 'never') return found;
+  return phoneMeaning(squash(segments.at(-2) ?? '') + last) ?? found;
 }
 
 function wordMeaning(squashed: string): KeyMeaning {
@@ -76,19 +91,28 @@ function wordMeaning(squashed: string): KeyMeaning {
     const known = KNOWN.get(word);
     if (known !== undefined) return known;
   }
-  return endingMeaning(bare);
+  const counted = KNOWN.get(bare.replace(words.COUNTED, ''));
+  const isCounted = counted !== undefined && (counted.feeds === 'phone' || counted.feeds === 'email');
+  return isCounted ? counted : (phoneMeaning(bare) ?? endingMeaning(bare));
+}
+
+function phoneMeaning(word: string): KeyMeaning | null {
+  const isSure = words.ONE_OF_PHONES.test(word) || words.PHONE_AND_NUMBER.test(word);
+  if (isSure) return meaning('always', null, 'phone');
+  return words.ONE_OF_MAYBE_PHONES.test(word) ? meaning('if_phone', null, 'phone') : null;
 }
 
 function endingMeaning(word: string): KeyMeaning {
   if (words.EMAIL_ENDING.test(word) || words.NAME_ENDING.test(word)) return meaning('always', null);
   if (words.STREET_ENDING.test(word)) return meaning('always', null, 'person');
-  if (words.PHONE_ENDING.test(word)) return meaning('if_phone', null);
+  if (words.PHONE_ENDING.test(word)) return meaning('if_phone', null, 'phone');
   return words.VISITOR_ENDING.test(word) ? meaning('if_anonymous', null) : PLAIN;
 }
 
-/** Lower case without separators: `First-Name`, `first_name` and `firstName` are one word. */
+/** Lower case without separators and accents: `First-Name`, `first_name` and `firstName` are one word. */
 export function squash(text: string): string {
-  return text.replace(SEPARATORS, '').toLowerCase();
+  const plain = NOT_ASCII.test(text) ? text.normalize('NFKD') : text;
+  return plain.replace(SEPARATORS, '').toLowerCase();
 }
 
 function leadsToPerson(segment: string): boolean {
@@ -107,17 +131,19 @@ function decoded(key: string): string {
 }
 
 function meaning(removal: Removal, feeds: Feed | null, opens: Opens = 'plain', feedsInPersonOnly = false): KeyMeaning {
-  return { removal, feeds, feedsInPersonOnly, opens, suspicious: false };
+  return { removal, feeds, feedsInPersonOnly, opens, suspicious: false, answers: false };
 }
 
 function knownWords(): Map<string, KeyMeaning> {
   const known = new Map<string, KeyMeaning>();
   const add = (list: string, found: KeyMeaning) => {
-    for (const word of list.split(' ')) known.set(word, found);
+    for (const word of list.split(' ')) known.set(squash(word), found);
   };
   add(words.EMAIL_WORDS, meaning('always', 'email'));
-  add(words.PHONE_WORDS, meaning('always', 'phone'));
-  add(words.MAYBE_PHONE_WORDS, meaning('if_phone', 'phone'));
+  add(words.PHONE_WORDS, meaning('always', 'phone', 'phone'));
+  add(words.FOREIGN_PHONE_WORDS, meaning('always', 'phone', 'phone'));
+  add(words.MAYBE_PHONE_WORDS, meaning('if_phone', 'phone', 'phone'));
+  add(words.CALLER_WORDS, meaning('if_phone', null, 'phone'));
   add(words.FIRST_NAME_WORDS, meaning('always', 'first_name'));
   add(words.LAST_NAME_WORDS, meaning('always', 'last_name'));
   add(words.OTHER_NAME_WORDS, meaning('always', null));
@@ -131,6 +157,7 @@ function knownWords(): Map<string, KeyMeaning> {
   add(words.FEEDING_CONTAINER_WORDS, meaning('never', null, 'feeding'));
   add(words.PERSON_CONTAINER_WORDS, meaning('never', null, 'person'));
   add(words.CONTEXT_CONTAINER_WORDS, meaning('never', null, 'context'));
+  add(words.ANSWER_WORDS, { ...meaning('never', null), answers: true });
   return known;
 }
 

@@ -3,11 +3,17 @@
  * TikTok's, Google's, Segment's and PostHog's libraries, of shops and of hand-written tags.
  */
 export const EMAIL_WORDS =
-  'email em mail emailaddress mailaddress emailid useremail usermail customeremail contactemail clientemail buyeremail billingemail shippingemail accountemail loginemail primaryemail personalemail workemail homeemail';
+  'email em mail emailaddress mailaddress emailid useremail usermail customeremail contactemail clientemail buyeremail billingemail shippingemail accountemail loginemail primaryemail personalemail workemail homeemail emailadresse mailadresse emailadres correo correoelectronico courriel adresseemail adressemail epost eposta sahkoposti';
 export const PHONE_WORDS =
   'phone phonenumber phoneno phonee164 telephone telephonenumber telnumber mobilephone mobilephonenumber mobilenumber mobileno msisdn cellphone cellphonenumber cellnumber userphone userphonenumber customerphone customerphonenumber contactphone contactnumber billingphone shippingphone homephone workphone primaryphone whatsappnumber fax faxnumber';
+/** The same in other languages, as people name the fields of their forms. */
+export const FOREIGN_PHONE_WORDS =
+  'telefon telefono telefone telefoon telefonnummer telefoonnummer telefonnr telefonszam mobilszam telefonnicislo telefonas telefonu numertelefonu nrtelefonu ceptelefonu telefonno puhelin puhelinnumero matkapuhelin tlf tlfnr handynummer handynr mobilnummer mobilnr rufnummer numerodetelephone numerodetelefono numerodetelefone numeroditelefono telemovel telepon nomortelepon notelp nohp nomorhp sodienthoai dienthoai sdt sốđiệnthoại điệnthoại sđt телефон номертелефона телефонный мобильныйтелефон τηλεφωνο κινητο 电话 电话号码 手机 手机号 手机号码 联系电话 電話 電話番号 携帯 携帯番号 携帯電話 手機 전화 전화번호 휴대폰 휴대폰번호 핸드폰 연락처 هاتف جوال رقمالهاتف رقمالجوال טלפון फोन मोबाइल เบอร์โทร โทรศัพท์';
 /** Words that mean a phone only when the value looks like one: `mobile: true` does not. */
-export const MAYBE_PHONE_WORDS = 'tel ph mobile cell whatsapp';
+export const MAYBE_PHONE_WORDS =
+  'tel ph mobile mob cell cel whatsapp wa viber handy gsm mobil mobiel celular movil cellulare cellulaire portable natel fon fono fone hp komorka cep тел моб мобильный נייד';
+/** Words that mean a phone when the value looks like one, but not always that of the event's person. */
+export const CALLER_WORDS = 'callerid caller callernumber callingnumber callednumber ani dnis smsnumber smsto';
 export const FIRST_NAME_WORDS =
   'firstname fname fn givenname forename userfirstname customerfirstname billingfirstname shippingfirstname';
 export const LAST_NAME_WORDS =
@@ -43,6 +49,24 @@ export const PERSON_CONTAINER_WORDS =
 export const CONTEXT_CONTAINER_WORDS = 'context';
 
 export const EMAIL_ENDING = /(?:email|emailaddress|emailid)(?:e?s)?$/;
+/** `phone1`, `phone_home`, `billing-phone-2`, `primaryPhoneNumber`: the word, a number, and what says which phone it is. */
+const WHICH =
+  '(?:home|work|office|business|private|personal|primary|secondary|main|alt|alternate|alternative|other|second|emergency|day|daytime|evening|mobile|cell|contact|customer|client|user|buyer|guest|member|billing|shipping|delivery|recipient|sender|account|login|signup|lead|raw|full|formatted|international|intl|national|local|input|field|value|e164)*';
+const NUMBER = '(?:number|no|num|nr|nummer|numero|numer)?';
+const PHONE = '(?:phone|telephone|telefon|telefono|telefone|telefoon)';
+const MAYBE_PHONE = '(?:tel|ph|mobile|mob|cell|cel|whatsapp|wa|handy|gsm|mobil|mobiel|celular|movil|fon|fax)';
+export const ONE_OF_PHONES = new RegExp(`^${WHICH}${PHONE}${NUMBER}\\d{0,2}${WHICH}${NUMBER}\\d{0,2}$`);
+export const ONE_OF_MAYBE_PHONES = new RegExp(`^${WHICH}${MAYBE_PHONE}${NUMBER}\\d{0,2}${WHICH}$`);
+/** `ph_no`, `contact_no`, `gsm-nr`: with the word for number a short spelling is sure. */
+export const PHONE_AND_NUMBER = new RegExp(
+  `^${WHICH}(?:${MAYBE_PHONE}|contact|caller)(?:number|no|num|nr|nummer|numero|numer)\\d{0,2}$`,
+);
+export const COUNTED = /\d{1,2}$/;
+/** What a form's field is called, and what somebody wrote into it: `{ name: 'phone', value: '...' }`. */
+export const FIELD_WORDS =
+  'name key field attr__name attr__id field_name fieldName field_label fieldLabel field_id fieldId field_type label type inputName input_name inputType input_type id question title property attribute column kind Name Key Field Label Type';
+export const ANSWER_WORDS =
+  'value values attrvalue fieldvalue inputvalue val answer answers response text content input data';
 export const PHONE_ENDING = /(?:phone|phonenumber|phoneno|telephone|msisdn|mobilenumber|mobileno)s?$/;
 export const NAME_ENDING = /(?:firstname|givenname|forename|lastname|surname|familyname|fullname)s?$/;
 export const STREET_ENDING = /(?:streetaddress|addressline\d?|homeaddress|billingaddress|shippingaddress)$/;

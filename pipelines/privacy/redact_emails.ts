@@ -1,19 +1,15 @@
+import { domainAt, isUserAtHost } from './email_domain.ts';
 import { REDACTED } from './redacted.ts';
 
-/** `@`, percent-encoded any number of times, and its fullwidth form. */
-const AT_SIGN = /@|%(?:25)*40|\uff20|%(?:25)*EF%(?:25)*BC%(?:25)*A0/gi;
-/** What may follow the at sign; dots may be percent-encoded. */
-const DOMAIN = /(?:[\p{L}\p{N}\p{M}_-]|\.|%(?:25)*2E)+/giuy;
-const ENCODED_DOT = /%(?:25)*2E/gi;
-const DOMAIN_WITH_TLD = /^[^.]+(?:\.[^.]+)*\.(?:xn--[a-z0-9-]{2,}|[a-z]{2,}|[^\p{ASCII}]{2,})/iu;
-/** File names such as `logo@2x.png` and `jquery@3.js` look like addresses; none of these is a top-level domain. */
-const FILE_NAME = /\.(?:png|jpe?g|gif|svg|webp|avif|ico|js|mjs|css|json|html?|woff2?)$/i;
+/** `@`, percent-encoded any number of times. */
+const AT_SIGN = /@|%(?:25)*40/gi;
 const LOCAL_END = new Set(' \t\r\n\f\v\u00a0\u2028\u2029/\\?&=#:;,<>()[]|@"'.split(''));
 /** Escapes of the characters that end a local part, the at sign's own among them. */
 const ESCAPE_ENDS = new Set('09 0a 0d 20 22 23 26 28 29 2c 2f 3a 3b 3c 3d 3e 3f 40 5b 5c 5d'.split(' '));
 const ENCODING_ROUNDS_MAX = 4;
 /** 64 characters, each percent-encoded twice. */
 const LOCAL_CHARACTERS_MAX = 320;
+const QUOTED_CHARACTERS_MAX = 66;
 /** Scripts written without spaces begin here: before an ASCII local part they are prose. */
 const FIRST_CJK_CODE = 0x2e80;
 
@@ -26,28 +22,26 @@ export function redactEmails(text: string): string {
   let kept = 0;
   for (const { 0: sign, index } of text.matchAll(AT_SIGN)) {
     if (index < kept) continue;
+    const domain = domainAt(text, index + sign.length);
+    if (domain === null) continue;
     const start = localStart(text, index, kept);
-    const end = domainEnd(text, index + sign.length);
     const goesOn = index === kept && kept > 0;
-    if (end === null || (start === index && !goesOn)) continue;
+    if (start === index && !goesOn) continue;
+    if (domain.host !== null && !isUserAtHost(text.slice(start, index), domain.host)) continue;
     if (!goesOn) clean += text.slice(kept, start) + REDACTED;
-    kept = end;
+    kept = domain.end;
   }
   return kept === 0 ? text : clean + text.slice(kept);
 }
 
-function domainEnd(text: string, from: number): number | null {
-  DOMAIN.lastIndex = from;
-  const raw = DOMAIN.exec(text)?.[0];
-  if (raw === undefined) return null;
-  const plain = raw.replace(ENCODED_DOT, '.');
-  const domain = DOMAIN_WITH_TLD.exec(plain)?.[0];
-  if (domain === undefined || FILE_NAME.test(domain)) return null;
-  return plain === raw ? from + domain.length : from + raw.length;
+function localStart(text: string, at: number, least: number): number {
+  const before = text.charAt(at - 1);
+  if (before === '"') return openingOf('"', text, at - 1, least) ?? at;
+  if (before === ')') return localStartBefore(text, openingOf('(', text, at - 1, least) ?? at, least);
+  return localStartBefore(text, at, least);
 }
 
-function localStart(text: string, at: number, least: number): number {
-  if (text.charAt(at - 1) === '"') return quotedStart(text, at - 1, least);
+function localStartBefore(text: string, at: number, least: number): number {
   const isAscii = text.charCodeAt(at - 1) < 128;
   let start = at;
   const first = Math.max(least, at - LOCAL_CHARACTERS_MAX);
@@ -67,8 +61,9 @@ function escapeBefore(text: string, end: number): string {
   return text.charAt(start - 1) === '%' ? text.slice(end - 2, end).toLowerCase() : '';
 }
 
-/** Local parts such as `"jane doe"@example.com` (RFC 5321). */
-function quotedStart(text: string, closing: number, least: number): number {
-  const opening = text.lastIndexOf('"', closing - 1);
-  return opening >= least && closing - opening <= 66 ? opening : closing + 1;
+/** Where the quotes of `"jane doe"@example.com` or the comment of `jane(work)@example.com` begin (RFC 5321, 5322). */
+function openingOf(mark: string, text: string, closing: number, least: number): number | null {
+  const first = Math.max(least, closing - QUOTED_CHARACTERS_MAX);
+  const opening = text.slice(first, closing).lastIndexOf(mark);
+  return opening < 0 ? null : first + opening;
 }

@@ -2,14 +2,14 @@ import { keyMeaning } from './key_meaning.ts';
 import { mustGo } from './must_go.ts';
 import { REDACTED } from './redacted.ts';
 
-/** A double quote, with the backslashes or percent escapes of the texts that JSON was put into. */
-const QUOTE = String.raw`(?:\\{0,8}"|%(?:25){0,4}22)`;
-const SPACE = String.raw`(?:\s|\+|%20){0,4}`;
+/** A double quote, with the backslashes of the texts that JSON was put into. */
+const QUOTE = String.raw`\\{0,8}"`;
+const SPACE = String.raw`(?:\s|\+){0,4}`;
 const NAME = String.raw`([\p{L}\p{N}_$. \-[\]]{1,80})`;
-const TEXT = String.raw`${QUOTE}(?<text>(?:[^"\\%]|%(?!(?:25){0,4}22))*)`;
+const TEXT = String.raw`${QUOTE}(?<text>[^"\\]*)`;
 const NUMBER = String.raw`(?<number>\d[\d.]*)`;
 const MEMBER = new RegExp(
-  String.raw`(?<=${QUOTE})${NAME}${QUOTE}${SPACE}(?::|%(?:25){0,4}3A)${SPACE}(?:\[|%(?:25){0,4}5B)?${SPACE}(?:${TEXT}|${NUMBER})`,
+  String.raw`(?<=${QUOTE})${NAME}${QUOTE}${SPACE}:${SPACE}\[?${SPACE}(?:${TEXT}|${NUMBER})`,
   'giu',
 );
 

@@ -1,53 +1,55 @@
+import { isCalled } from './calling_words.ts';
 import { REDACTED } from './redacted.ts';
+import { HOLDS_GROUPS, HOLDS_NUMBER_BEHIND } from './scan_text.ts';
 
 /** What people write between the digits of a number; form encoding writes a space as `+` or as a percent escape. */
 const BETWEEN = String.raw`(?:[\s().\-/+\u2010-\u2015]|%(?:25)*(?:20|28|29|2[DdEeFf]))`;
 const OPEN = String.raw`(?:\(|%(?:25)*28)`;
 const CLOSE = String.raw`(?:\)|%(?:25)*29)`;
 
-/** Without Unicode's classes an expression takes half the time, and most texts are ASCII. */
-const GROUPED_ASCII = grouped('[0-9]', 'A-Za-z', 'g');
-const GROUPED = grouped(String.raw`\p{Nd}`, String.raw`\p{L}`, 'gu');
+// Not inside a word, an identifier, a date or a decimal; right after a percent escape or `Tel.` a number may begin.
+const START =
+  '(?:(?<![A-Za-z0-9_]|[0-9][-.,/])|(?<=%[0-9A-Fa-f]{2})|(?<=(?<![A-Za-z])(?:[Tt][Ee][Ll]|[Mm][Oo][Bb]|[Ff][Aa][Xx]|[Pp][Hh])[._:]?))';
+// Behind it may follow an extension, a short number that is another word's (`24h`), or another phone number.
+const END = `(?:(?=[xX][0-9])|(?= [0-9]{1,2}[A-Za-z/:])|(?= (?:0[1-9][ .-]?[0-9]|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}))|(?![A-Za-z0-9_]|${BETWEEN}?[0-9]))`;
+const DATE = '[0-9]{2}[-./ ][0-9]{2}[-./ ][0-9]{4}(?![0-9])';
+// `(650) 555-0142`: an area code, and no year, in brackets.
+const BRACKETED = `${OPEN}(?!(?:19|20)[0-9]{2}${CLOSE})[0-9]{2,5}${CLOSE}(?:${BETWEEN}{0,3}[0-9]){5,9}`;
+// `650-555-0142`: three, three and four digits, as in North America.
+const NORTH_AMERICAN = `(?:1${BETWEEN}{1,2})?[2-9][0-9]{2}${BETWEEN}{1,2}[2-9][0-9]{2}${BETWEEN}{1,2}[0-9]{4}`;
+// `0151 12345678`, `06 12 34 56 78`, `0032 470 12 34 56`: a trunk prefix or 00, and groups.
+const TRUNK = `(?!${DATE})00?[1-9][0-9]{0,3}(?:${BETWEEN}{0,2}${OPEN}0${CLOSE}${BETWEEN}{0,2}[0-9]{2,4})?(?:${BETWEEN}{1,3}[0-9]{2,8}){1,6}`;
+const GROUPED = new RegExp(`(?=[(%0-9])${START}(?:${BRACKETED}|${NORTH_AMERICAN}|${TRUNK})${END}`, 'g');
 
-function grouped(digit: string, letters: string, flags: string): RegExp {
-  // Not inside a word, an identifier, a date or a decimal; right after a percent escape a number may begin.
-  const start = `(?:(?<![${letters}0-9_]|${digit}[-.,/])|(?<=%[0-9A-Fa-f]{2}))`;
-  const end = `(?![${letters}_]|${BETWEEN}?${digit})`;
-  const date = `${digit}{2}[-./ ]${digit}{2}[-./ ]${digit}{4}(?!${digit})`;
-  // `(650) 555-0142`: an area code, and no year, in brackets.
-  const bracketed = `${OPEN}(?!(?:19|20)${digit}{2}${CLOSE})${digit}{2,5}${CLOSE}(?:${BETWEEN}{0,3}${digit}){5,9}`;
-  // `650-555-0142`: three, three and four digits, as in North America.
-  const northAmerican = `(?:1${BETWEEN}{1,2})?[2-9]${digit}{2}${BETWEEN}{1,2}[2-9]${digit}{2}${BETWEEN}{1,2}${digit}{4}`;
-  // `0151 12345678`, `06 12 34 56 78`, `0032 470 12 34 56`: a trunk prefix or 00, and groups.
-  const trunk = `(?!${date})00?[1-9]${digit}{0,3}(?:${BETWEEN}{1,3}${digit}{2,8}){1,6}`;
-  return new RegExp(`(?=[(%0-9])${start}(?:${bracketed}|${northAmerican}|${trunk})${end}`, flags);
-}
+/** Digits in any groups, which are a number only where something says so. */
+const ANY = /(?<![0-9%]|%[0-9])\(?[0-9](?:[\s().\-\u2010-\u2015]{0,3}[0-9]){6,14}(?![0-9])/g;
+const DATES =
+  /^(?:(?:19|20)[0-9]{2}[-. ][0-9]{1,2}[-. ][0-9]{1,2}|[0-9]{1,2}[-. ][0-9]{1,2}[-. ](?:19|20)[0-9]{2})(?![0-9])/;
 
-const BARE = /(?:(?<![0-9%]|%[0-9])|(?<=%(?:25)*20))[0-9]{9,15}(?![0-9])/g;
-/** What stands, in lower case, before a number that is written without any separator, to tell it from an order number. */
-const CALLED =
-  /(?<![a-z\u00df-\u00ff])(?:t[eé]l(?:[eé]phone|[eé]fono|efoon|efon)?|tlf|phone|fon|handy|mobile?|cell(?:phone)?|gsm|call|sms|text|whatsapp|fax)(?:%(?:25)*20|[^a-z0-9%]){1,4}(?:(?:no|nr|number|me|us|at|on)(?:%(?:25)*20|[^a-z0-9%]){1,4})?$/;
-const CALLED_CHARACTERS_MAX = 40;
-
-const NOT_ASCII = /[^\0-\x7f]/;
-const DIGIT = /\p{Nd}/gu;
+const DIGIT = /[0-9]/g;
+/** Only pairs: a French number has five, and with more it is rather a draw's. */
+const PAIRS = /^[0-9]{2}(?:[^0-9][0-9]{2}){5,}$/;
 const DIGITS_MIN = 9;
 const DIGITS_MAX = 16;
 
 /**
  * Replaces numbers written nationally by the redaction word: in brackets, in North American groups, or with a trunk
- * prefix, 9 to 16 digits in all; digits without any separator only behind a word such as `call`, as they are an order
- * number otherwise. No country is asked: a text may name a number of any.
+ * prefix, 9 to 16 digits in all; other digits only behind a word such as `call`, as they are an order number otherwise.
+ * No country is asked: a text may name a number of any.
+ *
+ * @param bits What `scanText` said of the text.
  */
-export function redactNationalPhones(text: string): string {
-  const isAscii = !NOT_ASCII.test(text);
-  const clean = text.replace(isAscii ? GROUPED_ASCII : GROUPED, (match) => (isLongEnough(match) ? REDACTED : match));
-  return clean.replace(BARE, (match, offset: number) =>
-    CALLED.test(clean.slice(Math.max(0, offset - CALLED_CHARACTERS_MAX), offset).toLowerCase()) ? REDACTED : match,
+export function redactNationalPhones(text: string, bits: number): string {
+  const isGrouped = (bits & HOLDS_GROUPS) !== 0;
+  const clean = isGrouped ? text.replace(GROUPED, (match) => (isLongEnough(match) ? REDACTED : match)) : text;
+  if ((bits & HOLDS_NUMBER_BEHIND) === 0) return clean;
+  return clean.replace(ANY, (match, offset: number) =>
+    offset > 0 && isCalled(clean, offset) && !DATES.test(match) ? REDACTED : match,
   );
 }
 
 function isLongEnough(match: string): boolean {
-  const count = match.replace(/%(?:25)*[0-9a-f]{2}/gi, ' ').match(DIGIT)?.length ?? 0;
-  return count >= DIGITS_MIN && count <= DIGITS_MAX;
+  const plain = match.replace(/%(?:25)*[0-9a-f]{2}/gi, ' ');
+  const count = plain.match(DIGIT)?.length ?? 0;
+  return !PAIRS.test(plain) && count >= DIGITS_MIN && count <= DIGITS_MAX;
 }

@@ -4,42 +4,35 @@ import { REDACTED } from './redacted.ts';
 
 const NAME_CHARACTERS_MAX = 80;
 const VALUE_CHARACTERS_JUDGED = 80;
-/** `=`, plain or percent-encoded any number of times: a URL may carry another in a parameter. */
-const EQUALS = /=|%(?:25)*3D/gi;
+const QUOTES_MAX = 8;
 const NAME_STARTS = /%(?:25)*(?:3F|26|23|3B|20|2F|3A|0A|0D)/i;
-const VALUE_END = /[&#;\s"'<>]/g;
-const ENCODED_VALUE_END = /[&#;\s"'<>]|%(?:25)*(?:26|23|22|3B)/gi;
+const VALUE_END = /[&#;\s"'<>\\]/g;
 
 /**
  * Replaces the values of query parameters whose names say that they identify a person (`email`, `phone`,
  * `user[first_name]`), and with `anonymous` also those that identify a visitor (`fbclid`, `uid`).
  */
 export function redactParameters(text: string, anonymous: boolean): string {
-  const hasEscapes = text.includes('%');
   let clean = '';
   let kept = 0;
-  let equals = nextEquals(text, 0, hasEscapes);
-  while (equals !== null) {
-    const start = equals.end;
-    const meaning = keyMeaning(nameBefore(text, equals.start, kept));
-    const isEncoded = equals.end - equals.start > 1;
-    if (meaning.removal !== 'never' && mustGo(meaning, valueStart(text, start, isEncoded), anonymous)) {
+  let equals = text.indexOf('=');
+  while (equals >= 0) {
+    const start = equals + 1 + quotesAt(text, equals + 1);
+    const meaning = keyMeaning(nameBefore(text, equals, kept));
+    if (meaning.removal !== 'never' && mustGo(meaning, valueStart(text, start), anonymous)) {
       clean += text.slice(kept, start) + REDACTED;
-      kept = valueEnd(text, start, isEncoded);
+      kept = valueEnd(text, start);
     }
-    equals = nextEquals(text, Math.max(start, kept), hasEscapes);
+    equals = text.indexOf('=', Math.max(start, kept));
   }
   return kept === 0 ? text : clean + text.slice(kept);
 }
 
-function nextEquals(text: string, from: number, hasEscapes: boolean): { start: number; end: number } | null {
-  if (!hasEscapes) {
-    const start = text.indexOf('=', from);
-    return start < 0 ? null : { start, end: start + 1 };
-  }
-  EQUALS.lastIndex = from;
-  const found = EQUALS.exec(text);
-  return found === null ? null : { start: found.index, end: EQUALS.lastIndex };
+/** The characters of what opens a quoted value, as in HTML, also where the quotes were escaped. */
+function quotesAt(text: string, from: number): number {
+  let end = from;
+  while (end - from < QUOTES_MAX && (text.charCodeAt(end) === 0x5c || text.charCodeAt(end) === 0x22)) end += 1;
+  return end - from;
 }
 
 function nameBefore(text: string, end: number, least: number): string {
@@ -61,13 +54,12 @@ function isNameCode(code: number): boolean {
 }
 
 /** As much of the value as is needed to judge it, so that the cost stays linear in the text. */
-function valueStart(text: string, start: number, encoded: boolean): string {
+function valueStart(text: string, start: number): string {
   const head = text.slice(start, start + VALUE_CHARACTERS_JUDGED);
-  return head.slice(0, valueEnd(head, 0, encoded));
+  return head.slice(0, valueEnd(head, 0));
 }
 
-function valueEnd(text: string, start: number, encoded: boolean): number {
-  const ends = encoded ? ENCODED_VALUE_END : VALUE_END;
-  ends.lastIndex = start;
-  return ends.exec(text)?.index ?? text.length;
+function valueEnd(text: string, start: number): number {
+  VALUE_END.lastIndex = start;
+  return VALUE_END.exec(text)?.index ?? text.length;
 }

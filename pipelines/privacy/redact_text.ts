@@ -1,4 +1,8 @@
 import { isIP } from 'node:net';
+import { outsideOfCodes } from './codes.ts';
+import { redactEncoded } from './percent_encoded.ts';
+import { plainText } from './plain_text.ts';
+import { redactCountryPhones } from './redact_country_phones.ts';
 import { redactEmails } from './redact_emails.ts';
 import { redactMembers } from './redact_members.ts';
 import { redactNationalPhones } from './redact_national_phones.ts';
@@ -8,42 +12,55 @@ import { REDACTED } from './redacted.ts';
 import {
   HOLDS_AT,
   HOLDS_EQUALS,
-  HOLDS_L_COLON,
-  HOLDS_LONG_NUMBER,
   HOLDS_NON_ASCII,
+  HOLDS_NUMBER,
   HOLDS_PERCENT,
-  HOLDS_PLUS,
   HOLDS_QUOTE,
   scanText,
 } from './scan_text.ts';
 
-const TEL = /tel:/i;
-const QUOTE = /"|%(?:25)*22/;
+const NOWHERE: readonly string[] = [];
 
 /**
- * The text without e-mail addresses and phone numbers that are written as such, each replaced in place by the word `redacted`; of a URL
- * only the parameter's value goes. Lone surrogates become U+FFFD. With `anonymous` the parameters that identify a
- * visitor (click ids, user ids) are emptied likewise, and a text that is nothing but an IP address.
+ * The text without e-mail addresses and phone numbers that are written as such, each replaced in place by the word
+ * `redacted`; of a URL only the parameter's value goes. Looked for is in what people read: where something is found
+ * that was written with hidden or fullwidth characters, character references or needless escapes, the text comes back
+ * without these. Otherwise it comes back as it was, lone surrogates as U+FFFD.
+ *
+ * @param anonymous Remove also what identifies a visitor: parameters such as click ids, and a text that is an IP address.
+ * @param countries Those by whose numbering plans numbers without a country code are recognised (ISO 3166-1 alpha-2).
  */
-export function redactText(text: string, anonymous = false): string {
+export function redactText(text: string, anonymous = false, countries: readonly string[] = NOWHERE): string {
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
   if (bits === 0) return text;
-  let clean = (bits & HOLDS_NON_ASCII) === 0 || text.isWellFormed() ? text : text.toWellFormed();
-  if ((bits & (HOLDS_EQUALS | HOLDS_PERCENT)) !== 0) clean = redactParameters(clean, anonymous);
-  if ((bits & (HOLDS_QUOTE | HOLDS_PERCENT)) !== 0 && QUOTE.test(clean)) clean = redactMembers(clean, anonymous);
-  if ((bits & (HOLDS_AT | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0) clean = redactEmails(clean);
-  if (
-    (bits & (HOLDS_PLUS | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0 ||
-    ((bits & HOLDS_L_COLON) !== 0 && TEL.test(clean))
-  ) {
-    clean = redactPhones(clean);
-  }
-  if ((bits & (HOLDS_LONG_NUMBER | HOLDS_PERCENT | HOLDS_NON_ASCII)) !== 0) clean = redactNationalPhones(clean);
-  return clean;
+  const readable = redactReadable(text, bits, anonymous, countries);
+  if ((bits & HOLDS_PERCENT) === 0) return readable;
+  return redactEncoded(readable, (part) => {
+    const found = scanText(part);
+    return found === 0 ? part : redactReadable(part, found, anonymous, countries);
+  });
 }
 
-/** Whether the text holds a raw e-mail address or an phone number that is written as one. */
-export function holdsPersonalText(text: string): boolean {
-  return redactText(text) !== text.toWellFormed();
+/** Whether the text holds a raw e-mail address or a phone number that is written as one. */
+export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE): boolean {
+  return redactText(text, false, countries) !== text.toWellFormed();
+}
+
+function redactReadable(text: string, bits: number, anonymous: boolean, countries: readonly string[]): string {
+  const plain = plainText(text, bits);
+  const clean = redactPlain(plain, plain === text ? bits : scanText(plain), anonymous, countries);
+  if (clean !== plain) return clean;
+  return (bits & HOLDS_NON_ASCII) === 0 ? text : text.toWellFormed();
+}
+
+function redactPlain(text: string, bits: number, anonymous: boolean, countries: readonly string[]): string {
+  let clean = text;
+  if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous);
+  if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous);
+  if ((bits & HOLDS_AT) !== 0) clean = redactEmails(clean);
+  if ((bits & HOLDS_NUMBER) === 0) return clean;
+  const redactNumbers = (part: string): string =>
+    redactCountryPhones(redactNationalPhones(redactPhones(part, bits), bits), bits, countries);
+  return outsideOfCodes(clean, redactNumbers);
 }

@@ -3,28 +3,45 @@ export const HOLDS_AT = 1;
 export const HOLDS_PERCENT = 2;
 export const HOLDS_PLUS = 4;
 export const HOLDS_EQUALS = 8;
-/** The end of `tel:`, in either case. */
-export const HOLDS_L_COLON = 16;
+/** An ampersand, which HTML's character references begin with. */
+export const HOLDS_AMPERSAND = 16;
 export const HOLDS_NON_ASCII = 32;
 export const HOLDS_QUOTE = 64;
-/** Nine digits with nothing between them but what is written between the digits of phone numbers. */
-export const HOLDS_LONG_NUMBER = 128;
+export const HOLDS_BACKSLASH = 128;
+/** A colon or slash, which links to a number have before it. */
+export const HOLDS_COLON_OR_SLASH = 256;
+/** Seven digits, as many as a phone number has at the least, with nothing between them but what such numbers have. */
+export const HOLDS_NUMBER = 512;
+/** Such digits with something between them. */
+export const HOLDS_GROUPS = 1024;
+/** Such digits behind something else. */
+export const HOLDS_NUMBER_BEHIND = 2048;
+/** Such digits that begin with `00`. */
+export const HOLDS_DOUBLE_ZERO = 4096;
+/** For a text that has not been scanned. */
+export const EVERYTHING = 8191;
 
-const COLON = 0x3a;
-const LETTER_L = 0x6c;
-const LOWER_CASE_BIT = 0x20;
-const NUMBER_DIGITS_MIN = 9;
+const NUMBER_DIGITS_MIN = 7;
 const DIGIT_ZERO = 0x30;
 const DIGIT_NINE = 0x39;
 
-const BITS = new Uint8Array(128);
-BITS[0x40] = HOLDS_AT;
-BITS[0x25] = HOLDS_PERCENT;
-BITS[0x2b] = HOLDS_PLUS;
-BITS[0x3d] = HOLDS_EQUALS;
-BITS[0x22] = HOLDS_QUOTE;
+const BITS = new Uint16Array(128);
+for (const [sign, bit] of Object.entries({
+  '@': HOLDS_AT,
+  '%': HOLDS_PERCENT,
+  '+': HOLDS_PLUS,
+  '=': HOLDS_EQUALS,
+  '&': HOLDS_AMPERSAND,
+  '"': HOLDS_QUOTE,
+  '\\': HOLDS_BACKSLASH,
+  ':': HOLDS_COLON_OR_SLASH,
+  '/': HOLDS_COLON_OR_SLASH,
+})) {
+  BITS[sign.charCodeAt(0)] = bit;
+}
 const DIGITS = new Uint8Array(128).fill(1, DIGIT_ZERO, DIGIT_NINE + 1);
-const BETWEEN_DIGITS = new Set(Buffer.from(' \t().-/+%'));
+const BETWEEN_DIGITS = new Uint8Array(128);
+for (const code of Buffer.from(' \t\r\n().-/+%_~')) BETWEEN_DIGITS[code] = 1;
 
 /**
  * One pass over the text; most texts come out as 0 and need no second look. The first pass only counts the digits, as
@@ -33,26 +50,53 @@ const BETWEEN_DIGITS = new Set(Buffer.from(' \t().-/+%'));
 export function scanText(text: string): number {
   let bits = 0;
   let digits = 0;
-  let before = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code < 128) {
       bits |= BITS[code] as number;
       digits += DIGITS[code] as number;
-      if (code === COLON && (before | LOWER_CASE_BIT) === LETTER_L) bits |= HOLDS_L_COLON;
     } else bits |= HOLDS_NON_ASCII;
-    before = code;
   }
-  return digits >= NUMBER_DIGITS_MIN && holdsLongNumber(text) ? bits | HOLDS_LONG_NUMBER : bits;
+  if (digits < NUMBER_DIGITS_MIN) return bits === HOLDS_COLON_OR_SLASH ? 0 : bits;
+  const number = numberBits(text);
+  return number === 0 && bits === HOLDS_COLON_OR_SLASH ? 0 : bits | number;
 }
 
-function holdsLongNumber(text: string): boolean {
-  let digits = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code >= DIGIT_ZERO && code <= DIGIT_NINE) digits += 1;
-    else if (!BETWEEN_DIGITS.has(code)) digits = 0;
-    if (digits === NUMBER_DIGITS_MIN) return true;
+function numberBits(text: string): number {
+  let bits = 0;
+  let at = 0;
+  while (at < text.length) {
+    if (!isDigit(text.charCodeAt(at))) {
+      at += 1;
+      continue;
+    }
+    const start = at;
+    let digits = 0;
+    let end = at;
+    for (; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (isDigit(code)) {
+        digits += 1;
+        end = at + 1;
+      } else if (BETWEEN_DIGITS[code] !== 1) break;
+    }
+    if (digits >= NUMBER_DIGITS_MIN && !isDate(text, start, end)) bits |= bitsOf(text, start, end, digits);
   }
-  return false;
+  return bits;
+}
+
+function bitsOf(text: string, start: number, end: number, digits: number): number {
+  const groups = end - start > digits ? HOLDS_GROUPS : 0;
+  const behind = start > 0 ? HOLDS_NUMBER_BEHIND : 0;
+  const zeros = groups !== 0 || (text.charCodeAt(start) === DIGIT_ZERO && text.charCodeAt(start + 1) === DIGIT_ZERO);
+  return HOLDS_NUMBER | groups | behind | (zeros ? HOLDS_DOUBLE_ZERO : 0);
+}
+
+/** `2026-11-20`, which most times begin with. */
+function isDate(text: string, start: number, end: number): boolean {
+  return end - start === 10 && text.charAt(start + 4) === '-' && text.charAt(start + 7) === '-';
+}
+
+function isDigit(code: number): boolean {
+  return code >= DIGIT_ZERO && code <= DIGIT_NINE;
 }

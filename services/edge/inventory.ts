@@ -27,7 +27,8 @@ export function createInventory(
     const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], BODY_BYTES_MAX);
     const body = bytes.ok ? parseJson(bytes.value) : bytes;
     if (!body.ok) return refusal(body.code);
-    const read = readInventory(body.value, site.mode === 'offline');
+    const countries = site.default_country === null ? [] : [site.default_country];
+    const read = readInventory(body.value, site.mode === 'offline', countries);
     if (!read.ok) {
       const { status, body: problem } = errorAnswer(read.code);
       return { status, body: read.index === null ? problem : { error: { ...problem.error, index: read.index } } };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Cleaning, cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 
-const ONLINE: Cleaning = { anonymous: false, defaultCountry: 'US', lifted: new Set() };
+const ONLINE: Cleaning = { anonymous: false, defaultCountry: 'US', countries: ['US'], lifted: new Set() };
 const OFFLINE: Cleaning = { ...ONLINE, anonymous: true };
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -1,0 +1,16 @@
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+
+const CODE = /^[A-Za-z]{2}$/;
+
+/** The countries whose phone numbers an event's texts may hold: those known of the request, and the one it names itself. */
+export function eventCountries(properties: JsonObject, known: readonly string[]): readonly string[] {
+  const named = codeIn(properties) ?? codeIn(properties['user_data']) ?? codeIn(properties['$set']);
+  return named === null || known.includes(named) ? known : [...known, named];
+}
+
+function codeIn(record: unknown): string | null {
+  if (typeof record !== 'object' || record === null) return null;
+  const { country, country_code: code } = record as JsonObject;
+  if (typeof country === 'string' && CODE.test(country)) return country.toUpperCase();
+  return typeof code === 'string' && CODE.test(code) ? code.toUpperCase() : null;
+}
