@@ -1,5 +1,5 @@
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { cleanDistinctId } from './distinct_id.ts';
+import type { SentEvent } from './sent_event.ts';
 import { readShortText } from './short_text.ts';
 import type { IntakeContext } from './take_batch.ts';
 
@@ -12,7 +12,7 @@ const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
 
 /** The other id of the visitor, as it may be stored; null where the event names none. */
 export function previousIdOf(
-  { name, properties, distinctId }: { name: string; properties: JsonObject; distinctId: string | null },
+  { name, properties, distinctId, countries }: Pick<SentEvent, 'name' | 'properties' | 'distinctId' | 'countries'>,
   { identitySecret, site }: IntakeContext,
 ): string | null {
   const property = PROPERTY_OF.get(name);
@@ -20,5 +20,5 @@ export function previousIdOf(
   const sent = properties[property];
   const previousId = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
   if (previousId === null || previousId === distinctId) return null;
-  return cleanDistinctId(previousId, identitySecret, site.default_country).distinctId;
+  return cleanDistinctId(previousId, identitySecret, site.default_country, countries).distinctId;
 }
