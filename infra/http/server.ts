@@ -1,9 +1,12 @@
+import type { Server } from 'node:http';
 import Fastify, {
+  type FastifyHttpOptions,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type FastifyServerOptions,
 } from 'fastify';
+
+import { watchConnections } from './connections.ts';
 
 export type HttpServer = FastifyInstance;
 export type HttpRequestIn = FastifyRequest;
@@ -15,6 +18,8 @@ export interface HttpOptions {
   bodyBytesMax: number;
   /** Longest a request may take to arrive whole. */
   requestTimeoutMs: number;
+  /** How long requests that have begun may go on when the server closes. */
+  closingMs?: number;
   /** Answers a request whose URL cannot be read; else the server's own answer, which quotes the URL. */
   onBadUrl?: (reply: HttpReply) => void;
 }
@@ -22,20 +27,46 @@ export interface HttpOptions {
 /** A Fastify server without request logging: URLs may hold keys and personal data. */
 export function createHttpServer(options: HttpOptions): HttpServer {
   const { onBadUrl } = options;
-  const server: FastifyServerOptions = {
+  const server: FastifyHttpOptions<Server> = {
     trustProxy: options.trustedProxies.length === 0 ? false : options.trustedProxies,
     bodyLimit: options.bodyBytesMax,
     requestTimeout: options.requestTimeoutMs,
-    connectionTimeout: 0,
-    keepAliveTimeout: 72_000,
+    connectionTimeout: SILENCE_MS_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: {
+      connectionsCheckingInterval: LATE_CHECK_MS,
+      requestTimeout: options.requestTimeoutMs,
+      headersTimeout: options.requestTimeoutMs,
+    },
     logger: false,
     exposeHeadRoutes: false,
-    return503OnClosing: true,
+    return503OnClosing: false,
   };
   if (onBadUrl !== undefined) {
     server.frameworkErrors = (_error, _request, reply) => onBadUrl(reply as unknown as HttpReply);
   }
-  return withAddresses(Fastify(server));
+  return withEnd(withAddresses(Fastify(server)), options.closingMs ?? CLOSING_MS);
+}
+
+const CLOSING_MS = 10_000;
+const KEEP_ALIVE_MS = 72_000;
+/** A connection on which nothing moves is cut, such as one of a client that does not read its answer. */
+const SILENCE_MS_MAX = 120_000;
+/** How often Node looks for requests that are late; half a minute by default, by which they would be cut as much later. */
+const LATE_CHECK_MS = 1_000;
+
+/** Serves what has begun when the server closes, and ends every connection in time. */
+function withEnd(app: HttpServer, closingMs: number): HttpServer {
+  const connections = watchConnections(app.server);
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (connections.ending) reply.header('connection', 'close');
+    done(null, payload);
+  });
+  app.addHook('preClose', (done) => {
+    connections.end(closingMs);
+    done();
+  });
+  return app;
 }
 
 const addresses = new WeakMap<HttpRequestIn, string>();
