@@ -10,6 +10,7 @@ import {
 import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { MonthUseView } from '#infra/redis/month_use.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { withoutByteOrderMark } from '#pipelines/intake/byte_order_mark.ts';
 import { checkToken } from '#pipelines/settings/admin_tokens.ts';
 import {
   auditedRecords,
@@ -189,7 +190,7 @@ function readBody(request: HttpRequestIn): BodyRead {
   const bytes = request.body;
   if (!Buffer.isBuffer(bytes) || !isUtf8(bytes)) return { ok: false, code: 'body_not_json' };
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const value: unknown = JSON.parse(withoutByteOrderMark(bytes).toString('utf8'));
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject ? { ok: true, value } : { ok: false, code: 'body_not_json' };
   } catch {

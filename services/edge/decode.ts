@@ -1,5 +1,13 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import { withoutByteOrderMark } from '#pipelines/intake/byte_order_mark.ts';
 
 /** SPEC section 8; counts after decompression, and decompression stops there. */
 export const BODY_BYTES_MAX = 256 * 1024;
@@ -16,9 +24,19 @@ const DECODERS: Record<string, Decoder> = {
   '': (bytes) => bytes,
   gzip: gunzipSync,
   'x-gzip': gunzipSync,
-  deflate: inflateSync,
+  deflate: (bytes, limits) => (hasZlibHead(bytes) ? inflateSync(bytes, limits) : inflateRawSync(bytes, limits)),
   br: brotliDecompressSync,
+  zstd: (bytes, limits) => zstdDecompressSync(bytes, { ...limits, params: ZSTD_PARAMS }),
 };
+
+/** RFC 9659: no Content-Encoding needs a larger window, and a frame may ask for as much memory as its window. */
+const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };
+
+/** RFC 1950; some clients send deflate without it, as RFC 9110 notes. */
+function hasZlibHead(bytes: Buffer): boolean {
+  const [first = 0, second = 0] = bytes;
+  return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
+}
 
 /** Undoes a Content-Encoding; decompression stops at `bytesMax`. */
 export function decompress(bytes: Buffer, contentEncoding: string | undefined, bytesMax: number): Decoded<Buffer> {
@@ -38,7 +56,8 @@ export function decompress(bytes: Buffer, contentEncoding: string | undefined, b
 export function parseJson(bytes: Buffer): Decoded<unknown> {
   if (!isUtf8(bytes)) return { ok: false, code: 'body_not_json' };
   try {
-    return { ok: true, value: JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8')) };
+    const text = withoutByteOrderMark(bytes);
+    return { ok: true, value: JSON.parse(text.toString(isAscii(text) ? 'latin1' : 'utf8')) };
   } catch {
     return { ok: false, code: 'body_not_json' };
   }

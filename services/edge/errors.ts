@@ -29,7 +29,10 @@ export const EDGE_ERRORS = {
   },
   events_too_many: { status: 413, message: REJECTIONS.events_too_many },
   content_type_unsupported: { status: 415, message: 'Send application/json, or text/plain that holds JSON.' },
-  content_encoding_unsupported: { status: 415, message: 'Content-Encoding must be gzip, deflate, br or identity.' },
+  content_encoding_unsupported: {
+    status: 415,
+    message: 'Content-Encoding must be gzip, deflate, br, zstd or identity.',
+  },
   body_undecodable: { status: 400, message: 'The body does not decompress.' },
   body_not_json: { status: 400, message: 'The body is not JSON in UTF-8.' },
   request_malformed: { status: 400, message: 'The request cannot be read.' },
