@@ -7,7 +7,8 @@ export interface BenchChild {
   url: string;
   /** CPU seconds (user and system) the process has used. */
   cpuSeconds(): number;
-  stop(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
 }
 
 const START_MS_MAX = 60_000;
@@ -31,9 +32,9 @@ export async function startChild(
     url,
     cpuSeconds: () => cpuOf(pid),
     async stop() {
-      const gone = new Promise((resolve) => child.once('exit', resolve));
+      const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
-      await gone;
+      return gone;
     },
   };
 }
