@@ -42,7 +42,7 @@ export interface Dialect {
   keyOfBody(body: unknown): unknown;
   read(path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest;
   /** What is said of a request of which something was taken, or had nothing wrong with it. */
-  accepted(stored: Stored): DialectAnswer;
+  accepted(stored: Stored, userAgent: string | null): DialectAnswer;
   /** An error in the shape the protocol's clients understand. */
   refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer;
 }

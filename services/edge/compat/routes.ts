@@ -132,7 +132,10 @@ async function take(
   const calls = [...mapped.refused, ...rejected];
   const refusedCalls = new Set(calls.map(({ index }) => index)).size;
   const isRefused = refusedCalls === read.calls.length;
-  return { ...(isRefused ? dialect.refused('events_rejected', calls) : dialect.accepted(accepted)), rate };
+  return {
+    ...(isRefused ? dialect.refused('events_rejected', calls) : dialect.accepted(accepted, peer.userAgent)),
+    rate,
+  };
 }
 
 interface MappedCalls {

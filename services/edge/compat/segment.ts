@@ -68,12 +68,19 @@ function isTooLarge(call: unknown): boolean {
 }
 
 /**
+ * RudderStack's library for Node, and Segment's up to version 6. What is refused they throw where nothing catches it, unless
+ * they were given an error handler: a program would end because its month is used up.
+ */
+const THROWS = /^analytics-node\//;
+
+/**
  * Its libraries tell their callers of nothing that a 200 says. A request of which nothing was stored fails, with a status
  * they give to error handlers and callbacks and do not try again; one of which something was says how much was not.
  */
-function accepted({ accepted: stored, dropped }: Stored): DialectAnswer {
+function accepted({ accepted: stored, dropped }: Stored, userAgent: string | null): DialectAnswer {
   if (dropped === 0) return { status: 200, body: { success: true } };
-  return stored === 0 ? refused('allowance_exhausted', []) : { status: 200, body: { success: true, dropped } };
+  const isFailure = stored === 0 && !THROWS.test(userAgent ?? '');
+  return isFailure ? refused('allowance_exhausted', []) : { status: 200, body: { success: true, dropped } };
 }
 
 /** What is too large has 400 there, which its libraries do not send again. */

@@ -3,7 +3,7 @@ import type { RateState } from '#pipelines/limits/admission.ts';
 import type { Admitted, Admitter, Limited } from '#services/edge/admission.ts';
 import { newEvent, postBody, postEvents, readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';
-import { posthogBatch, segmentBatch } from './foreign.ts';
+import { post, posthogBatch, segmentBatch } from './foreign.ts';
 
 const RATE: RateState = { limit: 200, remaining: 7, resetMs: 1_200 };
 const LIMITED: Limited = { ok: false, kind: 'ip', waitMs: 3_200, rate: { limit: 200, remaining: 0, resetMs: 3_200 } };
@@ -132,4 +132,10 @@ test('a batch of Segment’s fails where nothing of it had a place, and says how
     body: { success: false, code: 'allowance_exhausted' },
   });
   expect(await segmentBatch(none, [])).toMatchObject({ status: 400 });
+  const throwing = { 'user-agent': 'analytics-node/3.0.13' };
+  const body = JSON.stringify({ batch, writeKey: none.serverKey });
+  expect(await post(none, '/v1/batch', body, throwing)).toMatchObject({
+    status: 200,
+    body: { success: true, dropped: 2 },
+  });
 });
