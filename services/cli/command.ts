@@ -7,6 +7,8 @@ export interface Context {
   nowMs: number;
   readFile(path: string): string;
   readStdin(): string;
+  /** A file of the folder that holds everything local; null where there is none. */
+  readLocal(name: string): string | null;
   /** For commands that wait for something: lines that are no part of the outcome, and pauses. */
   watch: { say(line: string): void; sleep(ms: number): Promise<void> };
 }

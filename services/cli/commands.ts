@@ -1,14 +1,19 @@
 import { accountCommands } from './accounts.ts';
+import { analystCommand } from './analyst.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
 import { healthCommand } from './destination_health.ts';
 import { destinationCommands } from './destinations.ts';
 import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
+import { listingCommands } from './listings.ts';
 import { replayCommands } from './replays.ts';
+import { retentionCommand } from './retention.ts';
 import { scaffoldCommand } from './scaffold.ts';
 import { siteCommands } from './sites.ts';
 import { tokenCommands } from './tokens.ts';
+import { topCommand } from './top.ts';
+import { trendsCommand } from './trends.ts';
 
 /** Every command that reads or changes settings. */
 export const COMMANDS: readonly Command[] = [
@@ -20,6 +25,11 @@ export const COMMANDS: readonly Command[] = [
   scaffoldCommand,
   ...replayCommands,
   ...funnelCommands,
+  trendsCommand,
+  retentionCommand,
+  topCommand,
+  ...listingCommands,
+  analystCommand,
   ...tokenCommands,
   ...auditCommands,
 ];

@@ -4,6 +4,7 @@ import type { Arguments } from './arguments.ts';
 import type { Command, Context, Outcome } from './command.ts';
 import { drawFunnel, funnelCsv } from './funnel_drawing.ts';
 import { readFunnel } from './funnel_options.ts';
+import { RANGE_OPTIONS } from './query_options.ts';
 import { UsageError } from './usage_error.ts';
 
 export const funnelCommands: Command[] = [
@@ -18,25 +19,18 @@ export const funnelCommands: Command[] = [
         value: 'STEP',
         help: 'EVENT[,EVENT][?FIELD=VALUE&...], * for any event (2 to 10 of them)',
       },
-      since: { kind: 'text', value: 'WHEN', help: 'A date, or 30d, 12h before the end (30d)' },
-      until: { kind: 'text', value: 'DATE', help: 'The end, which is not part of it (the end of today, UTC)' },
       window: { kind: 'text', value: 'TIME', help: 'Longest time from the first step to the last: 7d, 12h, 30m (7d)' },
       order: { kind: 'text', value: 'ORDER', help: 'ordered, strict (nothing between) or any (ordered)' },
       by: { kind: 'text', value: 'ACTOR', help: 'person or session (person)' },
-      where: {
-        kind: 'texts',
-        value: 'CONDITION',
-        help: 'FIELD=A|B, !=, >=, <, ~ (contains), ^=, $=, or FIELD (repeatable)',
-      },
       exclude: { kind: 'texts', value: 'STEP', help: 'Events that end the way when they lie between (repeatable)' },
       breakdown: { kind: 'text', value: 'FIELD[@AT]', help: 'By a field at first_step, first_touch or last_touch' },
       trend: { kind: 'text', value: 'INTERVAL', help: 'hour, day, week or month' },
-      fresh: { kind: 'flag', help: 'Take no kept answer' },
+      ...RANGE_OPTIONS,
       csv: { kind: 'flag', help: 'Print CSV for spreadsheets' },
     },
     examples: [
       'funnel show shop --step page_view --step add_to_cart --step purchase --window 30d',
-      'funnel show shop --step page_view?url~pricing --step "purchase?value>=20" --breakdown utm.campaign@first_touch',
+      'funnel show shop --step page_view?page_location~/product --step "purchase?value>=20" --breakdown utm_campaign@first_touch',
       'funnel show shop --step page_view --step purchase --by session --trend day --csv',
     ],
     run: showFunnel,

@@ -10,8 +10,13 @@ function dataDirectory(env: Environment): string {
 
 /** What `npm start` wrote when everything was ready; null while it has not. */
 export function readReadyFile(env: Environment): string | null {
+  return readLocalFile(env, 'ready.json');
+}
+
+/** A file of the local folder; null where there is none. */
+export function readLocalFile(env: Environment, name: string): string | null {
   try {
-    return readFileSync(join(dataDirectory(env), 'ready.json'), 'utf8');
+    return readFileSync(join(dataDirectory(env), name), 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw error;

@@ -5,7 +5,7 @@ import { createControlClient } from '#services/control/client.ts';
 import { httpTransport } from '#services/control/http_transport.ts';
 import type { Context } from './command.ts';
 import { controlAddress } from './control_config.ts';
-import { readReadyFile } from './local_files.ts';
+import { readLocalFile, readReadyFile } from './local_files.ts';
 import { type CliPorts, oneLine, runCli } from './run.ts';
 
 const HEALTH_TIMEOUT_MS = 3000;
@@ -22,6 +22,7 @@ async function openContext(): Promise<Context> {
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),
+    readLocal: (name) => readLocalFile(env, name),
     watch: { say: (line) => void process.stderr.write(`${line}\n`), sleep },
   };
 }

@@ -29,9 +29,15 @@ export function planOf(words: readonly string[]): Plan {
 
 /** Verbs that may be left out, as their nouns say enough. */
 const VERBS: Record<string, string> = { replay: 'start' };
+/** Nouns that can only be shown: what follows them is their subject. */
+const SHOWN = new Set(['funnel', 'trends', 'retention', 'top', 'live', 'timeline', 'analyst']);
 
 function withVerb(words: readonly string[]): readonly string[] {
   const [noun = '', second] = words;
+  if (SHOWN.has(noun)) {
+    const isComplete = second === 'show' || second === '--help' || (second === undefined && noun !== 'analyst');
+    return isComplete ? words : [noun, 'show', ...words.slice(1)];
+  }
   const verb = Object.hasOwn(VERBS, noun) ? VERBS[noun] : undefined;
   const isLeftOut = second?.startsWith('--') === true && second !== '--help';
   return verb === undefined || !isLeftOut ? words : [noun, verb, ...words.slice(1)];

@@ -27,6 +27,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       nowMs: Date.now(),
       readFile: (path) => readFileSync(path, 'utf8'),
       readStdin: () => '',
+      readLocal: () => null,
       watch: { say: () => undefined, sleep },
     }),
     status: { readReadyFile: () => null, fetched: async () => null },

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import { runCli } from '#services/cli/run.ts';
-import { createControlClient } from '#services/control/client.ts';
-import { TOKEN } from '#test/unit/control/harness.ts';
+import type { Listing } from '#pipelines/query/listing.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
+import { commandLine } from './typed_command.ts';
 
 const create = useQueryWorld();
 const STEPS = ['--step', 'page_view', '--step', 'purchase?plan=paid', '--since', '2026-10-01', '--until', '2026-11-01'];
@@ -18,23 +17,21 @@ async function shop() {
       storedRow('b', 'page_view', 2, { properties: '{"plan":"free, \\"so\\""}' }),
     ],
   ]);
-  const svc = async (...words: string[]) =>
-    runCli(['funnel', 'show', ...words], {
-      openContext: async () => ({
-        client: createControlClient(world.control.transport, TOKEN),
-        nowMs: purchaseFunnel.to,
-        readFile: () => '',
-        readStdin: () => '',
-        watch: { say: () => undefined, sleep: async () => undefined },
-      }),
-      status: { readReadyFile: () => null, fetched: async () => null },
-    });
-  return svc;
+  return commandLine(world, purchaseFunnel.to);
 }
 
 test('a funnel is drawn', async () => {
   const svc = await shop();
-  const { stdout, exitCode } = await svc('shop', ...STEPS, '--trend', 'day', '--breakdown', 'plan@first_touch');
+  const { stdout, exitCode } = await svc(
+    'funnel',
+    'show',
+    'shop',
+    ...STEPS,
+    '--trend',
+    'day',
+    '--breakdown',
+    'plan@first_touch',
+  );
   expect(exitCode).toBe(0);
   expect(stdout).toMatchInlineSnapshot(`
     "shop, 2026-10-01 to 2026-10-31, by person
@@ -55,9 +52,9 @@ test('a funnel is drawn', async () => {
 
 test('a funnel is JSON and CSV', async () => {
   const svc = await shop();
-  const answer = JSON.parse((await svc('shop', ...STEPS, '--json')).stdout) as FunnelAnswer;
+  const answer = JSON.parse((await svc('funnel', 'show', 'shop', ...STEPS, '--json')).stdout) as FunnelAnswer;
   expect(answer.steps.map(({ reached }) => reached)).toEqual([2, 1]);
-  const csv = await svc('shop', ...STEPS, '--breakdown', 'plan', '--csv');
+  const csv = await svc('funnel', 'show', 'shop', ...STEPS, '--breakdown', 'plan', '--csv');
   expect(csv.stdout.split('\r\n')).toEqual([
     'group,value,step,name,reached,of_first,of_previous,median_ms,p90_ms,average_ms',
     'all,,1,page_view,2,1,1,0,0,0',
@@ -67,6 +64,79 @@ test('a funnel is JSON and CSV', async () => {
     'value,"free, ""so""",1,page_view,1,1,1,0,0,0',
     'value,"free, ""so""",2,purchase?plan=paid,0,0,0,,,\n',
   ]);
+});
+
+const OCTOBER = ['--since', '2026-10-01', '--until', '2026-11-01'];
+
+test('trends, retention and top values are tables', async () => {
+  const svc = await shop();
+  const shown = async (...words: string[]) => (await svc(...words)).stdout;
+  const trends = ['--event', 'page_view', '--event', 'purchase', '--sum', 'value', '--breakdown', 'plan'];
+  expect(await shown('trends', 'shop', ...trends, ...OCTOBER)).toMatchInlineSnapshot(`
+    "page_view
+
+    FROM        EVENTS  PERSONS  SUM
+    2026-10-05  2       2        0
+    all         2       2        0
+
+    VALUE       EVENTS  PERSONS  SUM
+    free        1       1        0
+    free, "so"  1       1        0
+
+    purchase
+
+    FROM        EVENTS  PERSONS  SUM
+    2026-10-05  1       1        0
+    all         1       1        0
+
+    VALUE  EVENTS  PERSONS  SUM
+    paid   1       1        0
+    "
+  `);
+  expect(
+    await shown('retention', 'shop', '--start', 'page_view', '--interval', 'day', ...OCTOBER),
+  ).toMatchInlineSnapshot(`
+    "FROM        PERSONS  DAY 0
+    2026-10-05  2        1 (50.0 %)
+    "
+  `);
+  expect(await shown('top', 'shop', '--field', 'event', '--limit', '1', ...OCTOBER)).toMatchInlineSnapshot(`
+    "VALUE      EVENTS  PERSONS  SUM
+    page_view  2       2        0
+
+    There are more values than are shown.
+    "
+  `);
+});
+
+test('what arrived and what a person did are tables', async () => {
+  const svc = await shop();
+  const shown = async (...words: string[]) => (await svc(...words)).stdout;
+  expect(await shown('timeline', 'shop', '--distinct-id', 'a', ...OCTOBER)).toMatchInlineSnapshot(`
+    "HAPPENED              EVENT      SOURCE   VALUE  DISTINCT ID
+    2026-10-05T12:01:00Z  purchase   website  -      a
+    2026-10-05T12:00:00Z  page_view  website  -      a
+    "
+  `);
+  expect(await shown('live', 'show', 'shop', '--event', 'purchase')).toMatch(/^Nothing arrived in the last hour/);
+  const rows = JSON.parse(await shown('timeline', 'shop', '--distinct-id', 'a', ...OCTOBER, '--json')) as Listing;
+  const person = rows.events[0]?.person_id ?? '';
+  expect(await shown('timeline', 'shop', '--person', person, ...OCTOBER, '--limit', '1')).toMatch(/purchase/);
+});
+
+test.for([
+  [['trends', 'shop'], 'flag_missing'],
+  [['trends', 'shop', '--event', '*', '--interval', 'minute'], 'field_malformed'],
+  [['trends', 'shop', '--event', '*', '--zone', 'Mars/Base'], 'field_malformed'],
+  [['top', 'shop'], 'flag_missing'],
+  [['top', 'shop', '--field', 'plan', '--limit', '0'], 'field_malformed'],
+  [['timeline', 'shop'], 'flag_missing'],
+  [['timeline', 'shop', '--person', 'a', '--distinct-id', 'b'], 'flag_missing'],
+  [['retention', 'shop', '--interval', 'hour'], 'field_malformed'],
+  [['live', 'nowhere'], 'site_unknown'],
+] as const)('%j: %s', async ([words, code]) => {
+  const svc = await shop();
+  expect(await svc(...words)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`svc: ${code}: `) });
 });
 
 test.for([
@@ -79,5 +149,8 @@ test.for([
   [['nowhere', ...STEPS], 'site_unknown'],
 ] as const)('%j is refused by %s', async ([words, code]) => {
   const svc = await shop();
-  expect(await svc(...words)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`svc: ${code}: `) });
+  expect(await svc('funnel', 'show', ...words)).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining(`svc: ${code}: `),
+  });
 });

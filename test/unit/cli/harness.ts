@@ -84,6 +84,7 @@ function contextOf(shop: Shop) {
       return text;
     },
     readStdin: () => shop.stdin,
+    readLocal: (name: string) => shop.files.get(`.local/${name}`) ?? null,
     watch: { say: (line: string) => void shop.said.push(line), sleep: shop.sleep },
   };
 }

@@ -1,0 +1,90 @@
+import { COLUMNS, type Field, type Filter, type Selection } from '#pipelines/query/shapes.ts';
+import type { Arguments } from './arguments.ts';
+import type { OptionSpec } from './command.ts';
+import { UsageError } from './usage_error.ts';
+import { readDuration } from './values.ts';
+
+const DAY_MS = 86_400_000;
+const SINCE = '30d';
+
+/** Options of every query about a time. */
+export const RANGE_OPTIONS: Record<string, OptionSpec> = {
+  since: { kind: 'text', value: 'WHEN', help: 'A date, or 30d, 12h before the end (30d)' },
+  until: { kind: 'text', value: 'DATE', help: 'The end, which is not part of it (the end of today, UTC)' },
+  where: {
+    kind: 'texts',
+    value: 'CONDITION',
+    help: 'FIELD=A|B, !=, >=, <, ~ (contains), ^=, $=, or FIELD (repeatable)',
+  },
+  fresh: { kind: 'flag', help: 'Take no kept answer' },
+};
+
+/** What the options of RANGE_OPTIONS ask for. @throws UsageError */
+export function readRange(args: Arguments, nowMs: number) {
+  return { ...readTimes(args, nowMs), filters: readFilters(args), fresh: args.flag('fresh') ? true : undefined };
+}
+
+/** The conditions of `--where`; undefined where there are none. @throws UsageError */
+export function readFilters(args: Arguments): Filter[] | undefined {
+  return optional(args.texts('where').map((text) => readFilter(text, 'where')));
+}
+
+/** A list that is not empty. */
+export function optional<Item>(items: Item[]): Item[] | undefined {
+  return items.length === 0 ? undefined : items;
+}
+
+/** Whole days, so that the same words on one day are the same question, and today with them. */
+function readTimes(args: Arguments, nowMs: number): { from: number; to: number } {
+  const until = args.text('until');
+  const to = until === undefined ? nowMs - (nowMs % DAY_MS) + DAY_MS : readDay(until, 'until');
+  const since = args.text('since') ?? SINCE;
+  const from = /^\d{4}-/.test(since) ? readDay(since, 'since') : to - readDuration(since, 'since');
+  return { from, to };
+}
+
+function readDay(text: string, option: string): number {
+  const at = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw new UsageError('time_malformed', `--${option} ${text} is not like 2027-01-31 or 30d`);
+  return at;
+}
+
+/** `add_to_cart`, `purchase,order`, `*`, `purchase?country=DE&cart.size>=2`: names, then conditions. */
+export function readSelection(text: string, option: string): Selection {
+  const at = text.indexOf('?');
+  const names = (at < 0 ? text : text.slice(0, at)).split(',').map((name) => name.trim());
+  if (names.some((name) => name === '')) throw new UsageError('step_malformed', `--${option} ${text} names no event`);
+  const events = names.includes('*') ? {} : { events: names };
+  if (at < 0) return events;
+  const filters = text
+    .slice(at + 1)
+    .split('&')
+    .map((condition) => readFilter(condition, option));
+  return { ...events, filters };
+}
+
+const NUMBERS = { '>': 'above', '>=': 'at_least', '<': 'below', '<=': 'at_most' } as const;
+const TEXTS = { '~': 'containing', '!~': 'not_containing', '^=': 'starting_with', '$=': 'ending_with' } as const;
+
+/** `country=DE|AT`, `plan!=free`, `value>=20`, `url~pricing`, `url^=https`, or a field alone, which must be set. */
+export function readFilter(text: string, option: string): Filter {
+  const [, name = '', sign = '', value = ''] = /^([^=!<>~^$]+)(!=|>=|<=|!~|\^=|\$=|=|>|<|~)?(.*)$/s.exec(text) ?? [];
+  if (name === '') throw new UsageError('condition_malformed', `--${option} has a condition without a field`);
+  const field = readField(name);
+  if (sign === '') return { field, is: 'set' };
+  if (sign === '=' || sign === '!=') {
+    return { field, is: sign === '=' ? 'equal' : 'not_equal', to: value.split('|') };
+  }
+  if (sign in TEXTS) return { field, is: TEXTS[sign as keyof typeof TEXTS], to: value };
+  const number = Number(value);
+  if (value.trim() === '' || Number.isNaN(number)) {
+    throw new UsageError('condition_malformed', `--${option}: ${name}${sign} takes a number`);
+  }
+  return { field, is: NUMBERS[sign as keyof typeof NUMBERS], to: number };
+}
+
+/** A column by its name; anything else is a path into the properties, also where `properties.` stands before it. */
+export function readField(text: string): Field {
+  const column = COLUMNS.find((name) => name === text);
+  return column === undefined ? { property: text.replace(/^properties\./, '').split('.') } : { column };
+}

@@ -1,0 +1,25 @@
+import { type CliResult, runCli } from '#services/cli/run.ts';
+import { createControlClient } from '#services/control/client.ts';
+import { TOKEN } from '#test/unit/control/harness.ts';
+import type { QueryWorld } from './query_world.ts';
+
+/** Runs command lines against the control service of a world. */
+export function commandLine({ control }: QueryWorld, nowMs: number): (...words: string[]) => Promise<CliResult> {
+  return (...words) =>
+    runCli(words, {
+      openContext: async () => ({
+        client: createControlClient(control.transport, TOKEN),
+        nowMs,
+        readFile: () => '',
+        readStdin: () => '',
+        readLocal: () => null,
+        watch: { say: () => undefined, sleep: async () => undefined },
+      }),
+      status: { readReadyFile: () => null, fetched: async () => null },
+    });
+}
+
+/** The words of a line as a shell reads them, where it has no more than double quotes. */
+export function wordsOf(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '');
+}
