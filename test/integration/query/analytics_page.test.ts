@@ -2,9 +2,14 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { analystStatements } from '#infra/clickhouse/analyst.ts';
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import { COMMANDS } from '#services/cli/commands.ts';
+import { demoRows } from './demo_rows.ts';
+import { START, storedRow } from './few_rows.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/ledger.ts';
 import { makeWorld } from './reference/world.ts';
+import { commandLine, wordsOf } from './typed_command.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/analytics.md', import.meta.url), 'utf8');
 const QUESTIONS = [...PAGE.matchAll(/^(\d+)\. (.+?)\n\n```sql\n(.*?)```/gms)].map(([, number, question, sql]) => ({
@@ -12,8 +17,13 @@ const QUESTIONS = [...PAGE.matchAll(/^(\d+)\. (.+?)\n\n```sql\n(.*?)```/gms)].ma
   question,
   sql: sql ?? '',
 }));
+const TYPED = [...PAGE.matchAll(/^npm run svc -- (.+?)(?: +#.*)?$/gm)].map(([, words]) => words ?? '');
 const EVENTS = 3_000;
 const SEPTEMBER = { from: Date.UTC(2026, 8, 1), to: Date.UTC(2026, 9, 1) };
+
+/** A question as it is answered at some time. */
+const askedAt = (sql: string, nowMs: number): string =>
+  sql.replaceAll('now()', `fromUnixTimestamp64Milli(${nowMs}, 'UTC')`);
 const create = useQueryWorld();
 
 async function filled(): Promise<{ world: QueryWorld; ledger: Ledger }> {
@@ -25,11 +35,6 @@ async function filled(): Promise<{ world: QueryWorld; ledger: Ledger }> {
   const at = SEPTEMBER.from;
   await insertBlock(warehouse, 'delivery_outcomes', 'o', [
     { site_id: 'shop', destination: 'meta', event_id: 'a', event: 'purchase', outcome: 'delivered', attempted_at: at },
-  ]);
-  await insertBlock(warehouse, 'quota_usage', 'u', [
-    { account_id: 'acme', month: '2026-09', partition: 0, used: 5, settled_offset: 9, settled_at: at },
-    { account_id: 'acme', month: '2026-09', partition: 0, used: 7, settled_offset: 12, settled_at: at },
-    { account_id: 'acme', month: '2026-09', partition: 1, used: 1, settled_offset: 3, settled_at: at },
   ]);
   await insertBlock(warehouse, 'inventory', 'i', [
     { site_id: 'shop', page: '/', received_at: at, inventory_id: 'one', position: 0, type: 'button', text: 'Buy' },
@@ -45,7 +50,7 @@ test('every question of the page has an answer, some of which are known', { time
   const { world, ledger } = await filled();
   const answers = new Map<number, Record<string, unknown>[]>();
   for (const { number, question, sql } of QUESTIONS) {
-    const rows = await rowsOf<Record<string, unknown>>(world.database, sql);
+    const rows = await rowsOf<Record<string, unknown>>(world.database, askedAt(sql, SEPTEMBER.to));
     expect(rows, question).not.toEqual([]);
     answers.set(number, rows);
   }
@@ -60,7 +65,56 @@ test('every question of the page has an answer, some of which are known', { time
       .map(([day, of]) => ({ day, people: new Set(of.map(({ person }) => person)).size }))
       .sort((a, b) => (a.day < b.day ? -1 : 1)),
   );
-  expect(answers.get(19)).toEqual([{ account_id: 'acme', month: '2026-09', used: 8 }]);
+  const used = answers.get(19)?.reduce((sum, { used: events }) => sum + Number(events), 0);
+  expect(used).toBe(new Set(ledger.map(({ id }) => id)).size);
+});
+
+const EMPTY_ON_DEMO = [18, 20];
+
+test('the questions and the commands have answers on the demo’s traffic', { timeout: 120_000 }, async () => {
+  const world = await create();
+  const endsAt = Math.floor(Date.now() / 1000) * 1000;
+  await world.store([await demoRows(endsAt)]);
+  const svc = commandLine(world, endsAt);
+  const answers = new Map<number, Record<string, unknown>[]>();
+  for (const { number, sql } of QUESTIONS) {
+    const rows = await rowsOf<Record<string, unknown>>(world.database, askedAt(sql, endsAt + 1));
+    if (!EMPTY_ON_DEMO.includes(number)) expect(rows, `question ${number}`).not.toEqual([]);
+    answers.set(number, rows);
+  }
+  expect(answers.get(10)?.some(({ campaign }) => campaign === 'autumn_launch')).toBe(true);
+  expect(answers.get(8)?.map(({ level }) => level)).toContain(3);
+  const examples = ['funnel', 'trends', 'retention', 'top'].flatMap((noun) =>
+    COMMANDS.filter((command) => command.noun === noun).flatMap((command) => command.examples),
+  );
+  const typed = [...TYPED.filter((words) => /^(?:funnel|trends|retention|top) /.test(words)), ...examples];
+  expect(typed.length).toBeGreaterThan(10);
+  for (const words of typed) {
+    const { exitCode, stdout } = await svc(...wordsOf(words).filter((word) => word !== '--csv'), '--json');
+    expect([exitCode, words]).toEqual([0, words]);
+    if (words.includes('sign_up')) continue;
+    expect(stdout.match(/"(?:reached|events|persons)": [1-9]/), words).not.toBeNull();
+  }
+});
+
+test('question 8 counts to the millisecond, as the API does', async () => {
+  const world = await create();
+  const steps = ['page_view', 'add_to_cart', 'purchase'];
+  const rows = (visitor: string, ...millis: number[]) =>
+    millis.map((at, index) =>
+      storedRow(visitor, steps[index] ?? '', 0, { timestamp: START + at, event_id: `${visitor}${index}` }),
+    );
+  await world.store([[...rows('a', 0, 400, 900), ...rows('b', 500, 100, 900), ...rows('c', 0, 2, 1)]]);
+  const [from, to] = [START - 86_400_000, START + 86_400_000];
+  const asked = { from, to, window_ms: 30 * 86_400_000, steps: steps.map((event) => ({ events: [event] })) };
+  const { steps: reached } = await world.ask<FunnelAnswer>('funnel', asked);
+  const sql = QUESTIONS.find(({ number }) => number === 8)?.sql ?? '';
+  const levels = await rowsOf<{ level: number; people: number }>(world.database, askedAt(sql, to));
+  const atLeast = steps.map((_, index) =>
+    levels.filter(({ level }) => level > index).reduce((sum, { people }) => sum + Number(people), 0),
+  );
+  expect(atLeast).toEqual([3, 2, 1]);
+  expect(reached.map((step) => step.reached)).toEqual(atLeast);
 });
 
 test("the page has the statements that make a site's analyst", () => {

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { identify } from '#pipelines/identity/identify.ts';
+import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { type EventRow, eventRow } from '#pipelines/warehouse/event_row.ts';
+import type { Event } from '#schemas/event.ts';
+import { decodeEntry, type EntryView, encodeEvent } from '#schemas/event_batch.ts';
+import type { DemoRequest } from '#services/demo/world/event.ts';
+import { createWorld } from '#services/demo/world/world.ts';
+import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
+import { site } from '#test/unit/settings/samples.ts';
+
+const SECRET = Buffer.alloc(32, 7);
+const VISITORS = 400;
+
+/** What the service makes of a small day of the demo's traffic in its site `shop`, each event once. */
+export async function demoRows(endsAt: number): Promise<EventRow[]> {
+  const world = createWorld({
+    seed: 4,
+    run: 'page',
+    visitors: VISITORS,
+    endsAt,
+    blockedIps: { shop: '198.51.100.66' },
+  });
+  const sent = world.requests.filter(({ siteSlot, expect }) => siteSlot === 'shop' && expect.status === 200);
+  const taken = sent.flatMap((request) => takenOf(request, endsAt));
+  const unique = [...new Map(taken.toReversed().map((event) => [event.event_id, event])).values()].reverse();
+  const { entries } = await identify(unique.map(viewOf), createMemoryIdentity(100), SECRET);
+  return entries.map(({ view, coordinate, person }) => eventRow({ ...decodeEntry(view), coordinate, person }));
+}
+
+function takenOf({ caller, headers, body }: DemoRequest, receivedAtMs: number): Event[] {
+  const { events } = JSON.parse(body) as { events: unknown[] };
+  return takeBatch(events, {
+    site: site(),
+    caller,
+    receivedAtMs,
+    clientIp: headers['x-forwarded-for'] ?? null,
+    userAgent: headers['user-agent'] ?? null,
+    browserSigns: 'origin' in headers,
+    prefetch: 'sec-purpose' in headers,
+    country: null,
+    anonymousSalt: Buffer.alloc(32, 3),
+    identitySecret: SECRET,
+    randomEventId: randomUUID,
+  }).taken;
+}
+
+function viewOf(event: Event, offset: number): EntryView {
+  return {
+    coordinate: { partition: 0, offset, index: 0 },
+    personBytes: Buffer.from([0]),
+    eventBytes: encodeEvent(event),
+    siteId: event.site_id,
+    eventId: event.event_id,
+    distinctId: event.distinct_id,
+    receivedAtMs: event.received_at,
+  };
+}
