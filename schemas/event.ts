@@ -60,6 +60,8 @@ export interface Event {
   properties: string;
   /** Another id of the visitor, where the event says that the two are one. */
   previous_distinct_id: string | null;
+  /** Further addresses, numbers and forms of the same person, for destinations' matching; they join nobody. */
+  further_identifiers?: readonly Identifiers[];
 }
 
 /** An event with what the stages have attached to it. */

@@ -48,8 +48,16 @@ export function eventBytesBound(event: Event): number {
     unitsOf(event.country);
   units +=
     unitsOf(event.client_ip) + unitsOf(event.client_user_agent) + unitsOf(event.currency) + unitsOf(event.order_id);
-  if (event.identifiers !== null) for (const field of IDENTIFIER_FIELDS) units += unitsOf(event.identifiers[field]);
+  if (event.identifiers !== null) units += identifierUnits(event.identifiers);
+  const further = event.further_identifiers ?? [];
+  for (const identifiers of further) units += identifierUnits(identifiers) + IDENTIFIER_FIELDS.length;
   return units * BYTES_PER_UNIT_MAX + FIXED_BYTES_MAX;
+}
+
+function identifierUnits(identifiers: Identifiers): number {
+  let units = 0;
+  for (const field of IDENTIFIER_FIELDS) units += unitsOf(identifiers[field]);
+  return units;
 }
 
 function unitsOf(text: string | null): number {
@@ -80,7 +88,17 @@ export function writeEvent(buffer: Buffer, start: number, event: Event): number 
   at = writeNullable(buffer, at, event.currency);
   at = writeNullable(buffer, at, event.order_id);
   at = writeString(buffer, at, event.properties);
-  return writeNullable(buffer, at, event.previous_distinct_id);
+  at = writeNullable(buffer, at, event.previous_distinct_id);
+  return writeFurther(buffer, at, event.further_identifiers ?? []);
+}
+
+/** One block of items, where there are any, and the end of the array. */
+function writeFurther(buffer: Buffer, start: number, further: readonly Identifiers[]): number {
+  let at = start;
+  if (further.length > 0) at = writeLong(buffer, at, further.length);
+  for (const identifiers of further) at = writeIdentifierFields(buffer, at, identifiers);
+  buffer[at++] = 0;
+  return at;
 }
 
 function writeIdentifiers(buffer: Buffer, start: number, identifiers: Identifiers | null): number {
@@ -90,6 +108,11 @@ function writeIdentifiers(buffer: Buffer, start: number, identifiers: Identifier
     return at;
   }
   buffer[at++] = 2;
+  return writeIdentifierFields(buffer, at, identifiers);
+}
+
+function writeIdentifierFields(buffer: Buffer, start: number, identifiers: Identifiers): number {
+  let at = start;
   for (const field of IDENTIFIER_FIELDS) at = writeNullable(buffer, at, identifiers[field]);
   return at;
 }

@@ -58,6 +58,7 @@ const EVENT_COPIES: readonly Copy[] = [
   textOrEmpty('order_id'),
   text('properties'),
   skipTextOrNull,
+  furtherIdentifiers,
 ];
 const copyPerson = textOrEmpty('arrived_person_id');
 const rawPartition = column('raw_partition', 'Int32');
@@ -306,6 +307,14 @@ function identifiers(): Copy {
 
 function skipTextOrNull(from: Cursor): void {
   if (isThere(from)) skipText(from);
+}
+
+/** Moved past: rows have none of them. */
+function furtherIdentifiers(from: Cursor): void {
+  for (let items = readLong(from); items !== 0; items = readLong(from)) {
+    if (items < 0) readLong(from);
+    for (let at = Math.abs(items) * IDENTIFIER_FIELDS.length; at > 0; at--) if (isThere(from)) skipText(from);
+  }
 }
 
 function skipText(from: Cursor): void {

@@ -83,6 +83,8 @@ export interface MapContext<Settings> {
   chosenName: string | null;
   /** The event's own identifiers, completed by what is known of the person. */
   identifiers: Identifiers;
+  /** Further addresses, numbers and forms of the same person that the event gave, for platforms that take lists. */
+  further: readonly Identifiers[];
   /** What the event says of consent and limited use. */
   choices: PrivacyChoices;
   /** `event.properties`, parsed. */

@@ -50,6 +50,7 @@ export function prepare<Settings>(
     name,
     chosenName: chosenName(settings, [event.event, rule.conversionEvent, name.canonical]),
     identifiers: matchingIdentifiers(entry),
+    further: event.mode === 'offline' ? [] : (event.further_identifiers ?? []),
     choices,
     properties,
   });

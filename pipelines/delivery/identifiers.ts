@@ -1,5 +1,6 @@
 import { noIdentifiers } from '#pipelines/privacy/identifiers.ts';
 import type { EventEntry, Identifiers } from '#schemas/event.ts';
+import type { MapContext } from './contract.ts';
 
 const NONE = noIdentifiers();
 
@@ -28,4 +29,12 @@ export function matchingIdentifiers(entry: EventEntry): Identifiers {
     ...pick('last_name', ['last_name', 'last_name_google'], own, known),
     ...pick('external_id', ['external_id'], own, known),
   };
+}
+
+/** Every hash of one kind that the event may be matched by, each once, that of `identifiers` first. */
+export function everyHash(
+  { identifiers, further }: Pick<MapContext<unknown>, 'identifiers' | 'further'>,
+  variant: (identifiers: Identifiers) => string | null,
+): string[] {
+  return [...new Set([identifiers, ...further].flatMap((one) => variant(one) ?? []))];
 }

@@ -1,59 +1,4 @@
-/** Names of countries that are in common use and that the Unicode names below do not give. */
-const OTHER_NAMES: Record<string, string> = {
-  usa: 'us',
-  unitedstatesofamerica: 'us',
-  uk: 'gb',
-  greatbritain: 'gb',
-  england: 'gb',
-  scotland: 'gb',
-  wales: 'gb',
-  northernireland: 'gb',
-  czechrepublic: 'cz',
-  holland: 'nl',
-  turkey: 'tr',
-  myanmar: 'mm',
-  ivorycoast: 'ci',
-  swaziland: 'sz',
-  capeverde: 'cv',
-};
-
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('');
-
-const lettersOf = (text: string): string =>
-  text
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{M}]/gu, '');
-
-/** Codes that have given way to another (UK, DD) carry the other's name and are left out. */
-function isCurrent(code: string): boolean {
-  const [canonical] = Intl.getCanonicalLocales(`und-${code}`);
-  return canonical?.toLowerCase() === `und-${code}`;
-}
-
-function unicodeNames(): Map<string, string> {
-  const names = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
-  const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second)).filter(isCurrent);
-  return new Map(
-    codes.flatMap((code): [string, string][] => {
-      const name = names.of(code.toUpperCase());
-      return name === undefined ? [] : [[lettersOf(name), code]];
-    }),
-  );
-}
-
-let codeByName: Map<string, string> | null = null;
-
-/** ISO 3166-1 alpha-2 in lower case, from a code or an English name; null when it is neither. */
-export function countryCode(text: string | null): string | null {
-  if (text === null) return null;
-  const letters = lettersOf(text);
-  const other = OTHER_NAMES[letters];
-  if (other !== undefined) return other;
-  if (/^[a-z]{2}$/.test(letters)) return letters;
-  codeByName ??= unicodeNames();
-  return codeByName.get(letters) ?? null;
-}
+import { lettersOf } from '#pipelines/privacy/country_code.ts';
 
 const US_STATES: Record<string, string> = {
   alabama: 'al',
@@ -129,14 +74,17 @@ export function cityName(text: string | null): string | null {
 }
 
 /**
- * Postal codes to match by: lower case, no spaces or dashes; in the United States the first five digits. For the United
- * Kingdom both the whole code and its area, district and sector, as platforms' pages ask for the latter while their own
- * libraries send the former.
+ * Postal codes to match by: lower case, no spaces or dashes; in the United States the first five digits of its five or
+ * nine. For the United Kingdom both the whole code and its area, district and sector, and elsewhere one with a dash also
+ * with it, as platforms' pages ask for the one while their own libraries send the other. The first is the page's.
  */
 export function postalCodes(text: string | null, country: string | null): string[] {
   if (text === null) return [];
-  const code = text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  const lower = text.trim().toLowerCase();
+  const code = lower.replace(/[^\p{L}\p{N}]/gu, '');
   if (code === '') return [];
-  if (country === 'us' || (country === null && /^\d{5}-\d{4}$/.test(text.trim()))) return [code.slice(0, 5)];
-  return country === 'gb' && /^[a-z]{1,2}\d[a-z\d]?\d[a-z]{2}$/.test(code) ? [code, code.slice(0, -2)] : [code];
+  const mayBeUs = country === 'us' || (country === null && /^\d{5}-\d{4}$/.test(lower));
+  if (mayBeUs && /^\d{5}(\d{4})?$/.test(code)) return [code.slice(0, 5)];
+  if (country === 'gb' && /^[a-z]{1,2}\d[a-z\d]?\d[a-z]{2}$/.test(code)) return [code, code.slice(0, -2)];
+  return lower.includes('-') ? [code, lower.replace(/[^\p{L}\p{N}-]/gu, '')] : [code];
 }

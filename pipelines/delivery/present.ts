@@ -8,5 +8,9 @@ export function presentOrNull(record: object): Record<string, unknown> | null {
   return Object.keys(left).length === 0 ? null : left;
 }
 
+/** A list of several, the only one by itself, or null: for platforms that take both. */
+export const oneOrList = <T>(list: readonly T[]): T | readonly T[] | null =>
+  list.length > 1 ? list : (list[0] ?? null);
+
 /** A list, or null when it is empty. */
 export const listOrNull = <T>(list: readonly T[]): readonly T[] | null => (list.length === 0 ? null : list);

@@ -29,7 +29,7 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
   if (identifier === null) return { distinctId, identifiers: found.identifiers };
   const identifiers = found.identifiers ?? noIdentifiers();
   if (identifiers[identifier.kind] === null) {
-    putIdentifier(identifiers, identifier.kind, identifier.raw, site.default_country);
+    putIdentifier(identifiers, identifier.kind, identifier.raw, { own: null, sites: site.default_country });
   }
   return { distinctId, identifiers };
 }

@@ -1,5 +1,6 @@
 import { isAnswerPersonal, isPairPersonal } from './answered_field.ts';
 import { type Found, feed, foundNothing } from './found.ts';
+import { settlePerson } from './found_person.ts';
 import { type Feed, type KeyMeaning, keyMeaning, type Opens } from './key_meaning.ts';
 import { looksLikePhone } from './phone_like.ts';
 import { redactText } from './redact_text.ts';
@@ -21,7 +22,7 @@ export type JsonObject = Record<string, unknown>;
 export interface Cleaning {
   /** Remove also what identifies a visitor, and collect nothing. */
   anonymous: boolean;
-  /** Country by which national phone numbers are read. */
+  /** Country by which national phone numbers are read where the event's own does not say it. */
   defaultCountry: string | null;
   /** Countries by whose numbering plans phone numbers are found in texts. */
   countries: readonly string[];
@@ -45,6 +46,7 @@ interface Walk extends Cleaning {
 export function cleanProperties(properties: JsonObject, cleaning: Cleaning): PropertiesOutcome {
   const walk: Walk = { ...cleaning, found: foundNothing(), valuesLeft: VALUES_MAX, problem: null, renamed: 0 };
   const clean = cleanObject(properties, 'top', 1, walk);
+  settlePerson(walk.found, walk.found.country, walk.defaultCountry);
   return walk.problem === null
     ? { ok: true, properties: clean, found: walk.found }
     : { ok: false, problem: walk.problem };
@@ -136,7 +138,7 @@ function cleanArray(values: readonly unknown[], role: Role, depth: number, walk:
 function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk): boolean {
   if (value === null || typeof value === 'boolean') return false;
   const kind = feedOf(meaning, role, walk.anonymous);
-  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top', walk.defaultCountry);
+  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top');
   switch (meaning.removal) {
     case 'never':
       return false;

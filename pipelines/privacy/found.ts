@@ -1,5 +1,5 @@
-import type { Identifiers } from '#schemas/event.ts';
-import { type Identifier, noIdentifiers, putIdentifier } from './identifiers.ts';
+import { type FoundPerson, feedPerson, foundNobody } from './found_person.ts';
+import { asSha256 } from './hashed_form.ts';
 import type { Feed } from './key_meaning.ts';
 import { normaliseIp } from './network.ts';
 import { isReachableAddress } from './reachable_address.ts';
@@ -9,8 +9,7 @@ import { cleanUserAgent } from './user_agent.ts';
 const PLACE_CHARACTERS_MAX = 100;
 
 /** What the properties said about the event's person and device. */
-export interface Found {
-  identifiers: Identifiers | null;
+export interface Found extends FoundPerson {
   client_ip: string | null;
   client_user_agent: string | null;
   city: string | null;
@@ -21,7 +20,7 @@ export interface Found {
 
 export function foundNothing(): Found {
   return {
-    identifiers: null,
+    ...foundNobody(),
     client_ip: null,
     client_user_agent: null,
     city: null,
@@ -31,14 +30,17 @@ export function foundNothing(): Found {
   };
 }
 
+/** Members of a list that are looked at. */
+const MEMBERS_MAX = 16;
+
 /**
- * Takes what a person's record holds under a key; whether it was taken. A list gives its first readable member. What
- * is set already stays, unless `overrides`: a top-level property wins over one in a container.
+ * Takes what a person's record holds under a key; whether it was taken. Of a list of addresses or numbers all are taken,
+ * of any other its first readable member. What is set already stays, unless `overrides`: a top-level property wins over
+ * one in a container.
  */
-export function feed(found: Found, kind: Feed, value: unknown, overrides: boolean, country: string | null): boolean {
+export function feed(found: Found, kind: Feed, value: unknown, overrides: boolean): boolean {
   if (kind === 'client_ip' && Array.isArray(value)) return feedAddress(found, value.join(), overrides);
-  if (Array.isArray(value))
-    return value.some((member) => isScalar(member) && feed(found, kind, member, overrides, country));
+  if (Array.isArray(value)) return feedMembers(found, kind, value.slice(0, MEMBERS_MAX).filter(isScalar), overrides);
   if (!isScalar(value)) return false;
   const text = String(value);
   switch (kind) {
@@ -47,7 +49,7 @@ export function feed(found: Found, kind: Feed, value: unknown, overrides: boolea
     case 'first_name':
     case 'last_name':
     case 'external_id':
-      return feedIdentifier(found, kind, text, overrides, country);
+      return feedPerson(found, kind, text, overrides);
     case 'client_ip':
       return feedAddress(found, text, overrides);
     case 'client_user_agent':
@@ -60,25 +62,10 @@ export function feed(found: Found, kind: Feed, value: unknown, overrides: boolea
   }
 }
 
-function feedIdentifier(
-  found: Found,
-  kind: Identifier,
-  text: string,
-  overrides: boolean,
-  country: string | null,
-): boolean {
-  const identifiers = found.identifiers ?? noIdentifiers();
-  if (!overrides && identifiers[kind] !== null) return true;
-  if (!putIdentifier(identifiers, kind, text, country)) return false;
-  found.identifiers = identifiers;
-  return true;
-}
-
-type Column = Exclude<keyof Found, 'identifiers' | 'client_ip'>;
-
-function put(found: Found, kind: Column, value: string | null): boolean {
-  if (value === null) return false;
-  found[kind] = value;
+function feedMembers(found: Found, kind: Feed, members: (string | number)[], overrides: boolean): boolean {
+  const first = members.findIndex((member) => feed(found, kind, member, overrides));
+  if (first < 0 || (kind !== 'email' && kind !== 'phone')) return first >= 0;
+  for (const member of members.slice(first + 1)) feed(found, kind, member, false);
   return true;
 }
 
@@ -98,8 +85,18 @@ function readAddress(text: string): string | null {
   return addresses.find(isReachableAddress) ?? addresses[0] ?? null;
 }
 
+type Column = Exclude<keyof Found, keyof FoundPerson | 'client_ip'>;
+
+function put(found: Found, kind: Column, value: string | null): boolean {
+  if (value === null) return false;
+  found[kind] = value;
+  return true;
+}
+
 function read(kind: Column, text: string): string | null {
   if (kind === 'client_user_agent') return cleanUserAgent(text);
+  const given = asSha256(text.trim());
+  if (given !== null) return given;
   const place = redactText(text.trim());
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   return kind === 'country' && place.length === 2 ? place.toUpperCase() : place;

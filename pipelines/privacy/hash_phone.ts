@@ -19,29 +19,42 @@ export interface PhoneHashes {
 }
 
 /**
- * E.164 with the plus, or null. Without `+` or `00` the number is read in the site's country, then as a country code
- * with its plus left off. A number written internationally need only have a possible length, since number ranges are
- * opened faster than metadata is published; a national one without a country must be valid beyond doubt.
+ * E.164 with the plus, or null. Without `+` or `00` the number is read in the customer's country, in the site's where it is
+ * none there, then as a country code with its plus left off. A number written internationally need only have a possible
+ * length, since number ranges are opened faster than metadata is published; a national one without a country must be
+ * valid beyond doubt.
  */
-export function normalisePhone(text: string, country: string | null): string | null {
+export function normalisePhone(text: string, country: string | null, siteCountry: string | null = null): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null;
   const number = text.trim().replace(TEL, '').trimStart().replace(INTERNATIONAL_PREFIX, '+');
   if (INTERNATIONAL.test(number)) return e164(parse(number, null), true);
-  const region = country === null ? null : asCountry(country);
-  const national = region === null ? undefined : parse(number, region);
-  return e164(national, false) ?? e164(parse(`+${digitsOf(number)}`, null), false) ?? e164(national, true);
+  const regions = [country, siteCountry].flatMap((one) => (one === null ? [] : (asCountry(one) ?? [])));
+  const national = regions.map((region) => parse(number, region));
+  return (
+    firstE164(national, false) ??
+    e164(parse(`+${digitsOf(number)}`, null), false) ??
+    firstE164(national.slice(0, 1), true)
+  );
 }
 
 /** Hashes a phone number; a SHA-256 given instead stands for both forms. Anything unreadable, an MD5 sum included, is null. */
-export function hashPhone(text: string, country: string | null): PhoneHashes | null {
+export function hashPhone(text: string, country: string | null, siteCountry: string | null = null): PhoneHashes | null {
   const given = asSha256(text.trim());
   if (given !== null) return { phone: given, phone_digits: given };
-  const number = normalisePhone(text, country);
+  const number = normalisePhone(text, country, siteCountry);
   return number === null ? null : { phone: sha256Hex(number), phone_digits: sha256Hex(number.slice(1)) };
 }
 
 function parse(text: string, region: CountryCode | null): PhoneNumber | undefined {
   return parsePhoneNumberFromString(text, { extract: false, ...(region === null ? {} : { defaultCountry: region }) });
+}
+
+/** In North America no area begins with 0 or 1: such a number is one of another country. */
+const isForeign = ({ number }: PhoneNumber): boolean => /^\+1[01]/.test(number);
+
+function firstE164(numbers: readonly (PhoneNumber | undefined)[], possibleSuffices: boolean): string | null {
+  const found = numbers.find((number) => e164(number, possibleSuffices) !== null);
+  return found === undefined || isForeign(found) ? null : e164(found, possibleSuffices);
 }
 
 function e164(number: PhoneNumber | undefined, possibleSuffices: boolean): string | null {

@@ -24,10 +24,13 @@ const HOUR_MS = 3_600_000;
 
 const isPlainPlace: Check = (value) => typeof value === 'string' && /^[\p{Ll}\p{Lo}\p{M}\p{N}]+$/u.test(value);
 
+/** One value or a list of them. */
+const isDigests: Check = (value) => isDigest(value) || isListOf(isDigest)(value);
+
 const USER: Record<string, Check> = {
-  email: isDigest,
-  phone: isDigest,
-  external_id: isDigest,
+  email: isDigests,
+  phone: isDigests,
+  external_id: isDigests,
   first_name: isDigest,
   last_name: isDigest,
   zip_code: isDigest,

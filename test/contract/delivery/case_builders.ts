@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { ACTION_SOURCES, type ActionSource } from '#schemas/event.ts';
-import { type EntryChanges, entryOf } from '#test/unit/delivery/entries.ts';
+import { ACTION_SOURCES, type ActionSource, type Identifiers } from '#schemas/event.ts';
+import { type EntryChanges, entryOf, NO_IDENTIFIERS } from '#test/unit/delivery/entries.ts';
 import type { MappingCase } from './subject.ts';
 
 export const DAY_MS = 86_400_000;
@@ -22,6 +22,20 @@ export const JANE = {
   last_name_google: null,
   external_id: hash('Customer-42'),
 };
+
+const NOTHING: Identifiers = { ...NO_IDENTIFIERS };
+
+/** What a sender that knows more of Jane gives beside: a second address and number, other forms of her names and number. */
+export const MORE_OF_JANE: readonly Identifiers[] = [
+  { ...NOTHING, email: hash('jane@work.example'), email_google: hash('jane@work.example (google)') },
+  { ...NOTHING, phone: hash('+442079460958'), phone_digits: hash('442079460958') },
+  {
+    ...NOTHING,
+    external_id: hash('customer-42'),
+    first_name_google: hash('mary-ann'),
+    last_name_google: hash("d'oe"),
+  },
+];
 
 export const skips = (
   title: string,

@@ -254,8 +254,9 @@ describe('for an anonymous site', () => {
       OFFLINE,
     );
     expect(properties).toEqual({});
-    expect(found).toEqual({
+    expect(found).toMatchObject({
       identifiers: null,
+      further: [],
       client_ip: '1.2.3.4',
       client_user_agent: null,
       city: null,

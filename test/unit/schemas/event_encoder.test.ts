@@ -43,6 +43,7 @@ const events: fc.Arbitrary<Event> = fc.record({
   currency: maybe,
   order_id: maybe,
   properties: text,
+  further_identifiers: fc.array(identifiers, { maxLength: 3 }),
   previous_distinct_id: maybe,
 });
 

@@ -26,6 +26,7 @@ export function sampleEvent(changes: Partial<Event> = {}): Event {
     order_id: null,
     properties: '{"url":"https://shop.example/"}',
     previous_distinct_id: null,
+    further_identifiers: [],
     ...changes,
   };
 }

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { clientAddress, clientUserAgent } from '#pipelines/delivery/client_device.ts';
 import type { MapContext } from '#pipelines/delivery/contract.ts';
-import { cityName, countryCode, stateCode } from '#pipelines/delivery/places.ts';
-import { present, presentOrNull } from '#pipelines/delivery/present.ts';
+import { googleNames } from '#pipelines/delivery/google_names.ts';
+import { plainPlace } from '#pipelines/delivery/hashed_place.ts';
+import { everyHash } from '#pipelines/delivery/identifiers.ts';
+import { stateCode } from '#pipelines/delivery/places.ts';
+import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, isRecord, type Properties } from '#pipelines/delivery/properties.ts';
-import type { Event, Identifiers } from '#schemas/event.ts';
+import { countryCode } from '#pipelines/privacy/country_code.ts';
+import type { Event } from '#schemas/event.ts';
 import { isUserPropertyName } from './names.ts';
 import type { Ga4Settings } from './settings.ts';
 
@@ -37,23 +41,35 @@ function clientId(event: Event, properties: Properties, isUnmeasured: boolean): 
   return `${numberAt(digest, 0)}.${numberAt(digest, 4)}`;
 }
 
-const asList = (value: string | null): string[] | null => (value === null ? null : [value]);
+/** Lower case without digits and symbols, its spaces kept, as Google's page on user-provided data asks for places. */
+function placeName(text: string | null): string | null {
+  const name =
+    plainPlace(text)
+      ?.normalize('NFC')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\s]/gu, '')
+      .trim() ?? '';
+  return name === '' ? null : name;
+}
 
-/** User-provided data: hashed by Google's rules, the place as it is and only beside a name, as Google's page asks. */
-function userData(event: Event, identifiers: Identifiers): object | null {
-  const name = presentOrNull({
-    sha256_first_name: identifiers.first_name_google ?? identifiers.first_name,
-    sha256_last_name: identifiers.last_name_google ?? identifiers.last_name,
-  });
+const postalCode = (text: string | null): string | null => plainPlace(text)?.replace(/[.~]/g, '') ?? null;
+
+/** User-provided data: hashed by Google's rules, the place as it is and only beside a name. */
+function userData(event: Event, context: MapContext<unknown>): object | null {
   const country = countryCode(event.country)?.toUpperCase() ?? null;
-  const address =
-    name === null
-      ? null
-      : present({ ...name, city: cityName(event.city), region: event.state, postal_code: event.zip, country });
+  const place = {
+    city: placeName(event.city),
+    region: placeName(event.state),
+    postal_code: postalCode(event.zip),
+    country,
+  };
+  const addresses = googleNames(context).map(({ givenName, familyName }) =>
+    present({ sha256_first_name: givenName, sha256_last_name: familyName, ...place }),
+  );
   return presentOrNull({
-    sha256_email_address: asList(identifiers.email_google ?? identifiers.email),
-    sha256_phone_number: asList(identifiers.phone),
-    address: address === null ? null : [address],
+    sha256_email_address: listOrNull(everyHash(context, ({ email, email_google }) => email_google ?? email)),
+    sha256_phone_number: listOrNull(everyHash(context, ({ phone }) => phone)),
+    address: listOrNull(addresses),
   });
 }
 
@@ -79,9 +95,9 @@ const consent = (choices: PrivacyChoices): object | null =>
 /** The customer's place, for events whose browser is not known; a state goes by its ISO 3166-2 code in the US only. */
 function userLocation(event: Event): object | null {
   const country = countryCode(event.country);
-  const state = country === 'us' ? stateCode(event.state, country) : null;
+  const state = country === 'us' ? stateCode(plainPlace(event.state), country) : null;
   return presentOrNull({
-    city: event.city,
+    city: plainPlace(event.city),
     region_id: state !== null && state.length === 2 ? `US-${state.toUpperCase()}` : null,
     country_id: country?.toUpperCase() ?? null,
   });
@@ -95,11 +111,13 @@ export function visitorOf(event: Event, context: MapContext<Ga4Settings>): Recor
   const { identifiers, properties, settings, choices } = context;
   const isUnmeasured = choices.analytics === false;
   const isAnonymous = event.mode === 'offline' || isUnmeasured;
+  const userId = isAnonymous ? null : identifiers.external_id;
   const address = settings.include_client_ip === 'yes' && !isUnmeasured ? clientAddress(event) : null;
   return present({
     client_id: clientId(event, properties, isUnmeasured),
-    user_id: isAnonymous ? null : identifiers.external_id,
-    user_data: isAnonymous || choices.adUserData === false ? null : userData(event, identifiers),
+    user_id: userId,
+    // Google's page: user_id must be present wherever user_data is.
+    user_data: userId === null || choices.adUserData === false ? null : userData(event, context),
     user_properties: isUnmeasured ? null : userProperties(properties),
     consent: consent(choices),
     ip_override: address,

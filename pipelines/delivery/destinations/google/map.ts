@@ -1,12 +1,15 @@
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
+import { type GoogleName, googleNames } from '#pipelines/delivery/google_names.ts';
+import { plainPlace } from '#pipelines/delivery/hashed_place.ts';
+import { everyHash } from '#pipelines/delivery/identifiers.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
-import { countryCode } from '#pipelines/delivery/places.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
-import type { ActionSource, Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import { countryCode } from '#pipelines/privacy/country_code.ts';
+import type { ActionSource, Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { GoogleSettings } from './settings.ts';
 
@@ -21,22 +24,26 @@ const EVENT_SOURCES: Record<ActionSource, string> = {
 };
 
 /** An address matches only when all four of its parts are there. */
-function addressOf(event: Event, site: Site, identifiers: Identifiers): object | null {
-  const givenName = identifiers.first_name_google ?? identifiers.first_name;
-  const familyName = identifiers.last_name_google ?? identifiers.last_name;
+function addressOf(event: Event, site: Site, { givenName, familyName }: GoogleName): object | null {
   const country = countryCode(event.country) ?? countryCode(site.default_country);
-  if (givenName === null || familyName === null || country === null || event.zip === null) return null;
-  return { address: { givenName, familyName, regionCode: country.toUpperCase(), postalCode: event.zip.trim() } };
+  const postalCode = plainPlace(event.zip);
+  if (givenName === null || familyName === null || country === null || postalCode === null) return null;
+  return { address: { givenName, familyName, regionCode: country.toUpperCase(), postalCode } };
 }
 
-function userIdentifiers(event: Event, site: Site, identifiers: Identifiers): object[] {
-  const email = identifiers.email_google ?? identifiers.email;
-  const address = addressOf(event, site, identifiers);
-  return [
-    ...(email === null ? [] : [{ emailAddress: email }]),
-    ...(identifiers.phone === null ? [] : [{ phoneNumber: identifiers.phone }]),
-    ...(address === null ? [] : [address]),
+const IDENTIFIERS_MAX = 10;
+
+/** At most ten, so that of many addresses and numbers none crowds out the postal address. */
+function userIdentifiers(event: Event, context: MapContext<unknown>): object[] {
+  const emails = everyHash(context, ({ email, email_google }) => email_google ?? email);
+  const phones = everyHash(context, ({ phone }) => phone);
+  const addresses = googleNames(context).flatMap((name) => addressOf(event, context.site, name) ?? []);
+  const rest = IDENTIFIERS_MAX - addresses.length;
+  const direct = [
+    ...emails.map((emailAddress) => ({ emailAddress })),
+    ...phones.map((phoneNumber) => ({ phoneNumber })),
   ];
+  return [...direct.slice(0, rest), ...addresses];
 }
 
 const adIdentifiers = (properties: Properties): object | null =>
@@ -70,10 +77,10 @@ const transactionId = (event: Event, context: MapContext<GoogleSettings>): strin
  */
 export function mapEvent(entry: EventEntry, context: MapContext<GoogleSettings>): MapResult {
   const { event } = entry;
-  const { site, properties, identifiers, chosenName, choices } = context;
+  const { properties, chosenName, choices } = context;
   if (chosenName === null) return { kind: 'skip', reason: 'no_conversion_action' };
   const ads = adIdentifiers(properties);
-  const user = userIdentifiers(event, site, identifiers);
+  const user = userIdentifiers(event, context);
   if (ads === null && user.length === 0) return { kind: 'skip', reason: 'insufficient_user_data' };
   const { value, currency, items } = commerceOf(event, properties);
   const cart = listOrNull(items.map(cartItem));

@@ -92,9 +92,9 @@ const isMissing = (custom: Record<string, unknown>, key: string): boolean => cus
  */
 export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers, choices } = context;
+  const { settings, site, properties, choices } = context;
   const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
-  const user = userData(event, site, identifiers, properties);
+  const user = userData(event, context);
   const custom = customData(event, properties);
   const url = sourceUrl(settings, site, properties);
   const reason = refusal(event, name, user, custom, url);

@@ -1,14 +1,12 @@
 import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
+import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
+import { everyHash } from '#pipelines/delivery/identifiers.ts';
+import { oneOrList } from '#pipelines/delivery/present.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
 
 export type UserData = Record<string, string | readonly string[]>;
-
-/** Lists let several forms of one value be offered; a single value goes as a text. */
-const textOrList = (values: readonly string[]): string | readonly string[] | null =>
-  values.length > 1 ? values : (values[0] ?? null);
 
 const FBC = /^fb\.\d+\.\d{10,16}\.[^\s]+$/;
 const FBP = /^fb\.\d+\.\d{10,16}\.\d+/;
@@ -33,17 +31,19 @@ function browserId(properties: Properties): string | null {
 const PLAIN_IDS = ['subscription_id', 'lead_id', 'fb_login_id', 'ctwa_clid', 'page_id', 'madid', 'anon_id'];
 
 /** The customer information parameters of an event, those that are absent left out. */
-export function userData(event: Event, site: Site, identifiers: Identifiers, properties: Properties): UserData {
+export function userData(event: Event, context: MapContext<unknown>): UserData {
+  const { site, properties, identifiers } = context;
+  const every = (variant: (one: Identifiers) => string | null) => oneOrList(everyHash(context, variant));
   const place = hashedPlace(event, site);
   const keys: Record<string, string | readonly string[] | null> = {
-    em: identifiers.email,
-    ph: identifiers.phone_digits,
+    em: every(({ email }) => email),
+    ph: every(({ phone_digits }) => phone_digits),
     fn: identifiers.first_name,
     ln: identifiers.last_name,
-    external_id: identifiers.external_id,
+    external_id: every(({ external_id }) => external_id),
     ct: place.city,
     st: place.state,
-    zp: textOrList(place.zips),
+    zp: oneOrList(place.zips),
     country: place.country,
     client_ip_address: clientAddress(event),
     client_user_agent: clientUserAgent(event),

@@ -3,13 +3,13 @@ import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
+import { everyHash } from '#pipelines/delivery/identifiers.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import type { CanonicalName } from '#pipelines/delivery/names.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import type { PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
 import type { PinterestSettings } from './settings.ts';
 
 /** Pinterest's names; any other act is its `custom`. */
@@ -41,14 +41,16 @@ function eventName({ name, chosenName }: MapContext<PinterestSettings>): string 
 const asList = (value: string | null): string[] | null => (value === null ? null : [value]);
 
 /** Hashes go as lists, whatever their number. */
-function userData(event: Event, site: Site, identifiers: Identifiers, properties: Properties): Record<string, unknown> {
+function userData(event: Event, context: MapContext<unknown>): Record<string, unknown> {
+  const { site, identifiers, properties } = context;
+  const every = (variant: (one: Identifiers) => string | null) => listOrNull(everyHash(context, variant));
   const place = hashedPlace(event, site);
   return present({
-    em: asList(identifiers.email),
-    ph: asList(identifiers.phone_digits),
+    em: every(({ email }) => email),
+    ph: every(({ phone_digits }) => phone_digits),
     fn: asList(identifiers.first_name),
     ln: asList(identifiers.last_name),
-    external_id: asList(identifiers.external_id),
+    external_id: every(({ external_id }) => external_id),
     ct: asList(place.city),
     st: asList(place.state),
     zp: listOrNull(place.zips),
@@ -96,8 +98,8 @@ function customData(event: Event, properties: Properties, choices: PrivacyChoice
 /** An event in the form of Pinterest's API for Conversions, or `insufficient_user_data`. */
 export function mapEvent(entry: EventEntry, context: MapContext<PinterestSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers, choices } = context;
-  const user = userData(event, site, identifiers, properties);
+  const { settings, properties, choices } = context;
+  const user = userData(event, context);
   if (!isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const isWeb = event.action_source === 'website';
   const form = present({

@@ -5,10 +5,10 @@ import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import { sha256Hex } from '#pipelines/delivery/hash.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import { type CanonicalName, conversionName } from '#pipelines/delivery/names.ts';
-import { countryCode } from '#pipelines/delivery/places.ts';
 import { listOrNull, present } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { RedditSettings } from './settings.ts';
 

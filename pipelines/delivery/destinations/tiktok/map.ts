@@ -72,11 +72,11 @@ const leadOf = (properties: Properties): object | null =>
  */
 export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>): MapResult {
   const { event } = entry;
-  const { settings, site, properties, identifiers, choices } = context;
+  const { settings, properties, choices } = context;
   const source = sourceOf(event, settings, properties);
   if (source === null) return { kind: 'skip', reason: 'missing_event_source_id' };
   const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
-  const user = userOf(event, site, identifiers, properties);
+  const user = userOf(event, context);
   if (!isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const bought = eventProperties(event, properties);
   if (name === 'Purchase' && bought?.['value'] === undefined) return { kind: 'skip', reason: 'missing_value' };

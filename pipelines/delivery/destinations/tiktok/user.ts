@@ -1,24 +1,20 @@
 import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
-import { sha256Hex } from '#pipelines/delivery/hash.ts';
-import { countryCode, postalCodes } from '#pipelines/delivery/places.ts';
-import { present } from '#pipelines/delivery/present.ts';
-import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import type { MapContext } from '#pipelines/delivery/contract.ts';
+import { hashedPlace, plainPlace } from '#pipelines/delivery/hashed_place.ts';
+import { everyHash } from '#pipelines/delivery/identifiers.ts';
+import { oneOrList, present } from '#pipelines/delivery/present.ts';
+import { firstText, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
 
 /** Lower case, letters and digits only, as TikTok takes places. */
 function folded(text: string | null): string | null {
   const letters =
-    text
+    plainPlace(text)
       ?.normalize('NFC')
       .toLowerCase()
       .replace(/[^\p{L}\p{M}\p{N}]/gu, '') ?? '';
   return letters === '' ? null : letters;
-}
-
-function hashedZip(event: Event, site: Site): string | null {
-  const [code] = postalCodes(event.zip, countryCode(event.country) ?? countryCode(site.default_country));
-  return code === undefined ? null : sha256Hex(code);
 }
 
 /** Keys by which TikTok can match an event to a person; one of them is needed. */
@@ -31,19 +27,16 @@ export const isMatchable = (user: Record<string, unknown>, event: Event): boolea
  * The `user` of an event. E-mail, phone (E.164 with its plus), customer number, names and postal code are hashed; the
  * rest goes as it is, as the Events API's parameter page asks.
  */
-export function userOf(
-  event: Event,
-  site: Site,
-  identifiers: Identifiers,
-  properties: Properties,
-): Record<string, unknown> {
+export function userOf(event: Event, context: MapContext<unknown>): Record<string, unknown> {
+  const { site, identifiers, properties } = context;
+  const every = (variant: (one: Identifiers) => string | null) => oneOrList(everyHash(context, variant));
   return present({
-    email: identifiers.email,
-    phone: identifiers.phone,
-    external_id: identifiers.external_id,
+    email: every(({ email }) => email),
+    phone: every(({ phone }) => phone),
+    external_id: every(({ external_id }) => external_id),
     first_name: identifiers.first_name,
     last_name: identifiers.last_name,
-    zip_code: hashedZip(event, site),
+    zip_code: hashedPlace(event, site).zips[0] ?? null,
     city: folded(event.city),
     state: folded(event.state),
     country: countryCode(event.country),

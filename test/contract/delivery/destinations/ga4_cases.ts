@@ -1,5 +1,15 @@
 import { NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
-import { caseBuilder, definedAs, JANE, PAGE, skips, switchedOff, withSettings } from '../case_builders.ts';
+import {
+  caseBuilder,
+  definedAs,
+  hash,
+  JANE,
+  MORE_OF_JANE,
+  PAGE,
+  skips,
+  switchedOff,
+  withSettings,
+} from '../case_builders.ts';
 import type { MappingCase } from '../subject.ts';
 
 const HOUR_MS = 3_600_000;
@@ -118,8 +128,8 @@ const visitorCases: MappingCase[] = [
           {
             sha256_first_name: JANE.first_name_google,
             sha256_last_name: JANE.last_name,
-            city: 'newyork',
-            region: 'NY',
+            city: 'new york',
+            region: 'ny',
             postal_code: '10001',
             country: 'US',
           },
@@ -128,14 +138,41 @@ const visitorCases: MappingCase[] = [
     },
   ),
   visitor(
+    'visitor: several addresses and numbers, and a name in both forms; of places only those in clear',
+    { identifiers: JANE, further_identifiers: MORE_OF_JANE, city: hash('newyork'), zip: hash('10001'), country: 'US' },
+    {
+      user_data: {
+        sha256_email_address: [JANE.email_google, MORE_OF_JANE[0]?.email_google],
+        sha256_phone_number: [JANE.phone, MORE_OF_JANE[1]?.phone],
+        address: [
+          { sha256_first_name: JANE.first_name_google, sha256_last_name: JANE.last_name, country: 'US' },
+          {
+            sha256_first_name: MORE_OF_JANE[2]?.first_name_google,
+            sha256_last_name: MORE_OF_JANE[2]?.last_name_google,
+            country: 'US',
+          },
+        ],
+      },
+    },
+    'user_data.address[0].city',
+    'user_data.address[0].postal_code',
+  ),
+  visitor(
+    'visitor: no user data without the user id that Google asks for beside it',
+    { identifiers: { ...JANE, external_id: null } },
+    {},
+    'user_data',
+    'user_id',
+  ),
+  visitor(
     'visitor: an address of no name is left out',
-    { identifiers: { email: JANE.email }, city: 'New York', country: 'US' },
+    { identifiers: { email: JANE.email, external_id: JANE.external_id }, city: 'New York', country: 'US' },
     { user_data: { sha256_email_address: [JANE.email] } },
     'user_data.address',
   ),
   visitor(
     'visitor: what the event lacks is known of the person',
-    { identifiers: null, person: personOf({ email: JANE.email, phone: JANE.phone }) },
+    { identifiers: null, person: personOf({ email: JANE.email, phone: JANE.phone, external_id: JANE.external_id }) },
     { user_data: { sha256_email_address: [JANE.email], sha256_phone_number: [JANE.phone] } },
   ),
   visitor(

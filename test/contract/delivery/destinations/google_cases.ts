@@ -1,6 +1,21 @@
 import { NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
-import { caseBuilder, DAY_MS, definedAs, JANE, PAGE, skips, switchedOff, withSettings } from '../case_builders.ts';
+import {
+  caseBuilder,
+  DAY_MS,
+  definedAs,
+  hash,
+  JANE,
+  MORE_OF_JANE,
+  PAGE,
+  skips,
+  switchedOff,
+  withSettings,
+} from '../case_builders.ts';
 import type { MappingCase } from '../subject.ts';
+
+const addressWith = (givenName: unknown, familyName: unknown): object => ({
+  address: { givenName, familyName, regionCode: 'US', postalCode: '10001' },
+});
 
 const { sends, sources } = caseBuilder((form) => ({ events: [form] }), 'events[0]');
 const NOBODY = { identifiers: null, properties: PAGE };
@@ -162,6 +177,27 @@ const valueCases: MappingCase[] = [
   ),
   sends('time: 89 days ago', { timestamp: NOW_MS - 89 * DAY_MS }, { transactionId: 'order-1' }),
   skips('time: 90 days ago', { timestamp: NOW_MS - 90 * DAY_MS }, 'too_old'),
+  sends(
+    'user: several addresses and numbers, and a name with apostrophe and hyphen in both forms',
+    { identifiers: JANE, further_identifiers: MORE_OF_JANE, zip: '10001', country: hash('us') },
+    {
+      userData: {
+        userIdentifiers: [
+          { emailAddress: JANE.email_google },
+          { emailAddress: MORE_OF_JANE[0]?.email_google },
+          { phoneNumber: JANE.phone },
+          { phoneNumber: MORE_OF_JANE[1]?.phone },
+          addressWith(JANE.first_name_google, JANE.last_name),
+          addressWith(MORE_OF_JANE[2]?.first_name_google, MORE_OF_JANE[2]?.last_name_google),
+        ],
+      },
+    },
+  ),
+  sends(
+    'user: a postal code that the sender hashed gives no address',
+    { identifiers: JANE, zip: hash('10001'), country: 'US' },
+    { userData: { userIdentifiers: [{ emailAddress: JANE.email_google }, { phoneNumber: JANE.phone }] } },
+  ),
 ];
 
 export const googleCases: readonly MappingCase[] = [...actions, ...sourceCases, ...userCases, ...valueCases];

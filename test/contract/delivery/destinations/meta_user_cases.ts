@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type EntryChanges, entryOf, NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
+import { JANE, MORE_OF_JANE } from '../case_builders.ts';
 import type { MappingCase } from '../subject.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -42,6 +43,15 @@ const identifierCases: MappingCase[] = [
       fn: hash('jane'),
       ln: hash('doe'),
       external_id: hash('42'),
+    }),
+  },
+  {
+    title: 'user: several addresses, numbers and forms of a customer number go as lists',
+    entry: entryOf({ identifiers: JANE, further_identifiers: MORE_OF_JANE }),
+    expected: user({
+      em: [JANE.email, MORE_OF_JANE[0]?.email],
+      ph: [JANE.phone_digits, MORE_OF_JANE[1]?.phone_digits],
+      external_id: [JANE.external_id, MORE_OF_JANE[2]?.external_id],
     }),
   },
   {
@@ -135,6 +145,25 @@ const placeCases: MappingCase[] = [
     { zip: 'SW1A 1AA', country: 'GB' },
     user({ zp: [hash('sw1a1aa'), hash('sw1a1')] }),
   ),
+  place(
+    'postal code with a dash, without it and with it',
+    { zip: '100-0001', country: 'JP' },
+    user({ zp: [hash('1000001'), hash('100-0001')] }),
+  ),
+  place('postal code of elsewhere on a US site', { zip: 'SW1A 1AA' }, user({ zp: hash('sw1a1aa') })),
+  place('postal code of six digits on a US site', { zip: '101000' }, user({ zp: hash('101000') })),
+  place('postal code of nine digits on a US site', { zip: '94025 1234' }, user({ zp: hash('94025') })),
+  place(
+    'places hashed by the sender are not hashed again',
+    { city: hash('paris').toUpperCase(), state: hash('idf'), zip: hash('75001'), country: hash('fr') },
+    user({ ct: hash('paris'), st: hash('idf'), zp: hash('75001'), country: hash('fr') }),
+  ),
+  place('a place as MD5 is left out', { city: 'd41d8cd98f00b204e9800998ecf8427e' }, user({}, 'ct')),
+  place('country by three letters', { country: 'GBR' }, user({ country: hash('gb') })),
+  place('country in its own language', { country: 'Deutschland' }, user({ country: hash('de') })),
+  place('country by its official name', { country: 'Russian Federation' }, user({ country: hash('ru') })),
+  place('country of a part of it', { country: 'CA-ON' }, user({ country: hash('ca') })),
+  place('country of a code that is none', { country: 'XX' }, user({}, 'country')),
   place('country by code', { country: 'DE' }, user({ country: hash('de') })),
   place('country by name', { country: 'United Kingdom' }, user({ country: hash('gb') })),
   place('country in common use', { country: 'USA' }, user({ country: hash('us') })),

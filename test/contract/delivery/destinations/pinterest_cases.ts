@@ -5,6 +5,7 @@ import {
   definedAs,
   hash,
   JANE,
+  MORE_OF_JANE,
   PAGE,
   skips,
   switchedOff,
@@ -154,4 +155,16 @@ export const pinterestCases: readonly MappingCase[] = [
   ),
   skips('time: 7 days ago', { timestamp: NOW_MS - 7 * DAY_MS }, 'too_old'),
   skips('site: an event taken in offline mode', { mode: 'offline', identifiers: null }, 'anonymous_site'),
+  sends(
+    'user: several addresses, numbers, forms of a customer number and of a postal code',
+    { identifiers: JANE, further_identifiers: MORE_OF_JANE, zip: '1000-205', country: 'PT' },
+    {
+      user_data: {
+        em: [JANE.email, MORE_OF_JANE[0]?.email],
+        ph: [JANE.phone_digits, MORE_OF_JANE[1]?.phone_digits],
+        external_id: [JANE.external_id, MORE_OF_JANE[2]?.external_id],
+        zp: [hash('1000205'), hash('1000-205')],
+      },
+    },
+  ),
 ];

@@ -5,6 +5,7 @@ import {
   definedAs,
   hash,
   JANE,
+  MORE_OF_JANE,
   PAGE,
   skips,
   switchedOff,
@@ -145,4 +146,15 @@ export const snapchatCases: readonly MappingCase[] = [
   skips('time: 37 days ago', { timestamp: NOW_MS - 37 * DAY_MS }, 'too_old'),
   skips('site: an event taken in offline mode', { mode: 'offline', identifiers: null }, 'anonymous_site'),
   sends('nothing else of the properties', { properties: { ...PAGE, note: 'x' } }, {}, 'custom_data.note'),
+  sends(
+    'user: several addresses, numbers and forms of a customer number',
+    { identifiers: JANE, further_identifiers: MORE_OF_JANE },
+    {
+      user_data: {
+        em: [JANE.email, MORE_OF_JANE[0]?.email],
+        ph: [JANE.phone_digits, MORE_OF_JANE[1]?.phone_digits],
+        external_id: [JANE.external_id, MORE_OF_JANE[2]?.external_id],
+      },
+    },
+  ),
 ];

@@ -6,6 +6,7 @@ import {
   definedAs,
   hash,
   JANE,
+  MORE_OF_JANE,
   PAGE,
   skips,
   switchedOff,
@@ -281,4 +282,22 @@ export const tiktokCases: readonly MappingCase[] = [
   ...userCases,
   ...contentCases,
   ...ruleCases,
+  sends(
+    'user: several addresses, numbers and forms of a customer number go as lists',
+    { identifiers: JANE, further_identifiers: MORE_OF_JANE },
+    {
+      user: {
+        email: [JANE.email, MORE_OF_JANE[0]?.email],
+        phone: [JANE.phone, MORE_OF_JANE[1]?.phone],
+        external_id: [JANE.external_id, MORE_OF_JANE[2]?.external_id],
+      },
+    },
+  ),
+  sends(
+    'user: a postal code hashed by the sender is not hashed again, other hashed places are left out',
+    { zip: hash('10001'), city: hash('newyork'), state: hash('ny'), country: hash('us') },
+    { user: { zip_code: hash('10001'), country: 'us' } },
+    'user.city',
+    'user.state',
+  ),
 ];

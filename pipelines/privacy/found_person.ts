@@ -1,0 +1,89 @@
+import type { Identifiers } from '#schemas/event.ts';
+import { countryCode } from './country_code.ts';
+import {
+  type Countries,
+  copyIdentifier,
+  type Identifier,
+  noIdentifiers,
+  otherForm,
+  putIdentifier,
+} from './identifiers.ts';
+
+/** Further e-mail addresses and phone numbers of one event that are kept. */
+const FURTHER_MAX = 8;
+
+interface Phone {
+  text: string;
+  leads: boolean;
+}
+
+/**
+ * What an event says of who its person is. Of several addresses or numbers the first, or that at the top, leads and joins
+ * people; the others only help to match.
+ */
+export interface FoundPerson {
+  identifiers: Identifiers | null;
+  further: Identifiers[];
+  /** Forms beside those of `identifiers`. */
+  others: Identifiers;
+  /** Numbers that wait until the whole event is known, since its country says how they are read. */
+  phones: Phone[];
+}
+
+export const foundNobody = (): FoundPerson => ({
+  identifiers: null,
+  further: [],
+  others: noIdentifiers(),
+  phones: [],
+});
+
+const NO_COUNTRY: Countries = { own: null, sites: null };
+
+/** Takes an identifier; whether it could be read, as far as that is known yet. `leads`: it goes before what is there. */
+export function feedPerson(person: FoundPerson, kind: Identifier, text: string, leads: boolean): boolean {
+  if (kind === 'phone') {
+    if (person.phones.length < FURTHER_MAX) person.phones.push({ text, leads });
+    return true;
+  }
+  return take(person, kind, text, leads, NO_COUNTRY);
+}
+
+function take(person: FoundPerson, kind: Identifier, text: string, leads: boolean, countries: Countries): boolean {
+  const known = person.identifiers;
+  const isTaken = known !== null && known[kind] !== null;
+  const isOneOfMany = kind === 'email' || kind === 'phone';
+  if (isTaken && !leads && (!isOneOfMany || person.further.length >= FURTHER_MAX)) return true;
+  const read = noIdentifiers();
+  if (!putIdentifier(read, kind, text, countries)) return false;
+  if (isTaken && isOneOfMany) keepFurther(person, kind, known, read, leads);
+  if (isTaken && !leads && known[kind] !== read[kind]) return true;
+  person.identifiers = known ?? noIdentifiers();
+  copyIdentifier(person.identifiers, kind, read);
+  Object.assign(person.others, otherForm(kind, text));
+  return true;
+}
+
+/** The one that does not lead is kept beside, once. */
+function keepFurther(
+  person: FoundPerson,
+  kind: Identifier,
+  known: Identifiers,
+  read: Identifiers,
+  leads: boolean,
+): void {
+  if (known[kind] === read[kind] || person.further.length >= FURTHER_MAX) return;
+  person.further = person.further.filter((one) => !leads || one[kind] !== read[kind]);
+  const other = noIdentifiers();
+  copyIdentifier(other, kind, leads ? known : read);
+  if (!person.further.some((one) => one[kind] === other[kind])) person.further.push(other);
+}
+
+/** Reads the numbers that waited, by the event's own country before the site's. */
+export function settlePerson(person: FoundPerson, country: string | null, siteCountry: string | null): void {
+  if (person.phones.length > 0) {
+    const countries = { own: countryCode(country), sites: siteCountry };
+    for (const { text, leads } of person.phones) take(person, 'phone', text, leads, countries);
+    person.phones = [];
+  }
+  if (Object.values(person.others).some((hashed) => hashed !== null)) person.further.push(person.others);
+}
