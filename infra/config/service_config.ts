@@ -20,6 +20,8 @@ export interface KafkaConfig {
   partitionsTogether: number;
   replicationFactor: number;
   sessionTimeoutMs: number;
+  /** Longest that a transaction, a produce request, an insert or a commit may take before the process ends. */
+  watchdogMs: number;
   /** Put before group and transactional ids, so that several installations may share a cluster. */
   prefix: string;
 }
@@ -62,6 +64,7 @@ function kafkaConfig(env: Environment): KafkaConfig {
     partitionsTogether: integer(env, 'EVENT_PARTITIONS_TOGETHER', 4, 1, 6),
     replicationFactor: integer(env, 'KAFKA_REPLICATION_FACTOR', 1, 1, 10),
     sessionTimeoutMs: integer(env, 'KAFKA_SESSION_TIMEOUT_MS', 10_000, 6_000, 300_000),
+    watchdogMs: integer(env, 'KAFKA_WATCHDOG_MS', 300_000, 10_000, 3_600_000),
     prefix: text(env, 'KAFKA_GROUP_PREFIX', 'svc'),
   };
 }

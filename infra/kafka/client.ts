@@ -3,6 +3,7 @@ import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { mendAbortedRecords } from './aborted_records.ts';
+import { patchClosingConnection } from './closing_connection.ts';
 import { registerZstd } from './compression.ts';
 import { mendCoordinatorMemory } from './coordinator_memory.ts';
 import { mendEncoderMemory } from './encoder_memory.ts';
@@ -24,6 +25,7 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
   mendEncoderMemory();
   mendQueueTimer();
   patchOutOfRange();
+  patchClosingConnection();
   return new Kafka({
     clientId,
     brokers: config.brokers,

@@ -19,6 +19,7 @@ import {
   type TopicPartition,
   takeWaiting,
 } from './slot.ts';
+import { createWatchdog, WATCHDOG_MS } from './watchdog.ts';
 
 export type { TopicPartition } from './slot.ts';
 
@@ -75,6 +76,8 @@ export interface ConsumeOptions {
   paceMs?: number;
   /** Partitions of a topic that one member is given together, from a multiple of their number on; 1 where it is not given. */
   partitionsTogether?: number;
+  /** Longest that an acquiring or a commit may take before the process ends; 5 minutes where it is not given. */
+  watchdogMs?: number;
   /** Longest that what is in work is waited for before partitions are given away, or at the end; 12 s where it is not given. */
   drainMs?: number;
   handlers: PartitionHandlers;
@@ -142,6 +145,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   const { handlers, logger, groupId } = options;
   const bytesMax = options.bytesPerPartitionMax ?? TAKEN_BYTES_MAX;
   const pace = createPace(options.paceMs ?? 0, () => performance.now(), sleep);
+  const watchdog = createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal });
   const slots = new Map<string, Slot>();
   const inWork = new Set<Promise<void>>();
   let generation = 0;
@@ -183,9 +187,9 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   // Of records that are not handed over, such as the marks of transactions, the client tells here only.
   consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload }) => {
     const slot = slotOf(payload);
-    if (payload.batchSize > 0 || payload.firstOffset === null) return;
+    if (payload.batchSize > 0) return;
     const end = Number(payload.lastOffset) + 1;
-    slot.retained.holdsNothing(Number(payload.firstOffset), end);
+    if (payload.firstOffset !== null) slot.retained.holdsNothing(Number(payload.firstOffset), end);
     slot.nextOffset = Math.max(slot.nextOffset, end);
   });
 
@@ -291,7 +295,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     slot.takenOffset = fetched.fetchedOffset;
     try {
       if (slot.acquired !== generation || fetched.strayed) {
-        const wanted = startOf(slot, fetched, await handlers.acquire({ topic, partition }, fetched.generation));
+        const acquire = () => handlers.acquire({ topic, partition }, fetched.generation);
+        const wanted = startOf(slot, fetched, await watchdog.watch('acquiring a partition', acquire));
         if (!owned()) return 0;
         slot.acquired = generation;
         const start = slot.retained.nearest(wanted);
@@ -395,8 +400,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (offsets.some((at) => slotOf(at).acquired !== generation)) {
       throw new PartitionLostError('partition lost before its commit');
     }
-    await committer.commit(
-      offsets.map(({ topic, partition, offset, metadata }) => ({ topic, partition, offset: String(offset), metadata })),
+    await watchdog.watch('a commit', () =>
+      committer.commit(offsets.map(({ offset, ...at }) => ({ ...at, offset: String(offset) }))),
     );
   }
 

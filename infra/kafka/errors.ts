@@ -25,6 +25,7 @@ export function recoveryOf(error: unknown): Recovery {
 /** A retry budget was used up: the process stops and its supervisor starts it anew. */
 export class StageFailedError extends Error {
   readonly code = 'stage_failed';
+  readonly recovery = 'stop';
 }
 
 /** The partition went to another member; nothing was committed. */

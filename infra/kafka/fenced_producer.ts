@@ -2,6 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { bundlesOf, transactionalId } from './bundle.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
+import { withinLimit } from './watchdog.ts';
 
 /** Records for one partition. */
 export type PartitionRecords = readonly [
@@ -48,8 +49,8 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
     }
   }
   return {
-    append: (topic, partition, records) => appendAll([[topic, partition, records]]),
-    appendAll,
+    append: (topic, partition, records) => withinLimit('a transaction', () => appendAll([[topic, partition, records]])),
+    appendAll: (groups) => withinLimit('a transaction', () => appendAll(groups)),
     close: () => producer.disconnect(),
   };
 }

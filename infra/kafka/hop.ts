@@ -13,6 +13,7 @@ import { createGroupOffsets } from './group_offsets.ts';
 import { openLeaders } from './leaders.ts';
 import { createMutex, type Mutex } from './mutex.ts';
 import type { OutRecord } from './record.ts';
+import { createWatchdog, WATCHDOG_MS } from './watchdog.ts';
 
 export interface HopResult {
   outputs: OutRecord[];
@@ -34,6 +35,7 @@ export interface HopOptions {
   fetchBytesMin?: number;
   paceMs?: number;
   partitionsTogether?: number;
+  watchdogMs?: number;
   drainMs?: number;
   transform(batch: InBatch): Promise<HopResult>;
   /** Puts away the one record of a batch because it kills the process. Absent: such a record is tried for ever. */
@@ -89,6 +91,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
   const size = options.partitionsTogether ?? 1;
   const bundles = new Map<string, Bundle>();
   const offsets = createGroupOffsets(options.admin, options.groupId);
+  const watchdog = createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal });
   const leaders = await openLeaders(options.kafka);
   const { transform, bury } = options;
   const guard = createCrashGuard({
@@ -181,9 +184,9 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     const ours = parts.filter(({ batch }) => isOurs(bundle, batch));
     if (producer !== null && ours.length > 0) {
       try {
-        await transact(producer, ours);
+        await watchdog.watch('a transaction', () => transact(producer, ours));
       } catch (error) {
-        await close(bundle);
+        await watchdog.watch('closing a producer', () => close(bundle));
         throw error;
       }
     }

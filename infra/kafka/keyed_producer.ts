@@ -1,6 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import { chosenPartition } from './chosen_partition.ts';
 import type { OutRecord } from './record.ts';
+import { WATCHDOG_MS, withinLimit } from './watchdog.ts';
 
 /** Writes records outside a transaction; a record may stand twice after a crash, so what is written must bear that. */
 export interface KeyedProducer {
@@ -9,7 +10,7 @@ export interface KeyedProducer {
   stop(): Promise<void>;
 }
 
-export async function createKeyedProducer(kafka: Kafka): Promise<KeyedProducer> {
+export async function createKeyedProducer(kafka: Kafka, watchdogMs = WATCHDOG_MS): Promise<KeyedProducer> {
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
     createPartitioner: chosenPartition,
@@ -19,7 +20,8 @@ export async function createKeyedProducer(kafka: Kafka): Promise<KeyedProducer> 
   return {
     async send(records) {
       for (const [topic, partition, messages] of perPartition(records)) {
-        await producer.send({ topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) });
+        const request = { topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) };
+        await withinLimit('a send', () => producer.send(request), watchdogMs);
       }
     },
     stop: () => producer.disconnect(),

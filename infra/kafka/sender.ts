@@ -1,6 +1,7 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
+import { createWatchdog } from './watchdog.ts';
 
 export interface SenderOptions {
   kafka: Kafka;
@@ -12,6 +13,12 @@ export interface SenderOptions {
   /** Longest a record waits for its acknowledgement. */
   deadlineMs: number;
   nowMs(): number;
+  /** Longest that a produce request may take while the cluster answers, all tries of the client included. */
+  watchdogMs: number;
+  /** Time in which it is away does not count: there is nothing to do but wait. */
+  isClusterAlive(): boolean;
+  /** Called when a produce request hangs, which nothing but another process can help. */
+  onFatal(error: unknown): void;
 }
 
 /** `queue_old`: what was to go to the partition before has waited too long already. */
@@ -62,6 +69,11 @@ const SWEEP_MS = 50;
 export async function createSender(options: SenderOptions): Promise<PartitionSender> {
   const producer = options.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
   await producer.connect();
+  const watchdog = createWatchdog({
+    limitMs: options.watchdogMs,
+    onFatal: options.onFatal,
+    counts: options.isClusterAlive,
+  });
   const lanes = new Map<number, Lane>();
   let queued = 0;
 
@@ -83,7 +95,8 @@ export async function createSender(options: SenderOptions): Promise<PartitionSen
     while (lane.waiting.length > 0) {
       lane.inFlight = takeBatch(lane, options.requestBytesMax);
       const startedMs = options.nowMs();
-      const result = await produce(producer, options, partition, lane.inFlight);
+      const taken = lane.inFlight;
+      const result = await watchdog.watch('a produce request', () => produce(producer, options, partition, taken));
       release(lane.inFlight);
       for (const entry of lane.inFlight) settle(entry, result);
       lane.inFlight = [];

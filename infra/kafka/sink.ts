@@ -21,6 +21,7 @@ import type { InRecord } from './record.ts';
 import { nameOf } from './slot.ts';
 import type { Suspected } from './suspects.ts';
 import { together } from './together.ts';
+import { createWatchdog, WATCHDOG_MS } from './watchdog.ts';
 
 export interface SinkOptions<Row> {
   kafka: Kafka;
@@ -31,6 +32,8 @@ export interface SinkOptions<Row> {
   concurrency: number;
   /** As `consume` has it. */
   fetchBytesMin?: number;
+  /** As `consume` has it; of inserts too. */
+  watchdogMs?: number;
   /** Rows of one record; must be the same whenever the record is read. */
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
   /** Puts away a record that kills the process whenever its rows are made. Absent: it is tried for ever. */
@@ -83,6 +86,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   const takenUp = new Map<string, Promise<void>>();
   const offsets = createGroupOffsets(options.admin, options.groupId);
   const guard = createCrashGuard({ mark, take, takeSuspects, bury: options.bury && putAway, logger: options.logger });
+  const watchdog = createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal });
   const begun = Promise.withResolvers<Consumption>();
   let consumption: Consumption | null = null;
 
@@ -234,12 +238,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       );
       for (const [partition, { first }] of plan) offsets.passed({ topic, partition }, { offset: first, metadata });
       failpoint('sink.after_plan');
-      await options.insert(
-        topic,
-        tokenOf(topic, plan),
-        rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []),
-        false,
-      );
+      const rows = rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []);
+      await watchdog.watch('an insert', () => options.insert(topic, tokenOf(topic, plan), rows, false));
     }
     failpoint('sink.after_insert');
     await consumption.commitAll(

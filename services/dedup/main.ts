@@ -96,6 +96,7 @@ runProcess('dedup', async (runtime) => {
     groupId,
     topics: [TOPICS.raw],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
+    watchdogMs: session.config.watchdogMs,
     concurrency: partitions,
     ...GATHERING,
     partitionsTogether: session.config.partitionsTogether,

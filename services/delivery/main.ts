@@ -115,6 +115,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     groupId: session.groupOf(`delivery.${destination}`),
     topics: [TOPICS.identified, ...topicsOf(destination)],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
+    watchdogMs: session.config.watchdogMs,
     concurrency: session.config.eventPartitions + topicsOf(destination).length,
     bytesPerPartitionMax: FETCH_BYTES_MAX,
     drainMs: DELIVERY_DRAIN_MS,

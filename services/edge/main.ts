@@ -4,7 +4,7 @@ import { identitySecret } from '#infra/config/service_config.ts';
 import { edgeConfig } from '#infra/config/stage_config.ts';
 import { listen } from '#infra/http/server.ts';
 import { createKafka } from '#infra/kafka/client.ts';
-import { watchCluster } from '#infra/kafka/pulse.ts';
+import { openAdmin, watchCluster } from '#infra/kafka/pulse.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createAdmissionStore } from '#infra/redis/admission.ts';
@@ -52,6 +52,8 @@ runProcess('edge', async (runtime) => {
   const keyUse = createKeyUse({ note: (uses) => noteKeyUses(redis, uses), nowMs: Date.now });
   runtime.onStop(() => keyUse.stop());
   const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
+  const pulse = watchCluster(() => openAdmin(session.kafka));
+  runtime.onStop(() => pulse.stop());
   const senderOf = async (topic: string): Promise<PartitionSender> => {
     const sender = await createSender({
       kafka,
@@ -60,13 +62,14 @@ runProcess('edge', async (runtime) => {
       queuedBytesMax: config.queuedBytesMax,
       deadlineMs: config.acknowledgeMs,
       nowMs: Date.now,
+      watchdogMs: session.config.watchdogMs,
+      isClusterAlive: pulse.alive,
+      onFatal: runtime.fatal,
     });
     runtime.onStop(() => sender.stop());
     return sender;
   };
   const sender = await senderOf(TOPICS.raw);
-  const pulse = watchCluster(session.admin);
-  runtime.onStop(async () => pulse.stop());
 
   const partitions = session.config.eventPartitions;
   const secret = identitySecret(environment());

@@ -100,6 +100,7 @@ runProcess('identity', async (runtime) => {
     groupId,
     topics: [TOPICS.unique],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
+    watchdogMs: session.config.watchdogMs,
     concurrency: partitions,
     ...FOLLOWING,
     partitionsTogether: session.config.partitionsTogether,

@@ -41,7 +41,7 @@ runProcess('quota', async (runtime) => {
   const redis = createRedis(runtime.config.parts.redisUrl, logger);
   runtime.onStop(async () => redis.disconnect());
   const store = createQuotaStore(redis);
-  const producer = await createKeyedProducer(session.kafka);
+  const producer = await createKeyedProducer(session.kafka, session.config.watchdogMs);
   runtime.onStop(() => producer.stop());
   const settledEvents = metrics.counter('svc_quota_settled_total', 'Unique events settled against an allowance', []);
   const givenBack = metrics.counter('svc_quota_given_back_total', 'Reserved events that were given back', ['reason']);
@@ -91,6 +91,7 @@ runProcess('quota', async (runtime) => {
     groupId,
     topics: [TOPICS.counts],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
+    watchdogMs: session.config.watchdogMs,
     concurrency: session.config.eventPartitions,
     paceMs: SETTLE_EVERY_MS,
     handlers: {

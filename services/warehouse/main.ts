@@ -50,7 +50,7 @@ runProcess('warehouse', async (runtime) => {
   runtime.onStop(async () => squash.stop());
   const tables = await createTables(registry);
   const dead = await createCodec<DeadLetter>(registry, deadTopic('warehouse'), 'dead_letter');
-  const producer = await createKeyedProducer(session.kafka);
+  const producer = await createKeyedProducer(session.kafka, session.config.watchdogMs);
   runtime.onStop(() => producer.stop());
 
   const letters = createDeadLetters(producer, dead, metrics);
@@ -99,6 +99,7 @@ runProcess('warehouse', async (runtime) => {
     groupId: session.groupOf('warehouse'),
     topics: tables.topics,
     sessionTimeoutMs: session.config.sessionTimeoutMs,
+    watchdogMs: session.config.watchdogMs,
     concurrency: session.config.eventPartitions,
     fetchBytesMin: GATHERING.fetchBytesMin,
     toRows,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { chosenPartition, PartitionUnchosenError } from '#infra/kafka/chosen_partition.ts';
 import { createSender, type PartitionSender, type SenderOptions } from '#infra/kafka/sender.ts';
+import { WATCHDOG_MS } from '#infra/kafka/watchdog.ts';
 import { createTopic, kafkaOf, readCommitted, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { type HopWorld, useKafka } from './hop_world.ts';
@@ -24,6 +25,11 @@ async function open(
     queuedBytesMax: 16 * 1024 * 1024,
     deadlineMs: DEADLINE_MS,
     nowMs: Date.now,
+    watchdogMs: WATCHDOG_MS,
+    isClusterAlive: () => true,
+    onFatal(error) {
+      throw error;
+    },
     ...changes,
   });
   onTestFinished(() => sender.stop());

@@ -21,6 +21,7 @@ export function kafkaOf(brokers: string, clientId = 'test'): Kafka {
     partitionsTogether: 2,
     replicationFactor: 1,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
+    watchdogMs: 300_000,
     prefix: 'test',
   };
   return createKafka(config, clientId, quiet);

@@ -3,6 +3,7 @@ import { createSender, type PartitionSender, type SenderOptions, type SendResult
 
 const DEADLINE_MS = 1_000;
 const ROOM_BYTES = 1_000;
+const WATCHDOG_MS = 60_000;
 
 interface Broker {
   kafka: SenderOptions['kafka'];
@@ -26,6 +27,8 @@ function silentBroker(): Broker {
 }
 
 let sender: PartitionSender | undefined;
+let cluster = { alive: true };
+let fatal: unknown[] = [];
 afterEach(async () => {
   await sender?.stop();
   vi.useRealTimers();
@@ -34,6 +37,8 @@ afterEach(async () => {
 async function start(): Promise<Broker & { sender: PartitionSender }> {
   vi.useFakeTimers();
   const broker = silentBroker();
+  cluster = { alive: true };
+  fatal = [];
   sender = await createSender({
     kafka: broker.kafka,
     topic: 't',
@@ -41,6 +46,9 @@ async function start(): Promise<Broker & { sender: PartitionSender }> {
     queuedBytesMax: ROOM_BYTES,
     deadlineMs: DEADLINE_MS,
     nowMs: Date.now,
+    watchdogMs: WATCHDOG_MS,
+    isClusterAlive: () => cluster.alive,
+    onFatal: (error) => fatal.push(error),
   });
   return { ...broker, sender };
 }
@@ -126,4 +134,28 @@ test('records that come while a request is open go together in the next one, up 
   await vi.advanceTimersByTimeAsync(20);
   expect(sent.map((answer) => answer()?.ok)).toEqual([true, true, true, undefined]);
   expect(open).toHaveLength(3);
+});
+
+test('a produce request that hangs while the cluster answers ends the process, once', async () => {
+  const { sender, open } = await start();
+  void sender.send(0, bytes(10));
+  await vi.advanceTimersByTimeAsync(0.9 * WATCHDOG_MS);
+  expect(fatal).toEqual([]);
+  await vi.advanceTimersByTimeAsync(2 * WATCHDOG_MS);
+  expect(fatal).toMatchObject([{ code: 'stage_failed', message: 'a produce request does not end' }]);
+  open[0]?.acknowledge();
+});
+
+test('while the cluster is away it is waited for', async () => {
+  const { sender, open } = await start();
+  cluster.alive = false;
+  const sent = answerOf(sender.send(0, bytes(10)));
+  await vi.advanceTimersByTimeAsync(10 * WATCHDOG_MS);
+  expect(fatal).toEqual([]);
+  cluster.alive = true;
+  await vi.advanceTimersByTimeAsync(0.5 * WATCHDOG_MS);
+  open[0]?.fail();
+  void sender.send(0, bytes(10));
+  await vi.advanceTimersByTimeAsync(0.6 * WATCHDOG_MS);
+  expect({ fatal, answer: sent() }).toEqual({ fatal: [], answer: REFUSED('not_acknowledged') });
 });
