@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { allOf, inScope, selects } from './filters.ts';
 import type { LiveQuery, TimelineQuery } from './shapes.ts';
-import { createBinder, type Statement } from './statement.ts';
+import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const LIVE_LIMIT = 50;
 const LIVE_MS = 3_600_000;
@@ -50,10 +50,17 @@ export function timelineStatement(siteId: string, query: TimelineQuery): Stateme
     'person_id' in query
       ? `arrived_person_id = ${binder.bind(query.person_id, 'String')} OR person_id = ${binder.bind(query.person_id, 'String')}`
       : `distinct_id = ${binder.bind(query.distinct_id, 'String')}`;
-  const persons = `SELECT DISTINCT person_id FROM events WHERE site_id = ${site} AND (${named})`;
+  const persons = `SELECT person_id FROM events WHERE site_id = ${site} AND (${named})${mergedInto(site, query, binder)}`;
   const wanted = allOf([...inScope(siteId, query, binder), `person_id IN (${persons})`]);
   return binder.statement(`SELECT ${LISTED} FROM events WHERE ${wanted}
 ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${query.limit ?? TIMELINE_LIMIT}`);
+}
+
+/** Once merges are written into the rows, nothing but the links knows a person that became part of another. */
+function mergedInto(site: string, query: TimelineQuery, binder: Binder): string {
+  if (!('person_id' in query)) return '';
+  return ` UNION ALL SELECT argMax(target, version) FROM person_links
+  WHERE site_id = ${site} AND person_id = ${binder.bind(query.person_id, 'String')} HAVING count() > 0`;
 }
 
 const listedShape = Type.Object({

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
+import { until } from '../support/wait.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
-import { useQueryWorld } from './query_world.ts';
+import { rowsOf, useQueryWorld } from './query_world.ts';
 
 const create = useQueryWorld();
 const TILL = { action_source: 'physical_store', caller: 'server' } as const;
@@ -49,6 +51,49 @@ test('a sale at the till with only the e-mail completes it once the person is kn
       'bob page_view',
     ]);
   }
+});
+
+test('the timeline of a person that became part of another is that of the whole person, after the nightly merge too', async () => {
+  const world = await create();
+  await world.store([
+    [storedRow('ann', 'page_view', 0), storedRow('bob', 'page_view', 1), storedRow('till-7', 'purchase', 60, TILL)],
+  ]);
+  await world.link([link('till-7', 'bob')]);
+  await squashPersons(world.database.warehouse);
+  await until('the rows to be changed', async () => (await squashPersons(world.database.warehouse)) === 0);
+  for (const person of ['till-7', 'bob']) {
+    const { events } = await world.ask<Listing>('timeline', { ...TIME, person_id: basePersonId('shop', person) });
+    expect(
+      events.map(({ distinct_id }) => distinct_id),
+      person,
+    ).toEqual(['till-7', 'bob']);
+  }
+});
+
+test('a session lands on the first page that it names, and is worth its conversions, by currency', async () => {
+  const world = await create();
+  const url = (name: string, text: unknown) => ({ properties: JSON.stringify({ [name]: text }) });
+  const money = (value: number, currency: string) => ({ value, currency });
+  await world.store([
+    [
+      storedRow('a', 'login', 0, url('url', 'not an address')),
+      storedRow('a', 'page_view', 1, { ...money(99, 'EUR'), ...url('$current_url', 'https://shop.example/a') }),
+      storedRow('a', 'add_to_cart', 2, { ...money(20, 'EUR'), ...url('page_location', 'https://shop.example/b') }),
+      storedRow('a', 'purchase', 3, money(20, 'EUR')),
+      storedRow('a', 'Order Completed', 4, money(5, 'EUR')),
+      storedRow('b', 'purchase', 0, { ...money(1, 'EUR'), ...url('page', { url: 'https://shop.example/c' }) }),
+      storedRow('b', 'purchase', 1, money(2, 'USD')),
+      storedRow('c', 'page_view', 0, money(7, 'USD')),
+    ],
+  ]);
+  const query = `SELECT landing_url, conversions, value, currency, value_by_currency FROM sessions
+    ORDER BY conversions, length(value_by_currency)`;
+  const page = 'https://shop.example';
+  expect(await rowsOf(world.database, query)).toEqual([
+    { landing_url: `${page}/`, conversions: 0, value: 0, currency: '', value_by_currency: {} },
+    { landing_url: `${page}/a`, conversions: 2, value: 25, currency: 'EUR', value_by_currency: { EUR: 25 } },
+    { landing_url: `${page}/c`, conversions: 2, value: null, currency: '', value_by_currency: { EUR: 1, USD: 2 } },
+  ]);
 });
 
 test('a merge that is corrected by a newer one counts as the newer one has it', async () => {
