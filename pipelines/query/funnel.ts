@@ -17,16 +17,20 @@ export const TIME_CLASSES_MS = [
   30 * 86_400_000,
 ];
 
+/** Values that are given one by one. */
+const VALUES = 20;
 /** Values of one answer, and intervals longer than an hour: 800 days fit. */
-export const GROUPS_MAX = 1_001;
+const GROUPS_MAX = 1_001;
 const HOUR_MS = 3_600_000;
 
 /** Figures of a step: `[reached, sum of the times as text, [median, p90], least, most]`. */
 export type StepFigures = [number, string, [number, number], number, number];
 
-/** One row of the answer: of everything, of a value of the breakdown, or of an interval of the trend. */
+/** One row of the answer: of everything, of a value of the breakdown, of all others together, or of an interval of the trend. */
 export interface FunnelRow {
-  kind: 'all' | 'value' | 'interval';
+  kind: 'all' | 'value' | 'other' | 'interval';
+  /** Of the row's attempts. */
+  texts: number;
   text: string;
   bucket: number;
   steps: StepFigures[];
@@ -37,27 +41,40 @@ export interface FunnelRow {
 export function funnelStatement(siteId: string, query: FunnelQuery): Statement {
   const { breakdown, trend } = query;
   const binder = createBinder();
-  const figures = `${STEP_FIGURES} AS steps, ${timeClasses(query)} AS times`;
   const attempts = attemptsSql(siteId, query, binder);
   if (breakdown === undefined && trend === undefined) {
     return binder.statement(
-      `SELECT 'all' AS kind, '' AS text, 0 AS bucket, ${figures}\nFROM (${attempts}) HAVING count() > 0`,
+      `SELECT 'all' AS kind, 0 AS texts, '' AS text, 0 AS bucket, ${figuresSql(query)}\nFROM (${attempts}) HAVING count() > 0`,
     );
   }
-  const sets = ['()', ...(breakdown === undefined ? [] : ['(text)']), ...(trend === undefined ? [] : ['(bucket)'])];
-  return binder.statement(`SELECT ${kindSql(query)} AS kind, ${groupColumns(query)}, ${figures}
+  if (breakdown !== undefined) return binder.statement(byValueSql(query, attempts));
+  return binder.statement(`SELECT ${kindSql(query)} AS kind, 0 AS texts, '' AS text, bucket, ${figuresSql(query)}
 FROM (${attempts})
-GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING count() > 0
-ORDER BY kind, steps[1].1 DESC, text, bucket LIMIT ${groupsMax(query)} BY kind`);
+GROUP BY GROUPING SETS ((), (bucket)) HAVING count() > 0
+ORDER BY kind, bucket LIMIT ${groupsMax(query)} BY kind`);
+}
+
+/** Times of all values that are given together have a median of their own, so states are merged and not numbers added. */
+function byValueSql(query: FunnelQuery, attempts: string): string {
+  const { breakdown, trend } = query;
+  const sets = ['()', '(text)', ...(trend === undefined ? [] : ['(bucket)'])];
+  const states = aggregates(query).map(
+    ([name, values], index) => `${withSuffix(name, 'State')}(${values}) AS state${index}`,
+  );
+  const groups = `SELECT ${kindSql(query)} AS of_kind, text AS of_text, ${trend === undefined ? '0 AS bucket' : 'bucket'}, count() AS began,
+  ${states.join(', ')}
+FROM (${attempts}) GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING began > 0`;
+  const isRest = `of_kind = 'value' AND row_number() OVER (PARTITION BY of_kind ORDER BY began DESC, of_text) > ${breakdown?.limit ?? VALUES}`;
+  const merged = aggregates(query).map(([name], index) => `${withSuffix(name, 'Merge')}(state${index})`);
+  return `SELECT kind, text, bucket, count() AS texts, ${figuresOf(merged)}
+FROM (SELECT *, ${isRest} AS is_rest, if(is_rest, 'other', of_kind) AS kind, if(is_rest, '', of_text) AS text FROM (${groups}))
+GROUP BY kind, text, bucket
+ORDER BY kind, sum(began) DESC, text, bucket LIMIT ${groupsMax(query)} BY kind`;
 }
 
 /** No interval is left out of a trend: by the hour, 800 days are 19,200. */
 function groupsMax({ from, to, trend }: FunnelQuery): number {
   return trend?.interval === 'hour' ? Math.max(GROUPS_MAX, Math.ceil((to - from) / HOUR_MS) + 1) : GROUPS_MAX;
-}
-
-function groupColumns({ breakdown, trend }: FunnelQuery): string {
-  return `${breakdown === undefined ? "'' AS text" : 'text'}, ${trend === undefined ? '0 AS bucket' : 'bucket'}`;
 }
 
 function kindSql({ breakdown, trend }: FunnelQuery): string {
@@ -102,15 +119,32 @@ function textAt(at: 'first_step' | 'first_touch' | 'last_touch', starts: string,
 }
 
 /**
- * Five aggregates over arrays and not five for each step: ClickHouse takes longer to analyse an aggregate than to count what
- * it is given here.
+ * Six aggregates over arrays and not five for each step: ClickHouse takes longer to analyse an aggregate than to count what
+ * it is given here. Each with what it is given.
  */
-const STEP_FIGURES = `arrayZip(sumForEach(reached), arrayMap(x -> toString(x), sumIfForEach(took, reached)),
-  quantilesExactIfForEach(0.5, 0.9)(took, reached), minIfForEach(took, reached), maxIfForEach(took, reached))`;
+const aggregates = (query: FunnelQuery): [name: string, values: string][] => [
+  ['sumForEach', 'reached'],
+  ['sumIfForEach', 'took, reached'],
+  ['quantilesExactIfForEach(0.5, 0.9)', 'took, reached'],
+  ['minIfForEach', 'took, reached'],
+  ['maxIfForEach', 'took, reached'],
+  ['sumForEach', classed(query)],
+];
 
-/** How many got to the last step in no more than each class allows; in the last one all of them. */
-function timeClasses({ steps }: FunnelQuery): string {
+/** An aggregate that makes or merges states; its parameters stand behind its name. */
+const withSuffix = (name: string, suffix: string): string => name.replace(/^\w+/, `$&${suffix}`);
+
+const figuresSql = (query: FunnelQuery): string =>
+  figuresOf(aggregates(query).map(([name, values]) => `${name}(${values})`));
+
+/** `steps`, a StepFigures of each, and `times`, from the aggregates. */
+function figuresOf([reached, took, quantiles, least, most, times]: readonly string[]): string {
+  return `arrayZip(${reached}, arrayMap(x -> toString(x), ${took}), ${quantiles}, ${least}, ${most}) AS steps, ${times} AS times`;
+}
+
+/** Whether an attempt got to the last step in no more than each class allows; in the last one any. */
+function classed({ steps }: FunnelQuery): string {
   const last = steps.length;
   const classes = [...TIME_CLASSES_MS, 'toUInt64(-1)'].join(', ');
-  return `sumForEach(arrayMap(x -> reached[${last}] AND took[${last}] <= x, [${classes}]))`;
+  return `arrayMap(x -> reached[${last}] AND took[${last}] <= x, [${classes}])`;
 }

@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { type FunnelRow, GROUPS_MAX, type StepFigures, TIME_CLASSES_MS } from './funnel.ts';
+import { type FunnelRow, type StepFigures, TIME_CLASSES_MS } from './funnel.ts';
 import type { FunnelQuery } from './shapes.ts';
-
-const VALUES = 20;
 
 const count = (description: string) => Type.Integer({ description, minimum: 0 });
 const share = (description: string) => Type.Number({ description, minimum: 0, maximum: 1 });
@@ -40,6 +38,9 @@ export const funnelAnswerShape = Type.Object({
     description: 'By the number of the first step, the greatest first; the empty text is for no value',
   }),
   more_values: Type.Boolean({ description: 'Whether there are more values than are given' }),
+  other: Type.Union([Type.Object({ values: count('How many values'), steps: stepsShape }), orNull], {
+    description: 'All values together that are not given; null where there are none',
+  }),
   trend: Type.Array(
     Type.Object({ from: Type.Integer({ description: 'When the interval began' }), steps: stepsShape }),
     { description: 'By when the attempt began that got furthest; intervals in which none began are left out' },
@@ -53,12 +54,13 @@ export function funnelAnswer(query: FunnelQuery, rows: readonly FunnelRow[]): Fu
   const all = rows.find(({ kind }) => kind === 'all');
   const values = rows.filter(({ kind }) => kind === 'value');
   const intervals = rows.filter(({ kind }) => kind === 'interval').toSorted((a, b) => a.bucket - b.bucket);
-  const limit = Math.min(query.breakdown?.limit ?? VALUES, GROUPS_MAX - 1);
+  const other = rows.find(({ kind }) => kind === 'other');
   return {
     steps: stepsOf(all?.steps ?? query.steps.map((): StepFigures => [0, '0', [0, 0], 0, 0])),
     time_to_convert: classesOf(all?.times ?? []),
-    breakdown: values.slice(0, limit).map(({ text, steps }) => ({ value: text, steps: stepsOf(steps) })),
-    more_values: values.length > limit,
+    breakdown: values.map(({ text, steps }) => ({ value: text, steps: stepsOf(steps) })),
+    more_values: other !== undefined,
+    other: other === undefined ? null : { values: other.texts, steps: stepsOf(other.steps) },
     trend: intervals.map(({ bucket, steps }) => ({ from: bucket, steps: stepsOf(steps) })),
   };
 }

@@ -150,7 +150,9 @@ export const trendsShape = closed({
     minItems: 1,
     maxItems: SERIES_MAX,
   }),
-  breakdown: Type.Optional(closed({ field: fieldShape })),
+  breakdown: Type.Optional(
+    closed({ field: fieldShape, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: 100 })) }),
+  ),
 });
 export type TrendsQuery = Static<typeof trendsShape>;
 

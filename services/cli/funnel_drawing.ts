@@ -7,11 +7,14 @@ import { oneLine } from './run.ts';
 /** A funnel for the terminal: a bar for each step, then its breakdown and trend where they were asked for. */
 export function drawFunnel(title: string, names: readonly string[], answer: FunnelAnswer): string {
   const sections = [[title, '', stepTable(names, answer.steps)].join('\n')];
-  if (answer.breakdown.length > 0)
-    sections.push(groupTable('VALUE', names, answer.breakdown, ({ value }) => oneLine(value) || '-'));
-  if (answer.more_values) sections.push('There are more values than are shown.');
+  if (answer.breakdown.length > 0) sections.push(groupTable('VALUE', names, valuesOf(answer), ({ name }) => name));
   if (answer.trend.length > 0) sections.push(groupTable('FROM', names, answer.trend, ({ from }) => time(from)));
   return sections.join('\n\n');
+}
+
+function valuesOf({ breakdown, other }: FunnelAnswer): { name: string; steps: FunnelStep[] }[] {
+  const values = breakdown.map(({ value, steps }) => ({ name: oneLine(value) || '-', steps }));
+  return other === null ? values : [...values, { name: `(${other.values} others)`, steps: other.steps }];
 }
 
 function stepTable(names: readonly string[], steps: readonly FunnelStep[]): string {
@@ -72,6 +75,7 @@ export function funnelCsv(names: readonly string[], answer: FunnelAnswer): strin
   const rows = [
     ...csvRows('all', '', names, answer.steps),
     ...answer.breakdown.flatMap(({ value, steps }) => csvRows('value', value, names, steps)),
+    ...(answer.other === null ? [] : csvRows('other', '', names, answer.other.steps)),
     ...answer.trend.flatMap(({ from, steps }) => csvRows('interval', new Date(from).toISOString(), names, steps)),
   ];
   const head = [

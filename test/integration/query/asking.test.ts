@@ -192,3 +192,40 @@ test('great amounts are added like small ones', async () => {
   const { values } = await world.ask<TopAnswer>('top', { from, to, field: { column: 'event' }, by: 'value' });
   expect(values[0]?.sum).toBe(1e18 + 2 ** 53 + 0.3);
 });
+
+test('of more values than are given the others are counted together, in every breakdown', async () => {
+  const world = await create();
+  const count = 1_500;
+  const rows = Array.from({ length: count }, (_, index) => [
+    storedRow(`p-${index % 700}`, 'page_view', index, { event_id: `v-${index}`, order_id: `o-${index}`, value: 1 }),
+    storedRow('buyer', 'page_view', index, { event_id: `w-${index}`, order_id: `o-${index % 3}`, value: 2 }),
+  ]);
+  await world.store([rows.flat()]);
+  const field = { column: 'order_id' };
+  const range = { from: START, to: START + 2_000 * 60_000 };
+  const trends = { ...range, interval: 'month', series: [{ sum: { column: 'value' } }] };
+  // The three with the buyer's events, then the others by their text.
+  const names = Array.from({ length: count }, (_, index) => `o-${index}`);
+  const byCount = [...names.slice(0, 3), ...names.slice(3).sort()].map((name) => Number(name.slice(2)));
+  for (const limit of [3, 1_000]) {
+    const { other, more_values } = await world.ask<TopAnswer>('top', { ...range, field, limit });
+    const persons = new Set(byCount.slice(limit).map((index) => index % 700)).size;
+    const rest = { values: count - limit, events: count - limit, persons, sum: count - limit };
+    expect([more_values, other]).toEqual([true, rest]);
+    const [series] = (await world.ask<TrendsAnswer>('trends', { ...trends, breakdown: { field, limit } })).series;
+    expect(series?.breakdown).toHaveLength(limit);
+    expect(series?.other).toMatchObject(rest);
+    expect(series?.other?.intervals).toHaveLength(1);
+    const breakdown = { field, at: 'first_step', limit };
+    const funnel = { ...purchaseFunnel, steps: [{}, {}], ...range, breakdown };
+    const answer = await world.ask<FunnelAnswer>('funnel', funnel);
+    const reached = (of: readonly { steps: { reached: number }[] }[]): number =>
+      of.reduce((sum, { steps }) => sum + (steps[0]?.reached ?? 0), 0);
+    expect(reached([...answer.breakdown, ...(answer.other === null ? [] : [answer.other])])).toBe(701);
+    expect(answer.breakdown.length + (answer.other?.values ?? 0)).toBe(700);
+  }
+  const { body } = await world.control.call('POST', '/v1/query/shop/trends', {
+    body: { ...trends, breakdown: { field } },
+  });
+  expect(body.series[0].breakdown).toHaveLength(100);
+});

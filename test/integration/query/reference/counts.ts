@@ -29,13 +29,21 @@ export function trendsByHand(query: TrendsQuery, ledger: Ledger): TrendsAnswer {
           .map(([from, some]) => ({ from, ...figures(some, amount) }))
           .sort((a, b) => a.from - b.from);
       const field = query.breakdown?.field;
-      const values = field === undefined ? [] : [...Map.groupBy(deeds, (deed) => textOf(field, deed))];
+      const values = (field === undefined ? [] : [...Map.groupBy(deeds, (deed) => textOf(field, deed))]).sort(
+        ([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1),
+      );
+      const limit = query.breakdown?.limit ?? 100;
+      const rest = values.slice(limit).flatMap(([, of]) => of);
       return {
         ...figures(deeds, amount),
         intervals: intervals(deeds),
         breakdown: values
-          .map(([value, of]) => ({ value, ...figures(of, amount), intervals: intervals(of) }))
-          .sort((a, b) => b.events - a.events || (a.value < b.value ? -1 : 1)),
+          .slice(0, limit)
+          .map(([value, of]) => ({ value, ...figures(of, amount), intervals: intervals(of) })),
+        other:
+          rest.length === 0
+            ? null
+            : { values: values.length - limit, ...figures(rest, amount), intervals: intervals(rest) },
       };
     }),
   };
@@ -73,8 +81,13 @@ export function topByHand(query: TopQuery, ledger: Ledger): TopAnswer {
   const deeds = scoped(ledger, query).filter((deed) => isSelected(selection, deed));
   const key = { events: 'events', persons: 'persons', value: 'sum' }[query.by ?? 'events'] as keyof Figures;
   const values = [...Map.groupBy(deeds, (deed) => textOf(query.field, deed))]
-    .map(([value, of]) => ({ value, ...figures(of, (deed) => deed.value ?? 0) }))
+    .map(([value, of]) => ({ value, of, ...figures(of, (deed) => deed.value ?? 0) }))
     .sort((a, b) => b[key] - a[key] || (a.value < b.value ? -1 : 1));
   const limit = query.limit ?? 20;
-  return { values: values.slice(0, limit), more_values: values.length > limit };
+  const rest = values.slice(limit).flatMap(({ of }) => of);
+  return {
+    values: values.slice(0, limit).map(({ of: _of, ...value }) => value),
+    more_values: values.length > limit,
+    other: rest.length === 0 ? null : { values: values.length - limit, ...figures(rest, (deed) => deed.value ?? 0) },
+  };
 }

@@ -35,12 +35,14 @@ export function funnelByHand(query: FunnelQuery, ledger: Ledger): FunnelAnswer {
     return ways.length === 0 ? [] : [{ ways, text: textOfAttempt(query, deeds, ways) }];
   });
   const limit = query.breakdown?.limit ?? 20;
-  const values = query.breakdown === undefined ? [] : breakdown(query, attempts);
+  const values = query.breakdown === undefined ? [] : byText(attempts);
+  const rest = values.slice(limit).flatMap(([, of]) => of);
   return {
     steps: stepsOf(query, attempts),
     time_to_convert: classes(query, attempts),
-    breakdown: values.slice(0, limit),
+    breakdown: values.slice(0, limit).map(([value, of]) => ({ value, steps: stepsOf(query, of) })),
     more_values: values.length > limit,
+    other: rest.length === 0 ? null : { values: values.length - limit, steps: stepsOf(query, rest) },
     trend: query.trend === undefined ? [] : trend(query, attempts),
   };
 }
@@ -75,10 +77,11 @@ function textOfAttempt({ breakdown: by }: FunnelQuery, deeds: readonly Deed[], w
   return (by.at === 'first_touch' ? texts[0] : texts.at(-1)) ?? '';
 }
 
-function breakdown(query: FunnelQuery, attempts: readonly Attempt[]): FunnelAnswer['breakdown'] {
-  return [...Map.groupBy(attempts, ({ text }) => text)]
-    .map(([value, of]) => ({ value, steps: stepsOf(query, of) }))
-    .sort((a, b) => (b.steps[0]?.reached ?? 0) - (a.steps[0]?.reached ?? 0) || (a.value < b.value ? -1 : 1));
+/** The commonest first. */
+function byText(attempts: readonly Attempt[]): [text: string, of: Attempt[]][] {
+  return [...Map.groupBy(attempts, ({ text }) => text)].sort(
+    ([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1),
+  );
 }
 
 function trend(query: FunnelQuery, attempts: readonly Attempt[]): FunnelAnswer['trend'] {

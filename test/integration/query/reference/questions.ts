@@ -111,7 +111,7 @@ export function anyTrends(random: Random): TrendsQuery {
       }),
     ),
     filters: maybe(random, 0.3, () => filters(random)),
-    breakdown: maybe(random, 0.5, () => ({ field: random.pick(FIELDS) })),
+    breakdown: maybe(random, 0.5, () => given({ field: random.pick(FIELDS), limit: maybe(random, 0.5, () => 2) })),
   }) as TrendsQuery;
 }
 
