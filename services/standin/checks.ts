@@ -11,7 +11,8 @@ export const isFlag: Check = (value) => typeof value === 'boolean';
 export const isDigest: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 export const isAddress: Check = (value) => typeof value === 'string' && isIP(value) > 0;
 export const isWebAddress: Check = (value) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value);
-export const isCurrency: Check = (value) => typeof value === 'string' && /^[A-Z]{3}$/.test(value);
+const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
+export const isCurrency: Check = (value) => typeof value === 'string' && CURRENCIES.has(value);
 export const isOneOf =
   (words: readonly string[]): Check =>
   (value) =>

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isCurrency } from './checks.ts';
 import { isRecord } from './json.ts';
 
 /** Why Meta refuses an event, and with it the request. */
@@ -74,7 +75,7 @@ function customFault(event: Record<string, unknown>): EventFault | null {
   if (!isRecord(custom)) return fault('custom_data', 2804019);
   const { value, currency } = custom;
   if (value !== undefined && typeof value !== 'number') return fault('value must be a number', 2804019);
-  if (currency !== undefined && (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency))) {
+  if (currency !== undefined && !isCurrency(currency)) {
     return fault('currency must be an ISO 4217 code', 2804019);
   }
   const isPurchase = event['event_name'] === 'Purchase';

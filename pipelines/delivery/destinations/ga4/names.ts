@@ -1,4 +1,5 @@
 import type { MapContext } from '#pipelines/delivery/contract.ts';
+import { keyMeaning } from '#pipelines/privacy/key_meaning.ts';
 
 /** Limits of the Measurement Protocol's page on sending events. */
 export const NAME_CHARACTERS_MAX = 40;
@@ -73,6 +74,17 @@ export const isParameterName = (name: string): boolean =>
   name.length <= NAME_CHARACTERS_MAX &&
   !RESERVED_PARAMETER.test(name) &&
   name !== 'firebase_conversion';
+
+/** Google's own click ids. */
+const GOOGLE_CLICKS = new Set(['gclid', 'gbraid', 'wbraid', 'dclid']);
+const OTHER_IDS = new Set(['subscription_id', 'page_id', 'lead_event_source']);
+
+/**
+ * Whether a property's name says that it holds an id of the visitor: a customer number, a device's or a lead's id, or
+ * another platform's click. Google forbids what identifies a person, and has fields of its own for what it asks for.
+ */
+export const namesVisitor = (name: string): boolean =>
+  OTHER_IDS.has(name) || (!GOOGLE_CLICKS.has(name) && keyMeaning(name).removal === 'if_anonymous');
 
 /** Whether a property may go as a user property under its own name. */
 export const isUserPropertyName = (name: string): boolean =>

@@ -10,7 +10,7 @@ import {
   pageUrl,
 } from '#pipelines/delivery/properties.ts';
 import type { Event } from '#schemas/event.ts';
-import { isParameterName } from './names.ts';
+import { isParameterName, namesVisitor } from './names.ts';
 
 /** Limits of the Measurement Protocol's page on sending events. */
 const PARAMETERS_MAX = 25;
@@ -39,12 +39,23 @@ const SAID_ELSEWHERE = new Set([
   'title',
   'session_id',
   'engagement_time_msec',
-  // Other platforms' ids of the visitor.
-  'fbp',
-  'fbc',
-  'fbclid',
-  'ttp',
-  'ttclid',
+  // What was agreed to is said of the visitor.
+  'gcs',
+  'gcd',
+  'npa',
+  'gpc',
+  'us_privacy',
+  'opt_out',
+  'opt_out_type',
+  'limited_data_use',
+  'restricted_data_processing',
+  'data_processing_options',
+  'data_processing_options_country',
+  'data_processing_options_state',
+  'ad_user_data',
+  'ad_personalization',
+  'ad_storage',
+  'analytics_storage',
 ]);
 
 const cut = (name: string, text: string): string => text.slice(0, LONG_VALUES[name] ?? VALUE_CHARACTERS_MAX);
@@ -103,7 +114,8 @@ function ownParameters(event: Event, eventName: string, properties: Properties):
 export function parametersOf(event: Event, eventName: string, properties: Properties): Record<string, unknown> {
   const own = ownParameters(event, eventName, properties);
   const rest = Object.entries(properties).flatMap(([name, value]): [string, string | number][] => {
-    if (name in own || SAID_ELSEWHERE.has(name) || !isParameterName(name) || isRecord(value)) return [];
+    if (name in own || SAID_ELSEWHERE.has(name) || !isParameterName(name) || namesVisitor(name) || isRecord(value))
+      return [];
     const kept = scalar(name, value);
     return kept === null ? [] : [[name, kept]];
   });

@@ -10,7 +10,7 @@ import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_c
 import { firstText, isRecord, type Properties } from '#pipelines/delivery/properties.ts';
 import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { Event } from '#schemas/event.ts';
-import { isUserPropertyName } from './names.ts';
+import { isUserPropertyName, namesVisitor } from './names.ts';
 import type { Ga4Settings } from './settings.ts';
 
 const USER_PROPERTIES_MAX = 25;
@@ -78,7 +78,7 @@ function userProperties(properties: Properties): object | null {
   if (!isRecord(given)) return null;
   const kept = Object.entries(given).flatMap(([name, value]): [string, object][] => {
     const isScalar = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
-    if (!isScalar || !isUserPropertyName(name)) return [];
+    if (!isScalar || !isUserPropertyName(name) || namesVisitor(name)) return [];
     return [[name, { value: typeof value === 'string' ? value.slice(0, USER_PROPERTY_CHARACTERS_MAX) : value }]];
   });
   return presentOrNull(Object.fromEntries(kept.slice(0, USER_PROPERTIES_MAX)));

@@ -365,4 +365,30 @@ export const ga4Cases: readonly MappingCase[] = [
   ...visitorCases,
   ...parameterCases,
   ...sourceCases,
+  sends(
+    'parameters: no id of the visitor, no click of another platform, and nothing of what was agreed to',
+    {
+      properties: {
+        ...PAGE,
+        plan: 'pro',
+        gclid: 'G-1',
+        ...{ external_id: 'C-42', madid: 'm', lead_id: 7, userId: 'u', member_id: 'm', idfa: 'i' },
+        ...{ fbclid: 'f', ttclid: 't', msclkid: 'm', twclid: 't', li_fat_id: 'l', epik: 'e', rdt_cid: 'r', ScCid: 's' },
+        ...{ opt_out: 0, gcs: 'G111', data_processing_options: 'none', us_privacy: '1YNN', ad_storage: 'granted' },
+      },
+    },
+    { params: { plan: 'pro', gclid: 'G-1' } },
+    ...['external_id', 'madid', 'lead_id', 'userId', 'member_id', 'idfa'].map((name) => `params.${name}`),
+    ...['fbclid', 'ttclid', 'msclkid', 'twclid', 'li_fat_id', 'epik', 'rdt_cid', 'ScCid'].map(
+      (name) => `params.${name}`,
+    ),
+    ...['opt_out', 'gcs', 'data_processing_options', 'us_privacy', 'ad_storage'].map((name) => `params.${name}`),
+  ),
+  visitor(
+    'visitor: no id of theirs as a user property',
+    { properties: { ...PAGE, user_properties: { plan: 'pro', external_id: 'C-42', lead_id: 7 } } },
+    { user_properties: { plan: { value: 'pro' } } },
+    'user_properties.external_id',
+    'user_properties.lead_id',
+  ),
 ];

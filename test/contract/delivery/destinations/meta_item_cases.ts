@@ -116,4 +116,6 @@ export const itemCases: readonly MappingCase[] = [
     { properties: { ...PAGE, note: 'private', nested: { a: 1 } } },
     custom({}, 'note', 'nested'),
   ),
+  one('no currency that is none', { event: 'view_item', currency: 'XYZ' }, custom({}, 'currency')),
+  one('no currency that is no more', { event: 'view_item', currency: 'DEM' }, custom({}, 'currency')),
 ];
