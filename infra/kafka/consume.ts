@@ -152,7 +152,9 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   /** Nothing new is begun: partitions are about to be given away, or this is the end. */
   let halted = false;
   let stopped = false;
+  let leaveJoining: (() => Promise<void>) | null = null;
   let assignment: TopicPartition[] = [];
+  let assignedNames: ReadonlySet<string> = new Set();
   /** When the group was last heard to count this process among its members, by the monotonic clock. */
   let heardMs = performance.now();
 
@@ -165,6 +167,9 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       generation++;
     },
     isOver: () => stopped,
+    joining(leave) {
+      leaveJoining = leave;
+    },
     outOfRange({ asked, start, end, ...at }) {
       logger.warn({ ...at, asked, start, end }, 'the partition does not have the offset, going on at what it has');
       slotOf(at).retained.outOfRange(asked, start, end);
@@ -179,6 +184,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     assignment = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
       partitions.map((partition) => ({ topic, partition })),
     );
+    assignedNames = new Set(assignment.map(nameOf));
     logger.info({ group: groupId, partitions: assignment.length }, 'joined the group');
   });
   consumer.on(consumer.events.HEARTBEAT, () => {
@@ -186,8 +192,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   });
   // Of records that are not handed over, such as the marks of transactions, the client tells here only.
   consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload }) => {
+    if (payload.batchSize > 0 || !assignedNames.has(nameOf(payload))) return;
     const slot = slotOf(payload);
-    if (payload.batchSize > 0) return;
     const end = Number(payload.lastOffset) + 1;
     if (payload.firstOffset !== null) slot.retained.holdsNothing(Number(payload.firstOffset), end);
     slot.nextOffset = Math.max(slot.nextOffset, end);
@@ -247,7 +253,9 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   }
 
   async function eachBatch({ batch, isRunning, isStale, resolveOffset }: EachBatchPayload): Promise<void> {
-    if (halted || !isRunning() || isStale()) return;
+    // A fetch from one broker may come back after the group was joined again through another: to take what is somebody
+    // else's by now would fence its owner.
+    if (halted || !isRunning() || isStale() || !assignedNames.has(nameOf(batch))) return;
     const slot = slotOf(batch);
     const fetched = toFetched(batch, generation, slot);
     slot.nextOffset = Number(batch.lastOffset()) + 1;
@@ -434,7 +442,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
       await drained();
       for (const { timer } of slots.values()) if (timer !== null) clearTimeout(timer);
       stopWatch();
-      await run.stop();
+      await Promise.all([run.stop(), leaveJoining?.()]);
     },
   };
 }

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartitionAssigner } from 'kafkajs';
+import { type JoiningGroup, leaveWhileJoining, rememberMemberIds } from './joining.ts';
 
 /** What the client keeps for a group it is a member of, as far as it is touched here. */
-interface ConsumerGroup {
+interface ConsumerGroup extends JoiningGroup {
   assigners: Partial<Draining>[];
-  memberId: string | null;
   sessionTimeout: number;
   heartbeat(options: { interval: number }): Promise<void>;
   joinAndSync(): Promise<void>;
@@ -16,6 +16,8 @@ export interface Draining {
   drain(): Promise<void>;
   /** Whether the consumer is being stopped, so that a group that cannot be joined is left at that. */
   isOver(): boolean;
+  /** Given how a joining that is under way can be ended, and null when it has ended. */
+  joining(leave: (() => Promise<void>) | null): void;
 }
 
 const require = createRequire(import.meta.url);
@@ -31,7 +33,17 @@ let patched = false;
  */
 export function drainingAssigner(assigner: PartitionAssigner, draining: Draining): PartitionAssigner {
   drainBeforeJoining();
-  return (config) => Object.assign(assigner(config), draining);
+  rememberMemberIds();
+  return (config) => {
+    const made = assigner(config);
+    const { protocol } = made;
+    return Object.assign(made, draining, {
+      protocol(subscription: Parameters<typeof protocol>[0]) {
+        if (draining.isOver()) throw new JoiningFailedError('the consumer is being stopped');
+        return protocol.call(made, subscription);
+      },
+    });
+  };
 }
 
 function drainBeforeJoining(): void {
@@ -43,7 +55,12 @@ function drainBeforeJoining(): void {
     const [draining] = this.assigners.filter((one): one is Draining => one.drain !== undefined);
     if (draining === undefined) return joinAndSync.call(this);
     await whileBeating(this, draining.drain);
-    await joinPatiently(() => joinAndSync.call(this), draining.isOver);
+    draining.joining(() => leaveWhileJoining(this));
+    try {
+      await joinPatiently(() => joinAndSync.call(this), draining.isOver);
+    } finally {
+      draining.joining(null);
+    }
   };
 }
 

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { readPartitions } from '#infra/kafka/read_partitions.ts';
 import { readRanges } from '#infra/kafka/read_ranges.ts';
 import { createTopic, kafkaOf, numbered, produce, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
@@ -27,4 +29,31 @@ test('of ranges that were deleted, wholly or in part, what is still there is rea
     [1, ['record-7']],
     [2, ['record-2', 'record-5', 'record-8']],
   ]);
+});
+
+test('what is deleted while it is read is not waited for', async () => {
+  const kafka = kafkaOf(parts().addresses.kafkaBrokers);
+  const topic = await createTopic(kafka, 'ranges', 1);
+  // Of which one fetch brings two at the most.
+  const value = randomBytes(600_000).toString('base64').slice(0, 600_000);
+  for (let count = 0; count < 4; count++) await produce(kafka, topic, [{ partition: 0, value }]);
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.fetchTopicOffsets(topic);
+  const offsets: number[] = [];
+  const progress: number[] = [];
+  await readPartitions({
+    kafka,
+    topic,
+    groupPrefix: uniqueName('group'),
+    spans: new Map([[0, { first: 0, end: 4 }]]),
+    async onRecords(records) {
+      offsets.push(...records.map(({ offset }) => offset));
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '4' }] });
+    },
+    onProgress: (done) => progress.push(done),
+  });
+  await admin.disconnect();
+  expect(offsets.length).toBeLessThan(4);
+  expect(progress.at(-1)).toBe(4);
 });

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/session.ts';
-import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName } from '../support/kafka.ts';
+import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, isDone, joinHop, passOn, useKafka } from './hop_world.ts';
+import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './hop_world.ts';
 
 const kafka = useKafka();
 
@@ -66,3 +67,42 @@ test.for([
     expect(differences(await readCommitted(world.kafka, lane.output, 1), expected)).toEqual([]);
   },
 );
+
+test('a member that stops while it joins again leaves at once', { timeout: 90_000 }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 2, 1);
+  const pass = passOn(lane.output, 1);
+  const gate = Promise.withResolvers<void>();
+  let held = false;
+  const first = await joinHop(world, lane, async (batch) => {
+    held = true;
+    await gate.promise;
+    return pass(batch);
+  });
+  await until('a member', () => first.assigned().length === 2);
+  let others = 0;
+  const second = await joinHop(world, lane, async (batch) => {
+    others++;
+    return pass(batch);
+  });
+  await until('both to have a partition', () => first.assigned().length === 1 && second.assigned().length === 1);
+  const texts = numbered('work', 20, 2);
+  await produce(world.kafka, lane.input, texts);
+  await until('both to have work', () => held && others > 0);
+  // The first drains its batch before it joins again; the second waits for it in its joining.
+  const third = joinHop(world, lane, pass);
+  await until('the group to be joined again', async () => (await stateOf(world, lane)) === 'PreparingRebalance');
+  await sleep(2_000);
+  const startedMs = performance.now();
+  await second.stop();
+  expect(performance.now() - startedMs).toBeLessThan(4_000);
+  gate.resolve();
+  await third;
+  await until('the group to be done', () => isDone(world, lane));
+  expect(differences(await readCommitted(world.kafka, lane.output, 1), valuesOf(texts))).toEqual([]);
+});
+
+async function stateOf({ admin }: HopWorld, { groupId }: Lane): Promise<string> {
+  const [group] = (await admin.describeGroups([groupId])).groups;
+  return group?.state ?? '';
+}

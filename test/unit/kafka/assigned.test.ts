@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { consume } from '#infra/kafka/consume.ts';
+import { createLogger } from '#infra/log/logger.ts';
+import { fakeKafka } from './fake_consumer.ts';
+
+const joined = (...partitions: number[]): object => ({ memberAssignment: { t: partitions } });
+
+test("what was fetched of a partition that is somebody else's by now is not taken", async () => {
+  const { kafka, consumers } = fakeKafka();
+  const told: string[] = [];
+  const consumption = await consume({
+    kafka,
+    groupId: 'g',
+    topics: ['t'],
+    sessionTimeoutMs: 6_000,
+    concurrency: 1,
+    handlers: {
+      async acquire({ partition }) {
+        told.push(`acquired ${partition}`);
+        return 5;
+      },
+      async process({ partition, records }) {
+        told.push(`took ${records.length} of ${partition}`);
+        return undefined;
+      },
+    },
+    logger: createLogger('test', 'silent'),
+    onFatal(error) {
+      throw error;
+    },
+  });
+  const [consumer] = consumers;
+  consumer?.emit('GROUP_JOIN', joined(0, 1));
+  await consumer?.fetch(1, 5, 6);
+  await sleep(10);
+  consumer?.emit('GROUP_JOIN', joined(0));
+  await consumer?.fetch(1, 7);
+  await consumer?.fetch(0, 5);
+  await sleep(10);
+  expect(told).toEqual(['acquired 1', 'took 2 of 1', 'acquired 0', 'took 1 of 0']);
+  expect(consumer?.resolved).toEqual(['6', '5']);
+  await consumption.stop();
+});
