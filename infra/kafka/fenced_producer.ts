@@ -8,7 +8,7 @@ import { withinLimit } from './watchdog.ts';
 export type PartitionRecords = readonly [
   topic: string,
   partition: number,
-  records: readonly { key: string | null; value: Buffer | null }[],
+  records: readonly { key: string | null; value: Buffer | null; headers?: Record<string, string> }[],
 ];
 
 /** A producer that no other one of its transactional id can outlive. */

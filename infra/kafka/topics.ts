@@ -11,6 +11,9 @@ export interface TopicDeclaration {
 }
 
 const DAY_MS = 86_400_000;
+const DEAD_DAYS = 30;
+/** Longer than the letters are there: none of them may be sent in twice. */
+const RESENT_DAYS = 32;
 
 /** Stages that write dead letters. */
 export const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const;
@@ -27,6 +30,11 @@ export const TOPICS = {
   settings: 'site.config',
   replays: 'delivery.replays',
   inventory: 'inventory',
+  /** Events of dead letters that only this stage is to take again. */
+  againIdentity: 'again.identity',
+  againWarehouse: 'again.warehouse',
+  /** Which dead letters were sent in again. */
+  resent: 'dead.resent',
 } as const;
 
 /** Topic of a stage's dead letters. */
@@ -58,7 +66,10 @@ export function declareTopics(eventPartitions: number): TopicDeclaration[] {
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
     { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },
     { name: TOPICS.inventory, partitions: eventPartitions, config: kept(9), schema: 'inventory' },
-    ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), 30, 'dead_letter')),
+    small(TOPICS.againIdentity, 9, 'event_batch'),
+    small(TOPICS.againWarehouse, 9, 'event_batch'),
+    small(TOPICS.resent, RESENT_DAYS, 'dead_letter'),
+    ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
     ...DESTINATIONS.flatMap(({ name }) => topicsOf(name).map((topic) => small(topic, 9, 'delivery_job'))),
   ];
 }

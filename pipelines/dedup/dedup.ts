@@ -2,10 +2,12 @@ import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import { type Claim, type ClaimStore, claimOf, passes } from './claim.ts';
 
-/** An event of events.raw with the place it stands in. */
+/** An event of events.raw with its coordinate: the place it stands in, or stood in when it was first taken. */
 export interface RawEntry {
   view: EntryView;
   coordinate: Coordinate;
+  /** Of the record it stands in now. */
+  recordOffset: number;
 }
 
 export interface Deduplicated {

@@ -1,4 +1,3 @@
-import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { QuotaCount } from '#schemas/records.ts';
 import type { Reserved } from '#schemas/reserved.ts';
@@ -17,10 +16,10 @@ const NOBODY: Reserved = { accountId: '', hold: '' };
 /** How many events of a record passed and how many were duplicates, summed by account, month of arrival and hold. */
 export function countsOf(
   records: readonly RawRecord[],
-  passed: readonly { readonly coordinate: Coordinate }[],
+  passed: readonly { readonly recordOffset: number }[],
 ): QuotaCount[] {
   const uniques = new Map<number, number>();
-  for (const { coordinate } of passed) uniques.set(coordinate.offset, (uniques.get(coordinate.offset) ?? 0) + 1);
+  for (const { recordOffset } of passed) uniques.set(recordOffset, (uniques.get(recordOffset) ?? 0) + 1);
   const counts = new Map<string, QuotaCount>();
   for (const record of records) add(counts, record, uniques);
   return [...counts.values()];

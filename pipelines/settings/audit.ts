@@ -61,6 +61,12 @@ export function auditEntry(seq: number, settingKey: string, before: Setting | nu
   };
 }
 
+/** The entry for something that was done and changed no fact. */
+export function doneEntry(seq: number, about: string, done: Fields): AuditEntry {
+  const after = JSON.stringify(shortened(done));
+  return { seq, setting_key: about, action: 'change', before: '{}', after, secrets_changed: [] };
+}
+
 function actionOf(before: Setting | null, after: Setting | null): AuditAction {
   if (before === null) return 'create';
   return after === null ? 'delete' : 'change';

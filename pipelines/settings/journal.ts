@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Setting } from '#schemas/setting.ts';
 import { auditKey, keyOfSetting } from './address.ts';
-import { type AuditLog, auditEntry, createAuditLog } from './audit.ts';
+import { type AuditLog, auditEntry, createAuditLog, doneEntry } from './audit.ts';
 import { type ApplyResult, createSettingsTable, type SettingsTable } from './table.ts';
 
 /** A record of site.config; a null setting removes the fact. */
@@ -86,6 +86,19 @@ export function auditedRecords(
       { key: auditKey(audit.seq), setting: { ...changed, ...NOTHING, audit } },
     ];
   });
+}
+
+/** The record of something that was done and is no fact: in the audit alone. */
+export function notedRecord(
+  view: SettingsView,
+  about: string,
+  done: Record<string, unknown>,
+  changedBy: string,
+  nowMs: number,
+): SettingRecord {
+  const seq = view.audit.lastSeq + 1;
+  const audit = doneEntry(seq, about, done);
+  return { key: auditKey(seq), setting: { changed_at: nowMs, changed_by: changedBy, ...NOTHING, audit } };
 }
 
 interface FactChange {

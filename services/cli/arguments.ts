@@ -5,6 +5,8 @@ import { UsageError } from './usage_error.ts';
 /** The arguments of one command, read and known to be complete. */
 export interface Arguments {
   subject: string;
+  /** Every positional argument. */
+  subjects: readonly string[];
   /** Undefined when the option was not given; an empty text was. */
   text(name: string): string | undefined;
   texts(name: string): string[];
@@ -24,6 +26,7 @@ export function readArguments(command: Command, words: string[]): Arguments {
   const { values, positionals } = parseWords({ ...command.options, ...COMMON_OPTIONS }, words);
   const args: Arguments = {
     subject: positionals[0] ?? '',
+    subjects: positionals,
     text: (name) => textOf(values[name]),
     texts: (name) => textsOf(values[name]),
     flag: (name) => values[name] === true,
@@ -56,6 +59,11 @@ function asUsageError(error: unknown): unknown {
 }
 
 function checkComplete(command: Command, args: Arguments, positionals: string[]): void {
+  if (command.subject?.many !== true) checkWords(command, args, positionals);
+  checkOptions(command, args);
+}
+
+function checkWords(command: Command, args: Arguments, positionals: string[]): void {
   const wanted = command.subject === null ? 0 : 1;
   if (positionals.length > wanted) {
     // The word itself is not repeated: it may be the value of a secret after a misplaced space.
@@ -64,6 +72,9 @@ function checkComplete(command: Command, args: Arguments, positionals: string[])
   if (command.subject !== null && args.subject === '') {
     throw new UsageError('argument_missing', `${command.subject.name} is missing: ${command.subject.help}`);
   }
+}
+
+function checkOptions(command: Command, args: Arguments): void {
   for (const [name, option] of Object.entries(command.options)) {
     if (option.required && !args.text(name)) {
       throw new UsageError('flag_missing', `--${name} is missing: ${option.help}`);

@@ -19,6 +19,13 @@ export interface Outcome {
   json: unknown;
 }
 
+/** `many`: any number of them, also none. */
+export interface Subject {
+  name: string;
+  help: string;
+  many?: true;
+}
+
 export interface OptionSpec {
   kind: 'text' | 'texts' | 'flag';
   /** How the value is called in the help. */
@@ -36,7 +43,7 @@ export interface Command {
   verb: string;
   summary: string;
   /** The positional argument; null where there is none. */
-  subject: { name: string; help: string } | null;
+  subject: Subject | null;
   options: Record<string, OptionSpec>;
   examples: string[];
   run(args: Arguments, context: Context): Promise<Outcome>;

@@ -2,6 +2,7 @@ import { accountCommands } from './accounts.ts';
 import { analystCommand } from './analyst.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
+import { deadCommands } from './dead_letters.ts';
 import { healthCommand } from './destination_health.ts';
 import { destinationCommands } from './destinations.ts';
 import { funnelCommands } from './funnel.ts';
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   healthCommand,
   scaffoldCommand,
   ...replayCommands,
+  ...deadCommands,
   ...funnelCommands,
   trendsCommand,
   retentionCommand,

@@ -58,7 +58,7 @@ export function statusHelp(): string {
 }
 
 function usageOf({ noun, verb, subject }: Command): string {
-  return subject === null ? `${noun} ${verb}` : `${noun} ${verb} ${subject.name}`;
+  return subject === null ? `${noun} ${verb}` : `${noun} ${verb} ${subject.name}${subject.many === true ? ' ...' : ''}`;
 }
 
 function optionUsage(name: string, option: OptionSpec): string {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { type DeadLetterStore, DeadLettersError } from '#infra/dead_letters/store.ts';
 import {
   createHttpServer,
   type HttpReply,
@@ -15,6 +16,7 @@ import { checkToken } from '#pipelines/settings/admin_tokens.ts';
 import {
   auditedRecords,
   JournalError,
+  notedRecord,
   type Planned,
   type SettingsJournal,
   type SettingsView,
@@ -36,6 +38,7 @@ export interface ControlOptions {
   keyUse: KeyUseView;
   monthUse: MonthUseView;
   queries: QueryAnswers;
+  deadLetters: DeadLetterStore;
   replayProgress: World['replayProgress'];
   seal: World['seal'];
   randomBytes: RandomBytes;
@@ -123,6 +126,7 @@ async function answer(
   if (!read.ok) return refuse(reply, read.code, read.problems);
   const { journal } = options;
   if (route.ask !== undefined) return answerQuery(options, route, read.input, reply);
+  if (route.letters !== undefined) return answerLetters(options, route, actor, read.input, reply);
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   if (route.showsMonthUse === true) await refreshMonthUse(options);
   const outcome = await (route.method === 'GET'
@@ -163,6 +167,30 @@ async function answerQuery(options: ControlOptions, route: Route, input: Input, 
   if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
   const answered = await options.queries.answer(question);
   return answered.ok ? reply.code(route.success.status).send(answered.body) : refuse(reply, answered.code);
+}
+
+async function answerLetters(
+  { journal, deadLetters, ...options }: ControlOptions,
+  route: Route,
+  actor: string,
+  input: Input,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const noted = route.noted?.(input);
+  if (noted !== undefined) {
+    await journal.change((view) => ({
+      records: [notedRecord(view, noted.about, noted.with, actor, options.nowMs())],
+      result: null,
+    }));
+  }
+  const answered = await route.letters?.(
+    input,
+    deadLetters,
+    worldOf({ journal, deadLetters, ...options }, journal.view()),
+  );
+  if (answered === undefined) return refuse(reply, 'not_found');
+  if (answered.kind === 'refused') return refuse(reply, answered.code, answered.problems);
+  return reply.code(route.success.status).send(answered.body);
 }
 
 type InputRead = { ok: true; input: Input } | { ok: false; code: ControlErrorCode; problems: Problem[] };
@@ -234,6 +262,7 @@ const CALLER_FAULTS: Record<string, ControlErrorCode> = {
 
 function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null {
   if (error instanceof JournalError) return 'settings_not_stored';
+  if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
   // The connection is gone, or what came is not HTTP.
   if (error !== null && request.raw.errored === error) return 'request_malformed';
   const code = (error as { code?: unknown } | null)?.code;

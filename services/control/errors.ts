@@ -16,6 +16,7 @@ export const CONTROL_ERRORS = {
   destination_unknown: { status: 404, message: 'The site has no such destination.' },
   event_definition_unknown: { status: 404, message: 'The site has no such event definition.' },
   replay_unknown: { status: 404, message: 'There is no such replay.' },
+  dead_letter_unknown: { status: 404, message: 'There is no such dead letter: it may have aged out.' },
   token_unknown: { status: 404, message: 'There is no such admin token.' },
   method_not_allowed: { status: 405, message: 'The route does not take this method; Allow names those it takes.' },
   account_exists: { status: 409, message: 'There is an account of this id already.' },
@@ -35,6 +36,7 @@ export const CONTROL_ERRORS = {
   if_match_missing: { status: 428, message: 'Send If-Match with the ETag that was read, or * to change it as it is.' },
   internal: { status: 500, message: 'Something unforeseen went wrong.' },
   settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },
+  dead_letters_unavailable: { status: 503, message: 'Dead letters cannot be reached now: ask again.' },
   query_unavailable: { status: 503, message: 'Events cannot be queried now: ask again.' },
 } as const;
 export type ControlErrorCode = keyof typeof CONTROL_ERRORS;

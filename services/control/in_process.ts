@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Environment } from '#infra/config/config.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { controlConfig } from '#infra/config/stage_config.ts';
+import { createDeadLetterStore } from '#infra/dead_letters/store.ts';
 import type { HttpServer } from '#infra/http/server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -45,10 +46,12 @@ export async function openControl(env: Environment, token: string, logger: Logge
   const redis = createRedis(parts.redisUrl, logger);
   const queries = openQueries(parts.clickhouseUrl, logger);
   const replays = await followReplays(session, createRegistry(parts.registryUrl), logger, onFatal);
+  const deadLetters = createDeadLetterStore(session, createRegistry(parts.registryUrl), logger, Date.now);
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
     queries: queries.answers,
+    deadLetters,
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),
     monthUse: createMonthUseView(redis, logger, Date.now),

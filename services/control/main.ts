@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { environment } from '#infra/config/config.ts';
 import { controlConfig } from '#infra/config/stage_config.ts';
+import { createDeadLetterStore } from '#infra/dead_letters/store.ts';
 import { listen } from '#infra/http/server.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
@@ -31,10 +32,12 @@ runProcess('control', async (runtime) => {
   runtime.onStop(() => replays.stop());
   const queries = openQueries(runtime.config.parts.clickhouseUrl, runtime.logger);
   runtime.onStop(() => queries.close());
+  const deadLetters = createDeadLetterStore(runtime.session, runtime.registry, runtime.logger, Date.now);
   const app = createControlApp({
     journal,
     adapters: DESTINATIONS,
     queries: queries.answers,
+    deadLetters,
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, runtime.logger, Date.now),
     monthUse: createMonthUseView(redis, runtime.logger, Date.now),

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from 'typebox';
+import type { DeadLetterStore } from '#infra/dead_letters/store.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Statement } from '#pipelines/query/statement.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
@@ -53,6 +54,9 @@ export type Question =
     }
   | Extract<Outcome, { kind: 'refused' }>;
 
+/** What a request for dead letters comes to. */
+export type LettersAnswer = { kind: 'answered'; body: object } | Extract<Outcome, { kind: 'refused' }>;
+
 /** A route is a value: what it takes, what it answers, and a pure function. The document is made from the same value. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -76,6 +80,10 @@ export interface Route {
   run(input: Input, world: World): Outcome;
   /** Of a query: what is asked, in the place of `run`. */
   ask?(input: Input, world: World): Question;
+  /** Of dead letters: what is done with them, in the place of `run`. */
+  letters?(input: Input, letters: DeadLetterStore, world: World): Promise<LettersAnswer>;
+  /** What the audit notes before that is done: what it is about, and with what. */
+  noted?(input: Input): { about: string; with: Record<string, unknown> };
 }
 
 interface RouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema>

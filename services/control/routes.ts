@@ -1,5 +1,6 @@
 import { accountRoutes } from './accounts.ts';
 import { auditRoutes } from './audit.ts';
+import { deadLetterRoutes } from './dead_letters.ts';
 import { deliveryHealthRoutes } from './delivery_health.ts';
 import { destinationRoutes } from './destinations.ts';
 import { domainRoutes } from './domains.ts';
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...destinationRoutes,
   ...deliveryHealthRoutes,
   ...replayRoutes,
+  ...deadLetterRoutes,
   ...tokenRoutes,
   ...auditRoutes,
   ...queryRoutes,
@@ -40,7 +42,8 @@ const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large
 
 /** Every code that a route may answer. */
 export function errorsOf(route: Route): ControlErrorCode[] {
-  const writes = route.method !== 'GET' && route.ask === undefined;
+  const writes =
+    route.method !== 'GET' && route.ask === undefined && (route.letters === undefined || route.noted !== undefined);
   return [
     ...ALWAYS,
     ...(route.method === 'GET' ? [] : WITH_BODY),

@@ -55,7 +55,12 @@ runProcess('dedup', async (runtime) => {
     const startedMs = Date.now();
     const read = await readRecords('dedup', batch, batch.records, reader, startedMs);
     const entries = read.records.flatMap(({ offset, views }): RawEntry[] =>
-      views.map((view, index) => ({ view, coordinate: { partition: batch.partition, offset, index } })),
+      views.map((view, index) => ({
+        view,
+        // One that was sent in again comes with its own, by which it may hold its claim already.
+        coordinate: view.coordinate ?? { partition: batch.partition, offset, index },
+        recordOffset: offset,
+      })),
     );
     const work = { stage: 'dedup', batch, schemaId: reader.schemaId, nowMs: startedMs } as const;
     const { results, dead: culprits } = await withoutCulprits(

@@ -98,7 +98,7 @@ runProcess('identity', async (runtime) => {
     kafka: session.kafka,
     admin: session.admin,
     groupId,
-    topics: [TOPICS.unique],
+    topics: [TOPICS.unique, TOPICS.againIdentity],
     sessionTimeoutMs: session.config.sessionTimeoutMs,
     watchdogMs: session.config.watchdogMs,
     concurrency: partitions,

@@ -35,8 +35,10 @@ const PER_CALL = 500;
  */
 export async function rebuildIdentity(options: RebuildOptions, sinceMs: number | null): Promise<void> {
   const { session, reader, store, secret, logger, nowMs } = options;
-  const unique = await topicOffsets(session.admin, TOPICS.unique);
-  await fenceHop(session.kafka, options.groupId, TOPICS.unique, unique.length, session.config.partitionsTogether);
+  for (const topic of [TOPICS.unique, TOPICS.againIdentity]) {
+    const { length } = await topicOffsets(session.admin, topic);
+    await fenceHop(session.kafka, options.groupId, topic, length, session.config.partitionsTogether);
+  }
   const progress = createProgress(logger, 'identity', nowMs);
 
   const readAll = (topic: string, onRecord: (record: InRecord) => Promise<Taught[]>): Promise<void> =>

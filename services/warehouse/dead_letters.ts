@@ -3,6 +3,7 @@ import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
+import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 export interface DeadRecord {
@@ -16,6 +17,13 @@ export interface DeadRecord {
 /** What the warehouse cannot store. One letter may stand twice after a crash, as it is written before its offset. */
 export interface DeadLetters {
   bury(at: DeadRecord, reason: string, detail: string, value: Buffer | null): Promise<void>;
+}
+
+/** One event as a record of its own, so that it can be sent in again as it is. */
+export function batchOf(schemaId: number, { coordinate, personBytes, eventBytes }: EntryView): Buffer {
+  const writer = createBatchWriter(schemaId);
+  writer.add(coordinate, personBytes, eventBytes);
+  return writer.finish();
 }
 
 export function createDeadLetters(producer: KeyedProducer, codec: Codec<DeadLetter>, metrics: Metrics): DeadLetters {

@@ -18,7 +18,7 @@ import type { DeadLetter } from '#schemas/records.ts';
 import { isNotForeseen, kindOf } from '#services/culprits.ts';
 import { showLag } from '#services/lag.ts';
 import { runProcess } from '#services/runtime.ts';
-import { createDeadLetters } from './dead_letters.ts';
+import { batchOf, createDeadLetters } from './dead_letters.ts';
 import { everyNight } from './nightly.ts';
 import { insertWithoutRefused } from './refused_rows.ts';
 import { createTables, type Row, textOf } from './tables.ts';
@@ -53,6 +53,7 @@ runProcess('warehouse', async (runtime) => {
   const producer = await createKeyedProducer(session.kafka, session.config.watchdogMs);
   runtime.onStop(() => producer.stop());
 
+  const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const letters = createDeadLetters(producer, dead, metrics);
 
   async function toRows(topic: string, partition: number, record: InRecord): Promise<Row[]> {
@@ -64,7 +65,7 @@ runProcess('warehouse', async (runtime) => {
         return [];
       }
       for (const { view, index, error } of read.value.culprits) {
-        await letters.bury({ ...at, index }, 'threw', kindOf(error), view.eventBytes);
+        await letters.bury({ ...at, index }, 'threw', kindOf(error), batchOf(eventSchemaId, view));
       }
       return read.value.rows;
     } catch (error) {

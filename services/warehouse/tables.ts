@@ -33,6 +33,7 @@ export interface Tables {
 export async function createTables(registry: Registry): Promise<Tables> {
   const sources = new Map<string, Source>([
     [TOPICS.identified, await events(registry)],
+    [TOPICS.againWarehouse, await events(registry)],
     [TOPICS.links, await links(registry)],
     [TOPICS.usage, await usage(registry)],
     [TOPICS.outcomes, await outcomes(registry)],

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { createDeadLetterStore, type DeadLetterStore } from '#infra/dead_letters/store.ts';
 import { deadTopic, type Stage, TOPICS } from '#infra/kafka/topics.ts';
+import { createClaimStore } from '#infra/redis/claims.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { DEAD_BYTES_MAX } from '#pipelines/dead_letter.ts';
+import { DEAD_BYTES_MAX, deadLetter } from '#pipelines/dead_letter.ts';
+import type { LetterPlace } from '#pipelines/dead_letter_id.ts';
+import { claimOf } from '#pipelines/dedup/claim.ts';
+import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import { quiet } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { append, events, idsOn, newIds, recordsOn } from './stage_events.ts';
 import { type StageWorld, startStage, useStageWorld } from './stage_world.ts';
@@ -115,4 +121,82 @@ test('poison on every events topic dies by itself, and what lies beside it passe
   expect(stages.map(({ log }) => log().filter(({ msg }) => msg.startsWith('batch failed')).length)).toEqual([
     0, 0, 0, 0,
   ]);
+});
+
+const NOWHERE = { partition: 0, offset: 9_000, index: 0 };
+
+/** A record of events with these coordinates, or without any. */
+async function batchOf(at: StageWorld, site: string, ids: readonly string[], coordinate: Coordinate | null) {
+  const writer = createBatchWriter(await at.registry.idOf(TOPICS.raw, 'event_batch'));
+  for (const event of events(site, ids)) writer.add(coordinate, noPerson(), encodeEvent(event));
+  return writer.finish();
+}
+
+async function putLetter(at: StageWorld, stage: Stage, value: Buffer, index: number, total = value.length) {
+  const codec = await createCodec<DeadLetter>(at.registry, deadTopic(stage), 'dead_letter');
+  const letter = deadLetter({ stage, topic: TOPICS.raw, ...NOWHERE, index }, 'threw', 'Error', value, Date.now());
+  await append(at, deadTopic(stage), 1, [codec.encode({ ...letter, bytes_total: total })]);
+}
+
+async function idsOfLetters(store: DeadLetterStore): Promise<LetterPlace[]> {
+  const places: LetterPlace[] = [];
+  let after: LetterPlace | null = null;
+  do {
+    const page = await store.list({ stage: null, reason: 'threw', sinceMs: null, after, limit: 3 });
+    const ours = page.letters.filter(({ letter }) => letter.offset === NOWHERE.offset);
+    places.push(...ours.map(({ place }) => place));
+    after = page.next;
+  } while (after !== null);
+  return places;
+}
+
+/** Ids of a site's rows, each as often as it is there. */
+async function storedIds({ env }: StageWorld, site: string): Promise<string[]> {
+  const { username, password, origin, pathname } = new URL(env['CLICKHOUSE_URL'] ?? '');
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  const body = `SELECT event_id FROM event_rows WHERE site_id = '${site}' FORMAT TSV`;
+  const response = await fetch(`${origin}${pathname}`, { method: 'POST', body, headers: { authorization } });
+  return (await response.text()).split('\n').filter((line) => line !== '');
+}
+
+test('letters that are sent in again pass once each, past the claims they hold themselves', {
+  timeout: TEST_MS,
+}, async () => {
+  const at = world();
+  const stages = ['dedup', 'identity', 'warehouse'].map((name) => startStage(at, name));
+  await Promise.all(stages.map(({ ready }) => ready));
+  const [own = '', free = '', second = '', taken = '', joined = '', stored = '', last = ''] = newIds(7);
+  const claims = createClaimStore(at.redis, { windowMs: 192 * 3_600_000, bucketChars: 3, cluster: false });
+  const claimed = (id: string, coordinate: Coordinate) => claimOf('again', id, coordinate, 3);
+  const before = [
+    claimed(own, NOWHERE),
+    claimed(second, { ...NOWHERE, index: 1 }),
+    claimed(taken, { ...NOWHERE, offset: 5 }),
+  ];
+  expect(await claims.claim(before, Date.now())).toEqual([null, null, null]);
+
+  await putLetter(at, 'dedup', await batchOf(at, 'again', [own], NOWHERE), 0);
+  // A whole record, of which an event was claimed before it died.
+  await putLetter(at, 'dedup', await batchOf(at, 'again', [free, second], null), -1);
+  await putLetter(at, 'dedup', await batchOf(at, 'again', [taken], { ...NOWHERE, index: 7 }), 7);
+  await putLetter(at, 'dedup', await batchOf(at, 'again', [taken], NOWHERE), -1, 1_000_000);
+  await putLetter(at, 'identity', await batchOf(at, 'again', [joined], NOWHERE), 0);
+  await putLetter(at, 'warehouse', await batchOf(at, 'again', [stored], NOWHERE), 0);
+
+  const open = () => createDeadLetterStore(at.session, at.registry, quiet, Date.now);
+  const store = open();
+  const places = await idsOfLetters(store);
+  expect(places).toHaveLength(6);
+  const resend = async (some: DeadLetterStore) => [...(await some.resend(places, () => 'acme')).values()];
+  expect(await resend(store)).toEqual(['resent', 'resent', 'resent', 'cut', 'resent', 'resent']);
+  const again = ['resent_before', 'resent_before', 'resent_before', 'cut', 'resent_before', 'resent_before'];
+  expect(await resend(open())).toEqual(again);
+  expect((await store.read(places[0] as LetterPlace))?.resentAtMs).toEqual(expect.any(Number));
+
+  await append(at, TOPICS.raw, 0, [await batchOf(at, 'again', [last], null)]);
+  const rows = () => storedIds(at, 'again');
+  await until('all to be stored', async () => (await rows()).length >= 6, PASS_MS);
+  expect((await idsOn(at, TOPICS.unique, 'again')).sort()).toEqual([own, free, second, last].sort());
+  expect((await idsOn(at, TOPICS.identified, 'again')).sort()).toEqual([own, free, second, joined, last].sort());
+  expect((await rows()).sort()).toEqual([own, free, second, joined, stored, last].sort());
 });

@@ -18,6 +18,7 @@ import { ensureFirstToken } from '#services/control/first_token.ts';
 import { injected } from '#services/control/in_process.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
 import { undocumented } from './documented.ts';
+import { type MemoryLetters, memoryLetters } from './memory_letters.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 export const TOKEN = `svc_at_${'T'.repeat(32)}`;
@@ -77,6 +78,7 @@ export interface Control {
   monthUsed: Map<string, number>;
   /** How far replays are, by their ids. */
   replays: Map<string, ReplayProgress>;
+  letters: MemoryLetters;
   transport: Transport;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
@@ -93,12 +95,14 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
   const unknown: unknown[] = [];
   const used = new Map<string, number>();
   const replays = new Map<string, ReplayProgress>();
+  const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({
     journal,
     adapters: [crm],
+    deadLetters: letters,
     queries: createQueryAnswers(
       asks ?? neverAsked,
       () => clock.nowMs,
@@ -122,6 +126,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     used,
     monthUsed,
     replays,
+    letters,
     transport: injected(app),
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
       const response = await app.inject({

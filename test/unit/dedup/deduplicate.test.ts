@@ -8,7 +8,7 @@ const NOW_MS = Date.UTC(2026, 9, 1);
 function entry(siteId: string, eventId: string, offset: number, index = 0): RawEntry {
   const empty = Buffer.alloc(0);
   const rest = { coordinate: null, personBytes: empty, eventBytes: empty, distinctId: '', receivedAtMs: NOW_MS };
-  return { view: { ...rest, siteId, eventId }, coordinate: { partition: 0, offset, index } };
+  return { view: { ...rest, siteId, eventId }, coordinate: { partition: 0, offset, index }, recordOffset: offset };
 }
 
 const idsOf = (entries: readonly RawEntry[]): string[] =>

@@ -15,7 +15,7 @@ function record(offset: number, count: number, reserved: Reserved | null, receiv
   return { offset, reserved, views };
 }
 
-const passed = (...offsets: number[]) => offsets.map((offset) => ({ coordinate: { partition: 0, offset, index: 0 } }));
+const passed = (...offsets: number[]) => offsets.map((offset) => ({ recordOffset: offset }));
 
 test('events are counted by account, month of arrival and hold', () => {
   const records = [

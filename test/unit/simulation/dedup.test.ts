@@ -67,7 +67,7 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
 
 function entryOf(eventId: string, partition: number, offset: number, index: number): RawEntry {
   const view = { siteId: 'site', eventId } as EntryView;
-  return { view, coordinate: { partition, offset, index } };
+  return { view, coordinate: { partition, offset, index }, recordOffset: offset };
 }
 
 test('whoever dies or wakes up late, each event passes once', { timeout: TIMEOUT_MS }, async () => {

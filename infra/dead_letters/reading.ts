@@ -1,0 +1,74 @@
+import { readPartitions } from '#infra/kafka/read_partitions.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { topicOffsets, topicOffsetsAt } from '#infra/kafka/topic_offsets.ts';
+import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
+import type { Codec } from '#infra/registry/codec.ts';
+import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+
+/** A dead letter with its id. */
+export interface Letter {
+  id: string;
+  place: LetterPlace;
+  letter: DeadLetter;
+}
+
+/** Where a partition is to be read. */
+export interface Window {
+  partition: number;
+  first: number;
+  /** Exclusive. */
+  end: number;
+}
+
+/** What there is of a stage's letters from a time on (milliseconds since 1970 UTC), by partition; null: all. */
+export async function windowsOf(session: KafkaSession, stage: Stage, sinceMs: number | null): Promise<Window[]> {
+  const topic = deadTopic(stage);
+  const ends = await topicOffsets(session.admin, topic);
+  const begins = sinceMs === null ? [] : await topicOffsetsAt(session.admin, topic, sinceMs);
+  const beginOf = new Map(begins.map(({ partition, offset }) => [partition, Number(offset)]));
+  return ends
+    .map(({ partition, low, high }) => ({
+      partition,
+      first: Math.max(Number(low), beginOf.get(partition) ?? 0),
+      end: Number(high),
+    }))
+    .filter(({ first, end }) => first < end)
+    .sort((a, b) => a.partition - b.partition);
+}
+
+/** The letters of windows of one stage that are wanted by their offset, in order. */
+export async function readLetters(
+  session: KafkaSession,
+  codec: Codec<DeadLetter>,
+  stage: Stage,
+  windows: readonly Window[],
+  isWanted: (place: LetterPlace) => boolean,
+): Promise<Letter[]> {
+  const found: { place: LetterPlace; record: InRecord }[] = [];
+  const spans = new Map(windows.map(({ partition, first, end }) => [partition, { first, end }]));
+  if (spans.size === 0) return [];
+  await readPartitions({
+    kafka: session.kafka,
+    topic: deadTopic(stage),
+    groupPrefix: session.config.prefix,
+    spans,
+    async onRecords(records, partition) {
+      const span = spans.get(partition);
+      for (const record of records) {
+        const place = { stage, partition, offset: record.offset };
+        if (span === undefined || record.offset < span.first || record.offset >= span.end) continue;
+        if (isWanted(place)) found.push({ place, record });
+      }
+    },
+    onProgress: () => undefined,
+  });
+  found.sort((a, b) => a.place.partition - b.place.partition || a.place.offset - b.place.offset);
+  const letters: Letter[] = [];
+  for (const { place, record } of found) {
+    const read = await codec.decode(record.value);
+    if (read.ok) letters.push({ id: letterId(place), place, letter: read.value });
+  }
+  return letters;
+}

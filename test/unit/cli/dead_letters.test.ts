@@ -1,0 +1,37 @@
+import { beforeEach, expect, test } from 'vitest';
+import { shownLetter } from '#test/unit/control/memory_letters.ts';
+import { expectDone, installedShop, type Shop } from './harness.ts';
+
+let shop: Shop;
+beforeEach(async () => {
+  shop = await installedShop();
+  shop.control.letters.letters = [
+    shownLetter(1),
+    shownLetter(2, { reason: 'wire_magic' }, false),
+    shownLetter(3, { stage: 'identity' }),
+  ];
+});
+
+test('dead letters are listed and shown', async () => {
+  const all = await expectDone(shop.svc('dead list'));
+  expect(all.match(/(dedup|identity)-0-\d/g)).toEqual(['dedup-0-1', 'dedup-0-2', 'identity-0-3']);
+  const some = await expectDone(shop.svc('dead list --stage dedup --limit 1'));
+  expect(some.match(/(dedup|identity)-0-\d/g)).toEqual(['dedup-0-1']);
+  expect(await expectDone(shop.svc('dead show dedup-0-1'))).toContain('event-1');
+  expect(await expectDone(shop.svc('dead show dedup-0-2'))).toContain('cannot be read');
+});
+
+test('letters are sent in again by name, or all that can be and were not yet', async () => {
+  expect(await expectDone(shop.svc('dead resend dedup-0-1 dedup-0-2'))).toMatch(
+    /dedup-0-1 +resent\n *dedup-0-2 +unreadable/,
+  );
+  const all = await expectDone(shop.svc('dead resend --all'));
+  expect(all.match(/(dedup|identity)-0-\d/g)).toEqual(['identity-0-3']);
+  expect(await expectDone(shop.svc('dead resend --all'))).toContain('There is nothing to send.');
+});
+
+test('either letters are named or all are meant', async () => {
+  for (const words of ['dead resend', 'dead resend --all dedup-0-1']) {
+    expect((await shop.svc(words)).stderr).toContain('argument_missing');
+  }
+});

@@ -1,0 +1,81 @@
+import { beforeEach, expect, test } from 'vitest';
+import { DeadLettersError } from '#infra/dead_letters/store.ts';
+import { type Control, controlWithShop, LABEL, NOW_MS } from './harness.ts';
+import { shownLetter } from './memory_letters.ts';
+
+let shop: Control;
+beforeEach(async () => {
+  shop = await controlWithShop();
+});
+
+const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
+
+test('dead letters are listed page by page, without what they hold', async () => {
+  shop.letters.letters = [1, 2, 3].map((offset) => shownLetter(offset, { bytes: Buffer.from('jane@example.com') }));
+  const first = await shop.call('GET', 'dead-letters?limit=2');
+  expect(idsOf(first.body.items)).toEqual(['dedup-0-1', 'dedup-0-2']);
+  expect(first.text).not.toContain('jane');
+  const second = await shop.call('GET', `dead-letters?limit=2&after=${first.body.next}`);
+  expect([idsOf(second.body.items), second.body.next]).toEqual([['dedup-0-3'], null]);
+});
+
+test('they are narrowed by stage and reason; others are refused', async () => {
+  shop.letters.letters = [shownLetter(1), shownLetter(2, { stage: 'identity', reason: 'schema_unknown' })];
+  expect(idsOf((await shop.call('GET', 'dead-letters?stage=identity')).body.items)).toEqual(['identity-0-2']);
+  expect(idsOf((await shop.call('GET', 'dead-letters?reason=threw')).body.items)).toEqual(['dedup-0-1']);
+  for (const query of ['stage=nobody', 'limit=0', 'limit=5000', 'after=x', 'since=-1']) {
+    expect((await shop.call('GET', `dead-letters?${query}`)).status).toBe(400);
+  }
+});
+
+test('a letter is shown with whose events it holds, or with the digest of what cannot be read', async () => {
+  shop.letters.letters = [shownLetter(1), shownLetter(2, { reason: 'wire_magic' }, false)];
+  const readable = (await shop.call('GET', 'dead-letters/dedup-0-1')).body;
+  expect(readable.contents).toEqual([{ site_id: 'shop', event_id: 'event-1', distinct_id: 'visitor', received_at: 1 }]);
+  const unreadable = await shop.call('GET', 'dead-letters/dedup-0-2');
+  expect(unreadable.body).toMatchObject({ contents: null, events: null, resendable: false, bytes_total: 9 });
+  expect(unreadable.body.sha256).toMatch(/^[0-9a-f]{64}$/);
+  expect(unreadable.text).not.toContain('what died');
+  const missing = await shop.call('GET', 'dead-letters/dedup-0-9');
+  expect([missing.status, missing.body.error.code]).toEqual([404, 'dead_letter_unknown']);
+  expect((await shop.call('GET', 'dead-letters/x')).status).toBe(400);
+});
+
+test('letters are sent in again once, with the account of their site, and the audit says who asked', async () => {
+  shop.letters.letters = [
+    shownLetter(1),
+    shownLetter(2, { bytes_total: 70_000 }),
+    shownLetter(3, { stage: 'delivery' }),
+    shownLetter(4, {}, false),
+  ];
+  const ids = ['dedup-0-1', 'dedup-0-2', 'delivery-0-3', 'dedup-0-4', 'dedup-0-99'];
+  const outcomes = async () => {
+    const answer = await shop.call('POST', 'dead-letters/resend', { body: { ids } });
+    return answer.body.items.map(({ outcome }: { outcome: string }) => outcome);
+  };
+  expect(await outcomes()).toEqual(['resent', 'cut', 'not_resendable', 'unreadable', 'unknown']);
+  expect(await outcomes()).toEqual(['resent_before', 'cut', 'not_resendable', 'unreadable', 'unknown']);
+  expect(shop.letters.accounts).toHaveLength(1);
+  expect(shop.letters.accounts[0]).toBe(shop.journal.view().table.site('shop')?.account_id);
+  const { items } = (await shop.call('GET', 'audit?setting_key=dead_letters')).body;
+  expect(items).toMatchObject([{ changed_by: LABEL, after: { resend: ids } }, { changed_at: NOW_MS }]);
+});
+
+test('no letters, too many of them, or what is no id is refused, and notes nothing', async () => {
+  const many = Array.from({ length: 101 }, (_, at) => `dedup-0-${at}`);
+  for (const ids of [[], many, ['dedup']]) {
+    expect((await shop.call('POST', 'dead-letters/resend', { body: { ids } })).status).toBe(400);
+  }
+  expect(shop.journal.records).toEqual([]);
+});
+
+test('where Kafka does not answer the caller is told to ask again, and the process goes on', async () => {
+  shop.letters.failure = new DeadLettersError('away');
+  for (const answer of [
+    await shop.call('GET', 'dead-letters'),
+    await shop.call('POST', 'dead-letters/resend', { body: { ids: ['dedup-0-1'] } }),
+  ]) {
+    expect([answer.status, answer.body.error.code]).toEqual([503, 'dead_letters_unavailable']);
+  }
+  expect(shop.unknown).toEqual([]);
+});

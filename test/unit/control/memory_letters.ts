@@ -1,0 +1,69 @@
+import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/store.ts';
+import { letterId } from '#pipelines/dead_letter_id.ts';
+import { type ResendOutcome, refusedAsIs } from '#pipelines/resend.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+
+/** Dead letters in memory, which can be told to fail. */
+export interface MemoryLetters extends DeadLetterStore {
+  letters: ShownLetter[];
+  failure: Error | null;
+  /** Accounts that events were sent in for. */
+  accounts: string[];
+}
+
+export function memoryLetters(nowMs: () => number): MemoryLetters {
+  const find = (id: string): ShownLetter | undefined => store.letters.find((one) => one.id === id);
+  const outcomeOf = (found: ShownLetter | undefined): ResendOutcome => {
+    if (found === undefined) return 'unknown';
+    if (found.resentAtMs !== null) return 'resent_before';
+    return refusedAsIs(found.letter) ?? (found.views === null ? 'unreadable' : 'resent');
+  };
+  const store: MemoryLetters = {
+    letters: [],
+    failure: null,
+    accounts: [],
+    async list({ stage, reason, after, limit }) {
+      if (store.failure !== null) throw store.failure;
+      const from = after === null ? 0 : store.letters.findIndex(({ id }) => id === letterId(after)) + 1;
+      const rest = store.letters.slice(from);
+      const letters = rest
+        .filter(({ letter }) => (stage ?? letter.stage) === letter.stage && (reason ?? letter.reason) === letter.reason)
+        .slice(0, limit);
+      return { letters, next: letters.length === limit ? (letters.at(-1)?.place ?? null) : null };
+    },
+    read: async (place) => find(letterId(place)) ?? null,
+    async resend(places, accountOf) {
+      if (store.failure !== null) throw store.failure;
+      return new Map(
+        places.map((place) => {
+          const found = find(letterId(place));
+          const outcome = outcomeOf(found);
+          if (found !== undefined && outcome === 'resent') {
+            found.resentAtMs = nowMs();
+            store.accounts.push(...(found.views ?? []).map(({ siteId }) => accountOf(siteId)));
+          }
+          return [letterId(place), outcome] as const;
+        }),
+      );
+    },
+  };
+  return store;
+}
+
+/** A dead letter of dedup with one event of a shop in it, but for what is given. */
+export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, isReadable = true): ShownLetter {
+  const stage = letter.stage ?? 'dedup';
+  const place = { stage, partition: 0, offset };
+  const empty = Buffer.alloc(0);
+  const view = {
+    ...{ coordinate: null, personBytes: empty, eventBytes: empty },
+    ...{ siteId: 'shop', eventId: `event-${offset}`, distinctId: 'visitor', receivedAtMs: 1 },
+  };
+  const bytes = Buffer.from('what died');
+  const dead: DeadLetter = {
+    ...{ stage, reason: 'threw', detail: 'TypeError', topic: 'events.raw', partition: 1, offset: 70, index: 0 },
+    ...{ died_at: 5, bytes_total: bytes.length, bytes },
+    ...letter,
+  };
+  return { id: letterId(place), place, letter: dead, resentAtMs: null, views: isReadable ? [view] : null };
+}
