@@ -74,6 +74,8 @@ export interface EdgeConfig {
   /** Requests in 10 s; 0: no limit. */
   requestsPerIp: number;
   requestsPerKey: number;
+  /** Of an address, whose body was looked through for a key and had no valid one. */
+  requestsWithoutKey: number;
   /** Addresses and ranges that the limit per address does not count. */
   ipExempt: string[];
   /** After how long without a word of it an edge counts as dead. */
@@ -92,6 +94,7 @@ export function edgeConfig(env: Environment): EdgeConfig {
     openBytesMax: integer(env, 'EDGE_OPEN_BYTES', 128 * 1024 * 1024, 8 * 1024 * 1024),
     requestsPerIp: integer(env, 'RATE_LIMIT_IP', 200),
     requestsPerKey: integer(env, 'RATE_LIMIT_KEY', 1_000),
+    requestsWithoutKey: integer(env, 'RATE_LIMIT_WITHOUT_KEY', 50),
     ipExempt: list(env, 'RATE_LIMIT_IP_EXEMPT', []),
     leaseMs: integer(env, 'EDGE_LEASE_MS', 30_000, 5_000, 600_000),
     requestErrorsMax: requestErrorsMax(env),

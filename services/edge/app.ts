@@ -26,6 +26,7 @@ import { createIngest } from './ingest.ts';
 import { watchMethods } from './methods.ts';
 import { publicDocument } from './openapi.ts';
 import { payloadReader } from './payload.ts';
+import type { Strangers } from './strangers.ts';
 import { mountTlsCheck } from './tls_check.ts';
 
 export interface AppOptions {
@@ -43,6 +44,7 @@ export interface AppOptions {
   healthy(): boolean;
   nowMs(): number;
   errors: RequestErrors;
+  strangers: Strangers;
 }
 
 const INGEST = '/v1/ingest';

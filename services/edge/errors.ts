@@ -34,6 +34,10 @@ export const EDGE_ERRORS = {
     message: 'Content-Encoding must be gzip, deflate, br, zstd or identity.',
   },
   body_undecodable: { status: 400, message: 'The body does not decompress.' },
+  body_too_complex: {
+    status: 400,
+    message: 'The body is nested too deeply, or a part of it holds too many values.',
+  },
   body_not_json: { status: 400, message: 'The body is not JSON in UTF-8.' },
   request_malformed: { status: 400, message: 'The request cannot be read.' },
   events_rejected: { status: 400, message: 'No event of the batch could be accepted.' },

@@ -27,6 +27,7 @@ import { createHolds } from './holds.ts';
 import { createInventory } from './inventory.ts';
 import { createKeyUse } from './key_use.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
+import { createStrangers } from './strangers.ts';
 
 /** Bytes of one produce request. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
@@ -80,6 +81,7 @@ runProcess('edge', async (runtime) => {
     marksWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });
+  const addressOf = createAddressNamer(secret, blockListOf(config.ipExempt));
   const admitter = await createAdmitter({
     store,
     memory: createMemoryLimits(limits),
@@ -88,7 +90,7 @@ runProcess('edge', async (runtime) => {
       leaseMs: config.leaseMs,
       nowMs: Date.now,
     }),
-    addressOf: createAddressNamer(secret, blockListOf(config.ipExempt)),
+    addressOf,
     nowMs: Date.now,
     metrics,
     logger,
@@ -122,6 +124,12 @@ runProcess('edge', async (runtime) => {
     sharesLimits: () => admitter.isShared(),
     healthy: () => pulse.alive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
+    strangers: createStrangers({
+      requestsMax: config.requestsWithoutKey,
+      windowMs: RATE_WINDOW_MS,
+      addressOf,
+      nowMs: Date.now,
+    }),
     errors: createRequestErrors({
       metrics,
       logger,

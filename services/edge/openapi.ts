@@ -23,6 +23,7 @@ const BODY_ERRORS = [
   'request_malformed',
   'body_undecodable',
   'body_not_json',
+  'body_too_complex',
   'body_too_large',
   'content_type_unsupported',
   'content_encoding_unsupported',
@@ -60,7 +61,7 @@ export function publicDocument(): Record<string, unknown> {
     title: 'Event ingest API',
     version: '1.0.0',
     description: DESCRIPTION,
-    routes: [...ROUTES, ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited'])],
+    routes: [...ROUTES, ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited'])],
     components: {
       Event: eventShape,
       Rejection: rejectionShape,

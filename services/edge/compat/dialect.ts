@@ -1,4 +1,5 @@
 import type { Arrival, MappedCall } from '#pipelines/intake/compat/foreign.ts';
+import type { KeyPlaces } from '#pipelines/intake/compat/outline.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 
 /** A call of a foreign request that was not taken, by its place in the request. */
@@ -38,8 +39,8 @@ export interface Dialect {
   callsMax: number;
   /** The key in the Authorization header, where the protocol has it there. */
   keyOfHeaders(authorization: string | undefined): string | null;
-  /** The key in the body; anything but a text is none. */
-  keyOfBody(body: unknown): unknown;
+  /** Where the key is in the body; of a list of calls, in its first. */
+  keyPlaces: KeyPlaces;
   read(path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest;
   /** What is said of a request of which something was taken, or had nothing wrong with it. */
   accepted(stored: Stored, userAgent: string | null): DialectAnswer;

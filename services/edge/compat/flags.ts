@@ -1,10 +1,10 @@
-import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/server.ts';
+import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
-import { retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
+import { limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
-import { readForeignBody } from './body.ts';
-import { posthogRefusal, projectKey } from './posthog.ts';
+import { readForeignText } from './body.ts';
+import { POSTHOG_KEY_PLACES, posthogRefusal } from './posthog.ts';
 import type { CompatOptions } from './routes.ts';
 
 export const FLAGS_PATHS = ['/flags', '/flags/', '/decide', '/decide/'];
@@ -31,13 +31,18 @@ export function mountFlags(app: HttpServer, options: CompatOptions): void {
     };
     scope.setErrorHandler(faultHandler(options.errors, refuse, async (code, _request, reply) => refuse(reply, code)));
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
+      const address = clientAddress(request);
+      const limited = options.strangers.limited(address);
+      if (limited !== null)
+        return sendAnswer(reply, { ...posthogRefusal('rate_limited', []), ...limitedHeaders(limited) });
       const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      const body = readForeignBody(bytes, request.headers['content-encoding'], BODY_BYTES_MAX);
-      if (!body.ok) return refuse(reply, body.code);
-      const key = projectKey(body.value);
-      const presented = typeof key === 'string' ? key : null;
-      const check = checkKey(options.table, presented, request.headers.origin ?? null, options.nowMs());
-      return check.ok ? reply.send(NO_FLAGS) : refuse(reply, check.code);
+      const encoding = request.headers['content-encoding'];
+      const text = await readForeignText(bytes, encoding, POSTHOG_KEY_PLACES, BODY_BYTES_MAX);
+      const key = text.ok ? text.value.outline.key : null;
+      const check = checkKey(options.table, key, request.headers.origin ?? null, options.nowMs());
+      if (check.ok) return reply.send(NO_FLAGS);
+      options.strangers.saw(address);
+      return refuse(reply, text.ok ? check.code : text.code);
     };
     for (const path of FLAGS_PATHS) scope.post(path, handle);
   });

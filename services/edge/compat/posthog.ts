@@ -1,4 +1,5 @@
 import { isObject, objectOr, timeOf } from '#pipelines/intake/compat/foreign.ts';
+import type { KeyPlaces } from '#pipelines/intake/compat/outline.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import { type EdgeErrorCode, errorAnswer } from '#services/edge/errors.ts';
 import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall } from './dialect.ts';
@@ -7,13 +8,16 @@ import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall } from './dial
 const BODY_BYTES_MAX = 5 * 1024 * 1024;
 const CALLS_MAX = 2_500;
 
+/** The project's key: beside the events, or in the properties of the first as the browser library has it. */
+export const POSTHOG_KEY_PLACES: KeyPlaces = [['api_key'], ['token'], ['properties', 'token']];
+
 /** PostHog's capture API. */
 export const posthog: Dialect = {
   paths: ['/batch', '/batch/', '/e', '/e/', '/capture', '/capture/', '/i/v0/e', '/i/v0/e/', '/track', '/track/'],
   bodyBytesMax: BODY_BYTES_MAX,
   callsMax: CALLS_MAX,
   keyOfHeaders: () => null,
-  keyOfBody: projectKey,
+  keyPlaces: POSTHOG_KEY_PLACES,
   read: readRequest,
   accepted: ({ dropped }) => ({
     status: 200,
@@ -21,13 +25,6 @@ export const posthog: Dialect = {
   }),
   refused: (code, calls) => posthogRefusal(code, calls),
 };
-
-/** The project's key: beside the events, or in the properties of the first as the browser library has it. */
-export function projectKey(body: unknown): unknown {
-  const first: unknown = Array.isArray(body) ? body[0] : body;
-  const { api_key, token, properties } = objectOr(first);
-  return api_key ?? token ?? objectOr(properties)['token'];
-}
 
 function readRequest(_path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest {
   const calls = callsOf(body);

@@ -9,8 +9,9 @@ import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services
 import { callerSigns, checkCaller } from '#services/edge/caller.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
+import type { Strangers } from '#services/edge/strangers.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
-import { readForeignBody } from './body.ts';
+import { type ForeignRead, type ForeignText, parseForeignText, readForeignText, strangersBytesMax } from './body.ts';
 import type { Dialect, ForeignRequest, RefusedCall } from './dialect.ts';
 
 export interface CompatOptions {
@@ -20,12 +21,13 @@ export interface CompatOptions {
   /** Adds the parser that collects bodies of any type, of at most so many bytes. */
   collectBodies(scope: HttpServer, bytesMax: number): void;
   errors: RequestErrors;
+  strangers: Strangers;
   nowMs(): number;
 }
 
 /**
  * The routes of a foreign protocol, on the same path as our own. A key in a header or in the query is checked before the
- * body is read; one that is in the body can only be checked then, within the bounds of size.
+ * body is read; one that is in the body is looked for before anything is parsed, in no more than so small a body may become.
  */
 export function mountDialect(app: HttpServer, dialect: Dialect, options: CompatOptions): void {
   void app.register(async (scope) => {
@@ -42,8 +44,9 @@ export function mountDialect(app: HttpServer, dialect: Dialect, options: CompatO
     const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
       const check = checkHeaders(dialect, options, request);
       checked.set(request, check);
-      if (!check.ok) return check.code === 'key_missing' ? undefined : sendAnswer(reply, refused(dialect, check.code));
-      const known = options.acceptor.limited(clientAddress(request), check);
+      if (!check.ok && check.code !== 'key_missing') return sendAnswer(reply, refused(dialect, check.code));
+      const address = clientAddress(request);
+      const known = check.ok ? options.acceptor.limited(address, check) : options.strangers.limited(address);
       return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
@@ -85,15 +88,16 @@ async function answer(
   request: HttpRequestIn,
   early: KeyCheck | undefined,
 ): Promise<Answer> {
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const body = readForeignBody(bytes, request.headers['content-encoding'], dialect.bodyBytesMax);
-  if (!body.ok) {
-    const code = early?.ok === true ? body.code : strangersCode(body.code);
-    return refusedCounted(dialect, options, request, early, code);
+  const text = await readText(dialect, request, early?.ok === true);
+  if (!text.ok) {
+    if (early?.ok === true) return refusedCounted(dialect, options, request, early, text.code);
+    return refusedStranger(dialect, options, request, strangersCode(text.code));
   }
-  const caller = early?.ok === true ? early : checkBody(dialect, options, request, body.value);
-  if (!caller.ok) return refused(dialect, caller.code);
+  const caller = early?.ok === true ? early : checkBody(options, request, text.value.outline.key);
+  if (!caller.ok) return refusedStranger(dialect, options, request, caller.code);
   options.onKeyUsed(caller.key.key_hash);
+  const body = await parseForeignText(text.value);
+  if (!body.ok) return refusedCounted(dialect, options, request, caller, body.code);
   const path = request.routeOptions.url ?? '';
   const read = dialect.read(path, body.value, request.query as Record<string, unknown>);
   if (!read.ok) return refusedCounted(dialect, options, request, caller, read.code);
@@ -103,15 +107,29 @@ async function answer(
   return take(dialect, options, request, caller, read);
 }
 
-/** Whose body cannot be read has shown no key; that it is too large is said all the same. */
+/** Whose body cannot be read has shown no key; why he cannot be looked for one is said all the same. */
 function strangersCode(code: EdgeErrorCode): EdgeErrorCode {
-  return code === 'body_too_large' ? code : 'key_missing';
+  return code === 'body_too_large' || code === 'body_too_complex' ? code : 'key_missing';
 }
 
-function checkBody(dialect: Dialect, options: CompatOptions, request: HttpRequestIn, body: unknown): KeyCheck {
-  const key = dialect.keyOfBody(body);
-  const presented = typeof key === 'string' ? key : null;
-  return checkKey(options.table, presented, request.headers.origin ?? null, options.nowMs());
+function refusedStranger(
+  dialect: Dialect,
+  { strangers }: CompatOptions,
+  request: HttpRequestIn,
+  code: EdgeErrorCode,
+): Answer {
+  strangers.saw(clientAddress(request));
+  return refused(dialect, code);
+}
+
+function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): Promise<ForeignRead<ForeignText>> {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const bytesMax = isKnown ? dialect.bodyBytesMax : strangersBytesMax(bytes.length, dialect.bodyBytesMax);
+  return readForeignText(bytes, request.headers['content-encoding'], dialect.keyPlaces, bytesMax);
+}
+
+function checkBody(options: CompatOptions, request: HttpRequestIn, key: string | null): KeyCheck {
+  return checkKey(options.table, key, request.headers.origin ?? null, options.nowMs());
 }
 
 async function take(

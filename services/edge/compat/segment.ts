@@ -30,7 +30,7 @@ export const segment: Dialect = {
   bodyBytesMax: BODY_BYTES_MAX,
   callsMax: CALLS_MAX,
   keyOfHeaders: basicUser,
-  keyOfBody: (body) => (isObject(body) ? body['writeKey'] : undefined),
+  keyPlaces: [['writeKey']],
   read: readRequest,
   accepted,
   refused,

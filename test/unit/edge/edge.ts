@@ -18,6 +18,7 @@ import { createApp } from '#services/edge/app.ts';
 import { createGate, type Gate, type GateOptions } from '#services/edge/gate.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
+import { createStrangers } from '#services/edge/strangers.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
 
@@ -50,6 +51,8 @@ export interface TestEdgeOptions {
   gate?: Partial<GateOptions>;
   /** Absent: every request is admitted with all its events. */
   admitter?: Admitter;
+  /** Requests without a key that an address may send in 10 s; absent: any number. */
+  strangersMax?: number;
   /** Told of reservations of which nobody knows what became. */
   onDoubt?: (reservation: Reservation) => void;
 }
@@ -119,6 +122,12 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     onKeyUsed: (keyHash) => usedKeys.push(keyHash),
     healthy: () => true,
     nowMs: Date.now,
+    strangers: createStrangers({
+      requestsMax: options.strangersMax ?? 0,
+      windowMs: 10_000,
+      addressOf,
+      nowMs: Date.now,
+    }),
     errors: { saw: (error) => unknown.push(error), succeeded: () => undefined },
   });
   const port = await listen(app, HOST, 0);
