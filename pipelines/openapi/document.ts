@@ -12,8 +12,8 @@ export interface DocumentedRoute {
   params: TObject | null;
   query: TObject | null;
   headers: TObject | null;
-  /** Schema of the request body by content type. */
-  body: { contentTypes: string[]; schema: TSchema } | null;
+  /** Schema of the request body by content type, and a body as people would send it. */
+  body: { contentTypes: string[]; schema: TSchema; example?: object } | null;
   responses: DocumentedResponse[];
   /** Ways to authenticate, any of which does; empty: none is needed. */
   security: string[];
@@ -94,7 +94,8 @@ function parametersOf(place: string, schema: TObject | null, names: Names): Json
 }
 
 function requestBody(body: NonNullable<DocumentedRoute['body']>, names: Names): Json {
-  const content = body.contentTypes.map((type) => [type, { schema: referred(body.schema, names) }]);
+  const example = body.example === undefined ? {} : { example: body.example };
+  const content = body.contentTypes.map((type) => [type, { schema: referred(body.schema, names), ...example }]);
   return { required: true, content: Object.fromEntries(content) };
 }
 

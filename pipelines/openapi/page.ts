@@ -48,11 +48,17 @@ function section(path: string, method: string, operation: Operation): string {
     `<details><summary><b class="method">${method.toUpperCase()}</b> <code>${escaped(path)}</code> `,
     `${escaped(operation.summary)}</summary>`,
     parameters(operation),
-    operation.requestBody === undefined ? '' : `<h4>Body</h4>${json(schemaIn(operation.requestBody.content))}`,
+    operation.requestBody === undefined ? '' : body(operation.requestBody.content),
     '<h4>Answers</h4><table>',
     ...Object.entries(operation.responses).map(([status, response]) => answer(status, response)),
     '</table></details>',
   ].join('');
+}
+
+function body(content: Json): string {
+  const { example } = Object.values(content)[0] as { example?: unknown };
+  const shown = example === undefined ? '' : `<h4>Example</h4>${json(example)}`;
+  return `${shown}<h4>Body</h4>${json(schemaIn(content))}`;
 }
 
 function parameters({ parameters: list = [] }: Operation): string {

@@ -4,6 +4,7 @@ import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts'
 import { accountShape } from './accounts.ts';
 import { destinationShape } from './destination_shapes.ts';
 import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
+import { EXAMPLES } from './examples.ts';
 import { keyShape } from './key_shapes.ts';
 import type { Route } from './route.ts';
 import { errorsOf, ROUTES } from './routes.ts';
@@ -68,10 +69,16 @@ function documented(route: Route): DocumentedRoute {
     params: route.params,
     query: route.query,
     headers: route.ifMatch === 'none' ? null : ifMatchHeader(route.ifMatch),
-    body: route.body === null ? null : { contentTypes: ['application/json'], schema: route.body },
+    body: bodyOf(route),
     responses: [success(route), ...failures(errorsOf(route))],
     security: ['adminToken'],
   };
+}
+
+function bodyOf({ body, operationId }: Route): DocumentedRoute['body'] {
+  if (body === null) return null;
+  const example = EXAMPLES[operationId];
+  return { contentTypes: ['application/json'], schema: body, ...(example === undefined ? {} : { example }) };
 }
 
 function ifMatchHeader(need: 'required' | 'optional') {

@@ -4,6 +4,7 @@ import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts'
 import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
 import { compatRoutes } from './openapi_compat.ts';
+import { INGEST_EXAMPLE, INVENTORY_EXAMPLE } from './openapi_examples.ts';
 import { elementShape, errorShape, eventShape, ingestBody, inventoryBody, rejectionShape } from './openapi_shapes.ts';
 
 const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. The libraries of Segment,
@@ -79,7 +80,11 @@ export function publicDocument(): Record<string, unknown> {
 
 const NOTHING = { params: null, query: null, headers: null, body: null, security: [] };
 const KEYED = { ...NOTHING, security: ['keyHeader', 'keyQuery'] };
-const body = (schema: TSchema) => ({ contentTypes: ['application/json', 'text/plain'], schema });
+const body = (schema: TSchema, example: object) => ({
+  contentTypes: ['application/json', 'text/plain'],
+  schema,
+  example,
+});
 
 const ROUTES: DocumentedRoute[] = [
   {
@@ -89,7 +94,7 @@ const ROUTES: DocumentedRoute[] = [
     operationId: 'ingest',
     tag: 'Events',
     summary: 'Send up to 50 events',
-    body: body(ingestBody),
+    body: body(ingestBody, INGEST_EXAMPLE),
     responses: [
       {
         status: 200,
@@ -106,7 +111,7 @@ const ROUTES: DocumentedRoute[] = [
     operationId: 'inventory',
     tag: 'Tag',
     summary: 'Send the elements of a page',
-    body: body(inventoryBody),
+    body: body(inventoryBody, INVENTORY_EXAMPLE),
     responses: [
       { status: 200, description: 'Elements that were stored; 0 when the page is known as it is', schema: accepted },
       ...failures([...KEY_ERRORS, ...BODY_ERRORS, ...inventoryErrors()]),

@@ -19,6 +19,7 @@ import {
   segmentCall,
   segmentError,
 } from './openapi_compat_shapes.ts';
+import { FLAGS_EXAMPLE, POSTHOG_EXAMPLE, SEGMENT_BATCH_EXAMPLE, SEGMENT_EXAMPLES } from './openapi_examples.ts';
 
 /** Codes that no foreign route answers: content types are not asked there, nor are our own bodies. */
 const NOT_FOREIGN = /^(?:content_type_unsupported|events_(?:missing|not_array|empty|too_many))$/;
@@ -49,7 +50,10 @@ function segmentRoute(path: string, codes: readonly EdgeErrorCode[]): Documented
   return {
     ...posted(path, 'Segment'),
     summary: type === undefined ? 'Send a batch of Segment’s calls' : `Send one of Segment’s ${type} calls`,
-    body: json(type === undefined ? segmentBatch(segment.callsMax) : segmentCall(type)),
+    body:
+      type === undefined
+        ? json(segmentBatch(segment.callsMax), SEGMENT_BATCH_EXAMPLE)
+        : json(segmentCall(type), SEGMENT_EXAMPLES[type]),
     responses: [
       { status: 200, description: 'It is stored', schema: segmentAccepted },
       ...failures(segment, [...codes, 'allowance_exhausted'], segmentError),
@@ -62,7 +66,7 @@ function posthogRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
   const captures = posthog.paths.map((path) => ({
     ...posted(path, 'PostHog'),
     summary: 'Send events as PostHog’s libraries do; the key is in the body',
-    body: json(posthogBody(posthog.callsMax)),
+    body: json(posthogBody(posthog.callsMax), POSTHOG_EXAMPLE),
     responses: [
       { status: 200, description: 'They are stored', schema: posthogAccepted },
       ...failures(posthog, codes, posthogError),
@@ -71,7 +75,7 @@ function posthogRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
   const flags = FLAGS_PATHS.map((path) => ({
     ...posted(path, 'PostHog'),
     summary: 'Ask for feature flags, of which there are none; the key is in the body',
-    body: json(flagsBody),
+    body: json(flagsBody, FLAGS_EXAMPLE),
     responses: [{ status: 200, description: 'None', schema: noFlags }, ...failures(posthog, codes, posthogError)],
   }));
   const configs = REMOTE_CONFIG_PATHS.map(
@@ -97,7 +101,7 @@ function posthogRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
   return [...captures, ...flags, ...configs];
 }
 
-const json = (schema: TSchema) => ({ contentTypes: ['application/json'], schema });
+const json = (schema: TSchema, example: object) => ({ contentTypes: ['application/json'], schema, example });
 
 function posted(path: string, tag: string) {
   const operationId = `${tag.toLowerCase()}${path.replaceAll(/\W+/g, '_')}`;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { CONTROL_ERRORS } from '#services/control/errors.ts';
+import { EXAMPLES } from '#services/control/examples.ts';
 import { controlDocument } from '#services/control/openapi.ts';
 import { errorsOf, ROUTES } from '#services/control/routes.ts';
+import { schemaProblems } from '#services/control/validate.ts';
 import { resolved } from './documented.ts';
 import { control } from './harness.ts';
 
@@ -100,5 +102,28 @@ describe('/docs', () => {
     const world = await control();
     const answer = await world.call('GET', '/docs/openapi.json', { token: null });
     expect(answer.body).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+});
+
+describe('examples of request bodies', () => {
+  const bodies = new Map(
+    ROUTES.flatMap(({ operationId, body }) => (body === null ? [] : [[operationId, body] as const])),
+  );
+
+  it.each(Object.entries(EXAMPLES))('of %s is one that its schema takes', (operationId, example) => {
+    const schema = bodies.get(operationId);
+    if (schema === undefined) return expect.unreachable();
+    expect(schemaProblems(schema, example)).toEqual([]);
+  });
+
+  it('are there for every query', () => {
+    const queries = ROUTES.filter(({ tag }) => tag === 'Queries').map(({ operationId }) => operationId);
+    expect(queries.filter((operationId) => EXAMPLES[operationId] === undefined)).toEqual([]);
+  });
+
+  it('stand on the page', async () => {
+    const { text } = await (await control()).call('GET', '/docs');
+    expect(text).toContain('<h4>Example</h4>');
+    expect(text).toContain('utm_campaign');
   });
 });

@@ -1,17 +1,24 @@
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readInventory } from '#pipelines/intake/inventory.ts';
 import { FLAGS_PATHS } from '#services/edge/compat/flags.ts';
 import { posthog } from '#services/edge/compat/posthog.ts';
 import { segment } from '#services/edge/compat/segment.ts';
 import { publicDocument } from '#services/edge/openapi.ts';
 import { eventShape, inventoryBody } from '#services/edge/openapi_shapes.ts';
+import { startEdge, type TestEdge } from '#test/unit/edge/edge.ts';
 import { refusal } from '#test/unit/intake/context.ts';
+
+interface Operation {
+  operationId: string;
+  requestBody?: { content: Record<string, { example?: object }> };
+  responses: Record<string, { description: string }>;
+}
 
 const document = publicDocument() as {
   openapi: string;
-  paths: Record<string, Record<string, { operationId: string; responses: Record<string, { description: string }> }>>;
+  paths: Record<string, Record<string, Operation>>;
 };
 
 describe('the public document', () => {
@@ -98,5 +105,28 @@ describe('a schema never promises what the intake refuses:', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+});
+
+describe('the examples of the public document', () => {
+  let edge: TestEdge;
+  beforeAll(async () => {
+    edge = await startEdge();
+  });
+  afterAll(() => edge.close());
+
+  const posted = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, { requestBody }]) => (method === 'post' ? [{ path, requestBody }] : [])),
+  );
+
+  it.each(posted)('of $path is taken by an edge', async ({ path, requestBody }) => {
+    const [media] = Object.values(requestBody?.content ?? {});
+    const example = JSON.stringify(media?.example).replaceAll(/svc_[sp]k_YOUR_KEY/g, edge.serverKey);
+    const answer = await fetch(`${edge.url}${path}?key=${edge.serverKey}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: example,
+    });
+    expect([path, answer.status, await answer.text()]).toEqual([path, 200, expect.not.stringContaining('rejected')]);
   });
 });

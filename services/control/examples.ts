@@ -1,0 +1,65 @@
+const JANUARY = Date.UTC(2027, 0, 1);
+const FEBRUARY = Date.UTC(2027, 1, 1);
+const DAY_MS = 86_400_000;
+const range = { from: JANUARY, to: FEBRUARY };
+
+const definition = {
+  id: 'newsletter',
+  name: 'generate_lead',
+  trigger: 'submit',
+  selector: 'form.newsletter',
+  url_pattern: '/blog/*',
+};
+
+/** A request body for each operation that has one, as people would send it; a test holds them against the schemas. */
+export const EXAMPLES: Readonly<Record<string, object>> = {
+  createAccount: { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 1_000_000 },
+  changeAccount: { monthly_allowance: 5_000_000 },
+  createSite: {
+    site_id: 'acme-shop',
+    account_id: 'acme',
+    name: 'Shop',
+    default_country: 'BE',
+    domains: ['shop.example'],
+  },
+  changeSite: { mode: 'offline' },
+  createEventDefinition: definition,
+  replaceEventDefinition: { ...definition, enabled: false },
+  issueKey: { site_id: 'acme-shop', caller: 'browser', label: 'web', allowed_origins: ['https://shop.example'] },
+  changeKey: { expires_at: FEBRUARY, rate_limit: 5_000 },
+  rotateKey: { overlap_ms: 7 * DAY_MS },
+  createDestination: {
+    name: 'webhook',
+    settings: { url: 'https://crm.example/hook' },
+    secrets: { secret: 'whsec_AND_BASE64_OF_24_TO_64_BYTES' },
+  },
+  changeDestination: { enabled: false },
+  createReplay: { destination: 'webhook', site_id: 'acme-shop', ...range, dry_run: true },
+  changeReplay: { wanted: 'paused' },
+  issueToken: { label: 'ci', expires_at: FEBRUARY },
+  queryFunnel: {
+    ...range,
+    steps: [
+      { events: ['page_view'] },
+      { events: ['add_to_cart'] },
+      { events: ['purchase'], filters: [{ field: { column: 'value' }, is: 'at_least', to: 20 }] },
+    ],
+    window_ms: 7 * DAY_MS,
+    breakdown: { field: { property: ['utm_campaign'] }, at: 'first_touch' },
+  },
+  queryTrends: {
+    ...range,
+    interval: 'day',
+    time_zone: 'Europe/Brussels',
+    series: [{ events: ['page_view'] }, { events: ['purchase'], sum: { column: 'value' } }],
+    breakdown: { field: { column: 'country' } },
+  },
+  queryRetention: { ...range, interval: 'week', start: { events: ['sign_up'] }, back: {} },
+  queryTop: { ...range, field: { property: ['utm_campaign'] }, events: ['purchase'], by: 'value', limit: 10 },
+  queryLive: {
+    events: ['purchase'],
+    filters: [{ field: { column: 'country' }, is: 'equal', to: ['BE', 'NL'] }],
+    limit: 20,
+  },
+  queryTimeline: { ...range, distinct_id: 'customer-1' },
+};
