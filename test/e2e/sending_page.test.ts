@@ -53,21 +53,20 @@ interface Row {
   distinct_id: string;
   action_source: string;
   value: number | null;
-  at: string;
+  days: number;
 }
 
-const BACKFILL = String(Date.parse('2026-03-01T08:30:00.123Z'));
 const EXPECTED: Record<string, Partial<Row>[]> = {
   curl: [{ event: 'purchase', distinct_id: 'curl-customer', value: 12.5 }],
   'A till, a call center, a back office': [{ event: 'purchase', action_source: 'physical_store', value: 80 }],
-  'A server, with fetch': [{ event: 'purchase', distinct_id: 'fetch-customer', value: 40, at: BACKFILL }],
+  'A server, with fetch': [{ event: 'purchase', distinct_id: 'fetch-customer', value: 40, days: 7 }],
   'A page, with fetch': [{ event: 'page_view', action_source: 'website' }],
   "Segment's library for Node": [
     { event: '$identify', distinct_id: 'segment-user' },
     { event: 'Order Completed', distinct_id: 'segment-user', value: 20, action_source: 'system_generated' },
     { event: 'page_view', distinct_id: 'segment-user', action_source: 'website' },
   ],
-  "RudderStack's library for Node": [{ event: 'Order Completed', distinct_id: 'rudder-user', value: 30, at: BACKFILL }],
+  "RudderStack's library for Node": [{ event: 'Order Completed', distinct_id: 'rudder-user', value: 30, days: 7 }],
   "PostHog's library for Node": [
     { event: '$identify', distinct_id: 'posthog-user' },
     { event: 'purchase', distinct_id: 'posthog-user', value: 50 },
@@ -86,7 +85,7 @@ test('every block of docs/sending.md runs as it stands, and what it sends is sto
     () =>
       select<Row>(
         clickhouse,
-        `SELECT event, distinct_id, action_source, value, toString(toUnixTimestamp64Milli(timestamp)) AS at
+        `SELECT event, distinct_id, action_source, value, toInt32(dateDiff('day', timestamp, received_at)) AS days
          FROM events WHERE site_id = {site:String}`,
         { site: site.site },
       ),
