@@ -1,7 +1,7 @@
 import { type Called, call } from './call.ts';
 import type { EntryOutcome, Verdict } from './contract.ts';
 import { dead, diverted, handedOver, paused, pausedByBreaker, settle } from './outcomes.ts';
-import { REFUSED_ALIKE_MIN } from './refusals.ts';
+import { type Fault, REFUSED_ALIKE_MIN } from './refusals.ts';
 import { type HeldPiece, type IndexedPiece, type Run, settleAll, settleAnswered } from './run.ts';
 import { healthOf } from './verdicts.ts';
 
@@ -106,19 +106,20 @@ async function refusedInDoubt(
 ): Promise<void> {
   const [only] = batch;
   if (batch.length === 1 && only !== undefined) {
-    if (hold(run, { ...verdict, piece: only, tookMs: called.tookMs })) blame(run, [], verdict, called.isShared);
+    const fault = hold(run, { ...verdict, piece: only, tookMs: called.tookMs });
+    if (fault === 'destination') blame(run, [], verdict, called.isShared);
     return;
   }
   const picks = spread(batch, REFUSED_ALIKE_MIN);
-  let isDestination = false;
+  let fault: Fault = 'open';
   let asked = 0;
   for (const piece of picks) {
     if (run.hasTaken || run.isBlamed || budget.callsLeft <= 0) break;
     asked += 1;
-    isDestination = await isRefusedAlone(run, piece, budget);
+    fault = await faultOf(run, piece, budget);
   }
   const rest = batch.filter((piece) => !picks.slice(0, asked).includes(piece));
-  if (run.isBlamed || (isDestination && !run.hasTaken && asked === picks.length)) {
+  if (run.isBlamed || (fault === 'destination' && !run.hasTaken && asked === picks.length)) {
     return blame(run, rest, verdict, called.isShared);
   }
   if (budget.callsLeft <= 0) return settleVerdict(run, rest, called);
@@ -129,24 +130,26 @@ async function refusedInDoubt(
 }
 
 /** The breaker is not asked: what is open is the very question whether the destination works. */
-async function isRefusedAlone(run: Run, piece: IndexedPiece, budget: Budget): Promise<boolean> {
+async function faultOf(run: Run, piece: IndexedPiece, budget: Budget): Promise<Fault> {
   const called = await call(run, [piece]);
   if (called === null) {
     settleAll(run, [piece], handedOver());
-    return false;
+    return 'open';
   }
   budget.callsLeft -= 1;
   run.ports.breaker.report(healthOf(called.verdict), called.isShared);
   const { verdict, tookMs } = called;
   if (verdict.kind === 'split' && verdict.isDoubtful === true) return hold(run, { ...verdict, piece, tookMs });
   settleVerdict(run, [piece], called);
-  return false;
+  return 'open';
 }
 
-/** Keeps what becomes of an event open; answers whether, by now, it is the destination that is at fault. */
-function hold(run: Run, held: HeldPiece): boolean {
-  run.held.push(held);
-  return !run.hasTaken && run.ports.refusals.refused(held.reason, held.piece.entry.event.event_id);
+/** Keeps what becomes of an event open to the end of the job; answers whose fault it is by what is known now. */
+function hold(run: Run, refusal: Omit<HeldPiece, 'fault'>): Fault {
+  const { event } = refusal.piece.entry;
+  const fault = run.hasTaken ? 'event' : run.ports.refusals.refused(refusal.reason, event.event_id);
+  run.held.push({ ...refusal, fault });
+  return fault;
 }
 
 function spread(batch: readonly IndexedPiece[], count: number): IndexedPiece[] {
@@ -157,12 +160,12 @@ function spread(batch: readonly IndexedPiece[], count: number): IndexedPiece[] {
 }
 
 /**
- * Settles the events that were refused by themselves, at the end of a job. Where the platform took others they are at
- * fault; where it took none they are tried again some time later, when more may be known.
+ * Settles the events that were refused by themselves, at the end of a job. Where the platform took others, in the job or
+ * not long before, they are at fault; else they are tried again some time later, when more may be known.
  */
 export function settleHeld(run: Run): void {
-  for (const { piece, reason, detail, tookMs } of run.held.splice(0)) {
-    const isDead = run.hasTaken || run.job.attempt >= DOUBTED_ATTEMPTS_MAX;
+  for (const { piece, reason, detail, tookMs, fault } of run.held.splice(0)) {
+    const isDead = run.hasTaken || fault === 'event' || run.job.attempt >= DOUBTED_ATTEMPTS_MAX;
     const outcome: EntryOutcome = isDead ? dead(reason, detail) : diverted(reason, detail);
     settleAnswered(run, piece, { ...outcome, tookMs });
   }

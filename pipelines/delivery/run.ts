@@ -2,7 +2,7 @@ import type { EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { BreakerPort } from './breakers.ts';
 import type { Adapter, Answer, EntryOutcome, HttpRequest, Piece, TokenAnswer } from './contract.ts';
-import type { SiteRefusals } from './refusals.ts';
+import type { Fault, SiteRefusals } from './refusals.ts';
 import type { TokenStore } from './tokens.ts';
 import type { Turns } from './turns.ts';
 
@@ -58,6 +58,7 @@ export interface HeldPiece {
   reason: string;
   detail: string;
   tookMs: number;
+  fault: Fault;
 }
 
 /** What the calls of one job share. */

@@ -15,6 +15,9 @@ export interface BatchWork {
   leave?: Leave;
 }
 
+/** Where the partition is still ours after all, as the group was only silent for long, it is not looked at again at once. */
+const REST_MS = 1_000;
+
 /** Outcomes that are to be committed, as deciding them again would have another effect. */
 const FINAL: ReadonlySet<string> = new Set(['delivered', 'diverted', 'dead']);
 
@@ -34,6 +37,6 @@ export function handOver(work: BatchWork, { records }: Pick<InBatch, 'records'>,
     unreadable: work.unreadable.filter(({ offset }) => offset <= last),
     thrown: [],
     moved: work.moved.filter(({ offset }) => offset <= last),
-    leave: { offset: rest.offset, notBeforeMs: nowMs },
+    leave: { offset: rest.offset, notBeforeMs: nowMs + REST_MS },
   };
 }

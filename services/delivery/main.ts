@@ -82,7 +82,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     watch,
     egress,
     uncommitted,
-    refusals: createRefusals(REFUSALS_MAX),
+    refusals: createRefusals(REFUSALS_MAX, Date.now),
     fellShort: (events) => shortfall.inc(events),
     logger,
     nowMs: Date.now,

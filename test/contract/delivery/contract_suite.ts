@@ -56,7 +56,7 @@ export function contractSuite(subject: Subject): void {
       standin: await subject.start(options),
       egress: createEgress({ ...EGRESS_DEFAULTS, allowHttp: true, allowLoopback: true }),
       breakers: createBreakers(BREAKER_DEFAULTS, 100, clock),
-      refusals: createRefusals(10),
+      refusals: createRefusals(10, clock),
       tokens: createTokens(10),
       clockMs: NOW_MS,
       sent: [],

@@ -46,7 +46,7 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
     breakers: createBreakers(BREAKER_DEFAULTS, 10, () => CREATED_AT),
     turns: createTurns(10),
     uncommitted: createUncommittedOutcomes(100),
-    refusals: createRefusals(10),
+    refusals: createRefusals(10, () => CREATED_AT),
     fellShort: () => undefined,
     watch: { trouble: () => null, report: () => undefined },
     egress: { send: () => Promise.reject(new Error('nothing is sent without a secret')), close: async () => {} },

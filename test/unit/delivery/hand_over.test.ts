@@ -41,7 +41,7 @@ test('records behind the last of which something was done stay where they are', 
   );
   const cut = handOver(work, { records }, 7);
   expect(offsetsOf(cut)).toEqual([[10, 10, 11], [11]]);
-  expect(cut.leave).toEqual({ offset: 13, notBeforeMs: 7 });
+  expect(cut.leave).toEqual({ offset: 13, notBeforeMs: 1_007 });
 });
 
 test('what was not begun before the last that was done goes to a lane', () => {

@@ -52,7 +52,7 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
   const nowMs = (): number => clockMs;
   const requests: HttpRequest[] = [];
   const shortfalls: Shortfall[] = [];
-  const refusals = createRefusals(10);
+  const refusals = createRefusals(10, nowMs);
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
   return {
     requests,

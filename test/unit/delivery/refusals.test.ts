@@ -99,7 +99,9 @@ describe('a refusal that may be about the destination', () => {
     isTaking = true;
     expect(await one('e')).toBe('delivered');
     isTaking = false;
-    for (const id of ['f', 'g', 'h', 'i']) expect(await one(id)).toBe('diverted');
+    for (const id of ['f', 'g']) expect(await one(id)).toBe('dead');
+    ports.pass(300_000);
+    for (const id of ['h', 'i']) expect(await one(id)).toBe('diverted');
     expect([await one('j'), await one('k')]).toEqual(['paused', 'paused']);
     expect(ports.requests).toHaveLength(12);
   });
@@ -151,15 +153,18 @@ describe('a call whose events were taken in part', () => {
 
 describe('what is remembered of refusals', () => {
   it('is by site and reason, and bounded', () => {
-    const refusals = createRefusals(2);
-    const refuse = (site: string, reason: string, count: number): boolean[] =>
+    const refusals = createRefusals(2, () => NOW_MS);
+    const refuse = (site: string, reason: string, count: number): string[] =>
       Array.from({ length: count }, (_, place) => refusals.of(site).refused(reason, `${site}_${place}`));
-    expect(refuse('a', 'x', 5)).toEqual([false, false, false, false, true]);
-    expect(refuse('a', 'y', 4)).toEqual([false, false, false, false]);
-    expect(refuse('b', 'x', 4).concat(refuse('c', 'x', 4))).not.toContain(true);
-    expect(refusals.of('a').refused('y', 'one more')).toBe(false);
+    const open = Array(4).fill('open');
+    expect(refuse('a', 'x', 5)).toEqual([...open, 'destination']);
+    expect(refuse('a', 'y', 4)).toEqual(open);
+    expect([refuse('b', 'x', 4), refuse('c', 'x', 4)]).toEqual([open, open]);
+    expect(refusals.of('a').refused('y', 'one more')).toBe('open');
+    refusals.of('c').taken();
+    expect(refuse('c', 'x', 4)).toEqual(Array(4).fill('event'));
     refusals.reset('c');
-    expect(refuse('c', 'x', 4)).not.toContain(true);
+    expect(refuse('c', 'x', 4)).toEqual(open);
   });
 });
 

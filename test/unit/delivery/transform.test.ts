@@ -52,7 +52,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
     ...{ adapter: ga4, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
     breakers: createBreakers(BREAKER_DEFAULTS, 100, nowMs),
     turns: createTurns(1),
-    refusals: createRefusals(10),
+    refusals: createRefusals(10, nowMs),
     fellShort: () => undefined,
     watch: { trouble: () => null, report: () => undefined },
     egress: {
@@ -153,7 +153,7 @@ test('a batch that is broken off commits what was done and leaves the rest', asy
   const { transform, batch, sent, written, stop } = world();
   stop.after = 2;
   const broken = await transform(batch(0, 6));
-  expect(broken.leave).toEqual({ offset: 2, notBeforeMs: NOW_MS });
+  expect(broken.leave).toEqual({ offset: 2, notBeforeMs: NOW_MS + 1_000 });
   expect(outcomesOf(written.at(-1))).toEqual(['0 delivered', '1 delivered']);
   stop.after = Number.POSITIVE_INFINITY;
   await transform(batch(2, 6));

@@ -50,7 +50,7 @@ function world() {
     ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs },
     turns: createTurns(10),
     uncommitted: createUncommittedOutcomes(100),
-    refusals: createRefusals(10),
+    refusals: createRefusals(10, nowMs),
     fellShort: () => undefined,
     egress: { send, close: async () => undefined },
   });
