@@ -4,13 +4,18 @@ import { chooseCompatibility } from './compatibility.ts';
 
 /** The registry cannot be reached or refuses. Try again later, or stop. */
 export class RegistryError extends Error {
-  readonly code: 'registry_unavailable' | 'schema_incompatible' | 'compatibility_mismatch' | 'schema_unregistered';
+  readonly code:
+    | 'registry_unavailable'
+    | 'schema_awaited'
+    | 'schema_incompatible'
+    | 'compatibility_mismatch'
+    | 'schema_unregistered';
   readonly recovery: 'wait' | 'stop';
 
   constructor(code: RegistryError['code'], message: string, cause: unknown) {
     super(message, { cause });
     this.code = code;
-    this.recovery = code === 'registry_unavailable' ? 'wait' : 'stop';
+    this.recovery = code === 'registry_unavailable' || code === 'schema_awaited' ? 'wait' : 'stop';
   }
 }
 
@@ -28,13 +33,16 @@ export interface Registry {
   /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
   idOf(topic: string, schema: SchemaName): Promise<number>;
   /**
-   * The writer's type of an id, or null where the registry knows no such id. A known id is asked for once; an unknown one
-   * again after some seconds, as a schema may yet be registered under it. A registry that does not even know our own
-   * schemas, as one that is only just loading what it has, throws `registry_unavailable`.
+   * The writer's type of an id, or null where the registry knows no such id, and did not for some time: one that answers may
+   * be a copy that is behind the one that registered the schema. Until then `schema_awaited` is thrown. A known id is asked
+   * for once; an unknown one again after some seconds. A registry that does not even know our own schemas, as one that is only
+   * just loading what it has, throws `registry_unavailable`.
    */
   typeOf(id: number): Promise<AvroType | null>;
 }
 
+/** How long a schema is waited for that the registry does not know: nothing of its partition passes meanwhile. */
+const AWAITED_MS = 15_000;
 /** How long an id that the registry does not know is not asked for again, and how many such ids are remembered. */
 const UNKNOWN_MS = 5_000;
 const UNKNOWN_MAX = 1_000;
@@ -46,10 +54,19 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */
   const unknown = new Map<number, number>();
+  /** Since when an id is waited for. */
+  const awaited = new Map<number, number>();
   /** The newest id that it is known to have: a registry that is loading has the older ones first. */
   let witness: number | null = null;
 
+  /** Throws while the id is waited for. */
   function remember(id: number): void {
+    const sinceMs = awaited.get(id) ?? nowMs();
+    if (awaited.size >= UNKNOWN_MAX) awaited.clear();
+    awaited.set(id, sinceMs);
+    if (nowMs() - sinceMs < AWAITED_MS) {
+      throw new RegistryError('schema_awaited', `the registry does not know schema ${id} yet`, null);
+    }
     if (unknown.size >= UNKNOWN_MAX) unknown.clear();
     unknown.set(id, nowMs() + UNKNOWN_MS);
   }
@@ -87,8 +104,11 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
       if (known !== undefined) return known;
       if ((unknown.get(id) ?? 0) > nowMs()) return null;
       const found = await find(id);
-      if (found !== null) types.set(id, found);
-      else remember(id);
+      if (found === null) remember(id);
+      else {
+        types.set(id, found);
+        awaited.delete(id);
+      }
       return found;
     },
   };

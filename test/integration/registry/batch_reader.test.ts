@@ -13,6 +13,7 @@ const TOPIC = uniqueName('events');
 const EVENT = sampleEvent({ order_id: 'order-1', value: 9.5 });
 const COORDINATE = { partition: 2, offset: 77, index: 0 };
 let reader: BatchReader;
+let nowMs = 0;
 let olderId: number;
 let strangeId: number;
 
@@ -33,7 +34,7 @@ function olderSchema(): string {
 }
 
 beforeAll(async () => {
-  const registry = createRegistry(parts().addresses.registryUrl);
+  const registry = createRegistry(parts().addresses.registryUrl, () => nowMs);
   olderId = await register(subjectOf(TOPIC), olderSchema());
   strangeId = await register(uniqueName('strange'), '{"type":"string"}');
   await registry.register(TOPIC, 'event_batch');
@@ -59,13 +60,14 @@ test('a batch under an older schema is read, what it lacks by its default', asyn
   expect(read.ok && read.value.map(decodeEntry)).toEqual([expected, expected]);
 });
 
-test('what is no batch is told by its reason and throws nothing', async () => {
+test('what is no batch is told by its reason, an unknown schema after it was waited for', async () => {
   const whole = currentBatch();
+  const unknown = writeWire(123_456, whole.subarray(5));
   const cases: [value: Buffer | null, reason: string][] = [
     [null, 'wire_null'],
     [Buffer.from([0, 0, 0]), 'wire_short'],
     [Buffer.from('{"events":[]}'), 'wire_magic'],
-    [writeWire(123_456, whole.subarray(5)), 'schema_unknown'],
+    [unknown, 'schema_unknown'],
     [writeWire(strangeId, Buffer.from('\u0006abc')), 'schema_mismatch'],
     [whole.subarray(0, whole.length - 20), 'avro_malformed'],
     [whole.subarray(0, 5), 'avro_malformed'],
@@ -73,6 +75,8 @@ test('what is no batch is told by its reason and throws nothing', async () => {
     [writeWire(olderId, Buffer.alloc(40, 0xff)), 'avro_malformed'],
     [Buffer.concat([whole, Buffer.from([1])]), 'avro_malformed'],
   ];
+  await expect(reader.read(unknown)).rejects.toMatchObject({ code: 'schema_awaited', recovery: 'wait' });
+  nowMs += 20_000;
   const reasons = await Promise.all(cases.map(async ([value]) => reader.read(value)));
   expect(reasons).toEqual(cases.map(([, reason]) => ({ ok: false, reason })));
 });

@@ -61,13 +61,15 @@ test('asking for a schema before provisioning says so', async () => {
   const registry = createRegistry(url());
   const asking = registry.idOf(uniqueName('topic'), 'quota_usage');
   await expect(asking).rejects.toMatchObject({ code: 'schema_unregistered', recovery: 'stop' });
-  expect(await registry.typeOf(987_654)).toBe(null);
+  await expect(registry.typeOf(987_654)).rejects.toMatchObject({ code: 'schema_awaited', recovery: 'wait' });
 });
 
-test('an id that was unknown is known soon after a schema is registered under it', async () => {
+test('an id that stays unknown is not waited for any more, and known soon after a schema is registered under it', async () => {
   let nowMs = 0;
   const registry = createRegistry(url(), () => nowMs);
   const next = (await registerAny('Last')) + 1;
+  await expect(registry.typeOf(next)).rejects.toMatchObject({ code: 'schema_awaited' });
+  nowMs += 20_000;
   expect(await registry.typeOf(next)).toBe(null);
   expect(await registerAny('Next')).toBe(next);
   expect(await registry.typeOf(next)).toBe(null);
