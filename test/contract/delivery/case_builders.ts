@@ -60,13 +60,13 @@ export interface CaseBuilder {
 
 /**
  * @param wrap puts an event's form where the request body has it.
- * @param path of that place, as in `data[0]`.
+ * @param path of that place, as in `data[0]`; '' where the body is the form itself.
  */
 export function caseBuilder(wrap: (form: object) => object, path: string): CaseBuilder {
   const sends: CaseBuilder['sends'] = (title, changes, form, ...without) => ({
     title,
     entry: entryOf(changes),
-    expected: { form: wrap(form), without: without.map((field) => `${path}.${field}`) },
+    expected: { form: wrap(form), without: without.map((field) => (path === '' ? field : `${path}.${field}`)) },
   });
   return {
     sends,
