@@ -108,6 +108,8 @@ export interface ControlConfig {
   secretsKeys: string;
   /** SHA-256 in hex of a token that is put on the topic where it is not there yet; null for none. */
   firstToken: { hash: string; label: string } | null;
+  /** What delivery allows, so that an address it would refuse is refused when it is saved. */
+  allowLoopback: boolean;
   requestErrorsMax: number;
 }
 
@@ -121,6 +123,7 @@ export function controlConfig(env: Environment): ControlConfig {
     port: integer(env, 'CONTROL_PORT', 8090, 0, 65_535),
     secretsKeys: text(env, 'SECRETS_KEYS'),
     firstToken: hash === 'none' ? null : { hash, label: text(env, 'CONTROL_FIRST_TOKEN_LABEL', 'first') },
+    allowLoopback: flag(env, 'EGRESS_ALLOW_LOOPBACK', false),
     requestErrorsMax: requestErrorsMax(env),
   };
 }

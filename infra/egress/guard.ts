@@ -20,6 +20,8 @@ export class AddressRefused extends Error {
   readonly code = 'address_refused';
 }
 
+const PRIVATE_NAME = /\.(?:local|internal|lan|home|corp|home\.arpa|localdomain|intranet)$/;
+
 const isAllowed = (address: string, policy: GuardPolicy): boolean =>
   isPublicAddress(address) || (policy.allowLoopback && isLoopbackAddress(address));
 
@@ -31,7 +33,20 @@ export function isUrlAllowed(url: URL, policy: GuardPolicy): boolean {
   if (url.protocol !== 'https:' && !(policy.allowHttp && url.protocol === 'http:')) return false;
   if (url.username !== '' || url.password !== '') return false;
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  return isIP(host) === 0 ? host !== '' : isAllowed(host, policy);
+  return isIP(host) === 0 ? isNameAllowed(host, policy) : isAllowed(host, policy);
+}
+
+/** Whether delivery would call an address that a site's settings give. */
+export function isAddressAllowed(address: string, allowLoopback: boolean): boolean {
+  const url = URL.parse(address);
+  return url !== null && isUrlAllowed(url, { allowHttp: allowLoopback, allowLoopback });
+}
+
+/** Names without a dot, and those that are reserved for private use (RFC 6761, 6762, 9476), lead to no public address. */
+function isNameAllowed(host: string, policy: GuardPolicy): boolean {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  if (name === 'localhost' || name.endsWith('.localhost')) return policy.allowLoopback;
+  return name.includes('.') && !PRIVATE_NAME.test(name);
 }
 
 /**

@@ -4,6 +4,7 @@ import { hashKey, type RandomBytes, randomBase62 } from './keys.ts';
 import { type Problem, unless } from './problem.ts';
 import type { SettingsTable } from './table.ts';
 import { isPlainText } from './text_rules.ts';
+import { personalProblems } from './validate.ts';
 
 /** A token as issued. The secret is shown once and kept nowhere; the rest is stored. */
 export interface IssuedToken {
@@ -51,6 +52,7 @@ export function tokenProblems(token: AdminToken): Problem[] {
   const expiryFits = expiresAt === null || (Number.isSafeInteger(expiresAt) && expiresAt > createdAt);
   return [
     ...unless(isPlainText(label, 1, LABEL_CHARACTERS_MAX), 'name_malformed', 'label', 'has 1 to 100 characters'),
+    ...personalProblems(label, 'label'),
     ...unless(expiryFits, 'expiry_malformed', 'expires_at', 'is a time after the token is created'),
   ];
 }

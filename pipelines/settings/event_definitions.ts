@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { ID_PATTERN } from './address.ts';
-import { isEventName } from './text_rules.ts';
+import { isEventName, isReservedName } from './text_rules.ts';
 
 /** What makes the browser tag fire an event. */
 export const TRIGGERS = ['pageview', 'click', 'submit', 'change', 'visible', 'scroll', 'timer', 'custom'] as const;
@@ -53,10 +54,23 @@ export function readEventDefinition(input: unknown): DefinitionResult {
   if (definition.conversion_event !== '' && !isEventName(definition.conversion_event)) {
     return refuse('conversion_event has spaces around it or control characters');
   }
+  const { id, destinations, field_selectors: selectors, properties } = definition;
+  if ([id, ...keysOf(destinations), ...keysOf(selectors), ...keysOf(properties)].some(isReservedName)) {
+    return refuse('has a name that every object has by itself, such as constructor');
+  }
+  if (holdsPersonalText(definition.name) || holdsPersonalText(definition.conversion_event)) {
+    return refuse('name or conversion_event holds an e-mail address or a phone number');
+  }
   if (JSON.stringify(definition.properties).length > PROPERTIES_CHARACTERS_MAX) {
     return refuse(`properties are longer than ${PROPERTIES_CHARACTERS_MAX} characters of JSON`);
   }
   return { ok: true, definition };
+}
+
+/** The names of an object's members, at every depth. */
+function keysOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [key, ...keysOf(inner)]);
 }
 
 /** Reads a definition as a site stores it. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Caller } from '#schemas/event.ts';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import type { SettingsTable } from './table.ts';
+import { isOriginAllowed } from './web_names.ts';
 
 /** A source of unpredictable bytes; node:crypto's randomBytes in production. */
 export type RandomBytes = (bytes: number) => Uint8Array;
@@ -93,7 +94,8 @@ export function lifetimeRefusal(key: ApiKey, nowMs: number): 'key_revoked' | 'ke
 function originRefusal(key: ApiKey, origin: string | null): KeyRefusalCode | null {
   if (origin === null) return null;
   if (key.caller === 'server') return 'key_not_for_browsers';
-  if (key.allowed_origins.length === 0 || key.allowed_origins.includes(origin)) return null;
+  const allowed = key.allowed_origins;
+  if (allowed.length === 0 || allowed.some((one) => isOriginAllowed(one, origin))) return null;
   return 'origin_not_allowed';
 }
 

@@ -34,6 +34,8 @@ export type ProblemCode =
   | 'destination_secret_unknown'
   | 'measurement_id_claimed'
   | 'secret_not_sealed'
+  | 'personal_text'
+  | 'address_refused'
   | 'too_many'
   | 'repeated'
   | 'too_large'

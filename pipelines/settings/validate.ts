@@ -1,9 +1,10 @@
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Account, ApiKey, Destination } from '#schemas/setting.ts';
 import { ID_PATTERN } from './address.ts';
 import { listProblems, type Problem, problem, unless } from './problem.ts';
 import type { SettingsTable } from './table.ts';
-import { isPlainText } from './text_rules.ts';
-import { canonicalOrigin } from './web_names.ts';
+import { isPlainText, isReservedName } from './text_rules.ts';
+import { canonicalAllowedOrigin } from './web_names.ts';
 
 const ALLOWANCE_MAX = 1_000_000_000_000;
 /** Requests in 10 seconds: more than one edge takes. */
@@ -31,6 +32,7 @@ export function keyProblems(key: ApiKey, table: SettingsTable): Problem[] {
     ...siteProblem(key.site_id, table),
     ...unless(['browser', 'server'].includes(key.caller), 'caller_unknown', 'caller', 'is browser or server'),
     ...unless(isPlainText(key.label, 0, 100), 'name_malformed', 'label', 'has up to 100 characters, none of control'),
+    ...personalProblems(key.label, 'label'),
     ...originProblems(key),
     ...unless(expiryFits(key), 'expiry_malformed', 'expires_at', 'is a time after the key is created'),
     ...unless(rateFits(key), 'rate_limit_malformed', 'rate_limit', `is a whole number from 1 to ${KEY_RATE_LIMIT_MAX}`),
@@ -48,13 +50,24 @@ export function destinationProblems(destination: Destination, table: SettingsTab
   ];
 }
 
-/** Lower-case letters, digits, `-` and `_`, 1 to 64 of them. */
+/** Lower-case letters, digits, `-` and `_`, 1 to 64 of them, and nothing that every object has by itself. */
 export function idProblems(id: string, field: string): Problem[] {
-  return unless(ID_PATTERN.test(id), 'id_malformed', field, 'has 1 to 64 lower-case letters, digits, - or _');
+  return [
+    ...unless(ID_PATTERN.test(id), 'id_malformed', field, 'has 1 to 64 lower-case letters, digits, - or _'),
+    ...unless(!isReservedName(id), 'id_malformed', field, 'is a name that every object has by itself'),
+  ];
 }
 
 export function nameProblems(name: string): Problem[] {
-  return unless(isPlainText(name, 1, 100), 'name_malformed', 'name', 'has 1 to 100 characters, none of control');
+  return [
+    ...unless(isPlainText(name, 1, 100), 'name_malformed', 'name', 'has 1 to 100 characters, none of control'),
+    ...personalProblems(name, 'name'),
+  ];
+}
+
+/** Names and labels are shown, logged and kept in plain text, where no identifier of a person may be. */
+export function personalProblems(text: string, field: string): Problem[] {
+  return unless(!holdsPersonalText(text), 'personal_text', field, 'holds an e-mail address or a phone number');
 }
 
 function siteProblem(siteId: string, table: SettingsTable): Problem[] {
@@ -63,10 +76,16 @@ function siteProblem(siteId: string, table: SettingsTable): Problem[] {
 
 function originProblems(key: ApiKey): Problem[] {
   const field = 'allowed_origins';
-  const malformed = key.allowed_origins.filter((origin) => canonicalOrigin(origin) !== origin);
+  const malformed = key.allowed_origins.filter((origin) => canonicalAllowedOrigin(origin) !== origin);
   return [
     ...listProblems(key.allowed_origins, ORIGINS_MAX, field),
-    ...malformed.map((origin) => problem('origin_malformed', field, `${origin} is not like https://shop.example`)),
+    ...malformed.map((origin) =>
+      problem(
+        'origin_malformed',
+        field,
+        `${origin} is not like https://shop.example or https://*.shop.example, or anybody may get a name below it`,
+      ),
+    ),
     ...unless(
       key.caller !== 'server' || key.allowed_origins.length === 0,
       'origins_not_for_servers',

@@ -5,7 +5,7 @@ import { parseEventDefinition } from './event_definitions.ts';
 import { listProblems, type Problem, problem, unless } from './problem.ts';
 import type { SettingsTable } from './table.ts';
 import { isEventName } from './text_rules.ts';
-import { idProblems, nameProblems } from './validate.ts';
+import { idProblems, nameProblems, personalProblems } from './validate.ts';
 import { canonicalDomain } from './web_names.ts';
 
 /** The categories of SPEC 2.4: informational, capture behaves the same for each. */
@@ -88,6 +88,7 @@ function identifyEventProblems(names: readonly string[]): Problem[] {
   return [
     ...listProblems(names, IDENTIFY_EVENTS_MAX, 'identify_events'),
     ...malformed.map(() => problem('event_name_malformed', 'identify_events', 'names have 1 to 200 characters')),
+    ...names.flatMap((name) => personalProblems(name, 'identify_events')),
   ];
 }
 
@@ -107,6 +108,9 @@ function blockProblems(site: Site): Problem[] {
   return [
     ...listProblems(site.block_rules.map(blockRuleText), BLOCK_RULES_MAX, 'block_rules'),
     ...site.block_rules.flatMap((rule, index) => blockRuleProblems(rule, `block_rules[${index}]`)),
+    ...site.block_rules.flatMap(({ value, property }, index) =>
+      [value, property ?? ''].flatMap((text) => personalProblems(text, `block_rules[${index}]`)),
+    ),
   ];
 }
 

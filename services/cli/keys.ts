@@ -1,5 +1,5 @@
 import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/keys.ts';
-import { canonicalOrigin } from '#pipelines/settings/web_names.ts';
+import { canonicalAllowedOrigin } from '#pipelines/settings/web_names.ts';
 import type { ControlClient } from '#services/control/client.ts';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control/key_shapes.ts';
 import type { Arguments } from './arguments.ts';
@@ -153,7 +153,7 @@ function rateLimit(args: Arguments): number | null | undefined {
 }
 
 function origins(args: Arguments, option: string): string[] {
-  return args.texts(option).map((text) => canonicalOrigin(text) ?? text);
+  return args.texts(option).map((text) => canonicalAllowedOrigin(text) ?? text);
 }
 
 const SHOWN_CHARACTERS_MAX = 100;

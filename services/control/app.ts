@@ -41,6 +41,7 @@ export interface ControlOptions {
   deadLetters: DeadLetterStore;
   replayProgress: World['replayProgress'];
   seal: World['seal'];
+  isAddressAllowed: World['isAddressAllowed'];
   randomBytes: RandomBytes;
   nowMs(): number;
   /** Whether changes can be written as far as is known. */
@@ -156,9 +157,9 @@ function outcomeOf(options: ControlOptions, route: Route, input: Input, view: Se
 }
 
 function worldOf(options: ControlOptions, view: SettingsView): World {
-  const { adapters, seal, randomBytes, keyUse, monthUse, replayProgress } = options;
+  const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress } = options;
   const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
-  return { view, nowMs: options.nowMs(), adapters, seal, randomBytes, ...known };
+  return { view, nowMs: options.nowMs(), adapters, seal, isAddressAllowed, randomBytes, ...known };
 }
 
 async function answerQuery(options: ControlOptions, route: Route, input: Input, reply: HttpReply): Promise<HttpReply> {

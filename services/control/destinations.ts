@@ -20,6 +20,7 @@ import { siteParams } from './site_shapes.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Destinations';
+const ADDRESS = /^https?:/i;
 const base = '/v1/admin/sites/{site_id}/destinations';
 
 export const destinationRoutes: Route[] = [
@@ -166,13 +167,26 @@ function changed(before: Destination, change: Change, world: World): Outcome {
   const kept = Object.fromEntries(Object.entries(before.secrets).filter(([name]) => secrets[name] === undefined));
   const after = { ...textsOf({ ...before.settings, ...settings }) };
   const draft = { settings: after, secrets: given, storedSecrets: Object.keys(kept) };
-  const misfits = [...absences(before, change), ...destinationSettingProblems(adapter, draft)];
+  const misfits = [
+    ...absences(before, change),
+    ...destinationSettingProblems(adapter, draft),
+    ...addressProblems(after, world),
+  ];
   if (misfits.length > 0) return refused('settings_invalid', misfits);
   const destination = { ...before, settings: after, secrets: { ...kept, ...sealed(before, given, world) } };
   return (
     refusedFor(destinationProblems(destination, world.view.table)) ??
     done([{ body: { destination } }], show(before.site_id, before.name))
   );
+}
+
+/** An address in whatever setting: the guard of what goes out would refuse it at every event. */
+function addressProblems(settings: Record<string, string>, { isAddressAllowed }: World): Problem[] {
+  return Object.entries(settings)
+    .filter(([, value]) => ADDRESS.test(value) && !isAddressAllowed(value))
+    .map(([name]) =>
+      problem('address_refused', name, 'must be https, without a password, and lead to the public internet'),
+    );
 }
 
 function unknownKind(adapters: readonly Adapter[]): Problem {

@@ -3,6 +3,7 @@ import type { Environment } from '#infra/config/config.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { controlConfig } from '#infra/config/stage_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/store.ts';
+import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -57,6 +58,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
     monthUse: createMonthUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
+    isAddressAllowed: (address) => isAddressAllowed(address, config.allowLoopback),
     nowMs: Date.now,
     healthy: () => journal.writable(),
     errors: { saw: onFatal, succeeded: () => undefined },

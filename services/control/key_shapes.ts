@@ -17,7 +17,8 @@ export const OVERLAP_MS = DAY_MS;
 
 const label = labelField('What the key is for');
 const origins = Type.Array(Type.String({ minLength: 1, maxLength: 300, ...refusedAs('origin_malformed') }), {
-  description: 'Origins a browser may call from; empty means every origin',
+  description:
+    'Origins a browser may call from, each as https://shop.example or https://*.shop.example for every name below it; empty means every origin',
   maxItems: 100,
   ...refusedAs('too_many'),
 });

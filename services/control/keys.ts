@@ -2,7 +2,7 @@ import { apiKeyKey } from '#pipelines/settings/address.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/keys.ts';
 import { keyProblems } from '#pipelines/settings/validate.ts';
-import { canonicalOrigin } from '#pipelines/settings/web_names.ts';
+import { canonicalAllowedOrigin } from '#pipelines/settings/web_names.ts';
 import type { ApiKey } from '#schemas/setting.ts';
 import {
   issuedKeyShape,
@@ -204,7 +204,7 @@ function withChange(key: ApiKey, { label, allowed_origins, expires_at, rate_limi
   return {
     ...key,
     label: label ?? key.label,
-    allowed_origins: allowed_origins?.map((origin) => canonicalOrigin(origin) ?? origin) ?? key.allowed_origins,
+    allowed_origins: allowed_origins?.map((origin) => canonicalAllowedOrigin(origin) ?? origin) ?? key.allowed_origins,
     expires_at: expires_at === undefined ? key.expires_at : expires_at,
     rate_limit: rate_limit === undefined ? key.rate_limit : rate_limit,
   };

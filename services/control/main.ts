@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { environment } from '#infra/config/config.ts';
 import { controlConfig } from '#infra/config/stage_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/store.ts';
+import { isAddressAllowed } from '#infra/egress/guard.ts';
 import { listen } from '#infra/http/server.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
@@ -43,6 +44,7 @@ runProcess('control', async (runtime) => {
     monthUse: createMonthUseView(redis, runtime.logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
+    isAddressAllowed: (address) => isAddressAllowed(address, config.allowLoopback),
     nowMs: Date.now,
     healthy: () => journal.writable(),
     errors: createRequestErrors({

@@ -21,6 +21,8 @@ export interface World {
   monthUsed(accountId: string): number | null;
   /** How far a replay is; undefined where it was not taken up yet. */
   replayProgress(replayId: string): ReplayProgress | undefined;
+  /** Whether delivery would call an address. */
+  isAddressAllowed(address: string): boolean;
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
 }
 

@@ -49,6 +49,11 @@ describe('destinations', () => {
   it.each([
     [{ settings: { note: null } }, 'not_there'],
     [{ settings: { url: null } }, 'destination_setting_malformed'],
+    [{ settings: { url: 'https://127.0.0.1/in' } }, 'address_refused'],
+    [{ settings: { url: 'https://2130706433/in' } }, 'address_refused'],
+    [{ settings: { url: 'https://169.254.169.254/latest' } }, 'address_refused'],
+    [{ settings: { url: 'https://localhost/in' } }, 'address_refused'],
+    [{ settings: { url: 'https://user:pass@hooks.example/in' } }, 'address_refused'],
     [{ settings: { token: SECRET } }, 'destination_setting_secret'],
     [{ secrets: { tokn: SECRET } }, 'destination_secret_unknown'],
     [{ secrets: { token: null } }, 'destination_setting_malformed'],

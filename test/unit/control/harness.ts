@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
+import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/server.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/settings.ts';
@@ -114,6 +115,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
     randomBytes: (bytes) => shake(String(randomness++), bytes),
+    isAddressAllowed: (address) => isAddressAllowed(address, false),
     nowMs: () => clock.nowMs,
     healthy: () => journal.failure === null,
     errors: { saw: (error) => unknown.push(error), succeeded: () => undefined },

@@ -82,3 +82,21 @@ describe('an event definition', () => {
     fc.assert(fc.property(fc.json(), (text) => typeof parseEventDefinition(text).ok === 'boolean'));
   });
 });
+
+describe('an event definition is refused', () => {
+  it.each([
+    ['{"id":"constructor"}'],
+    ['{"id":"__proto__"}'],
+    ['{"destinations":{"__proto__":true}}'],
+    ['{"destinations":{"constructor":true}}'],
+    ['{"field_selectors":{"__proto__":"#a"}}'],
+    ['{"field_selectors":{"toString":"#a"}}'],
+    ['{"properties":{"a":[{"__proto__":{"b":1}}]}}'],
+    ['{"name":"mail of jane@shop.example"}'],
+    ['{"conversion_event":"call +1 650 555 0142"}'],
+  ])('with %s', (text) => {
+    // Parsed and written again, as an object literal with __proto__ would have no such member.
+    const merged = `${JSON.stringify(least).slice(0, -1)},${text.slice(1)}`;
+    expect(parseEventDefinition(merged).ok).toBe(false);
+  });
+});

@@ -37,6 +37,11 @@ describe('a site', () => {
     [{ gtm_container_id: 'G-ABC1234' }, ['gtm_id_malformed gtm_container_id']],
     [{ identify_events: [''] }, ['event_name_malformed identify_events']],
     [{ identify_events: ['a', 'a'] }, ['repeated identify_events']],
+    [{ identify_events: ['mail jane@shop.example'] }, ['personal_text identify_events']],
+    [
+      { block_rules: [{ kind: 'distinct_id', value: 'jane@shop.example', property: null }] },
+      ['personal_text block_rules[0]'],
+    ],
     [{ identify_events: numbered(201, (index) => `e${index}`) }, ['too_many identify_events']],
     [{ domains: ['Shop.example'] }, ['domain_malformed domains']],
     [{ domains: ['localhost'] }, ['domain_malformed domains']],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalDomain, canonicalOrigin } from '#pipelines/settings/web_names.ts';
+import { canonicalAllowedOrigin, canonicalDomain, canonicalOrigin } from '#pipelines/settings/web_names.ts';
 
 describe('an origin', () => {
   it.each([
@@ -34,6 +34,47 @@ describe('an origin', () => {
     'https://shop.example:99999',
   ])('%j is none', (text) => {
     expect(canonicalOrigin(text)).toBeNull();
+  });
+});
+
+describe('an allowed origin', () => {
+  it.each([
+    ['https://*.shop.example', 'https://*.shop.example'],
+    ['HTTPS://*.Shop.Example/', 'https://*.shop.example'],
+    ['https://*.shop.example:443', 'https://*.shop.example'],
+    ['https://*.shop.example:8443', 'https://*.shop.example:8443'],
+    ['https://*.shop.co.uk', 'https://*.shop.co.uk'],
+    ['https://*.shop.github.io', 'https://*.shop.github.io'],
+    ['http://*.bücher.example', 'http://*.xn--bcher-kva.example'],
+    ['https://shop.example', 'https://shop.example'],
+  ])('%s is written %s', (text, origin) => {
+    expect(canonicalAllowedOrigin(text)).toBe(origin);
+  });
+
+  it.each([
+    'https://*',
+    'https://*.',
+    'https://*.com',
+    'https://*.example',
+    'https://*.localhost',
+    'https://*.co.uk',
+    'https://*.com.au',
+    'https://*.or.jp',
+    'https://*.github.io',
+    'https://*.vercel.app',
+    'https://*.myshopify.com',
+    'https://*.pages.dev',
+    'https://*.s3.eu-west-1.amazonaws.com',
+    'https://*.*.shop.example',
+    'https://www.*.shop.example',
+    'https://w*.shop.example',
+    'https://*shop.example',
+    'https://*.192.0.2.1',
+    'https://*.shop.example/path',
+    'https://*.user@shop.example',
+    '*.shop.example',
+  ])('%j is none', (text) => {
+    expect(canonicalAllowedOrigin(text)).toBeNull();
   });
 });
 
