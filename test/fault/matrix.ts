@@ -21,6 +21,7 @@ import {
 } from './rows/parts.ts';
 import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
 import { POISON } from './rows/poison.ts';
+import { IDLE_LANE } from './rows/retention.ts';
 import { TOKEN_FORGOTTEN } from './rows/token_forgotten.ts';
 
 const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
@@ -48,6 +49,7 @@ export const MATRIX: readonly Row[] = [
   partStalled('kafka', 20_000),
   BROKER_STALLED_THEN_EDGE_KILLED,
   clientHangs(['edge.1', 'dedup', 'warehouse', 'quota']),
+  IDLE_LANE,
   REGISTRY_DOWN,
   partStopped('clickhouse', 60_000),
   partKilled('clickhouse', { smoke: true }),
