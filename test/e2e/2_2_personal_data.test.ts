@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { filesBelow, textsIn, textsInFile } from '#test/harness/byte_search.ts';
+import { RECORD_CANARIES, residue, TEXT_CANARIES } from '#test/harness/canaries/canaries.ts';
 import { select } from '#test/harness/clickhouse.ts';
+import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { segmentBatches } from '#test/harness/kafka_segments.ts';
 import { EMAIL, MARK, PLANTS, RAW } from '#test/harness/planted.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
@@ -18,10 +20,16 @@ const { edge, clickhouse, kafka, redis } = service.ready;
 const EMAIL_SHA256 = hash('sha256', EMAIL);
 const PHONE_SHA256 = hash('sha256', '+16505550142');
 const ACCEPTED = PLANTS.reduce((sum, { accepted }) => sum + accepted, 0);
+/** An event for each, so that its uuid tells where it is. */
+const CANARIES = [
+  ...TEXT_CANARIES.map(({ text, ...rest }) => ({ ...rest, properties: { note: text } })),
+  ...RECORD_CANARIES,
+];
+const EVENTS_PER_REQUEST = 50;
 /** So many rows a table is asked for at the most: more than all tests write. */
 const ROWS_MAX = 1_000_000;
 
-/** Refuses what it gets, so that every event becomes a dead letter too. */
+/** Says of each event that it is too large, so that every event becomes a dead letter too. */
 let receiver: WebhookReceiver;
 let site: TestSite;
 /** What must be found nowhere: the planted texts and the keys. */
@@ -29,7 +37,7 @@ let raw: string[];
 let answers: { what: string; status: number; text: string }[];
 
 beforeAll(async () => {
-  receiver = await startWebhookReceiver(() => 400);
+  receiver = await startWebhookReceiver(() => 413);
   site = await makeSite(service, { webhookUrl: receiver.url, siteWords: ['--country', 'US'] });
   raw = [...RAW, site.serverKey.toLowerCase(), site.browserKey.toLowerCase()];
   answers = [];
@@ -44,6 +52,18 @@ beforeAll(async () => {
     ([row]) => (row?.n ?? 0) >= ACCEPTED,
     { timeoutMs: 30_000 },
   );
+  for (let from = 0; from < CANARIES.length; from += EVENTS_PER_REQUEST) {
+    const some = CANARIES.slice(from, from + EVENTS_PER_REQUEST);
+    const sent = some.map(({ properties, country }, index) =>
+      newEvent({
+        distinct_id: `canary-${from + index}`,
+        properties: { ...properties, ...(country === undefined ? {} : { country }) },
+      }),
+    );
+    const answer = await postEvents(edge, site.serverKey, sent);
+    expect(answer.status).toBe(200);
+  }
+  await untilStored(service, site.site, ACCEPTED + CANARIES.length);
 });
 afterAll(async () => {
   await site.close();
@@ -92,6 +112,27 @@ test('in no record of any topic, dead letters among them', async () => {
     found: textsIn(Buffer.concat([Buffer.from(`${key} `), value ?? Buffer.alloc(0)]), raw),
   }));
   expect(found.filter((one) => one.found.length > 0)).toEqual([]);
+});
+
+test('of the whole corpus nothing is in a batch of events or in a row', async () => {
+  const batches = (await readTopics(kafka, ['events.raw', 'events.identified'])).map(
+    ({ value }) => value ?? Buffer.alloc(0),
+  );
+  const bytes = Buffer.concat(batches);
+  expect(bytes.includes('canary-0')).toBe(true);
+  const written = CANARIES.flatMap(({ raw }) => raw).filter((one) => one.length >= 8);
+  expect(written.filter((one) => bytes.includes(one))).toEqual([]);
+  const rows = await select<{ distinct_id: string }>(
+    clickhouse,
+    "SELECT * EXCEPT (timestamp, received_at) FROM event_rows WHERE site_id = {site:String} AND startsWith(distinct_id, 'canary-')",
+    { site: site.site },
+  );
+  expect(rows).toHaveLength(CANARIES.length);
+  const left = rows.filter((row) => {
+    const canary = CANARIES[Number(row.distinct_id.slice('canary-'.length))];
+    return residue(JSON.stringify(row), canary?.raw ?? []).length > 0;
+  });
+  expect(left).toEqual([]);
 });
 
 test('in no batch of any Kafka segment, decompressed', () => {
