@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { KeyedProducer } from '#infra/kafka/keyed_producer.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
@@ -14,7 +15,10 @@ export interface DeadRecord {
   index: number;
 }
 
-/** What the warehouse cannot store. One letter may stand twice after a crash, as it is written before its offset. */
+/**
+ * What the warehouse cannot store. A letter is written before its offset is committed: once however often its record is
+ * read again, and possibly twice after a crash.
+ */
 export interface DeadLetters {
   bury(at: DeadRecord, reason: string, detail: string, value: Buffer | null): Promise<void>;
 }
@@ -26,15 +30,34 @@ export function batchOf(schemaId: number, { coordinate, personBytes, eventBytes 
   return writer.finish();
 }
 
-export function createDeadLetters(producer: KeyedProducer, codec: Codec<DeadLetter>, metrics: Metrics): DeadLetters {
+/** More than records that are not committed yet can be dead; beyond it the first are forgotten. */
+const WRITTEN_MAX = 10_000;
+
+export function createDeadLetters(
+  producer: Pick<KeyedProducer, 'send'>,
+  codec: Pick<Codec<DeadLetter>, 'encode'>,
+  metrics: Pick<Metrics, 'in' | 'dead'>,
+): DeadLetters {
+  const written = new Set<string>();
   return {
     async bury(at, reason, detail, value) {
+      const name = nameOf(at, value);
+      if (written.has(name)) return;
       const letter = deadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now());
       await producer.send([
         { topic: deadTopic('warehouse'), partition: at.partition % SMALL_PARTITIONS, value: codec.encode(letter) },
       ]);
+      written.add(name);
+      const [first] = written;
+      if (written.size > WRITTEN_MAX && first !== undefined) written.delete(first);
       metrics.in(1);
       metrics.dead(reason, 1);
     },
   };
+}
+
+/** By the content too: rows that ClickHouse refuses are known by the place of their block only. */
+function nameOf({ topic, partition, offset, index }: DeadRecord, value: Buffer | null): string {
+  const digest = value === null ? 'none' : createHash('sha256').update(value).digest('base64');
+  return `${topic}/${partition}/${offset}/${index}/${digest}`;
 }

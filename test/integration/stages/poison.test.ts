@@ -118,9 +118,9 @@ test('poison on every events topic dies by itself, and what lies beside it passe
   const large = letters.find(({ bytes_total }) => bytes_total === LARGE_BYTES);
   expect(large).toMatchObject({ stage: 'identity', topic: TOPICS.unique, partition: 0, index: -1 });
   expect(large?.bytes).toHaveLength(DEAD_BYTES_MAX);
-  expect(stages.map(({ log }) => log().filter(({ msg }) => msg.startsWith('batch failed')).length)).toEqual([
-    0, 0, 0, 0,
-  ]);
+  // Nothing but the schema that nobody registers is tried again: it may be one that a registry's copy has yet to learn.
+  const failures = stages.flatMap(({ log }) => log().filter(({ msg }) => msg.startsWith('batch failed')));
+  expect(new Set(failures.map(({ err }) => (err as { code?: string }).code))).toEqual(new Set(['schema_awaited']));
 });
 
 const NOWHERE = { partition: 0, offset: 9_000, index: 0 };
