@@ -84,6 +84,8 @@ export interface ConsumeOptions {
   logger: Logger;
   /** Called when retention has deleted offsets of a topic that were never read, of which some may be marks of transactions. */
   onSkipped?(topic: string, offsets: number): void;
+  /** Called when it shows that there is no record to read from an offset up to another: only marks of transactions, or nothing any more. */
+  onEmpty?(at: TopicPartition, first: number, end: number): void;
   /** Called once when the process must stop. */
   onFatal(error: unknown): void;
 }
@@ -173,6 +175,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     outOfRange({ asked, start, end, ...at }) {
       logger.warn({ ...at, asked, start, end }, 'the partition does not have the offset, going on at what it has');
       slotOf(at).retained.outOfRange(asked, start, end);
+      if (asked < start) options.onEmpty?.(at, asked, start);
     },
   });
   const committer = createCommitter(consumer);
@@ -195,8 +198,10 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     if (payload.batchSize > 0 || !assignedNames.has(nameOf(payload))) return;
     const slot = slotOf(payload);
     const end = Number(payload.lastOffset) + 1;
-    if (payload.firstOffset !== null) slot.retained.holdsNothing(Number(payload.firstOffset), end);
     slot.nextOffset = Math.max(slot.nextOffset, end);
+    if (payload.firstOffset === null) return;
+    slot.retained.holdsNothing(Number(payload.firstOffset), end);
+    options.onEmpty?.(slot, Number(payload.firstOffset), end);
   });
 
   /** Resolves when nothing is in work, or when that takes too long. */

@@ -71,15 +71,15 @@ export async function isCaughtUp(session: KafkaSession, groupId: string, topic: 
   return records === 0;
 }
 
-/** Behind the last record that each range holds; ranges without any are left out. */
-export async function recordsEnd(
+/** Whether ranges of a topic hold any record, not only marks of transactions. */
+export async function holdRecords(
   session: KafkaSession,
   topic: string,
   ranges: readonly ReplayPartition[],
-): Promise<Map<number, number>> {
-  const ends = new Map<number, number>();
+): Promise<boolean> {
+  if (ranges.length === 0) return false;
   const limits = new Map(ranges.map(({ partition, end }) => [partition, end]));
-  if (ranges.length === 0) return ends;
+  let found = false;
   await readBack({
     kafka: session.kafka,
     admin: session.admin,
@@ -88,12 +88,11 @@ export async function recordsEnd(
     sinceMs: null,
     from: new Map(ranges.map(({ partition, first }) => [partition, first])),
     onRecords: async (records, partition) => {
-      const last = records.findLast(({ offset }) => offset < (limits.get(partition) ?? 0));
-      if (last !== undefined) ends.set(partition, Math.max(ends.get(partition) ?? 0, last.offset + 1));
+      found ||= records.some(({ offset }) => offset < (limits.get(partition) ?? 0));
     },
     onProgress: () => undefined,
   });
-  return ends;
+  return found;
 }
 
 async function leftOf(session: KafkaSession, groupId: string, topic: string) {

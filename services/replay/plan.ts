@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { gapsOf, type Range, rangeOf } from '#pipelines/replay/range.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { isCaughtUp, MARKS_MAX, partitionFacts, recordsEnd } from './offsets.ts';
+import { holdRecords, isCaughtUp, MARKS_MAX, partitionFacts } from './offsets.ts';
 import type { Source } from './source.ts';
 import type { ReplayWorld } from './world.ts';
 
@@ -42,28 +41,14 @@ export async function planRange(
   const hasReached = async (): Promise<boolean> => {
     const gaps = gapsOf(await facts());
     if (gaps.some(({ first, end }) => end - first > MARKS_MAX)) return false;
-    return (await recordsEnd(session, source.topic, gaps)).size === 0;
+    return !(await holdRecords(session, source.topic, gaps));
   };
   await until('delivery', hasReached, nowMs() + REACH_MS_MAX);
   await until('earlier_replay', () => isCaughtUp(session, delivery, replayTopic(replay.destination)));
   const reached = await hasReached();
   const found = rangeOf(await facts());
-  const range = await endingInRecords(session, source, reached ? { ...found, notReached: 0 } : found);
+  const range = reached ? { ...found, notReached: 0 } : found;
   const warehouse = session.groupOf('warehouse');
   if (!replay.force) await until('warehouse', () => isCaughtUp(session, warehouse, TOPICS.outcomes));
   return stopped() ? null : range;
-}
-
-/**
- * Each partition's end right behind a record, so that reading comes to it: marks of transactions are not seen when they
- * are read. Where delivery reads the topic too, what it has reached, or a later record, is such a place already.
- */
-async function endingInRecords(session: KafkaSession, source: Source, range: Range): Promise<Range> {
-  if (source.sharedWithDelivery) return range;
-  const ends = await recordsEnd(session, source.topic, range.partitions);
-  const partitions = range.partitions.flatMap((one) => {
-    const end = ends.get(one.partition);
-    return end === undefined ? [] : [{ ...one, end }];
-  });
-  return { ...range, partitions };
 }

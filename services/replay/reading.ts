@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { consume, type InBatch, type Leave } from '#infra/kafka/consume.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
+import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
+import { createPassed } from '#pipelines/replay/passed.ts';
 import type { ReplayPartition } from '#schemas/replay_progress.ts';
 import type { ReplayWorld } from './world.ts';
 
@@ -31,14 +33,18 @@ const REST_MS = 3_600_000;
  * Reads a range of a topic, slice by slice, until all of it is taken or `stopped` says so; answers whether all is taken.
  * A slice may come again after an error; a partition's slices come one after the other. Throws what cannot be healed.
  */
-export async function readRange(world: ReplayWorld, options: ReadingOptions): Promise<boolean> {
-  const { session, logger, nowMs } = world;
+export async function readRange(
+  { session, logger, nowMs }: Pick<ReplayWorld, 'session' | 'logger' | 'nowMs'>,
+  options: ReadingOptions,
+): Promise<boolean> {
   const groupId = session.groupOf(`replay.${options.replayId}`);
   const failed: { error: unknown }[] = [];
   /** Behind what was taken in this reading, by partition. */
   const taken = new Map<number, number>();
-  /** Partitions of which a record behind the range was seen: what is left of the range are marks of transactions. */
-  const ended = new Set<number>();
+  const passed = createPassed();
+  // What is deleted by now never comes, also where nothing else does.
+  for (const { partition, low } of await topicOffsets(session.admin, options.topic))
+    passed.until(partition, Number(low));
   const partOf = (partition: number): ReplayPartition | undefined =>
     options.partitions().find((one) => one.partition === partition);
 
@@ -55,9 +61,9 @@ export async function readRange(world: ReplayWorld, options: ReadingOptions): Pr
       if (notBeforeMs !== null) return { offset, notBeforeMs };
       taken.set(batch.partition, (records.at(-1)?.offset ?? -1) + 1);
     }
-    if (wanted.length === batch.records.length) return undefined;
-    ended.add(batch.partition);
-    return rest(part.end);
+    const isWhole = wanted.length === batch.records.length;
+    passed.until(batch.partition, isWhole ? batch.endOffset : part.end);
+    return isWhole ? undefined : rest(part.end);
   }
 
   const consumption = await consume({
@@ -75,9 +81,10 @@ export async function readRange(world: ReplayWorld, options: ReadingOptions): Pr
       process,
     },
     logger,
+    onEmpty: ({ partition }, first, end) => passed.empty(partition, first, end),
     onFatal: (error) => failed.push({ error }),
   });
-  const isRead = ({ partition, next, end }: ReplayPartition): boolean => next >= end || ended.has(partition);
+  const isRead = ({ partition, next, end }: ReplayPartition): boolean => passed.reaches(partition, next) >= end;
   try {
     for (;;) {
       const [failure] = failed;

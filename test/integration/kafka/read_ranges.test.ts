@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { openFencedProducer } from '#infra/kafka/fenced_producer.ts';
 import { readPartitions } from '#infra/kafka/read_partitions.ts';
 import { readRanges } from '#infra/kafka/read_ranges.ts';
-import { createTopic, kafkaOf, numbered, produce, uniqueName } from '../support/kafka.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { readRange } from '#services/replay/reading.ts';
+import { createTopic, kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
 
 const parts = useParts('kafka');
@@ -56,4 +59,42 @@ test('what is deleted while it is read is not waited for', async () => {
   await admin.disconnect();
   expect(offsets.length).toBeLessThan(4);
   expect(progress.at(-1)).toBe(4);
+});
+
+test('a replay comes to the end of ranges that end in marks of transactions, hold nothing else, or are deleted', async () => {
+  const kafka = kafkaOf(parts().addresses.kafkaBrokers);
+  const topic = await createTopic(kafka, 'ranges', 4);
+  const producer = await openFencedProducer(kafka, uniqueName('tx'));
+  const value = Buffer.from('one');
+  await producer.appendAll([0, 1, 2, 3].map((partition) => [topic, partition, [{ key: 'k', value }]]));
+  await producer.close();
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.fetchTopicOffsets(topic);
+  await admin.deleteTopicRecords({ topic, partitions: [{ partition: 2, offset: '2' }] });
+  const config = { sessionTimeoutMs: SESSION_TIMEOUT_MS, eventPartitions: 4 } as KafkaSession['config'];
+  const session = { kafka, admin, config, groupOf: uniqueName } as unknown as KafkaSession;
+  const ranges = [
+    { partition: 0, first: 0, end: 2 },
+    { partition: 1, first: 1, end: 2 },
+    { partition: 2, first: 0, end: 2 },
+  ].map((range) => ({ ...range, next: range.first }));
+  const taken: [number, number[]][] = [];
+  const whole = await readRange(
+    { session, logger: quiet, nowMs: Date.now },
+    {
+      replayId: 'r',
+      topic,
+      partitions: () => ranges,
+      fromFirst: false,
+      recordsMax: 10,
+      async take({ partition, records }) {
+        taken.push([partition, records.map(({ offset }) => offset)]);
+        return null;
+      },
+      stopped: () => false,
+    },
+  );
+  await admin.disconnect();
+  expect({ whole, taken }).toEqual({ whole: true, taken: [[0, [0]]] });
 });
