@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { asked, type Redis } from './client.ts';
+import { asked, IndexLostError, type Redis } from './client.ts';
 import { createIndexScript } from './script.ts';
 
 /**
@@ -15,7 +15,8 @@ export interface Attempt {
 
 /**
  * Goes on with the attempt under way where every server still has all of it and it is for this layout, else begins one.
- * `onNew` is run before that begins.
+ * `onNew` is run before that begins, and after the one before has ended: what that had restored may be gone then. Throws
+ * IndexLostError where another process begins one meanwhile.
  */
 export async function openAttempt(
   redis: Redis,
@@ -25,6 +26,8 @@ export async function openAttempt(
 ): Promise<Attempt> {
   const [first] = prefixes;
   const stateScript = createIndexScript(redis, 'epoch_state.lua');
+  const endScript = createIndexScript(redis, 'attempt_end.lua');
+  const beginScript = createIndexScript(redis, 'attempt_begin.lua');
   const passScript = createIndexScript(redis, 'attempt_pass.lua');
   const runIds = await Promise.all(
     prefixes.map(async (prefix) => ((await stateScript.run([prefix], [])) as [runId: string])[0]),
@@ -38,10 +41,11 @@ export async function openAttempt(
   }
 
   async function begin(): Promise<string> {
-    await onNew();
     const id = randomUUID();
-    await Promise.all(prefixes.map((prefix, at) => asked(redis.set(`${prefix}attempt`, textOf(id, at)))));
-    await asked(redis.del(`${first}passed`));
+    await Promise.all(prefixes.map((prefix) => endScript.run([prefix], [id])));
+    await onNew();
+    const begun = await Promise.all(prefixes.map((prefix, at) => beginScript.run([prefix], [id, textOf(id, at)])));
+    if (begun.some((answer) => answer !== 1)) throw new IndexLostError('another process begins to rebuild the index');
     return id;
   }
 

@@ -161,6 +161,40 @@ test('an attempt is gone on with while everything it restored is there, by the s
   }
 });
 
+test('an attempt inherits nothing from one before, wherever the process that begins it dies', async () => {
+  for (const [cluster, step] of [
+    [false, 1],
+    [true, 29],
+  ] as const) {
+    const store = createClaimStore(redis(), { ...OPTIONS, cluster });
+    const changed = { ...OPTIONS, cluster, bucketChars: BUCKET_CHARS + 1 };
+    for (const next of [store, createClaimStore(redis(), changed)]) {
+      for (let writes = 0, isDead = true; isDead; writes += step) {
+        await redis().flushall();
+        await store.restore([{ ...claim('id', 1), claimedAtMs: NOW_MS }], NOW_MS);
+        const former = await store.attempt();
+        await former.pass(3, 1_000_000);
+        const dying = createClaimStore(dyingAfter(writes), changed).attempt();
+        isDead = (await Promise.allSettled([dying]))[0]?.status === 'rejected';
+        await former.pass(3, 1_000_000);
+        // What the former holder noted counts for its own layout only, and only while nothing was dropped.
+        const mayInherit = next === store && (await held()) === 1;
+        const { passed } = await next.attempt();
+        expect({ writes, inherits: passed.size > 0 && !mayInherit }).toEqual({ writes, inherits: false });
+      }
+    }
+  }
+});
+
+test('of two that begin an attempt side by side only the later one goes on', async () => {
+  await redis().flushall();
+  const store = createClaimStore(redis(), OPTIONS);
+  const other = createClaimStore(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
+  const begun = await Promise.allSettled([store.attempt(), other.attempt()]);
+  const refused = begun.filter(({ status }) => status === 'rejected');
+  expect(refused).toMatchObject([{ reason: { code: 'index_lost' } }]);
+});
+
 test('a shard that was emptied takes the attempt with it', async () => {
   await redis().flushall();
   const store = createClaimStore(redis(), { ...OPTIONS, cluster: true });
@@ -183,6 +217,23 @@ test('claims go to Redis some hundreds at a time, so that nobody else waits for 
   const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1];
   expect(Number(calls)).toBeGreaterThanOrEqual((3 * claims.length) / 500);
 });
+
+/** The server as a process sees it that dies after so many writes: none that follows arrives. */
+function dyingAfter(writes: number): ReturnType<typeof redis> {
+  let left = writes;
+  const WRITES = ['set', 'del', 'unlink', 'evalsha', 'eval'];
+  return new Proxy(redis(), {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== 'function') return found;
+      if (!WRITES.includes(String(name))) return found.bind(target);
+      return (...args: unknown[]) => {
+        if (left-- <= 0) return Promise.reject(new Error('dead'));
+        return found.apply(target, args);
+      };
+    },
+  });
+}
 
 /** How many claims stand, whoever still counts them. */
 async function held(): Promise<number> {
