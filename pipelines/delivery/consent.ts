@@ -47,38 +47,61 @@ function agreed(value: unknown): Stated {
   return DENIED.has(word) ? 'no' : stated(value);
 }
 
+const named = (purposes: readonly Purpose[], names: readonly string[]): [string, readonly Purpose[]][] =>
+  names.map((name) => [name, purposes]);
+
 /** Google's consent types, the categories of common consent banners, and words for all of them together. */
 const PURPOSES: ReadonlyMap<string, readonly Purpose[]> = new Map([
-  ['aduserdata', ['adUserData']],
-  ['adpersonalization', ['adPersonalization']],
-  ...['adstorage', 'ads', 'ad', 'advertising', 'advertisement', 'marketing', 'targeting'].map(
-    (name): [string, readonly Purpose[]] => [name, ADVERTISING],
-  ),
-  ...['analyticsstorage', 'analytics', 'statistics', 'performance'].map((name): [string, readonly Purpose[]] => [
-    name,
-    ['analytics'],
-  ]),
-  ...['all', 'status', 'state', 'value', 'granted', 'accepted', 'given'].map((name): [string, readonly Purpose[]] => [
-    name,
-    ALL,
-  ]),
-  ...['functionalitystorage', 'personalizationstorage', 'securitystorage'].map((name): [string, readonly Purpose[]] => [
-    name,
-    NONE,
-  ]),
-  ...['functional', 'necessary', 'preferences'].map((name): [string, readonly Purpose[]] => [name, NONE]),
+  ...named(['adUserData'], ['aduserdata']),
+  ...named(['adPersonalization'], ['adpersonalization']),
+  ...named(ADVERTISING, ['adstorage', 'ads', 'ad', 'advertising', 'advertisement', 'marketing', 'targeting']),
+  // OneTrust's groups of cookies: targeting, social media and performance.
+  ...named(ADVERTISING, ['c0004', 'c0005']),
+  ...named(['analytics'], ['analyticsstorage', 'analytics', 'statistics', 'performance', 'c0002']),
+  ...named(ALL, ['all', 'status', 'state', 'value', 'granted', 'accepted', 'given']),
+  ...named(NONE, ['functionalitystorage', 'personalizationstorage', 'securitystorage']),
 ]);
+
+/** What stands beside purposes and is about none of these three: other categories of banners, and when and where was asked. */
+const BESIDE = new Set([
+  ...['functional', 'necessary', 'strictlynecessary', 'essential', 'preferences', 'c0001', 'c0003'],
+  ...['version', 'timestamp', 'date', 'updatedat', 'id', 'consentid', 'region', 'country', 'language', 'waitforupdate'],
+]);
+
+/** Names that ask whether something was refused, so that a yes is the refusal. */
+const ASKS_FOR_REFUSAL = /^(?:opt(?:ed)?out|donot|den(?:y|ied)|reject|refus|declin|disallow|revok|withdr|npa$|gpc$)/;
 
 const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
 
-/** An object of purposes; one in which nothing is known by name is unreadable as a whole. */
+/** A name that nobody knows may be about advertising: that it is agreed to says nothing, that it is not refuses everything. */
+function mayRefuse(name: string, value: unknown): boolean {
+  if (BESIDE.has(name)) return false;
+  const says = ASKS_FOR_REFUSAL.test(name) ? stated(value) : agreed(value);
+  return says === 'unreadable' || says === (ASKS_FOR_REFUSAL.test(name) ? 'yes' : 'no');
+}
+
+function fromMember(name: string, value: unknown): Statement[] {
+  const purposes = PURPOSES.get(name);
+  if (purposes !== undefined) return [{ purposes, says: agreed(value) }];
+  return mayRefuse(name, value) ? [{ purposes: ALL, says: 'unreadable' }] : [];
+}
+
+/** The members of a consent object under their folded names; Segment's categories count as members of their own. */
+function membersOf(given: Properties): [string, unknown][] {
+  const { categoryPreferences, ...others } = given;
+  const categories = unwrapped(categoryPreferences);
+  const members = isRecord(categories)
+    ? [...Object.entries(categories), ...Object.entries(others)]
+    : Object.entries(given);
+  return members.map(([name, value]) => [folded(name), value]);
+}
+
+/** An object of purposes; one in which no purpose is known by name is unreadable as a whole. */
 function fromObject(given: Properties): Statement[] {
-  const categories = unwrapped(given['categoryPreferences']);
-  if (isRecord(categories)) return fromObject(categories);
-  const names = Object.keys(given);
-  const known = names.filter((name) => PURPOSES.has(folded(name)));
-  if (known.length === 0) return names.length === 0 ? [] : [{ purposes: ALL, says: 'unreadable' }];
-  return known.map((name) => ({ purposes: PURPOSES.get(folded(name)) ?? NONE, says: agreed(given[name]) }));
+  const members = membersOf(given);
+  if (members.length === 0) return [];
+  if (!members.some(([name]) => PURPOSES.has(name))) return [{ purposes: ALL, says: 'unreadable' }];
+  return members.flatMap(([name, value]) => fromMember(name, value));
 }
 
 function fromConsent(value: unknown): Statement[] {
