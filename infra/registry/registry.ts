@@ -34,7 +34,8 @@ export interface Registry {
   idOf(topic: string, schema: SchemaName): Promise<number>;
   /**
    * The writer's type of an id, or null where the registry knows no such id, and did not for some time: one that answers may
-   * be a copy that is behind the one that registered the schema. Until then `schema_awaited` is thrown. A known id is asked
+   * be a copy that is behind the one that registered the schema. Until then `schema_awaited` is thrown, but for some minutes
+   * after another id was waited for in vain. A known id is asked
    * for once; an unknown one again after some seconds. A registry that does not even know our own schemas, as one that is only
    * just loading what it has, throws `registry_unavailable`.
    */
@@ -43,6 +44,8 @@ export interface Registry {
 
 /** How long a schema is waited for that the registry does not know: nothing of its partition passes meanwhile. */
 const AWAITED_MS = 15_000;
+/** After one was waited for in vain others are not waited for in this time: garbage must not hold up what lies beside it. */
+const NOT_AWAITED_MS = 300_000;
 /** How long an id that the registry does not know is not asked for again, and how many such ids are remembered. */
 const UNKNOWN_MS = 5_000;
 const UNKNOWN_MAX = 1_000;
@@ -56,6 +59,8 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
   const unknown = new Map<number, number>();
   /** Since when an id is waited for. */
   const awaited = new Map<number, number>();
+  /** Until when none is waited for. */
+  let notAwaitedUntilMs = 0;
   /** The newest id that it is known to have: a registry that is loading has the older ones first. */
   let witness: number | null = null;
 
@@ -64,9 +69,10 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
     const sinceMs = awaited.get(id) ?? nowMs();
     if (awaited.size >= UNKNOWN_MAX) awaited.clear();
     awaited.set(id, sinceMs);
-    if (nowMs() - sinceMs < AWAITED_MS) {
+    if (nowMs() - sinceMs < AWAITED_MS && nowMs() >= notAwaitedUntilMs) {
       throw new RegistryError('schema_awaited', `the registry does not know schema ${id} yet`, null);
     }
+    if (nowMs() >= notAwaitedUntilMs) notAwaitedUntilMs = nowMs() + NOT_AWAITED_MS;
     if (unknown.size >= UNKNOWN_MAX) unknown.clear();
     unknown.set(id, nowMs() + UNKNOWN_MS);
   }

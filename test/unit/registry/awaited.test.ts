@@ -51,5 +51,14 @@ test('one that it never learns is unknown after a while, and not asked for with 
   const before = asked();
   expect(await registry.typeOf(7)).toBeNull();
   expect(asked()).toBe(before);
-  await expect(registry.typeOf(8)).rejects.toMatchObject(AWAITED);
+});
+
+test('after one was waited for in vain others are not, for some minutes', async () => {
+  const { registry, clock } = await behind();
+  for (const id of [7, 8]) await expect(registry.typeOf(id)).rejects.toMatchObject(AWAITED);
+  clock.nowMs += 20 * SECOND_MS;
+  expect(await registry.typeOf(7)).toBeNull();
+  for (const id of [8, 9, 10]) expect(await registry.typeOf(id)).toBeNull();
+  clock.nowMs += 300 * SECOND_MS;
+  await expect(registry.typeOf(11)).rejects.toMatchObject(AWAITED);
 });
