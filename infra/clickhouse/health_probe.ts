@@ -1,4 +1,4 @@
-import { type Warehouse, WarehouseError } from './client.ts';
+import { createWarehouse, type Warehouse, WarehouseError } from './client.ts';
 
 /** Whether ClickHouse answers, asked every few seconds. */
 export interface WarehouseProbe {
@@ -10,14 +10,30 @@ export interface WarehouseProbe {
    * @throws WarehouseError where it has
    */
   guard<T>(ask: () => Promise<T>): Promise<T>;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 const INTERVAL_MS = 2_000;
 /** Far above what a busy server takes to answer a ping. */
 const ANSWER_MS_MAX = 5_000;
 
-/** Watches a ClickHouse server. Begins alive: a first question tells by itself. */
+/** Watches the ClickHouse server of an address, through a connection that no question holds. */
+export function watchWarehouse(clickhouseUrl: string): WarehouseProbe {
+  const warehouse = createWarehouse(clickhouseUrl);
+  const probe = probeWarehouse(warehouse);
+  return {
+    ...probe,
+    async stop() {
+      await probe.stop();
+      await warehouse.close();
+    },
+  };
+}
+
+/**
+ * Watches a ClickHouse server. Begins alive: a first question tells by itself. The client must be the probe's own: one
+ * shares its few connections out, so that long queries would make the server seem dead.
+ */
 export function probeWarehouse(
   warehouse: Pick<Warehouse, 'ping'>,
   intervalMs = INTERVAL_MS,
@@ -49,7 +65,7 @@ export function probeWarehouse(
         waiting.delete(dead.reject);
       }
     },
-    stop: () => clearInterval(timer),
+    stop: async () => clearInterval(timer),
   };
 }
 

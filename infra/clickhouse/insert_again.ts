@@ -26,31 +26,24 @@ export async function insertBlockAgain(
   table: string,
   token: string,
   rows: readonly Row[],
+  progressed: () => void = () => undefined,
 ): Promise<TakenUp> {
   if (!isLookedFor(table)) {
     await insertBlock(warehouse, table, `${token}/${randomUUID()}`, rows);
     return { sentAgain: 0, gone: 0 };
   }
-  const found = await storedRows(warehouse, table, rows);
+  const found = await storedRows(warehouse, table, rows, progressed);
   const sentAgain = found.elsewhere.length;
   // Where the token is known yet, the table drops the rows that it has, and a view that lacks them gets them.
   const [known] = found.there;
-  console.error(
-    Date.now(),
-    token,
-    found.missing.length,
-    found.there.length,
-    found.elsewhere.length,
-    known && (await knowsToken(warehouse, table, known)),
-  );
   const whole = known !== undefined && (await knowsToken(warehouse, table, known));
   await insertBlock(warehouse, table, token, whole ? without(rows, found.elsewhere) : found.missing);
-  let { missing } = await storedRows(warehouse, table, found.missing);
+  let { missing } = await storedRows(warehouse, table, found.missing, progressed);
   for (let tries = 1; tries <= TRIES_MAX && missing.length > 0; tries++) {
     // Two members that find the same rows missing are to insert them once.
     const digest = hash('sha256', missing.map((row) => identityOf(table, row)).join('\n'));
     await insertBlock(warehouse, table, `${token}/again ${tries} ${digest}`, missing);
-    ({ missing } = await storedRows(warehouse, table, missing));
+    ({ missing } = await storedRows(warehouse, table, missing, progressed));
   }
   return { sentAgain, gone: missing.length };
 }
@@ -62,10 +55,11 @@ export async function insertBlockFirst(
   token: string,
   rows: readonly Row[],
   isLate: (row: Row) => boolean,
+  progressed: () => void = () => undefined,
 ): Promise<TakenUp> {
   const late = rows.filter(isLate);
   const { there, elsewhere } =
-    late.length === 0 ? { there: [], elsewhere: [] } : await storedRows(warehouse, table, late);
+    late.length === 0 ? { there: [], elsewhere: [] } : await storedRows(warehouse, table, late, progressed);
   const stored = [...there, ...elsewhere];
   await insertBlock(warehouse, table, token, stored.length === 0 ? rows : without(rows, stored));
   return { sentAgain: stored.length, gone: 0 };

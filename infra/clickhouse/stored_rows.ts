@@ -60,8 +60,17 @@ export interface StoredRows {
   elsewhere: Row[];
 }
 
-/** Looks for rows of a table. Sites and times are what its parts and sort key go by. @throws WarehouseError */
-export async function storedRows(warehouse: Warehouse, table: string, rows: readonly Row[]): Promise<StoredRows> {
+/**
+ * Looks for rows of a table. Sites and times are what its parts and sort key go by. Told after each question that it goes on.
+ *
+ * @throws WarehouseError
+ */
+export async function storedRows(
+  warehouse: Warehouse,
+  table: string,
+  rows: readonly Row[],
+  progressed: () => void = () => undefined,
+): Promise<StoredRows> {
   const identity = IDENTITIES[table];
   if (identity === undefined) throw new Error(`rows of ${table} are not told apart`);
   const origins = new Map<string, Set<string>>();
@@ -70,6 +79,7 @@ export async function storedRows(warehouse: Warehouse, table: string, rows: read
       const name = JSON.stringify(key);
       origins.set(name, (origins.get(name) ?? new Set()).add(origin));
     }
+    progressed();
   }
   const found: StoredRows = { missing: [], there: [], elsewhere: [] };
   for (const row of rows) {

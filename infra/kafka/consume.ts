@@ -51,9 +51,9 @@ export interface PartitionHandlers {
   /**
    * Called before the first batch of a partition after every assignment and every error, when no earlier batch of it is
    * in flight in this process. `generation` is another after every assignment. Answers the offset to go on from, or null
-   * where nothing was ever committed.
+   * where nothing was ever committed. Work of many steps tells after each that it goes on.
    */
-  acquire(partition: TopicPartition, generation: number): Promise<number | null>;
+  acquire(partition: TopicPartition, generation: number, progressed: () => void): Promise<number | null>;
   /** Takes a batch. When it resolves the next one comes; commit is the handler's own matter. */
   process(batch: InBatch): Promise<Leave | undefined>;
 }
@@ -308,7 +308,8 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     slot.takenOffset = fetched.fetchedOffset;
     try {
       if (slot.acquired !== generation || fetched.strayed) {
-        const acquire = () => handlers.acquire({ topic, partition }, fetched.generation);
+        const acquire = (progressed: () => void) =>
+          handlers.acquire({ topic, partition }, fetched.generation, progressed);
         const wanted = startOf(slot, fetched, await watchdog.watch('acquiring a partition', acquire));
         if (!owned()) return 0;
         slot.acquired = generation;

@@ -38,8 +38,11 @@ export interface SinkOptions<Row> {
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
   /** Puts away a record that kills the process whenever its rows are made. Absent: it is tried for ever. */
   bury?(topic: string, partition: number, record: InRecord): Promise<void>;
-  /** Writes a block; the same token is the same rows, to be written once. `again`: it may have been begun before. */
-  insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void>;
+  /**
+   * Writes a block; the same token is the same rows, to be written once. `again`: it may have been begun before. Where that
+   * takes many steps it calls `progressed` after each.
+   */
+  insert(topic: string, token: string, rows: readonly Row[], again: boolean, progressed: () => void): Promise<void>;
   /**
    * What a topic's partitions have is written when it is this many rows or bytes of records; else no sooner than this time
    * after the last block was begun, together with what comes then, or a quarter of it later where nothing comes. Records
@@ -55,6 +58,12 @@ export interface SinkOptions<Row> {
   /** As `consume` has it. */
   onSkipped?(topic: string, offsets: number): void;
   onFatal(error: unknown): void;
+}
+
+/** A planned block that is being taken up, or was, and those that wait for it. */
+interface TakingUp {
+  done: Promise<void>;
+  waiting: Set<() => void>;
 }
 
 /** In paces since the last block was begun: what waits is written, whether something comes or not. */
@@ -83,48 +92,56 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   /** Batches of a topic whose rows are being made. */
   const taking = new Map<string, number>();
   /** Plans whose blocks this process knows to be in, so that their other partitions need not insert them again. */
-  const takenUp = new Map<string, Promise<void>>();
+  const takenUp = new Map<string, TakingUp>();
   const offsets = createGroupOffsets(options.admin, options.groupId);
   const guard = createCrashGuard({ mark, take, takeSuspects, bury: options.bury && putAway, logger: options.logger });
   const watchdog = createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal });
   const begun = Promise.withResolvers<Consumption>();
   let consumption: Consumption | null = null;
 
-  async function acquire(at: TopicPartition): Promise<number | null> {
+  async function acquire(at: TopicPartition, _generation: number, progressed: () => void): Promise<number | null> {
     open.delete(nameOf(at));
     const found = await offsets.of(at);
     guard.acquired(at, found?.metadata ?? '');
     const plan = found === null ? null : readPlan(found.metadata, at.partition);
     const own = plan?.get(at.partition);
     if (plan === null || own === undefined) return found === null ? null : found.offset;
-    await takeUpOnce(at.topic, plan);
+    await takeUpOnce(at.topic, plan, progressed);
     open.set(nameOf(at), gatherFrom(own.last + 1, 0));
     return own.last + 1;
   }
 
-  function takeUpOnce(topic: string, plan: BlockPlan): Promise<void> {
+  /** Each partition of a plan that waits for it is told how it goes on. */
+  function takeUpOnce(topic: string, plan: BlockPlan, progressed: () => void): Promise<void> {
     const token = tokenOf(topic, plan);
     const known = takenUp.get(token);
-    if (known !== undefined) return known;
-    const taking = takeUp(topic, plan, token);
-    takenUp.set(token, taking);
+    known?.waiting.add(progressed);
+    if (known !== undefined) return known.done;
+    const waiting = new Set([progressed]);
+    const done = takeUp(topic, plan, token, () => {
+      for (const tell of waiting) tell();
+    }).finally(() => waiting.clear());
+    takenUp.set(token, { done, waiting });
     // A failure is its caller's to see; the next one tries again.
-    taking.catch(() => takenUp.delete(token));
-    return taking;
+    done.catch(() => takenUp.delete(token));
+    return done;
   }
 
-  async function takeUp(topic: string, plan: BlockPlan, token: string): Promise<void> {
+  async function takeUp(topic: string, plan: BlockPlan, token: string, progressed: () => void): Promise<void> {
     options.logger.info({ token }, 'taking up the planned block');
     const { kafka, admin, groupId } = options;
     const records = await readRanges({ kafka, admin, topic, groupPrefix: groupId, ranges: plan });
     const rows = new Map<number, Row[]>();
     for (const [partition, of] of records) {
       const some: Row[] = [];
-      for (const record of of) some.push(...(await options.toRows(topic, partition, record)));
+      for (const record of of) {
+        some.push(...(await options.toRows(topic, partition, record)));
+        progressed();
+      }
       rows.set(partition, some);
     }
     const all = rowsOf(plan, (partition) => rows.get(partition) ?? []);
-    if (all.length > 0) await options.insert(topic, token, all, true);
+    if (all.length > 0) await options.insert(topic, token, all, true, progressed);
   }
 
   async function take(batch: InBatch): Promise<undefined> {
@@ -239,7 +256,9 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
       for (const [partition, { first }] of plan) offsets.passed({ topic, partition }, { offset: first, metadata });
       failpoint('sink.after_plan');
       const rows = rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []);
-      await watchdog.watch('an insert', () => options.insert(topic, tokenOf(topic, plan), rows, false));
+      await watchdog.watch('an insert', (progressed) =>
+        options.insert(topic, tokenOf(topic, plan), rows, false, progressed),
+      );
     }
     failpoint('sink.after_insert');
     await consumption.commitAll(

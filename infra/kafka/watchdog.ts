@@ -9,8 +9,11 @@ export interface WatchdogOptions {
 }
 
 export interface Watchdog {
-  /** Does work; answers, and throws, what it does. */
-  watch<T>(what: string, work: () => Promise<T>): Promise<T>;
+  /**
+   * Does work; answers, and throws, what it does. Work of many steps calls `progressed` after each: its time begins anew, as
+   * it is a step that may hang, and not the number of steps.
+   */
+  watch<T>(what: string, work: (progressed: () => void) => Promise<T>): Promise<T>;
 }
 
 /** Ends a process whose work hangs, where it is not said otherwise. */
@@ -34,7 +37,9 @@ export function createWatchdog({ limitMs, onFatal, counts = () => true }: Watchd
       }, limitMs / TICKS);
       timer.unref();
       try {
-        return await work();
+        return await work(() => {
+          ticks = 0;
+        });
       } finally {
         clearInterval(timer);
       }

@@ -1,5 +1,5 @@
 import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { probeWarehouse } from '#infra/clickhouse/health_probe.ts';
+import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/query.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createQueryAnswers, type QueryAnswers } from './query_answers.ts';
@@ -12,7 +12,7 @@ export interface OpenQueries {
 
 export function openQueries(clickhouseUrl: string, logger: Logger): OpenQueries {
   const warehouse = createWarehouse(clickhouseUrl);
-  const probe = probeWarehouse(warehouse);
+  const probe = watchWarehouse(clickhouseUrl);
   return {
     answers: createQueryAnswers(
       (statement) => probe.guard(() => selectRows(warehouse, statement, QUERY_LIMITS)),
@@ -20,7 +20,7 @@ export function openQueries(clickhouseUrl: string, logger: Logger): OpenQueries 
       (error) => logger.warn({ err: error }, 'query not answered'),
     ),
     async close() {
-      probe.stop();
+      await probe.stop();
       await warehouse.close();
     },
   };

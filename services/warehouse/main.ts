@@ -1,6 +1,6 @@
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
-import { probeWarehouse } from '#infra/clickhouse/health_probe.ts';
+import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
@@ -30,8 +30,8 @@ runProcess('warehouse', async (runtime) => {
   const { claimWindowMs } = dedupConfig(environment());
   const warehouse = createWarehouse(runtime.config.parts.clickhouseUrl);
   runtime.onStop(() => warehouse.close());
-  const probe = probeWarehouse(warehouse);
-  runtime.onStop(async () => probe.stop());
+  const probe = watchWarehouse(runtime.config.parts.clickhouseUrl);
+  runtime.onStop(() => probe.stop());
   runtime.ableWhen('clickhouse', probe.isAlive);
   const overrides = createReloader(warehouse, PERSON_DICTIONARIES, logger);
   runtime.onStop(async () => overrides.stop());
@@ -77,12 +77,18 @@ runProcess('warehouse', async (runtime) => {
 
   const mayBeStored = (row: object): boolean => row instanceof ColumnarEvent && isLate(row, claimWindowMs);
 
-  async function insert(topic: string, token: string, rows: readonly Row[], again: boolean): Promise<void> {
+  async function insert(
+    topic: string,
+    token: string,
+    rows: readonly Row[],
+    again: boolean,
+    progressed: () => void,
+  ): Promise<void> {
     const table = tables.tableOf(topic);
     const culprits = await insertWithoutRefused(rows, token, async (part, some) => {
       const { sentAgain, gone } = await (again
-        ? insertBlockAgain(warehouse, table, part, some)
-        : insertBlockFirst(warehouse, table, part, some, mayBeStored));
+        ? insertBlockAgain(warehouse, table, part, some, progressed)
+        : insertBlockFirst(warehouse, table, part, some, mayBeStored, progressed));
       // They are among what is committed, too.
       metrics.in(sentAgain);
       metrics.dropped('stored_before', sentAgain);

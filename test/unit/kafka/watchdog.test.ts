@@ -26,6 +26,23 @@ test('work that lasts too long is told of once, and each piece of work by itself
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test('work of many steps may last as long as each of them ends in time', async () => {
+  const fatal: unknown[] = [];
+  const { watch } = createWatchdog({ limitMs: LIMIT_MS, onFatal: (error) => fatal.push(error) });
+  let step = (): void => undefined;
+  void watch('an insert', (progressed) => {
+    step = progressed;
+    return never();
+  });
+  for (let steps = 0; steps < 10; steps++) {
+    await vi.advanceTimersByTimeAsync(0.9 * LIMIT_MS);
+    step();
+  }
+  expect(fatal).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1.1 * LIMIT_MS);
+  expect(fatal).toMatchObject([{ message: 'an insert does not end' }]);
+});
+
 test('work that ends is answered as it ended, and watched no more', async () => {
   const fatal: unknown[] = [];
   const { watch } = createWatchdog({ limitMs: LIMIT_MS, onFatal: (error) => fatal.push(error) });
