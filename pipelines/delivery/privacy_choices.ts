@@ -10,7 +10,9 @@ export interface PrivacyChoices extends Consent {
 }
 
 const OPT_OUT_NAMES = ['opt_out', 'optOut', '$opt_out', 'npa', 'non_personalized_ads'];
-const LIMITED_NAMES = ['limited_data_use', 'limitedDataUse', 'restricted_data_processing', 'gpc', '$gpc', 'sec_gpc'];
+const LIMITED_NAMES = ['limited_data_use', 'limitedDataUse'];
+/** Signals that limit; a browser or banner that sends none has not allowed what the site itself limits. */
+const SIGNAL_NAMES = ['restricted_data_processing', 'gpc', '$gpc', 'sec_gpc'];
 const OPTIONS_NAMES = ['data_processing_options', 'dataProcessingOptions'];
 const SALE_NAMES = ['us_privacy', 'usPrivacy'];
 
@@ -34,12 +36,18 @@ function optionSays(option: unknown): Stated {
   return word === 'none' ? 'no' : stated(option);
 }
 
+/** What only limits: that it is not set is no permission. */
+function fromSignal(value: unknown): Stated {
+  const says = stated(value);
+  return says === 'no' ? 'absent' : says;
+}
+
 /** The IAB's US privacy string: version, notice, opted out of sale, agreement. */
 function fromSale(value: unknown): Stated {
   if (stated(value) === 'absent') return 'absent';
   const optedOut = /^\d[yn-]([yn-])[yn-]$/i.exec(String(value).trim())?.[1]?.toLowerCase();
   if (optedOut === undefined) return 'unreadable';
-  return optedOut === 'y' ? 'yes' : optedOut === 'n' ? 'no' : 'absent';
+  return optedOut === 'y' ? 'yes' : 'absent';
 }
 
 /** Whether something restrictive was said: what cannot be read counts as if it was, and one yes outweighs any no. */
@@ -74,6 +82,7 @@ export function privacyChoices(properties: Properties, settings: unknown): Priva
     analytics: consent.analytics,
     limitedDataUse: restricts([
       ...under(properties, LIMITED_NAMES, stated),
+      ...under(properties, SIGNAL_NAMES, fromSignal),
       ...under(properties, OPTIONS_NAMES, fromOptions),
       ...under(properties, SALE_NAMES, fromSale),
     ]),

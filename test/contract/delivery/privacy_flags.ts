@@ -100,4 +100,6 @@ export const PERMISSIONS: readonly Record<string, unknown>[] = [
   { data_processing_options: [] },
   { limited_data_use: 'false' },
   { us_privacy: '1YNN' },
+  { gpc: false },
+  { restricted_data_processing: 0 },
 ];

@@ -55,15 +55,16 @@ const wholeNumber = (properties: Properties, name: string): number | null => {
 };
 
 /**
- * The event's own declaration of limited data use, as the browser pixel takes it, else the site's. A country without its
- * state, or the other way round, leaves it to Meta to locate the person.
+ * The event's own declaration of limited data use, as the browser pixel takes it, else the site's. Where the event does
+ * not name both country and state, those of the site's setting hold, or else Meta locates the person.
  */
 function dataProcessing(settings: MetaSettings, { limitedDataUse }: PrivacyChoices, properties: Properties): object {
   if (limitedDataUse === null) return DATA_PROCESSING[settings.data_processing];
   if (!limitedDataUse) return DATA_PROCESSING.none;
   const country = wholeNumber(properties, 'data_processing_options_country');
   const state = wholeNumber(properties, 'data_processing_options_state');
-  if (country === null || state === null) return DATA_PROCESSING.ldu_geolocate;
+  const ofSite = settings.data_processing === 'ldu_california' ? 'ldu_california' : 'ldu_geolocate';
+  if (country === null || state === null) return DATA_PROCESSING[ofSite];
   return {
     data_processing_options: ['LDU'],
     data_processing_options_country: country,

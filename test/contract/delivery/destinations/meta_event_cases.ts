@@ -194,6 +194,22 @@ const privacyCases: MappingCase[] = [
     }),
   },
   {
+    title: 'limited data use: a signal that is not set does not lift it',
+    entry: entryOf({ properties: { ...PAGE, gpc: false, us_privacy: '1YNN', restricted_data_processing: false } }),
+    settings: { data_processing: 'ldu_geolocate' },
+    expected: sent({ data_processing_options: ['LDU'] }),
+  },
+  {
+    title: 'limited data use: a signal that is set leaves the place that the site names',
+    entry: entryOf({ properties: { ...PAGE, gpc: true } }),
+    settings: { data_processing: 'ldu_california' },
+    expected: sent({
+      data_processing_options: ['LDU'],
+      data_processing_options_country: 1,
+      data_processing_options_state: 1000,
+    }),
+  },
+  {
     title: "limited data use: the event's own word goes before the site's",
     entry: entryOf({
       properties: {

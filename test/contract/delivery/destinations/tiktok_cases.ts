@@ -263,6 +263,14 @@ const ruleCases: MappingCase[] = [
     { limited_data_use: 'yes' },
   ),
   withSettings(sends('limited data use: by the site', {}, { limited_data_use: true }), { limited_data_use: 'yes' }),
+  withSettings(
+    sends(
+      'limited data use: a signal that is not set does not lift it',
+      { properties: { ...PAGE, gpc: false, us_privacy: '1YNN' } },
+      { limited_data_use: true },
+    ),
+    { limited_data_use: 'yes' },
+  ),
   withSettings(sends('chosen name', { event: 'quiz_done' }, { event: 'Lead' }), { event_names: 'Quiz done=Lead' }),
   definedAs(sends('definition: names the conversion', { event: 'cta' }, { event: 'CompleteRegistration' }), 'sign_up'),
   switchedOff('tiktok'),
