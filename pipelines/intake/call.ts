@@ -1,5 +1,6 @@
 import { anonymousId } from '#pipelines/privacy/anonymous_id.ts';
 import { normaliseIp } from '#pipelines/privacy/network.ts';
+import { allowPhoneReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { cleanUserAgent } from '#pipelines/privacy/user_agent.ts';
 import { isBot } from './bots.ts';
 import { type SiteRules, siteRules } from './site_rules.ts';
@@ -19,6 +20,8 @@ export interface Call {
   peer: Device;
   /** The countries whose phone numbers its texts may hold: the site's, and the peer's. */
   countries: readonly string[];
+  /** What reading phone numbers may still cost. */
+  reads: PhoneReads;
   /** Why none of its events counts, or null. */
   dropAll: DropReason | null;
   /** The peer's anonymous id, once an event has asked for it. */
@@ -34,6 +37,7 @@ export function openCall(context: IntakeContext): Call {
     rules: siteRules(context.site),
     peer: { ip: context.clientIp === null ? null : normaliseIp(context.clientIp), userAgent },
     countries: [context.site.default_country, context.country].filter((country) => country !== null),
+    reads: allowPhoneReads(),
     dropAll: dropAll(context),
     peerAnonymousId: null,
     occurrences: new Map(),

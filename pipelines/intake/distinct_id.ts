@@ -1,5 +1,6 @@
 import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
 import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
+import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { plainText } from '#pipelines/privacy/plain_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
 import { REDACTED } from '#pipelines/privacy/redacted.ts';
@@ -24,12 +25,13 @@ export function cleanDistinctId(
   secret: Buffer,
   country: string | null,
   countries: readonly string[],
+  reads?: PhoneReads,
 ): CleanDistinctId {
-  if (!holdsPersonalText(sent, countries)) return { distinctId: sent, identifier: null };
+  if (!holdsPersonalText(sent, countries, reads)) return { distinctId: sent, identifier: null };
   const plain = plainText(decoded(sent), EVERYTHING);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
-  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries) === REDACTED;
+  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, reads) === REDACTED;
   const phone = isPhone ? normalisePhone(plain, country) : null;
   if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
   return { distinctId: hashedSecretly(sent, secret), identifier: null };

@@ -1,5 +1,6 @@
 import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { networkOf } from '#pipelines/privacy/network.ts';
+import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Call, Device } from './call.ts';
 import { canonicalJson } from './canonical_json.ts';
@@ -31,14 +32,19 @@ function lowerUuid(text: string): string | null {
 }
 
 /** The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null. */
-export function readUuid(sent: unknown, secret: Buffer, countries: readonly string[]): string | null {
+export function readUuid(
+  sent: unknown,
+  secret: Buffer,
+  countries: readonly string[],
+  reads?: PhoneReads,
+): string | null {
   const whole = typeof sent === 'string' && sent.length === UUID_CHARACTERS ? lowerUuid(sent) : null;
   if (whole !== null) return whole;
   const uuid = readShortText(sent);
   if (uuid === null) return null;
   const trimmed = uuid.length === UUID_CHARACTERS ? lowerUuid(uuid) : null;
   if (trimmed !== null) return trimmed;
-  return holdsPersonalText(uuid, countries) ? hashedSecretly(uuid, secret) : uuid;
+  return holdsPersonalText(uuid, countries, reads) ? hashedSecretly(uuid, secret) : uuid;
 }
 
 /** The event's event_id: what it came with, else a digest if it says when it happened, else a new one. */

@@ -1,3 +1,4 @@
+import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { cleanDistinctId } from './distinct_id.ts';
 import type { SentEvent } from './sent_event.ts';
 import { readShortText } from './short_text.ts';
@@ -14,11 +15,12 @@ const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
 export function previousIdOf(
   { name, properties, distinctId, countries }: Pick<SentEvent, 'name' | 'properties' | 'distinctId' | 'countries'>,
   { identitySecret, site }: IntakeContext,
+  reads?: PhoneReads,
 ): string | null {
   const property = PROPERTY_OF.get(name);
   if (property === undefined || distinctId === null || !Object.hasOwn(properties, property)) return null;
   const sent = properties[property];
   const previousId = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
   if (previousId === null || previousId === distinctId) return null;
-  return cleanDistinctId(previousId, identitySecret, site.default_country, countries).distinctId;
+  return cleanDistinctId(previousId, identitySecret, site.default_country, countries, reads).distinctId;
 }

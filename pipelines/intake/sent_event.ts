@@ -1,4 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import type { ActionSource } from '#schemas/event.ts';
 import { readActionSource } from './action_source.ts';
 import { eventCountries } from './event_countries.ts';
@@ -33,12 +34,17 @@ export type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; cod
  *
  * @param known Countries that are known of the request.
  */
-export function readSentEvent(sent: unknown, context: IntakeContext, known: readonly string[]): SentEventOutcome {
+export function readSentEvent(
+  sent: unknown,
+  context: IntakeContext,
+  known: readonly string[],
+  reads?: PhoneReads,
+): SentEventOutcome {
   if (!isObject(sent)) return refuse('event_not_object');
   const name = readEventName(sent['event']);
   if (!name.ok) return name;
   const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
-  const uuid = isAbsent(sent['uuid']) ? null : readUuid(sent['uuid'], context.identitySecret, countries);
+  const uuid = isAbsent(sent['uuid']) ? null : readUuid(sent['uuid'], context.identitySecret, countries, reads);
   if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');

@@ -1,6 +1,6 @@
 import type { Caller, Event } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
-import { openCall } from './call.ts';
+import { type Call, openCall } from './call.ts';
 import type { RejectionCode } from './rejections.ts';
 import { takeEvent } from './take_event.ts';
 
@@ -35,6 +35,10 @@ export interface TakenBatch {
   dropped: Drop[];
 }
 
+/** A turn of the event loop takes no more events, and ends after one that used up so many reads of phone numbers. */
+const TURN_EVENTS_MAX = 50;
+const TURN_READS_MAX = 600;
+
 /**
  * Turns the events of one request into events ready for encoding, without any raw e-mail address, phone number or
  * name. Each event is taken, rejected (it was malformed) or dropped (a robot's, or blocked by the site); `index` is its
@@ -42,20 +46,44 @@ export interface TakenBatch {
  */
 export function takeBatch(events: readonly unknown[], context: IntakeContext): TakenBatch {
   const call = openCall(context);
-  const batch: TakenBatch = { taken: [], rejected: [], dropped: [] };
-  for (let index = 0; index < events.length; index += 1) {
-    const outcome = takeEvent(events[index], call);
-    switch (outcome.kind) {
-      case 'taken':
-        batch.taken.push(outcome.event);
-        break;
-      case 'rejected':
-        batch.rejected.push({ index, code: outcome.code, message: outcome.message });
-        break;
-      case 'dropped':
-        batch.dropped.push({ index, reason: outcome.reason });
-        break;
-    }
+  const batch = emptyBatch();
+  for (let index = 0; index < events.length; index += 1) takeOne(events, index, call, batch);
+  return batch;
+}
+
+/** The same in several turns of the event loop where it is long; `nextTurn` resolves in the next one. */
+export async function takeBatchInTurns(
+  events: readonly unknown[],
+  context: IntakeContext,
+  nextTurn: () => Promise<void>,
+): Promise<TakenBatch> {
+  const call = openCall(context);
+  const batch = emptyBatch();
+  for (let index = 0; index < events.length; ) {
+    if (index > 0) await nextTurn();
+    const turnEnd = Math.min(events.length, index + TURN_EVENTS_MAX);
+    const readsLeft = call.reads.leftOfRequest - TURN_READS_MAX;
+    do takeOne(events, index++, call, batch);
+    while (index < turnEnd && call.reads.leftOfRequest > readsLeft);
   }
   return batch;
+}
+
+function emptyBatch(): TakenBatch {
+  return { taken: [], rejected: [], dropped: [] };
+}
+
+function takeOne(events: readonly unknown[], index: number, call: Call, batch: TakenBatch): void {
+  const outcome = takeEvent(events[index], call);
+  switch (outcome.kind) {
+    case 'taken':
+      batch.taken.push(outcome.event);
+      break;
+    case 'rejected':
+      batch.rejected.push({ index, code: outcome.code, message: outcome.message });
+      break;
+    case 'dropped':
+      batch.dropped.push({ index, reason: outcome.reason });
+      break;
+  }
 }

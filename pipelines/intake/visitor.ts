@@ -25,6 +25,7 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
     identitySecret,
     site.default_country,
     sent.countries,
+    call.reads,
   );
   if (identifier === null) return { distinctId, identifiers: found.identifiers };
   const identifiers = found.identifiers ?? noIdentifiers();

@@ -3,6 +3,7 @@ import { type Found, feed, foundNothing } from './found.ts';
 import { settlePerson } from './found_person.ts';
 import { type Feed, type KeyMeaning, keyMeaning, type Opens } from './key_meaning.ts';
 import { looksLikePhone } from './phone_like.ts';
+import type { PhoneReads } from './phone_reads.ts';
 import { redactText } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
 
@@ -26,6 +27,8 @@ export interface Cleaning {
   defaultCountry: string | null;
   /** Countries by whose numbering plans phone numbers are found in texts. */
   countries: readonly string[];
+  /** Those left to the event; absent, those of one event for each text. */
+  reads?: PhoneReads;
   /** Top-level keys that went into columns of their own. */
   lifted: ReadonlySet<string>;
 }
@@ -45,10 +48,10 @@ interface Walk extends Cleaning {
  */
 export function cleanProperties(properties: JsonObject, cleaning: Cleaning): PropertiesOutcome {
   const walk: Walk = { ...cleaning, found: foundNothing(), valuesLeft: VALUES_MAX, problem: null, renamed: 0 };
-  const clean = cleanObject(properties, 'top', 1, walk);
+  const cleaned = cleanObject(properties, 'top', 1, walk);
   settlePerson(walk.found, walk.found.country, walk.defaultCountry);
   return walk.problem === null
-    ? { ok: true, properties: clean, found: walk.found }
+    ? { ok: true, properties: cleaned, found: walk.found }
     : { ok: false, problem: walk.problem };
 }
 
@@ -67,7 +70,7 @@ function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk):
     const meaning = keyMeaning(key);
     const isAnswer = meaning.answers && isAnswerPersonal(object, value);
     const kept = isAnswer ? REMOVED : cleanMember(key, meaning, value, role, depth, walk);
-    const name = meaning.suspicious ? redactText(key, walk.anonymous, walk.countries) : key;
+    const name = meaning.suspicious ? clean(key, walk) : key;
     if (copy === null && (kept !== value || name !== key)) copy = copyFirst(object, keys, at);
     if (copy !== null && kept !== REMOVED) copy[name === key ? key : freeName(copy, name, walk)] = kept;
   }
@@ -96,9 +99,13 @@ function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unk
 /** A text that is itself JSON, as tag managers send whole objects, is cleaned as what it says. */
 function cleanText(text: string, inner: Role, depth: number, walk: Walk): string {
   const nested = mayBeJson(text) ? parseJson(text) : null;
-  if (nested === null) return redactText(text, walk.anonymous, walk.countries);
+  if (nested === null) return clean(text, walk);
   const kept = cleanNested(nested, inner, depth + 1, walk);
-  return kept === nested ? redactText(text, walk.anonymous, walk.countries) : JSON.stringify(kept);
+  return kept === nested ? clean(text, walk) : JSON.stringify(kept);
+}
+
+function clean(text: string, { anonymous, countries, reads }: Walk): string {
+  return redactText(text, anonymous, countries, reads);
 }
 
 function mayBeJson(text: string): boolean {
@@ -138,7 +145,7 @@ function cleanArray(values: readonly unknown[], role: Role, depth: number, walk:
 function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk): boolean {
   if (value === null || typeof value === 'boolean') return false;
   const kind = feedOf(meaning, role, walk.anonymous);
-  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top');
+  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top', walk.reads);
   switch (meaning.removal) {
     case 'never':
       return false;

@@ -2,6 +2,7 @@ import { type FoundPerson, feedPerson, foundNobody } from './found_person.ts';
 import { asSha256 } from './hashed_form.ts';
 import type { Feed } from './key_meaning.ts';
 import { normaliseIp } from './network.ts';
+import type { PhoneReads } from './phone_reads.ts';
 import { isReachableAddress } from './reachable_address.ts';
 import { redactText } from './redact_text.ts';
 import { cleanUserAgent } from './user_agent.ts';
@@ -38,9 +39,10 @@ const MEMBERS_MAX = 16;
  * of any other its first readable member. What is set already stays, unless `overrides`: a top-level property wins over
  * one in a container.
  */
-export function feed(found: Found, kind: Feed, value: unknown, overrides: boolean): boolean {
+export function feed(found: Found, kind: Feed, value: unknown, overrides: boolean, reads?: PhoneReads): boolean {
   if (kind === 'client_ip' && Array.isArray(value)) return feedAddress(found, value.join(), overrides);
-  if (Array.isArray(value)) return feedMembers(found, kind, value.slice(0, MEMBERS_MAX).filter(isScalar), overrides);
+  if (Array.isArray(value))
+    return feedMembers(found, kind, value.slice(0, MEMBERS_MAX).filter(isScalar), overrides, reads);
   if (!isScalar(value)) return false;
   const text = String(value);
   switch (kind) {
@@ -58,14 +60,20 @@ export function feed(found: Found, kind: Feed, value: unknown, overrides: boolea
     case 'zip':
     case 'country':
       if (!overrides && found[kind] !== null) return true;
-      return put(found, kind, read(kind, text));
+      return put(found, kind, read(kind, text, reads));
   }
 }
 
-function feedMembers(found: Found, kind: Feed, members: (string | number)[], overrides: boolean): boolean {
-  const first = members.findIndex((member) => feed(found, kind, member, overrides));
+function feedMembers(
+  found: Found,
+  kind: Feed,
+  members: (string | number)[],
+  overrides: boolean,
+  reads?: PhoneReads,
+): boolean {
+  const first = members.findIndex((member) => feed(found, kind, member, overrides, reads));
   if (first < 0 || (kind !== 'email' && kind !== 'phone')) return first >= 0;
-  for (const member of members.slice(first + 1)) feed(found, kind, member, false);
+  for (const member of members.slice(first + 1)) feed(found, kind, member, false, reads);
   return true;
 }
 
@@ -93,11 +101,11 @@ function put(found: Found, kind: Column, value: string | null): boolean {
   return true;
 }
 
-function read(kind: Column, text: string): string | null {
-  if (kind === 'client_user_agent') return cleanUserAgent(text);
+function read(kind: Column, text: string, reads?: PhoneReads): string | null {
+  if (kind === 'client_user_agent') return cleanUserAgent(text, reads);
   const given = asSha256(text.trim());
   if (given !== null) return given;
-  const place = redactText(text.trim());
+  const place = redactText(text.trim(), false, [], reads);
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   return kind === 'country' && place.length === 2 ? place.toUpperCase() : place;
 }

@@ -1,4 +1,5 @@
-import { isSupportedCountry, type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import type { PhoneNumber } from 'libphonenumber-js/max';
+import { allowPhoneReads, type PhoneReads, readPhone } from './phone_reads.ts';
 import { REDACTED } from './redacted.ts';
 import { HOLDS_DOUBLE_ZERO, HOLDS_GROUPS } from './scan_text.ts';
 
@@ -22,8 +23,6 @@ const SPACED = /^[0-9]{2,}(?:[\s%][0-9]{2,})+$/;
 const FIRST_GROUP = /^[0-9]{1,2}(?:\s|%(?:25)*20)+/;
 const DIGITS_MIN = 8;
 const DIGITS_MAX = 13;
-/** A text with more is a table of figures, or meant to cost time: what looks like a number then is taken for one. */
-const READ_MAX = 200;
 
 /**
  * Replaces numbers that are valid in the numbering plan of one of the countries and written as people there write them:
@@ -31,32 +30,38 @@ const READ_MAX = 200;
  * the country. Digits without anything between them are left: they are an order number as likely.
  *
  * @param bits What `scanText` said of the text.
+ * @param given The reads that are left to the event that the text is of; absent, those of one event.
  */
-export function redactCountryPhones(text: string, bits: number, countries: readonly string[]): string {
-  const clean = (bits & HOLDS_DOUBLE_ZERO) === 0 ? text : text.replace(DOUBLE_ZERO, withoutNumber);
+export function redactCountryPhones(
+  text: string,
+  bits: number,
+  countries: readonly string[],
+  given?: PhoneReads,
+): string {
+  if ((bits & (HOLDS_DOUBLE_ZERO | HOLDS_GROUPS)) === 0) return text;
+  const reads = given ?? allowPhoneReads();
+  const clean =
+    (bits & HOLDS_DOUBLE_ZERO) === 0 ? text : text.replace(DOUBLE_ZERO, (match) => withoutNumber(match, reads));
   if ((bits & HOLDS_GROUPS) === 0 || countries.length === 0) return clean;
-  let read = 0;
   return clean.replace(GROUPED, (match) => {
     const plain = match.replace(ESCAPE, ' ');
     const digits = digitsIn(plain);
     if (digits < DIGITS_MIN || digits > DIGITS_MAX || DATE.test(plain) || AMOUNT.test(plain)) return match;
-    read += 1;
-    if (read > READ_MAX || isNumber(plain, countries)) return REDACTED;
+    if (isNumber(plain, countries, reads)) return REDACTED;
     const head = FIRST_GROUP.exec(match)?.[0] ?? '';
     const rest = match.slice(head.length).replace(ESCAPE, ' ');
-    return head !== '' && digitsIn(rest) >= DIGITS_MIN && isNumber(rest, countries) ? head + REDACTED : match;
+    return head !== '' && digitsIn(rest) >= DIGITS_MIN && isNumber(rest, countries, reads) ? head + REDACTED : match;
   });
 }
 
-function withoutNumber(match: string): string {
-  return parsePhoneNumberFromString(`+${match.slice(2)}`)?.isValid() ? REDACTED : match;
+function withoutNumber(match: string, reads: PhoneReads): string {
+  return readPhone(`+${match.slice(2)}`, null, reads) === null ? match : REDACTED;
 }
 
-function isNumber(text: string, countries: readonly string[]): boolean {
+function isNumber(text: string, countries: readonly string[], reads: PhoneReads): boolean {
   return countries.some((country) => {
-    if (!isSupportedCountry(country)) return false;
-    const number = parsePhoneNumberFromString(text, { defaultCountry: country, extract: false });
-    return number?.isValid() === true && isWrittenAsUsual(text, number);
+    const number = readPhone(text, country, reads);
+    return number === 'unread' || (number !== null && isWrittenAsUsual(text, number));
   });
 }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { outsideOfCodes } from './codes.ts';
 import { redactEncoded } from './percent_encoded.ts';
+import type { PhoneReads } from './phone_reads.ts';
 import { plainText } from './plain_text.ts';
 import { redactCountryPhones } from './redact_country_phones.ts';
 import { redactEmails } from './redact_emails.ts';
@@ -29,38 +30,51 @@ const NOWHERE: readonly string[] = [];
  *
  * @param anonymous Remove also what identifies a visitor: parameters such as click ids, and a text that is an IP address.
  * @param countries Those by whose numbering plans numbers without a country code are recognised (ISO 3166-1 alpha-2).
+ * @param reads Those left to the event that the text is of; absent, those of one event.
  */
-export function redactText(text: string, anonymous = false, countries: readonly string[] = NOWHERE): string {
+export function redactText(
+  text: string,
+  anonymous = false,
+  countries: readonly string[] = NOWHERE,
+  reads?: PhoneReads,
+): string {
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
   if (bits === 0) return text;
-  const readable = redactReadable(text, bits, anonymous, countries);
+  const how: Redaction = { anonymous, countries, reads };
+  const readable = redactReadable(text, bits, how);
   if ((bits & HOLDS_PERCENT) === 0) return readable;
   return redactEncoded(readable, (part) => {
     const found = scanText(part);
-    return found === 0 ? part : redactReadable(part, found, anonymous, countries);
+    return found === 0 ? part : redactReadable(part, found, how);
   });
 }
 
 /** Whether the text holds a raw e-mail address or a phone number that is written as one. */
-export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE): boolean {
-  return redactText(text, false, countries) !== text.toWellFormed();
+export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, reads?: PhoneReads): boolean {
+  return redactText(text, false, countries, reads) !== text.toWellFormed();
 }
 
-function redactReadable(text: string, bits: number, anonymous: boolean, countries: readonly string[]): string {
+interface Redaction {
+  anonymous: boolean;
+  countries: readonly string[];
+  reads: PhoneReads | undefined;
+}
+
+function redactReadable(text: string, bits: number, how: Redaction): string {
   const plain = plainText(text, bits);
-  const clean = redactPlain(plain, plain === text ? bits : scanText(plain), anonymous, countries);
+  const clean = redactPlain(plain, plain === text ? bits : scanText(plain), how);
   if (clean !== plain) return clean;
   return (bits & HOLDS_NON_ASCII) === 0 ? text : text.toWellFormed();
 }
 
-function redactPlain(text: string, bits: number, anonymous: boolean, countries: readonly string[]): string {
+function redactPlain(text: string, bits: number, { anonymous, countries, reads }: Redaction): string {
   let clean = text;
   if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous);
   if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous);
   if ((bits & HOLDS_AT) !== 0) clean = redactEmails(clean);
   if ((bits & HOLDS_NUMBER) === 0) return clean;
   const redactNumbers = (part: string): string =>
-    redactCountryPhones(redactNationalPhones(redactPhones(part, bits), bits), bits, countries);
+    redactCountryPhones(redactNationalPhones(redactPhones(part, bits), bits), bits, countries, reads);
   return outsideOfCodes(clean, redactNumbers);
 }

@@ -1,3 +1,4 @@
+import type { PhoneReads } from './phone_reads.ts';
 import { redactText } from './redact_text.ts';
 
 const CHARACTERS_MAX = 1024;
@@ -7,9 +8,10 @@ const REMEMBERED_MAX = 2048;
 const alreadyClean = new Set<string>();
 
 /** A user agent as it may be stored: at most 1024 characters, none of them a control, no personal text; null if empty. */
-export function cleanUserAgent(text: string): string | null {
+export function cleanUserAgent(text: string, reads?: PhoneReads): string | null {
   if (alreadyClean.has(text)) return text;
-  const clean = redactText(text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim());
+  const plain = text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim();
+  const clean = redactText(plain, false, [], reads);
   if (clean === '') return null;
   if (clean === text) remember(text);
   return clean;

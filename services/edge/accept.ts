@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { type Rejection, type TakenBatch, takeBatch } from '#pipelines/intake/take_batch.ts';
+import { type Rejection, type TakenBatch, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
 import type { RateState } from '#pipelines/limits/admission.ts';
 import type { Event } from '#schemas/event.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
@@ -94,7 +95,7 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
   return {
     async accept(events, peer, { key, site, account }) {
       const receivedAtMs = options.nowMs();
-      const batch = takeBatch(events, {
+      const context = {
         site,
         caller: key.caller,
         receivedAtMs,
@@ -103,7 +104,8 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
         anonymousSalt: options.anonymousSalt(receivedAtMs),
         identitySecret: options.identitySecret,
         randomEventId: options.randomEventId,
-      });
+      };
+      const batch = await takeBatchInTurns(events, context, setImmediate);
       const { taken } = batch;
       const requester = { key, account, clientIp: peer.clientIp };
       const admitted = await admitter.admit(requester, receivedAtMs, taken.length);

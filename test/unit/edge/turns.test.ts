@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { createMetrics } from '#infra/metrics/metrics.ts';
+import { createAcceptor } from '#services/edge/accept.ts';
+import type { Admitter } from '#services/edge/admission.ts';
+import { newEvent } from '#test/harness/ingest.ts';
+import { account, apiKey, site } from '#test/unit/settings/samples.ts';
+
+/** How many turns of the event loop others get until so many events are cleaned and their admission is asked for. */
+async function turnsUntilAdmission(events: number): Promise<number> {
+  let turns = 0;
+  let isAsked = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isAsked) setImmediate(count);
+  };
+  setImmediate(count);
+  const admitter: Admitter = {
+    limited: () => null,
+    async admit(_requester, _arrivedMs, wanted) {
+      isAsked = true;
+      return { ok: true, rate: null, reservation: { accountId: 'a', month: '2026-10', granted: wanted, hold: '' } };
+    },
+    release: () => undefined,
+    doubt: () => undefined,
+    isShared: () => false,
+    stop: () => undefined,
+  };
+  const acceptor = createAcceptor({
+    admitter,
+    sender: { send: async () => ({ ok: true }) } as never,
+    schemaId: 1,
+    partitions: 4,
+    anonymousSalt: () => Buffer.alloc(32, 1),
+    identitySecret: Buffer.alloc(32, 2),
+    randomEventId: () => '019a6a5d-ac96-774b-bcce-b302099a8057',
+    nowMs: () => Date.UTC(2026, 10, 10),
+    metrics: createMetrics('edge'),
+  });
+  const peer = { clientIp: '203.0.113.9', userAgent: 'node', browserSigns: false, prefetch: false };
+  const caller = { key: apiKey({ caller: 'server' }), site: site({}), account: account() };
+  const sent = Array.from({ length: events }, () => newEvent());
+  expect(await acceptor.accept(sent, peer, caller)).toMatchObject({ ok: true, accepted: events });
+  return turns;
+}
+
+test('while a long batch is cleaned other requests get their turns', async () => {
+  expect(await turnsUntilAdmission(2_500)).toBeGreaterThanOrEqual(49);
+});

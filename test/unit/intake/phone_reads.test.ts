@@ -1,0 +1,95 @@
+import { setImmediate } from 'node:timers/promises';
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { readInventory } from '#pipelines/intake/inventory.ts';
+import { takeBatch, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
+import { browser, server, siteWith, take } from './context.ts';
+
+vi.mock('libphonenumber-js/max', { spy: true });
+
+const EVENT_READS_MAX = 600;
+const REQUEST_READS_MAX = 20_000;
+const reads = vi.mocked(parsePhoneNumberFromString);
+beforeEach(() => void reads.mockClear());
+
+/** Texts of numbers that are no two alike, written in groups and with two zeros. */
+const grouped = (count: number, from = 0): string =>
+  Array.from({ length: count }, (_, at) => `12 34 5${String(from + at).padStart(6, '0')};`).join('');
+const zeros = (count: number, from = 0): string =>
+  Array.from({ length: count }, (_, at) => `0011${String(from + at).padStart(7, '0')};`).join('');
+
+describe('reading phone numbers costs no more than so much', () => {
+  it.each([
+    ['groups in a property', { note: grouped(5_000) }],
+    ['double zeros in a property', { note: zeros(5_000) }],
+    ['many properties', Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`p${at}`, zeros(20, at * 20)]))],
+    ['places', { city: zeros(5_000), City: zeros(5_000, 5_000), zip: zeros(5_000, 10_000) }],
+    ['keys', Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [zeros(5, at * 5), 1]))],
+    ['a user agent', { client_user_agent: [0, 80, 160].map((from) => zeros(80, from)) }],
+  ])('in one event: %s', (_case, properties) => {
+    take({ event: 'e', distinct_id: 'v', properties: { ...properties, country: 'GB' } }, server());
+    expect(reads.mock.calls.length).toBeLessThanOrEqual(EVENT_READS_MAX);
+  });
+
+  it('in one request', () => {
+    const events = Array.from({ length: 500 }, (_, at) => {
+      const note = grouped(100, at * 100);
+      const ids = { event: zeros(10, at * 10), uuid: zeros(10, at * 10), distinct_id: zeros(10, at * 10) };
+      return { ...ids, properties: { country: 'GB', note, order_id: zeros(10, at * 10) } };
+    });
+    expect(takeBatch(events, browser()).taken).toHaveLength(500);
+    expect(reads.mock.calls.length).toBeLessThanOrEqual(REQUEST_READS_MAX);
+  });
+
+  it('in an inventory', () => {
+    const elements = Array.from({ length: 300 }, (_, at) => ({ type: 'a', selector: 'a', text: zeros(500, at * 500) }));
+    expect(readInventory({ page: '/', url: '/', title: '', elements }, false, ['GB']).ok).toBe(true);
+    expect(reads.mock.calls.length).toBeLessThanOrEqual(EVENT_READS_MAX);
+  });
+});
+
+it('a text that repeats is read once in a country', () => {
+  const event = { event: 'e', distinct_id: 'v', properties: { note: '12 34 56 78 9; '.repeat(50) } };
+  const site = siteWith({ default_country: 'GB' });
+  takeBatch(Array<unknown>(50).fill(event), browser({ site, country: null }));
+  expect(reads).toHaveBeenCalledTimes(1);
+});
+
+it('beyond that a candidate is taken for a number, and the next event has its own', () => {
+  const look = '99 99 99 99 9';
+  const note = `${grouped(1_000)}${look}`;
+  const events = [note, look].map((text) => ({ event: 'e', distinct_id: 'v', properties: { country: 'GB', text } }));
+  const [first, second] = takeBatch(events, browser()).taken;
+  expect(first?.properties).toContain('redacted');
+  expect(first?.properties).not.toContain(look);
+  expect(second?.properties).toContain(look);
+});
+
+describe('a long batch', () => {
+  const events = Array.from({ length: 230 }, (_, at) =>
+    at % 10 === 7 ? { event: '' } : { event: `e${at}`, uuid: `u${at}`, distinct_id: 'v' },
+  );
+
+  it('is taken in turns, with the same outcome in the same order', async () => {
+    const nextTurn = vi.fn(() => setImmediate());
+    expect(await takeBatchInTurns(events, browser(), nextTurn)).toEqual(takeBatch(events, browser()));
+    expect(nextTurn).toHaveBeenCalledTimes(4);
+  });
+
+  it('gives a turn away sooner when its events are costly', async () => {
+    const nextTurn = vi.fn(() => setImmediate());
+    const costly = Array.from({ length: 10 }, (_, at) => ({
+      event: 'e',
+      distinct_id: 'v',
+      properties: { country: 'GB', note: grouped(1_000, at * 1_000) },
+    }));
+    await takeBatchInTurns(costly, browser(), nextTurn);
+    expect(nextTurn).toHaveBeenCalledTimes(9);
+  });
+
+  it('that is short is taken in one', async () => {
+    const nextTurn = vi.fn(() => setImmediate());
+    await takeBatchInTurns(events.slice(0, 50), browser(), nextTurn);
+    expect(nextTurn).not.toHaveBeenCalled();
+  });
+});
