@@ -22,7 +22,10 @@ export interface FencedProducer {
 
 const TRANSACTION_TIMEOUT_MS = 30_000;
 
-/** Opens a producer and fences every earlier one of the same id: none of them can append any more. */
+/**
+ * Opens a producer and fences every earlier one of the same id: none of them can append any more. Where that fails no
+ * connection is left open.
+ */
 export async function openFencedProducer(kafka: Kafka, transactionalId: string): Promise<FencedProducer> {
   const producer = kafka.producer({
     transactionalId,
@@ -31,9 +34,15 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
     allowAutoTopicCreation: false,
     createPartitioner: chosenPartition,
   });
-  await producer.connect();
-  const fence = await producer.transaction();
-  await fence.abort();
+  try {
+    await producer.connect();
+    const fence = await producer.transaction();
+    await fence.abort();
+  } catch (error) {
+    // What is thrown says more than a connection that does not close.
+    await producer.disconnect().catch(() => undefined);
+    throw error;
+  }
   async function appendAll(groups: readonly PartitionRecords[]): Promise<void> {
     const transaction = await producer.transaction();
     try {
