@@ -95,7 +95,7 @@ async function openTurn(
     session.groupOf('control.settings'),
   );
   const view = createSettingsView();
-  const following = await followTopic({
+  const following = followTopic({
     kafka: session.kafka,
     topic: TOPICS.settings,
     groupPrefix: session.config.prefix,
@@ -107,7 +107,13 @@ async function openTurn(
       if (!applied.ok) logger.error({ key, code: applied.code }, 'setting left out');
     },
   });
-  return { producer, view, following };
+  try {
+    return { producer, view, following: await following };
+  } catch (error) {
+    // What is thrown says more than a connection that does not close.
+    await producer.close().catch(() => undefined);
+    throw error;
+  }
 }
 
 /** There is one partition: its order is the order of changes. */
