@@ -3,8 +3,10 @@ import type { InRecord } from '#infra/kafka/record.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { topicOffsets, topicOffsetsAt } from '#infra/kafka/topic_offsets.ts';
 import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
-import type { Codec } from '#infra/registry/codec.ts';
+import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import { RegistryError } from '#infra/registry/registry.ts';
 import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 /** A dead letter with its id. */
@@ -71,4 +73,18 @@ export async function readLetters(
     if (read.ok) letters.push({ id: letterId(place), place, letter: read.value });
   }
   return letters;
+}
+
+/**
+ * A letter's events; null where they cannot be read. A schema that the registry does not know yet is not waited for: one
+ * such letter would keep the others of a page from being shown, and those of a request from being sent.
+ */
+export async function eventsOf(reader: BatchReader, { bytes }: DeadLetter): Promise<EntryView[] | null> {
+  try {
+    const read = await reader.read(bytes);
+    return read.ok ? read.value : null;
+  } catch (error) {
+    if (error instanceof RegistryError && error.code === 'schema_awaited') return null;
+    throw error;
+  }
 }

@@ -12,7 +12,7 @@ import { coordinateAgain, type ResendingStage, type ResendOutcome, refusedAsIs }
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
-import { type Letter, readLetters, windowsOf } from './reading.ts';
+import { eventsOf, type Letter, readLetters, windowsOf } from './reading.ts';
 
 /** A letter as it stands: with when it was sent in again, and its events where they can be read. */
 export interface ShownLetter extends Letter {
@@ -145,9 +145,9 @@ async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLett
 }
 
 async function shown({ reader }: StoreWorld, found: Letter, resent: ReadonlyMap<string, number>): Promise<ShownLetter> {
-  const read = refusedAsIs(found.letter) === null ? await reader.read(found.letter.bytes) : null;
+  const views = refusedAsIs(found.letter) === null ? await eventsOf(reader, found.letter) : null;
   const resentAtMs = resent.get(resentKey(found.id, found.letter)) ?? null;
-  return { ...found, resentAtMs, views: read?.ok === true ? read.value : null };
+  return { ...found, resentAtMs, views };
 }
 
 /** The letters that stand at these places. */
@@ -231,11 +231,11 @@ async function recordsOf(
 ): Promise<PartitionRecords | ResendOutcome> {
   const refusal = refusedAsIs(letter);
   if (refusal !== null) return refusal;
-  const read = await reader.read(letter.bytes);
-  const [first] = read.ok ? read.value : [];
-  if (!read.ok || first === undefined) return 'unreadable';
+  const views = await eventsOf(reader, letter);
+  const first = views?.[0];
+  if (views === null || first === undefined) return 'unreadable';
   const writer = createBatchWriter(reader.schemaId);
-  for (const [index, view] of read.value.entries()) {
+  for (const [index, view] of views.entries()) {
     writer.add(coordinateAgain(letter, view, index), view.personBytes, view.eventBytes);
   }
   const topic = TAKEN_AGAIN[letter.stage as ResendingStage];
