@@ -138,6 +138,23 @@ test('claims made by another layout count as lost, all of them, and go when they
   expect(await held()).toBe(0);
 });
 
+test('claims whose epoch tells no layout are not trusted, and stay where they are until they are made again', async () => {
+  const before = await alone();
+  await before.claim(some(200, 'id'), NOW_MS);
+  const [runId = ''] = ((await redis().get('d:epoch')) ?? '').split(' ');
+  await redis().set('d:epoch', runId);
+  const store = createClaimStore(redis(), OPTIONS);
+  await expect(store.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
+  expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
+  await store.epoch.take('test', 5_000);
+  await store.epoch.invalidate('test');
+  expect(await redis().get('d:epoch')).toBeNull();
+  await store.epoch.release('test');
+  await store.attempt();
+  await beginEpoch(store.epoch);
+  expect(await store.claim([claim('id-1', 9)], NOW_MS)).toEqual([claim('id-1', 1).coordinate]);
+});
+
 test('an attempt is gone on with while everything it restored is there, by the same layout', async () => {
   for (const cluster of [false, true]) {
     await redis().flushall();
