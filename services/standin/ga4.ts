@@ -16,7 +16,11 @@ import type { PlatformAnswer, PlatformRequest } from './server.ts';
 const HOURS_MAX = 72;
 const RESERVED =
   /^(_|firebase_|ga_|google_|gtag\.)|^(ad_activeview|ad_click|ad_exposure|ad_impression|ad_query|adunit_exposure|app_clear_data|app_install|app_remove|app_update|error|first_open|first_visit|in_app_purchase|notification_(dismiss|foreground|open|receive)|os_update|screen_view|session_start|user_engagement)$/;
-const LONG: Record<string, number> = { page_title: 300, page_referrer: 420, page_location: 1000 };
+const LONG: ReadonlyMap<string, number> = new Map([
+  ['page_title', 300],
+  ['page_referrer', 420],
+  ['page_location', 1000],
+]);
 
 const isName = (name: string, charactersMax: number): boolean =>
   /^[a-zA-Z]\w*$/.test(name) && name.length <= charactersMax && !/^(_|firebase_|ga_|google_|gtag\.)/.test(name);
@@ -75,7 +79,7 @@ const ITEM: Record<string, Check> = {
 function parameterFault([name, value]: [string, unknown]): string | null {
   if (!isName(name, 40)) return `${name} is no name`;
   if (name === 'items') return isListOf(isObjectOf(ITEM))(value) ? null : 'items are not valid';
-  return isNumber(value) || isShort(LONG[name] ?? 100)(value) ? null : `${name} is not valid`;
+  return isNumber(value) || isShort(LONG.get(name) ?? 100)(value) ? null : `${name} is not valid`;
 }
 
 function eventFault(event: Record<string, unknown>, nowMs: number): string | null {

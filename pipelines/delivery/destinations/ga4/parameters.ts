@@ -15,7 +15,11 @@ import { isParameterName, namesVisitor } from './names.ts';
 /** Limits of the Measurement Protocol's page on sending events. */
 const PARAMETERS_MAX = 25;
 const VALUE_CHARACTERS_MAX = 100;
-const LONG_VALUES: Readonly<Record<string, number>> = { page_title: 300, page_referrer: 420, page_location: 1000 };
+const LONG_VALUES: ReadonlyMap<string, number> = new Map([
+  ['page_title', 300],
+  ['page_referrer', 420],
+  ['page_location', 1000],
+]);
 
 /** What the request says elsewhere, or what GA4 has its own parameter for. */
 const SAID_ELSEWHERE = new Set([
@@ -58,7 +62,7 @@ const SAID_ELSEWHERE = new Set([
   'analytics_storage',
 ]);
 
-const cut = (name: string, text: string): string => text.slice(0, LONG_VALUES[name] ?? VALUE_CHARACTERS_MAX);
+const cut = (name: string, text: string): string => text.slice(0, LONG_VALUES.get(name) ?? VALUE_CHARACTERS_MAX);
 
 /** A value as GA4 takes it, a text or a number; flags go as texts, and all else is left out. */
 function scalar(name: string, value: unknown): string | number | null {
@@ -114,8 +118,8 @@ function ownParameters(event: Event, eventName: string, properties: Properties):
 export function parametersOf(event: Event, eventName: string, properties: Properties): Record<string, unknown> {
   const own = ownParameters(event, eventName, properties);
   const rest = Object.entries(properties).flatMap(([name, value]): [string, string | number][] => {
-    if (name in own || SAID_ELSEWHERE.has(name) || !isParameterName(name) || namesVisitor(name) || isRecord(value))
-      return [];
+    if (Object.hasOwn(own, name) || SAID_ELSEWHERE.has(name) || isRecord(value)) return [];
+    if (!isParameterName(name) || namesVisitor(name)) return [];
     const kept = scalar(name, value);
     return kept === null ? [] : [[name, kept]];
   });

@@ -294,6 +294,11 @@ const parameterCases: MappingCase[] = [
   sends('params: other events have none', { event: 'search', order_id: null }, {}, 'params.transaction_id'),
   sends('params: a session that is no number', { properties: { ...PAGE, session_id: 'abc' } }, {}, 'params.session_id'),
   sends(
+    'params: a name that every object has is one like any other',
+    { properties: { ...PAGE, constructor: 'Acme', valueOf: 3 } },
+    { params: { constructor: 'Acme', valueOf: 3 } },
+  ),
+  sends(
     'params: texts are cut',
     { properties: { ...PAGE, note: 'n'.repeat(300) } },
     { params: { note: 'n'.repeat(100) } },

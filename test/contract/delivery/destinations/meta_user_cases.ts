@@ -137,6 +137,7 @@ const placeCases: MappingCase[] = [
   place('state by name', { state: 'New Hampshire', country: 'us' }, user({ st: hash('nh') })),
   place('state by ISO 3166-2', { state: 'US-CA', country: 'US' }, user({ st: hash('ca') })),
   place('state read by the country of the site', { state: 'Texas' }, user({ st: hash('tx') }, 'country')),
+  place('state that is none', { state: 'Constructor', country: 'US' }, user({ st: hash('constructor') })),
   place('state elsewhere', { state: 'Nord-Pas-de-Calais', country: 'FR' }, user({ st: hash('nordpasdecalais') })),
   place('US postal code of five digits', { zip: '94025-1234', country: 'US' }, user({ zp: hash('94025') })),
   place('postal code with a space', { zip: '1012 AB', country: 'NL' }, user({ zp: hash('1012ab') })),
