@@ -28,7 +28,7 @@ export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<E
   const { timeoutMs, concurrencyMax } = limits;
   const run: Run = {
     ...{ job, ports, settings: read.settings, timeoutMs, concurrencyMax },
-    ...{ outcomes: [], token: null, hasTaken: false, isBlamed: false, held: [] },
+    ...{ outcomes: [], token: null, queue: [], hasTaken: false, asking: null, isBlamed: false, held: [] },
   };
   const pieces = job.entries.flatMap((entry, index) => preparePiece(run, entry, index));
   const bytesMax = limits.batchBytesMax - job.adapter.overheadBytes(read.settings);
@@ -56,7 +56,8 @@ function preparePiece(run: Run, entry: EventEntry, index: number): IndexedPiece[
 
 /** When the breaker lets one call through to test the platform, that call goes first and alone. */
 async function sendAll(run: Run, batches: IndexedPiece[][], concurrencyMax: number): Promise<void> {
-  const queue = [...batches];
+  const { queue } = run;
+  queue.push(...batches);
   const first = queue.shift();
   if (first === undefined) return;
   if (run.ports.stopping()) return settleAll(run, batches.flat(), handedOver());

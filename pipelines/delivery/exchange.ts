@@ -1,6 +1,6 @@
 import { type Called, call } from './call.ts';
-import type { EntryOutcome, Verdict } from './contract.ts';
-import { dead, diverted, handedOver, paused, pausedByBreaker, settle } from './outcomes.ts';
+import type { EntryOutcome, EventVerdict, Verdict } from './contract.ts';
+import { dead, diverted, handedOver, paused, pausedByBreaker, SPLIT_UNFINISHED, settle } from './outcomes.ts';
 import { type Fault, REFUSED_ALIKE_MIN } from './refusals.ts';
 import { type HeldPiece, type IndexedPiece, type Run, settleAll, settleAnswered } from './run.ts';
 import { healthOf } from './verdicts.ts';
@@ -33,25 +33,52 @@ export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget):
   const { verdict, isShared, tookMs } = called;
   budget.callsLeft -= 1;
   run.ports.breaker.report(healthOf(verdict), isShared);
-  const alike = run.hasTaken ? null : refusedAlike(verdict);
-  if (alike !== null) return blame(run, batch, alike, isShared);
-  if (verdict.kind !== 'split') return settleVerdict(run, batch, called);
+  if (verdict.kind !== 'split') {
+    const fault = settleVerdict(run, batch, called);
+    if (fault !== null) await isToBlame(run, [], { ...fault, isShared });
+    return;
+  }
   if (verdict.isDoubtful === true) return refusedInDoubt(run, batch, called, verdict, budget);
-  if (batch.length === 1 || budget.callsLeft <= 0) return settleVerdict(run, batch, called);
+  if (batch.length === 1 || budget.callsLeft <= 0) return void settleVerdict(run, batch, called);
   const { refused, parts } = partsOf(batch, verdict.culprits ?? []);
   for (const piece of refused) settleAnswered(run, piece, settle(verdict, 1, tookMs)[0]);
   for (const part of parts) await sendPermitted(run, part, budget);
 }
 
-function settleVerdict(run: Run, batch: IndexedPiece[], { verdict, tookMs }: Pick<Called, 'verdict' | 'tookMs'>): void {
+/** Answers what was said of an event whose refusal may show that it is the destination; null where none does. */
+function settleVerdict(
+  run: Run,
+  batch: IndexedPiece[],
+  { verdict, tookMs }: Pick<Called, 'verdict' | 'tookMs'>,
+): Blamed {
   const outcomes = settle(verdict, batch.length, tookMs);
   if (verdict.kind === 'taken_in_part') {
     run.ports.fellShort({ sent: batch.length, taken: verdict.taken, detail: verdict.detail });
   }
-  for (const [place, piece] of batch.entries()) settleAnswered(run, piece, outcomes[place]);
-  if (!outcomes.some(({ outcome }) => outcome === 'delivered')) return;
+  if (outcomes.some(({ outcome }) => outcome === 'delivered')) noticeTaken(run);
+  const doubts = doubtsOf(verdict, batch.length);
+  let blamed: Blamed = null;
+  for (const [place, piece] of batch.entries()) {
+    const said = doubts.get(place);
+    if (said === undefined) settleAnswered(run, piece, outcomes[place]);
+    else blamed = blamedOf({ ...said, fault: hold(run, { ...said, piece, tookMs }) }, blamed);
+  }
+  return blamed;
+}
+
+/** By their places, the events of a call that were each refused in words that may be about the destination. */
+function doubtsOf(verdict: Verdict, count: number): ReadonlyMap<number, Said> {
+  if (verdict.kind !== 'per_event' || verdict.verdicts.length !== count) return new Map();
+  const isDoubtful = (one: EventVerdict): one is Extract<EventVerdict, { kind: 'dead' }> =>
+    one.kind === 'dead' && one.isDoubtful === true;
+  return new Map(verdict.verdicts.flatMap((one, place) => (isDoubtful(one) ? [[place, one] as const] : [])));
+}
+
+/** What was refused before this is at fault. */
+function noticeTaken(run: Run): void {
   run.hasTaken = true;
   run.ports.refusals.taken();
+  for (const held of run.held) held.fault = 'event';
 }
 
 /** Where the platform named the events it refuses, the others go again together; else each half goes by itself. */
@@ -76,20 +103,54 @@ interface Said {
   detail: string;
 }
 
-/** What the platform said of each of several events, where it refused all alike and may mean the destination. */
-function refusedAlike(verdict: Verdict): Said | null {
-  if (verdict.kind !== 'per_event' || verdict.verdicts.length < REFUSED_ALIKE_MIN) return null;
-  const [first] = verdict.verdicts;
-  if (first?.kind !== 'dead' || first.isDoubtful !== true) return null;
-  return verdict.verdicts.every((one) => one.kind === 'dead' && one.reason === first.reason) ? first : null;
+type Blamed = (Said & { fault: 'destination' | 'again' }) | null;
+
+function blamedOf({ fault, reason, detail }: Said & { fault: Fault }, before: Blamed = null): Blamed {
+  if (fault !== 'destination' && fault !== 'again') return before;
+  return before?.fault === 'destination' ? before : { fault, reason, detail };
 }
 
-/** It is the destination: nothing that was refused is dead, and nothing more is sent until its settings change. */
-function blame(run: Run, batch: readonly IndexedPiece[], { reason, detail }: Said, isShared: boolean): void {
+/**
+ * Finds out whether it is the destination, as what was refused makes it seem. Events of the job that were not refused
+ * before are tried first, from all over what is left of it, so that the first ones do not speak for those behind them.
+ */
+async function isToBlame(
+  run: Run,
+  rest: readonly IndexedPiece[],
+  blamed: NonNullable<Blamed> & { isShared: boolean },
+): Promise<boolean> {
+  if (!run.isBlamed) {
+    run.asking ??= askOthers(run, blamed.fault).finally(() => {
+      run.asking = null;
+    });
+    if ((await run.asking) && !run.isBlamed) blame(run, blamed);
+  }
+  if (run.isBlamed) settleAll(run, rest, paused(blamed.reason, blamed.detail, null));
+  return run.isBlamed;
+}
+
+async function askOthers(run: Run, before: Fault): Promise<boolean> {
+  run.hasTaken = false;
+  const budget = newBudget();
+  let fault = before;
+  for (const piece of spread(unknownOf(run, run.queue.flat()), REFUSED_ALIKE_MIN)) {
+    if (run.hasTaken || (fault !== 'destination' && fault !== 'again')) break;
+    for (const batch of run.queue.splice(0)) {
+      const left = batch.filter((one) => one !== piece);
+      if (left.length > 0) run.queue.push(left);
+    }
+    fault = await faultOf(run, piece, budget);
+  }
+  return !run.hasTaken && fault === 'destination';
+}
+
+const unknownOf = (run: Run, pieces: readonly IndexedPiece[]): IndexedPiece[] =>
+  pieces.filter(({ entry }) => !run.ports.refusals.isKnown(entry.event.event_id));
+
+/** It is the destination: what was refused is not dead, and nothing more is sent until its settings change. */
+function blame(run: Run, { reason, isShared }: Said & { isShared: boolean }): void {
   run.isBlamed = true;
   run.ports.breaker.report({ kind: 'credentials_broken', reason }, isShared);
-  const held = run.held.splice(0).map(({ piece }) => piece);
-  settleAll(run, [...held, ...batch], paused(reason, detail, null));
 }
 
 /**
@@ -106,11 +167,12 @@ async function refusedInDoubt(
 ): Promise<void> {
   const [only] = batch;
   if (batch.length === 1 && only !== undefined) {
-    const fault = hold(run, { ...verdict, piece: only, tookMs: called.tookMs });
-    if (fault === 'destination') blame(run, [], verdict, called.isShared);
+    const blamed = blamedOf({ ...verdict, fault: hold(run, { ...verdict, piece: only, tookMs: called.tookMs }) });
+    if (blamed !== null) await isToBlame(run, [], { ...blamed, isShared: called.isShared });
     return;
   }
-  const picks = spread(batch, REFUSED_ALIKE_MIN);
+  const unknown = unknownOf(run, batch);
+  const picks = spread(unknown.length > 0 ? unknown : batch, REFUSED_ALIKE_MIN);
   let fault: Fault = 'open';
   let asked = 0;
   for (const piece of picks) {
@@ -119,14 +181,21 @@ async function refusedInDoubt(
     fault = await faultOf(run, piece, budget);
   }
   const rest = batch.filter((piece) => !picks.slice(0, asked).includes(piece));
-  if (run.isBlamed || (fault === 'destination' && !run.hasTaken && asked === picks.length)) {
-    return blame(run, rest, verdict, called.isShared);
+  const blamed = run.hasTaken || asked < picks.length ? null : blamedOf({ ...verdict, fault });
+  if (blamed !== null && (await isToBlame(run, rest, { ...blamed, isShared: called.isShared }))) return;
+  if (run.isBlamed || (blamed?.fault === 'again' && !run.hasTaken)) {
+    return settleAll(run, rest, paused(verdict.reason, verdict.detail, null));
   }
-  if (budget.callsLeft <= 0) return settleVerdict(run, rest, called);
+  if (budget.callsLeft <= 0 || fault === 'unclear') return leaveOpen(run, rest, verdict, called.tookMs);
   const isFound = run.held.some(({ piece }) => picks.includes(piece));
   for (const part of isFound || rest.length === 1 ? [rest] : halvesOf(rest)) {
     if (part.length > 0) await sendPermitted(run, part, budget);
   }
+}
+
+/** Nobody knows yet which of these is at fault, if any: they are searched further at the next attempt. */
+function leaveOpen(run: Run, rest: readonly IndexedPiece[], { detail }: Said, tookMs: number): void {
+  for (const piece of rest) settleAnswered(run, piece, { ...diverted(SPLIT_UNFINISHED, detail), tookMs });
 }
 
 /** The breaker is not asked: what is open is the very question whether the destination works. */
@@ -140,14 +209,13 @@ async function faultOf(run: Run, piece: IndexedPiece, budget: Budget): Promise<F
   run.ports.breaker.report(healthOf(called.verdict), called.isShared);
   const { verdict, tookMs } = called;
   if (verdict.kind === 'split' && verdict.isDoubtful === true) return hold(run, { ...verdict, piece, tookMs });
-  settleVerdict(run, [piece], called);
-  return 'open';
+  return settleVerdict(run, [piece], called)?.fault ?? 'open';
 }
 
 /** Keeps what becomes of an event open to the end of the job; answers whose fault it is by what is known now. */
 function hold(run: Run, refusal: Omit<HeldPiece, 'fault'>): Fault {
   const { event } = refusal.piece.entry;
-  const fault = run.hasTaken ? 'event' : run.ports.refusals.refused(refusal.reason, event.event_id);
+  const fault = run.ports.refusals.refused(refusal.reason, event.event_id);
   run.held.push({ ...refusal, fault });
   return fault;
 }
@@ -159,14 +227,20 @@ function spread(batch: readonly IndexedPiece[], count: number): IndexedPiece[] {
   );
 }
 
-/**
- * Settles the events that were refused by themselves, at the end of a job. Where the platform took others, in the job or
- * not long before, they are at fault; else they are tried again some time later, when more may be known.
- */
+/** Settles the events that were refused by themselves, at the end of a job, by whose fault it is. */
 export function settleHeld(run: Run): void {
-  for (const { piece, reason, detail, tookMs, fault } of run.held.splice(0)) {
-    const isDead = run.hasTaken || fault === 'event' || run.job.attempt >= DOUBTED_ATTEMPTS_MAX;
-    const outcome: EntryOutcome = isDead ? dead(reason, detail) : diverted(reason, detail);
-    settleAnswered(run, piece, { ...outcome, tookMs });
+  for (const { tookMs, piece, ...held } of run.held.splice(0)) {
+    settleAnswered(run, piece, { ...heldOutcome(run, held), tookMs });
   }
+}
+
+/** What is paused is no attempt. Where too little is known, the event is tried again when more may be known. */
+function heldOutcome(
+  run: Run,
+  { reason, detail, fault }: Pick<HeldPiece, 'reason' | 'detail' | 'fault'>,
+): EntryOutcome {
+  if (fault === 'event') return dead(reason, detail);
+  if (run.isBlamed || fault === 'destination' || fault === 'again') return paused(reason, detail, null);
+  const isDead = fault === 'open' && run.job.attempt >= DOUBTED_ATTEMPTS_MAX;
+  return isDead ? dead(reason, detail) : diverted(reason, detail);
 }

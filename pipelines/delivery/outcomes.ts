@@ -55,6 +55,9 @@ export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): Entr
 /** Reason of a delivery of which the platform took only a part of the call's events, and does not say which. */
 const TAKEN_IN_PART = 'taken_in_part';
 
+/** Reason of an attempt that ended before the refused events of a batch were found. */
+export const SPLIT_UNFINISHED = 'split_unfinished';
+
 function outcomeOf(verdict: EventVerdict, tookMs: number): EntryOutcome {
   switch (verdict.kind) {
     case 'delivered':
@@ -88,5 +91,5 @@ export function settle(verdict: Verdict, count: number, tookMs: number): EntryOu
   }
   if (verdict.kind !== 'split') return each(verdict);
   const { reason, detail } = verdict;
-  return each(count === 1 ? { kind: 'dead', reason, detail } : { kind: 'retry', reason: 'split_unfinished', detail });
+  return each(count === 1 ? { kind: 'dead', reason, detail } : { kind: 'retry', reason: SPLIT_UNFINISHED, detail });
 }

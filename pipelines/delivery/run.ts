@@ -71,8 +71,12 @@ export interface Run {
   outcomes: EntryOutcome[];
   /** The one exchange for a token that the calls of the job wait for. */
   token: Promise<TokenAnswer> | null;
-  /** Whether the platform has taken any event of the job: what it refuses then is the event's own fault. */
+  /** Batches that were not begun. */
+  queue: IndexedPiece[][];
+  /** Whether the platform has taken any event of the job: what it refuses then is more likely the event's own fault. */
   hasTaken: boolean;
+  /** Other events of the job being tried, to find out whether it is the destination; whether it seems so. */
+  asking: Promise<boolean> | null;
   /** Whether the job's refusals were found to be about the destination. */
   isBlamed: boolean;
   held: HeldPiece[];

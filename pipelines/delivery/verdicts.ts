@@ -67,8 +67,8 @@ export function healthOf(verdict: Verdict): Health {
   switch (verdict.kind) {
     case 'delivered':
     case 'taken_in_part':
-    case 'dead':
       return { kind: 'well' };
+    case 'dead':
     case 'split':
       return verdict.isDoubtful === true ? { kind: 'doubtful' } : { kind: 'well' };
     case 'retry':
