@@ -46,7 +46,7 @@ const REFUSED: [
     () => 'events=1',
     { 'content-type': 'application/x-www-form-urlencoded' },
   ],
-  ['an unknown encoding', 415, 'content_encoding_unsupported', json, { 'content-encoding': 'zstd' }],
+  ['an unknown encoding', 415, 'content_encoding_unsupported', json, { 'content-encoding': 'compress' }],
   ['what is no gzip', 400, 'body_undecodable', json, { 'content-encoding': 'gzip' }],
   [
     'a gzip cut short',
