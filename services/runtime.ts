@@ -28,7 +28,8 @@ export interface Runtime {
 export interface ReadyMessage {
   kind: 'ready';
   stage: string;
-  metricsPort: number;
+  /** Where it serves its metrics and its readiness; null where it has none. */
+  metricsPort: number | null;
   facts: Record<string, string | number>;
 }
 

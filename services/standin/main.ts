@@ -54,6 +54,6 @@ process.stdout.write(`${JSON.stringify({ ready: true, ...urls })}\n`);
 process.send?.({
   kind: 'ready',
   stage: 'standin',
-  metricsPort: standins[0]?.[1].port ?? 0,
+  metricsPort: null,
   facts: urls,
 } satisfies ReadyMessage);

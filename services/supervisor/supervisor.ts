@@ -91,7 +91,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function onMessage(one: Kept, message: ReadyMessage): void {
     if (message.kind !== 'ready') return;
     one.state.ready = true;
-    one.state.metricsPort = message.metricsPort;
+    one.state.metricsPort = message.metricsPort ?? undefined;
     one.state.facts = message.facts;
     if (one.state.restarts > 0) options.say(`${one.spec.name} is ready again (pid ${one.state.pid})`);
     one.onReady();

@@ -114,7 +114,7 @@ export function startStage(world: StageWorld, name: string, env: Record<string, 
   closeSync(log);
   let metricsPort = 0;
   const ready = once(child, 'message').then(([message]) => {
-    metricsPort = (message as ReadyMessage).metricsPort;
+    metricsPort = (message as ReadyMessage).metricsPort ?? 0;
   });
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null);
   onTestFinished(async () => {
