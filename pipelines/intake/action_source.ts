@@ -1,3 +1,4 @@
+import { pageUrl } from '#pipelines/delivery/properties.ts';
 import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -22,9 +23,13 @@ export function readActionSource(properties: Properties, caller: Caller): Stated
 }
 
 function unstatedSource(properties: Properties, caller: Caller): ActionSource {
-  const isOfServer =
-    caller === 'server' && saysServer(properties) && !ADDRESSES.some((name) => isGiven(properties, name));
+  const isOfServer = caller === 'server' && saysServer(properties) && !hasAddress(properties);
   return isOfServer ? 'system_generated' : 'website';
+}
+
+/** Where destinations find the address of a page, there is one. */
+function hasAddress(properties: Properties): boolean {
+  return ADDRESSES.some((name) => isGiven(properties, name)) || pageUrl(properties) !== null;
 }
 
 /** Properties that name a page or the device of a shopper, in the words of Segment's, PostHog's and our own senders. */

@@ -19,6 +19,10 @@ test.each([
   expect(sourceOf({ $lib, client_ip_address: '' })).toBe('system_generated');
 });
 
+test('a place that is no address of a page makes no website', () => {
+  expect(sourceOf({ $lib: 'posthog-node', location: 'Berlin', page: { name: 'Till' } })).toBe('system_generated');
+});
+
 test('a library that says it runs on a server is one', () => {
   expect(sourceOf({ $lib: 'own', $is_server: true })).toBe('system_generated');
   expect(sourceOf({ $lib: 'own', $is_server: false })).toBe('website');
@@ -27,6 +31,11 @@ test('a library that says it runs on a server is one', () => {
 test.each([
   { url: 'https://shop.example/' },
   { $current_url: 'https://shop.example/' },
+  { event_source_url: 'https://shop.example/' },
+  { $url: 'https://shop.example/' },
+  { location: 'https://shop.example/' },
+  { page: { url: 'https://shop.example/' } },
+  { context: { page: { url: 'https://shop.example/' } } },
   { client_ip_address: '203.0.113.50' },
   { $ip: '203.0.113.50' },
   { client_user_agent: 'Mozilla/5.0 (X11) Firefox/150.0' },
