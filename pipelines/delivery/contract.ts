@@ -89,6 +89,7 @@ export interface MapContext<Settings> {
   choices: PrivacyChoices;
   /** `event.properties`, parsed. */
   properties: Record<string, unknown>;
+  nowMs: number;
 }
 
 /**

@@ -3,17 +3,15 @@ import type { Site } from '#schemas/setting.ts';
 import type { Adapter, MapResult } from './contract.ts';
 import { type EventRule, eventRule } from './definitions.ts';
 import { chosenName } from './event_names.ts';
+import { deadlineOfAge } from './event_time.ts';
 import { matchingIdentifiers } from './identifiers.ts';
 import { conversionName } from './names.ts';
 import { isRefused, privacyChoices } from './privacy_choices.ts';
 
-/** Room for clocks that differ and for the time a batch spends on its way: one event too old refuses a whole batch. */
-const AGE_MARGIN_MS = 60_000;
-
 /** When the platform stops taking the event, milliseconds since 1970 UTC; null where age does not matter. */
 export function deliveryDeadlineMs<Settings>(adapter: Adapter<Settings>, event: Event): number | null {
   const ageMaxMs = adapter.ageMaxMs(event);
-  return ageMaxMs === null ? null : event.timestamp + ageMaxMs - AGE_MARGIN_MS;
+  return ageMaxMs === null ? null : deadlineOfAge(event, ageMaxMs);
 }
 
 function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: EventRule, nowMs: number): string | null {
@@ -53,5 +51,6 @@ export function prepare<Settings>(
     further: event.mode === 'offline' ? [] : (event.further_identifiers ?? []),
     choices,
     properties,
+    nowMs,
   });
 }

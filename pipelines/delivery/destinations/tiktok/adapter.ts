@@ -1,19 +1,14 @@
 import { addressOf, postJson } from '#pipelines/delivery/address.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
 import { joined } from '#pipelines/delivery/envelope.ts';
-import type { Event } from '#schemas/event.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, TIKTOK_SCHEMA, type TiktokSettings } from './settings.ts';
-import { sourceOfGroup } from './source.ts';
+import { ageMaxMs, sourceOfGroup } from './source.ts';
 
-const DAY_MS = 86_400_000;
 const PATH = '/open_api/v1.3/event/track/';
 /** Room for the longest source, its id and a test event code. */
 const ENVELOPE_BYTES_MAX = 300;
-
-/** TikTok attributes events of the website up to 7 days back, those of an event set up to 28. */
-const ageMaxMs = (event: Event): number => (event.action_source === 'website' ? 7 : 28) * DAY_MS;
 
 function request(pieces: readonly Piece[], context: RequestContext<TiktokSettings>): HttpRequest {
   const { settings } = context;

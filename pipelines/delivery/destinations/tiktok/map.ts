@@ -8,7 +8,7 @@ import { isRestricted } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, pageReferrer, pageUrl } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
 import type { TiktokSettings } from './settings.ts';
-import { groupOf, sourceOf } from './source.ts';
+import { groupOf, isTooOldFor, sourceOf } from './source.ts';
 import { isMatchable, userOf } from './user.ts';
 
 /** TikTok's standard events; what is missing here goes as a custom event under the name it was given. */
@@ -68,13 +68,14 @@ const leadOf = (properties: Properties): object | null =>
 
 /**
  * An event in the form of the Events API, or why it is not sent: `missing_event_source_id` (an offline event where the
- * site has no event set for it), `insufficient_user_data`, and `missing_value` or `missing_currency` for a purchase.
+ * site has no event set for it), `too_old` (for the pixel), `insufficient_user_data`, and `missing_value` or `missing_currency` for a purchase.
  */
 export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>): MapResult {
   const { event } = entry;
   const { settings, properties, choices } = context;
   const source = sourceOf(event, settings, properties);
   if (source === null) return { kind: 'skip', reason: 'missing_event_source_id' };
+  if (isTooOldFor(source, event, context.nowMs)) return { kind: 'skip', reason: 'too_old' };
   const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
   const user = userOf(event, context);
   if (!isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };

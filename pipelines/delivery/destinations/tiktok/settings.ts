@@ -18,7 +18,8 @@ export const TIKTOK_SCHEMA = Type.Object({
   offline_event_set_id: Type.Optional(
     textField({
       title: 'Offline event set id',
-      description: 'Takes events of shops, phone, chat and email; without it they are skipped.',
+      description:
+        'Takes events of shops, phone, chat, email and back offices; without it the last go to the pixel, others are skipped.',
       pattern: '^\\d{5,30}$',
     }),
   ),

@@ -92,6 +92,34 @@ const sourceCases: MappingCase[] = [
     },
     { crm_event_set_id: '' },
   ),
+  withSettings(
+    {
+      ...sends('source: a back office where there is no offline event set', { action_source: 'system_generated' }, {}),
+      expected: {
+        form: { event_source: 'web', event_source_id: 'CABCDEFGHIJ0123456789', data: [{ event: 'Purchase' }] },
+      },
+    },
+    { offline_event_set_id: '' },
+  ),
+  skips(
+    'source: a back office of 7 days ago where there is no offline event set',
+    { action_source: 'system_generated', timestamp: NOW_MS - 7 * DAY_MS },
+    'too_old',
+    { settings: { offline_event_set_id: '' } },
+  ),
+  sends(
+    'source: a back office of 27 days ago',
+    { action_source: 'system_generated', timestamp: NOW_MS - 27 * DAY_MS },
+    { event: 'Purchase' },
+  ),
+  ...(['phone_call', 'chat', 'email'] as const).map((action_source) =>
+    skips(
+      `source: ${action_source} where there is no offline event set`,
+      { action_source, properties: {} },
+      'missing_event_source_id',
+      { settings: { offline_event_set_id: '' } },
+    ),
+  ),
   skips('source: a shop where there is no offline event set', SHOP, 'missing_event_source_id', {
     settings: { offline_event_set_id: '' },
   }),
