@@ -28,21 +28,33 @@ const FILLERS = wordsOf(
 );
 const FILLERS_MAX = 3;
 const GAP_CHARACTERS_MAX = 5;
+/** Those of them that also name campaigns, files and networks: `mobile_20261120`, `/cell/20261120/`. */
+const AMBIGUOUS = wordsOf('mobile mob mobil cell cellular gsm call dial text sms portable movil celular');
+const SAID = /[\s:.]/;
+/** A mobile in Turkey, where numbers have ten digits, and in Brazil a postcode. */
+const MOBILE_OR_POSTCODE = 'cep';
+const MOBILE_DIGITS_MIN = 10;
 const WORD_CHARACTERS_MAX = 24;
 
-/** Whether what stands before a number says that it is one to call. */
-export function isCalled(text: string, at: number): boolean {
+/** Whether what stands before a number of so many digits says that it is one to call. */
+export function isCalled(text: string, at: number, digits: number): boolean {
   let end = at;
   for (let fillers = 0; fillers <= FILLERS_MAX; fillers += 1) {
     end = gapStart(text, end);
     const start = wordStart(text, end);
     if (start === end) return false;
     const word = plain(text.slice(start, end));
-    if (SPACED.has(word) || endsUnspaced(word)) return true;
+    if (SPACED.has(word)) return isMeant(word, text.slice(end, at), digits);
+    if (endsUnspaced(word)) return true;
     if (!FILLERS.has(word)) return false;
     end = start;
   }
   return false;
+}
+
+function isMeant(word: string, gap: string, digits: number): boolean {
+  if (word === MOBILE_OR_POSTCODE) return digits >= MOBILE_DIGITS_MIN;
+  return !AMBIGUOUS.has(word) || SAID.test(gap);
 }
 
 function endsUnspaced(word: string): boolean {

@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 /** What may follow the at sign; dots may be percent-encoded. */
 const DOMAIN = /(?:[\p{L}\p{N}\p{M}_-]|\.|%(?:25)*2E)+/giuy;
 const ENCODED_DOT = /%(?:25)*2E/gi;
-const DOMAIN_WITH_TLD = /^[^.]+(?:\.[^.]+)*\.(?:xn--[a-z0-9-]{2,}|[a-z]{2,}|[^\p{ASCII}]{2,})/iu;
+const DOMAIN_WITH_TLD = /^[^.]+(?:\.{1,2}[^.]+)*\.{1,2}(?:xn--[a-z0-9-]{2,}|[a-z]{2,}|[^\p{ASCII}]{2,})/iu;
 /** `[192.0.2.1]` and `[IPv6:2001:db8::1]` (RFC 5321). */
 const ADDRESS_LITERAL = /(?:\[|%(?:25)*5B)(?:IPv6:)?(?:[0-9A-F:.]|%(?:25)*3A){3,60}(?:\]|%(?:25)*5D)/iy;
 /** What files are called by: none of these is a top-level domain. */
@@ -15,7 +15,7 @@ const BUILD_LABEL =
 /** As in `logo@2x.dark.png`. */
 const DENSITY = /^\d+(?:\.\d+)?x(?![a-z0-9-])/i;
 /** As in `jquery@3.6.0-rc.one` and `checkout@v4.1-rc.one`. */
-const VERSION = /^(?:v?\d+\.\d+\.\d+(?:[-+]|$)|v\d+(?:\.\d|$))/i;
+const VERSION = /^(?:v?\d+\.\d+\.\d+(?:[-+]|$)|v\d+$|v\d+(?:\.\d+)+(?:[-+]|$))/i;
 /** A name in a local network. */
 const HOST = /^[a-z](?:[a-z0-9_-]*[a-z0-9])\.?$/i;
 /** What package managers write behind an at sign, and no host is called. */

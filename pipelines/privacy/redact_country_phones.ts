@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import type { PhoneNumber } from 'libphonenumber-js/max';
 import { allowPhoneReads, type PhoneReads, readPhone } from './phone_reads.ts';
 import { REDACTED } from './redacted.ts';
@@ -14,7 +15,7 @@ const GROUPED = new RegExp(
 const DOUBLE_ZERO = /(?<![0-9A-Za-z_]|[0-9][-.,/:])00[1-9][0-9]{7,12}(?![0-9A-Za-z_])/g;
 const ESCAPE = /%(?:25)*[0-9a-f]{2}/gi;
 const DATE =
-  /^(?:(?:19|20)[0-9]{2}[-. /][0-9]{2}[-. /][0-9]{2}|[0-9]{2}[-. /][0-9]{2}[-. /](?:19|20)[0-9]{2})(?![0-9])/;
+  /^(?:(?:19|20)[0-9]{2}[-. /\u2010-\u2015][0-9]{2}[-. /\u2010-\u2015][0-9]{2}|[0-9]{2}[-. /\u2010-\u2015][0-9]{2}[-. /\u2010-\u2015](?:19|20)[0-9]{2})(?![0-9])/;
 /** A decimal, and thousands: `55.676098`, `612.345.678`. */
 const AMOUNT = /^[0-9]+\.[0-9]+$|^[0-9]{1,3}(?:\.[0-9]{3})+$/;
 const GROUPS = /[0-9]+/g;
@@ -47,6 +48,7 @@ export function redactCountryPhones(
     const plain = match.replace(ESCAPE, ' ');
     const digits = digitsIn(plain);
     if (digits < DIGITS_MIN || digits > DIGITS_MAX || DATE.test(plain) || AMOUNT.test(plain)) return match;
+    if (isIPv4(plain.split('/', 1)[0] ?? '')) return match;
     if (isNumber(plain, countries, reads)) return REDACTED;
     const head = FIRST_GROUP.exec(match)?.[0] ?? '';
     const rest = match.slice(head.length).replace(ESCAPE, ' ');

@@ -12,7 +12,7 @@ const START =
   '(?:(?<![A-Za-z0-9_]|[0-9][-.,/])|(?<=%[0-9A-Fa-f]{2})|(?<=(?<![A-Za-z])(?:[Tt][Ee][Ll]|[Mm][Oo][Bb]|[Ff][Aa][Xx]|[Pp][Hh])[._:]?))';
 // Behind it may follow an extension, a short number that is another word's (`24h`), or another phone number.
 const END = `(?:(?=[xX][0-9])|(?= [0-9]{1,2}[A-Za-z/:])|(?= (?:0[1-9][ .-]?[0-9]|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}))|(?![A-Za-z0-9_]|${BETWEEN}?[0-9]))`;
-const DATE = '[0-9]{2}[-./ ][0-9]{2}[-./ ][0-9]{4}(?![0-9])';
+const DATE = String.raw`[0-9]{2}[-./ \u2010-\u2015][0-9]{2}[-./ \u2010-\u2015][0-9]{4}(?![0-9])`;
 // `(650) 555-0142`: an area code, and no year, in brackets.
 const BRACKETED = `${OPEN}(?!(?:19|20)[0-9]{2}${CLOSE})[0-9]{2,5}${CLOSE}(?:${BETWEEN}{0,3}[0-9]){5,9}`;
 // `650-555-0142`: three, three and four digits, as in North America.
@@ -24,7 +24,13 @@ const GROUPED = new RegExp(`(?=[(%0-9])${START}(?:${BRACKETED}|${NORTH_AMERICAN}
 /** Digits in any groups, which are a number only where something says so. */
 const ANY = /(?<![0-9%]|%[0-9])\(?[0-9](?:[\s().\-\u2010-\u2015]{0,3}[0-9]){6,14}(?![0-9])/g;
 const DATES =
-  /^(?:(?:19|20)[0-9]{2}[-. ][0-9]{1,2}[-. ][0-9]{1,2}|[0-9]{1,2}[-. ][0-9]{1,2}[-. ](?:19|20)[0-9]{2})(?![0-9])/;
+  /^(?:(?:19|20)[0-9]{2}[-. ][0-9]{1,2}[-. ][0-9]{1,2}|[0-9]{1,2}[-. ][0-9]{1,2}[-. ](?:19|20)[0-9]{2})(?![0-9])|^20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$/;
+/** Widths and heights of screens, and bands of mobile networks. */
+const SIZES: ReadonlySet<string> = new Set(
+  '320 360 375 390 393 412 414 428 430 480 540 600 640 720 750 768 800 810 820 828 834 844 850 852 896 900 932 1024 1080 1125 1170 1179 1200 1242 1280 1284 1290 1334 1366 1440 1536 1600 1668 1680 1700 1792 1800 1900 1920 2048 2100 2160 2208 2340 2400 2436 2532 2556 2560 2600 2688 2732 2778 2796 3840'.split(
+    ' ',
+  ),
+);
 
 const DIGIT = /[0-9]/g;
 /** Only pairs: a French number has five, and with more it is rather a draw's. */
@@ -44,8 +50,14 @@ export function redactNationalPhones(text: string, bits: number): string {
   const clean = isGrouped ? text.replace(GROUPED, (match) => (isLongEnough(match) ? REDACTED : match)) : text;
   if ((bits & HOLDS_NUMBER_BEHIND) === 0) return clean;
   return clean.replace(ANY, (match, offset: number) =>
-    offset > 0 && isCalled(clean, offset) && !DATES.test(match) ? REDACTED : match,
+    offset > 0 && isCalled(clean, offset, match.match(DIGIT)?.length ?? 0) && !DATES.test(match) && !isSizes(match)
+      ? REDACTED
+      : match,
   );
+}
+
+function isSizes(match: string): boolean {
+  return (match.match(/[0-9]+/g) ?? []).every((group) => SIZES.has(group));
 }
 
 function isLongEnough(match: string): boolean {

@@ -42,6 +42,10 @@ for (const [sign, bit] of Object.entries({
 const DIGITS = new Uint8Array(128).fill(1, DIGIT_ZERO, DIGIT_NINE + 1);
 const BETWEEN_DIGITS = new Uint8Array(128);
 for (const code of Buffer.from(' \t\r\n().-/+%_~')) BETWEEN_DIGITS[code] = 1;
+const NO_BREAK_SPACE = 0xa0;
+const NARROW_SPACE = 0x202f;
+const IDEOGRAPHIC_SPACE = 0x3000;
+const MINUS = 0x2212;
 
 /**
  * One pass over the text; most texts come out as 0 and need no second look. The first pass only counts the digits, as
@@ -78,7 +82,7 @@ function numberBits(text: string): number {
       if (isDigit(code)) {
         digits += 1;
         end = at + 1;
-      } else if (BETWEEN_DIGITS[code] !== 1) break;
+      } else if (!isBetweenDigits(code)) break;
     }
     if (digits >= NUMBER_DIGITS_MIN && !isDate(text, start, end)) bits |= bitsOf(text, start, end, digits);
   }
@@ -90,6 +94,13 @@ function bitsOf(text: string, start: number, end: number, digits: number): numbe
   const behind = start > 0 ? HOLDS_NUMBER_BEHIND : 0;
   const zeros = groups !== 0 || (text.charCodeAt(start) === DIGIT_ZERO && text.charCodeAt(start + 1) === DIGIT_ZERO);
   return HOLDS_NUMBER | groups | behind | (zeros ? HOLDS_DOUBLE_ZERO : 0);
+}
+
+/** Also the spaces, hyphens and dashes (U+2010 to U+2015) that people and word processors write. */
+function isBetweenDigits(code: number): boolean {
+  if (code < 128) return BETWEEN_DIGITS[code] === 1;
+  if (code >= 0x2000 && code <= 0x2015) return true;
+  return code === NO_BREAK_SPACE || code === NARROW_SPACE || code === IDEOGRAPHIC_SPACE || code === MINUS;
 }
 
 /** `2026-11-20`, which most times begin with. */
