@@ -4,14 +4,32 @@ import { looksLikePhone } from './phone_like.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(FIELD_WORDS.split(' '));
 const FIELD_CHARACTERS_MAX = 64;
+const MONEY = /currency|price|amount|revenue|total|quantity|cost|discount|tax|sku|item|product/i;
+/** What says of products as often what they are: `{ type: 'phone', value: 12990000 }`. */
+const KIND = /type|kind|label|title/i;
 
 /**
  * Whether a form's answer is a phone number or a person's name by what another member of the record says the field is:
- * `{ name: 'phone', value: '4155550100' }`.
+ * `{ name: 'phone', value: '4155550100' }`. What people write comes as text: a
+ * JSON number is rather a revenue or a price, unless the field's name leaves no doubt.
  */
 export function isAnswerPersonal(record: Readonly<Record<string, unknown>>, answer: unknown): boolean {
-  if (typeof answer !== 'string' && !Array.isArray(answer) && !looksLikePhone(answer)) return false;
+  if (typeof answer === 'number') return looksLikePhone(answer) && isFormRecord(record);
+  if (typeof answer !== 'string' && !Array.isArray(answer)) return false;
   return Object.keys(record).some((key) => FIELDS.has(key) && isPersonal(record[key], answer));
+}
+
+/** Whether a record names a field that can only be a phone number's, and no money. */
+function isFormRecord(record: Readonly<Record<string, unknown>>): boolean {
+  const keys = Object.keys(record);
+  if (keys.some((key) => MONEY.test(key))) return false;
+  return keys.some((key) => FIELDS.has(key) && !KIND.test(key) && isSurelyPhone(record[key]));
+}
+
+function isSurelyPhone(field: unknown): boolean {
+  if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
+  const { removal, opens } = keyMeaning(field);
+  return removal === 'always' && opens === 'phone';
 }
 
 /** Whether a pair says so of its second member: `['phone', '4155550100']`. */
@@ -20,7 +38,7 @@ export function isPairPersonal(values: readonly unknown[]): boolean {
     values.length === 2 &&
     typeof values[0] === 'string' &&
     looksLikePhone(values[1]) &&
-    isPersonal(values[0], values[1])
+    (typeof values[1] === 'number' ? isSurelyPhone(values[0]) : isPersonal(values[0], values[1]))
   );
 }
 
@@ -28,6 +46,6 @@ function isPersonal(field: unknown, answer: unknown): boolean {
   if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
   const { removal, feeds, opens } = keyMeaning(field);
   if (feeds === 'first_name' || feeds === 'last_name') return removal === 'always' && typeof answer === 'string';
-  if (feeds !== 'phone' && opens !== 'phone') return false;
+  if (opens !== 'phone') return false;
   return Array.isArray(answer) ? answer.some(looksLikePhone) : looksLikePhone(answer);
 }

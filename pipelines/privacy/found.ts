@@ -1,13 +1,17 @@
-import { type FoundPerson, feedPerson, foundNobody } from './found_person.ts';
+import { type FoundPerson, feedPerson, feedPhone, foundNobody } from './found_person.ts';
 import { asSha256 } from './hashed_form.ts';
 import type { Feed } from './key_meaning.ts';
 import { normaliseIp } from './network.ts';
 import type { PhoneReads } from './phone_reads.ts';
 import { isReachableAddress } from './reachable_address.ts';
 import { redactText } from './redact_text.ts';
+import { REDACTED } from './redacted.ts';
 import { cleanUserAgent } from './user_agent.ts';
 
 const PLACE_CHARACTERS_MAX = 100;
+/** No postcode has more, and some words for one mean a phone in another language. */
+const ZIP_DIGITS_MAX = 9;
+const DIGIT = /\p{Nd}/gu;
 
 /** What the properties said about the event's person and device. */
 export interface Found extends FoundPerson {
@@ -46,8 +50,10 @@ export function feed(found: Found, kind: Feed, value: unknown, overrides: boolea
   if (!isScalar(value)) return false;
   const text = String(value);
   switch (kind) {
-    case 'email':
     case 'phone':
+    case 'maybe_phone':
+      return feedPhone(found, text, overrides, kind === 'phone');
+    case 'email':
     case 'first_name':
     case 'last_name':
     case 'external_id':
@@ -72,7 +78,7 @@ function feedMembers(
   reads?: PhoneReads,
 ): boolean {
   const first = members.findIndex((member) => feed(found, kind, member, overrides, reads));
-  if (first < 0 || (kind !== 'email' && kind !== 'phone')) return first >= 0;
+  if (first < 0 || (kind !== 'email' && kind !== 'phone' && kind !== 'maybe_phone')) return first >= 0;
   for (const member of members.slice(first + 1)) feed(found, kind, member, false, reads);
   return true;
 }
@@ -106,6 +112,7 @@ function read(kind: Column, text: string, reads?: PhoneReads): string | null {
   const given = asSha256(text.trim());
   if (given !== null) return given;
   const place = redactText(text.trim(), false, [], reads);
+  if (kind === 'zip' && (place.match(DIGIT)?.length ?? 0) > ZIP_DIGITS_MAX) return REDACTED;
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   return kind === 'country' && place.length === 2 ? place.toUpperCase() : place;
 }

@@ -15,6 +15,8 @@ const FURTHER_MAX = 8;
 interface Phone {
   text: string;
   leads: boolean;
+  /** Whether the key says that it is a phone number; else only one valid beyond doubt is. */
+  isSure: boolean;
 }
 
 /**
@@ -40,12 +42,19 @@ export const foundNobody = (): FoundPerson => ({
 const NO_COUNTRY: Countries = { own: null, sites: null };
 
 /** Takes an identifier; whether it could be read, as far as that is known yet. `leads`: it goes before what is there. */
-export function feedPerson(person: FoundPerson, kind: Identifier, text: string, leads: boolean): boolean {
-  if (kind === 'phone') {
-    if (person.phones.length < FURTHER_MAX) person.phones.push({ text, leads });
-    return true;
-  }
+export function feedPerson(
+  person: FoundPerson,
+  kind: Exclude<Identifier, 'phone'>,
+  text: string,
+  leads: boolean,
+): boolean {
   return take(person, kind, text, leads, NO_COUNTRY);
+}
+
+/** The same of a phone number, which waits to be read. */
+export function feedPhone(person: FoundPerson, text: string, leads: boolean, isSure: boolean): boolean {
+  if (person.phones.length < FURTHER_MAX) person.phones.push({ text, leads, isSure });
+  return true;
 }
 
 function take(person: FoundPerson, kind: Identifier, text: string, leads: boolean, countries: Countries): boolean {
@@ -82,7 +91,9 @@ function keepFurther(
 export function settlePerson(person: FoundPerson, country: string | null, siteCountry: string | null): void {
   if (person.phones.length > 0) {
     const countries = { own: countryCode(country), sites: siteCountry };
-    for (const { text, leads } of person.phones) take(person, 'phone', text, leads, countries);
+    for (const { text, leads, isSure } of person.phones) {
+      take(person, 'phone', text, leads, { ...countries, validOnly: !isSure });
+    }
     person.phones = [];
   }
   if (Object.values(person.others).some((hashed) => hashed !== null)) person.further.push(person.others);

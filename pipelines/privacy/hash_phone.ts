@@ -22,26 +22,36 @@ export interface PhoneHashes {
  * E.164 with the plus, or null. Without `+` or `00` the number is read in the customer's country, in the site's where it is
  * none there, then as a country code with its plus left off. A number written internationally need only have a possible
  * length, since number ranges are opened faster than metadata is published; a national one without a country must be
- * valid beyond doubt.
+ * valid beyond doubt, and with `validOnly` any.
  */
-export function normalisePhone(text: string, country: string | null, siteCountry: string | null = null): string | null {
+export function normalisePhone(
+  text: string,
+  country: string | null,
+  siteCountry: string | null = null,
+  validOnly = false,
+): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null;
   const number = text.trim().replace(TEL, '').trimStart().replace(INTERNATIONAL_PREFIX, '+');
-  if (INTERNATIONAL.test(number)) return e164(parse(number, null), true);
+  if (INTERNATIONAL.test(number)) return e164(parse(number, null), !validOnly);
   const regions = [country, siteCountry].flatMap((one) => (one === null ? [] : (asCountry(one) ?? [])));
   const national = regions.map((region) => parse(number, region));
   return (
     firstE164(national, false) ??
     e164(parse(`+${digitsOf(number)}`, null), false) ??
-    firstE164(national.slice(0, 1), true)
+    firstE164(national.slice(0, 1), !validOnly)
   );
 }
 
 /** Hashes a phone number; a SHA-256 given instead stands for both forms. Anything unreadable, an MD5 sum included, is null. */
-export function hashPhone(text: string, country: string | null, siteCountry: string | null = null): PhoneHashes | null {
+export function hashPhone(
+  text: string,
+  country: string | null,
+  siteCountry: string | null = null,
+  validOnly = false,
+): PhoneHashes | null {
   const given = asSha256(text.trim());
   if (given !== null) return { phone: given, phone_digits: given };
-  const number = normalisePhone(text, country, siteCountry);
+  const number = normalisePhone(text, country, siteCountry, validOnly);
   return number === null ? null : { phone: sha256Hex(number), phone_digits: sha256Hex(number.slice(1)) };
 }
 

@@ -25,6 +25,8 @@ export type Identifier = 'email' | 'phone' | 'first_name' | 'last_name' | 'exter
 export interface Countries {
   own: string | null;
   sites: string | null;
+  /** Whether a phone number must be valid, a possible length not sufficing. */
+  validOnly?: boolean;
 }
 
 const VARIANTS: Readonly<Record<Identifier, readonly (keyof Identifiers)[]>> = {
@@ -63,12 +65,16 @@ export function otherForm(kind: Identifier, raw: string): Partial<Identifiers> |
   }
 }
 
-function hashIdentifier(kind: Identifier, raw: string, { own, sites }: Countries): Partial<Identifiers> | null {
+function hashIdentifier(
+  kind: Identifier,
+  raw: string,
+  { own, sites, validOnly }: Countries,
+): Partial<Identifiers> | null {
   switch (kind) {
     case 'email':
       return hashEmail(raw);
     case 'phone':
-      return hashPhone(raw, own, sites);
+      return hashPhone(raw, own, sites, validOnly);
     case 'first_name': {
       const hashes = hashName(raw);
       return hashes && { first_name: hashes.name, first_name_google: hashes.name_google };

@@ -6,6 +6,8 @@ import { HOLDS_NUMBER, scanText } from './scan_text.ts';
 export type Feed =
   | 'email'
   | 'phone'
+  /** Under a word that need not mean a phone. */
+  | 'maybe_phone'
   | 'first_name'
   | 'last_name'
   | 'external_id'
@@ -92,7 +94,7 @@ function wordMeaning(squashed: string): KeyMeaning {
     if (known !== undefined) return known;
   }
   const counted = KNOWN.get(bare.replace(words.COUNTED, ''));
-  const isCounted = counted !== undefined && (counted.feeds === 'phone' || counted.feeds === 'email');
+  const isCounted = counted !== undefined && (counted.opens === 'phone' || counted.feeds === 'email');
   return isCounted ? counted : (phoneMeaning(bare) ?? endingMeaning(bare));
 }
 
@@ -142,7 +144,7 @@ function knownWords(): Map<string, KeyMeaning> {
   add(words.EMAIL_WORDS, meaning('always', 'email'));
   add(words.PHONE_WORDS, meaning('always', 'phone', 'phone'));
   add(words.FOREIGN_PHONE_WORDS, meaning('always', 'phone', 'phone'));
-  add(words.MAYBE_PHONE_WORDS, meaning('if_phone', 'phone', 'phone'));
+  add(words.MAYBE_PHONE_WORDS, meaning('if_phone', 'maybe_phone', 'phone'));
   add(words.CALLER_WORDS, meaning('if_phone', null, 'phone'));
   add(words.FIRST_NAME_WORDS, meaning('always', 'first_name'));
   add(words.LAST_NAME_WORDS, meaning('always', 'last_name'));

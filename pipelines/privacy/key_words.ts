@@ -11,7 +11,7 @@ export const FOREIGN_PHONE_WORDS =
   'telefon telefono telefone telefoon telefonnummer telefoonnummer telefonnr telefonszam mobilszam telefonnicislo telefonas telefonu numertelefonu nrtelefonu ceptelefonu telefonno puhelin puhelinnumero matkapuhelin tlf tlfnr handynummer handynr mobilnummer mobilnr rufnummer numerodetelephone numerodetelefono numerodetelefone numeroditelefono telemovel telepon nomortelepon notelp nohp nomorhp sodienthoai dienthoai sdt sốđiệnthoại điệnthoại sđt телефон номертелефона телефонный мобильныйтелефон τηλεφωνο κινητο 电话 电话号码 手机 手机号 手机号码 联系电话 電話 電話番号 携帯 携帯番号 携帯電話 手機 전화 전화번호 휴대폰 휴대폰번호 핸드폰 연락처 هاتف جوال رقمالهاتف رقمالجوال טלפון फोन मोबाइल เบอร์โทร โทรศัพท์';
 /** Words that mean a phone only when the value looks like one: `mobile: true` does not. */
 export const MAYBE_PHONE_WORDS =
-  'tel ph mobile mob cell cel whatsapp wa viber handy gsm mobil mobiel celular movil cellulare cellulaire portable natel fon fono fone hp komorka cep тел моб мобильный נייד';
+  'tel ph mobile mob cell cel whatsapp wa viber handy gsm mobil mobiel celular movil cellulare cellulaire portable natel fon fono fone hp komorka тел моб мобильный נייד';
 /** Words that mean a phone when the value looks like one, but not always that of the event's person. */
 export const CALLER_WORDS = 'callerid caller callernumber callingnumber callednumber ani dnis smsnumber smsto';
 export const FIRST_NAME_WORDS =
@@ -30,7 +30,7 @@ export const IP_WORDS =
 export const USER_AGENT_WORDS = 'clientuseragent useragent rawuseragent useragentstring';
 export const CITY_WORDS = 'city';
 export const STATE_WORDS = 'state';
-export const ZIP_WORDS = 'zip zipcode postalcode postcode';
+export const ZIP_WORDS = 'zip zipcode postalcode postcode cep';
 export const COUNTRY_WORDS = 'country countrycode';
 /** The same inside a person, where short spellings cannot be mistaken. */
 export const PERSON_CITY_WORDS = 'ct town locality';
