@@ -1,6 +1,6 @@
 import { keyMeaning } from './key_meaning.ts';
 import { FIELD_WORDS } from './key_words.ts';
-import { looksLikePhone } from './phone_like.ts';
+import { isBarePhone, looksLikePhone } from './phone_like.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(FIELD_WORDS.split(' '));
 const FIELD_CHARACTERS_MAX = 64;
@@ -46,6 +46,7 @@ function isPersonal(field: unknown, answer: unknown): boolean {
   if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
   const { removal, feeds, opens } = keyMeaning(field);
   if (feeds === 'first_name' || feeds === 'last_name') return removal === 'always' && typeof answer === 'string';
+  if (removal === 'if_bare_phone') return isBarePhone(answer);
   if (opens !== 'phone') return false;
   return Array.isArray(answer) ? answer.some(looksLikePhone) : looksLikePhone(answer);
 }

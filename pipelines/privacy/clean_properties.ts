@@ -2,7 +2,7 @@ import { isAnswerPersonal, isPairPersonal } from './answered_field.ts';
 import { type Found, feed, foundNothing } from './found.ts';
 import { settlePerson } from './found_person.ts';
 import { type Feed, type KeyMeaning, keyMeaning, type Opens } from './key_meaning.ts';
-import { looksLikePhone } from './phone_like.ts';
+import { isBarePhone, looksLikePhone } from './phone_like.ts';
 import type { PhoneReads } from './phone_reads.ts';
 import { redactText } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
@@ -132,7 +132,7 @@ function cleanNested(value: object, role: Role, depth: number, walk: Walk): unkn
 }
 
 function cleanArray(values: readonly unknown[], role: Role, depth: number, walk: Walk): readonly unknown[] {
-  if (isPairPersonal(values)) return [values[0], REDACTED];
+  if (isPairPersonal(values)) return [cleanValue(values[0], role, depth, walk), REDACTED];
   let copy: unknown[] | null = null;
   for (let at = 0; at < values.length && walk.problem === null; at += 1) {
     const kept = cleanValue(values[at], role, depth, walk);
@@ -153,6 +153,8 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
       return meaning.opens === 'plain' || meaning.opens === 'phone' || typeof value !== 'object';
     case 'if_phone':
       return Array.isArray(value) ? value.some(looksLikePhone) : looksLikePhone(value);
+    case 'if_bare_phone':
+      return Array.isArray(value) ? value.some(isBarePhone) : isBarePhone(value);
     case 'in_person':
       return role === 'person' || role === 'feeding';
     case 'if_anonymous':

@@ -17,8 +17,8 @@ export type Feed =
   | 'state'
   | 'zip'
   | 'country';
-/** When the value under a key is removed. `as_place`: when it went into a column. */
-export type Removal = 'never' | 'always' | 'if_phone' | 'in_person' | 'if_anonymous' | 'as_place';
+/** When the value under a key is removed. `as_place`: when it went into a column; `if_bare_phone`: when it is no more. */
+export type Removal = 'never' | 'always' | 'if_phone' | 'if_bare_phone' | 'in_person' | 'if_anonymous' | 'as_place';
 /** What the object under a key describes. */
 export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
 
@@ -43,6 +43,15 @@ const INDEX = /^\d*$/;
 const SUSPICIOUS = /[@%+="&\\:]|wa\.me/i;
 const DIGIT = /\p{Nd}/gu;
 const DIGITS_CACHED_MAX = 4;
+
+/** A word of a key: up to a separator, a digit or a capital. */
+const WORD = /\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+(?!\p{Ll})|[\p{Lo}\p{M}]+/gu;
+const PHONE_PARTS: ReadonlySet<string> = new Set(
+  [words.PHONE_WORDS, words.FOREIGN_PHONE_WORDS, words.MAYBE_PHONE_WORDS].flatMap((list) =>
+    list.split(' ').map(squash),
+  ),
+);
+const OTHER_PARTS: ReadonlySet<string> = new Set(words.NO_PHONE_PARTS.split(' '));
 
 const PLAIN: KeyMeaning = meaning('never', null);
 const KNOWN = knownWords();
@@ -72,7 +81,7 @@ function classify(key: string): KeyMeaning {
   const segments = decoded(plain)
     .split(SEGMENT_ENDS)
     .filter((segment) => !INDEX.test(segment));
-  const found = segmentsMeaning(segments);
+  const found = namedWithin(segmentsMeaning(segments), segments.at(-1) ?? '');
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
   const holdsNumber = (scanText(plain) & HOLDS_NUMBER) !== 0;
   const suspicious = holdsNumber || SUSPICIOUS.test(plain) || !key.isWellFormed();
@@ -85,6 +94,14 @@ function segmentsMeaning(segments: readonly string[]): KeyMeaning {
   const found = wordMeaning(last);
   if (segments.length < 2 || found.removal !== 'never') return found;
   return phoneMeaning(squash(segments.at(-2) ?? '') + last) ?? found;
+}
+
+/** By one of the words that a key is made of, where the whole says nothing: `cust_mobile`, `Phone (optional)`. */
+function namedWithin(found: KeyMeaning, segment: string): KeyMeaning {
+  if (found.removal !== 'never' || found.opens !== 'plain' || found.answers) return found;
+  const parts = (segment.match(WORD) ?? []).map(squash);
+  if (!parts.some((part) => PHONE_PARTS.has(part)) || parts.some((part) => OTHER_PARTS.has(part))) return found;
+  return meaning('if_bare_phone', null);
 }
 
 function wordMeaning(squashed: string): KeyMeaning {

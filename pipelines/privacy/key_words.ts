@@ -13,7 +13,11 @@ export const FOREIGN_PHONE_WORDS =
 export const MAYBE_PHONE_WORDS =
   'tel ph mobile mob cell cel whatsapp wa viber handy gsm mobil mobiel celular movil cellulare cellulaire portable natel fon fono fone hp komorka тел моб мобильный נייד';
 /** Words that mean a phone when the value looks like one, but not always that of the event's person. */
-export const CALLER_WORDS = 'callerid caller callernumber callingnumber callednumber ani dnis smsnumber smsto';
+export const CALLER_WORDS =
+  'nationalnumber fullnumber internationalnumber callerid caller callernumber callingnumber callednumber ani dnis smsnumber smsto';
+/** Words that say that a key speaks of phones, not of somebody's number: `mobile_views`, `phone_verified_at`. */
+export const NO_PHONE_PARTS =
+  'id ids app apps ad ads view views click clicks visit visits session sessions impression impressions revenue sales orders order count counts total totals sum amount price cost budget value spend version build sku ean model case os device devices traffic conversions users bytes size width height screen page pages site sites web browser token time timestamp at date ts verified created updated url link path campaign utm banner sale score rank area tower';
 export const FIRST_NAME_WORDS =
   'firstname fname fn givenname forename userfirstname customerfirstname billingfirstname shippingfirstname';
 export const LAST_NAME_WORDS =

@@ -5,7 +5,7 @@ import { REDACTED } from './redacted.ts';
 /** A double quote, with the backslashes of the texts that JSON was put into. */
 const QUOTE = String.raw`\\{0,8}"`;
 const SPACE = String.raw`(?:\s|\+){0,4}`;
-const NAME = String.raw`([\p{L}\p{N}_$. \-[\]]{1,80})`;
+const NAME = String.raw`([\p{L}\p{N}_$. \-[\]()]{1,80})`;
 const TEXT = String.raw`${QUOTE}(?<text>[^"\\]*)`;
 const NUMBER = String.raw`(?<number>\d[\d.]*)`;
 const MEMBER = new RegExp(

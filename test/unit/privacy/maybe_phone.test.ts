@@ -53,3 +53,22 @@ describe('a revenue stays', () => {
     expect(of({ fields, pair: ['phone', 6_505_550_142] }, 'US').properties).not.toContain('6505550142');
   });
 });
+
+it('what names the field in a pair is cleaned too', () => {
+  const pair = ['jane@example.com your phone', '6505550142'];
+  expect(JSON.parse(of({ pair }, 'US').properties)).toEqual({ pair: ['redacted your phone', 'redacted'] });
+});
+
+it.each([
+  { mobile_app_id: '1234567890' },
+  { phone_verified_at: 1_763_632_800_123 },
+  { mobile_views: 12_345_678 },
+  { mobile_campaign: '20261120' },
+  { cell_update: '2026-11-20' },
+  { phone_case_sku: '1234567890' },
+  { microphone_serial: '1234567890' },
+  { your_mobile: { build: 1_234_567_890 } },
+  { mobile_hero: 'https://cdn.example/1234567890.png' },
+])('%j speaks of phones and stays', (properties) => {
+  expect(JSON.parse(of(properties, 'US').properties)).toEqual(properties);
+});
