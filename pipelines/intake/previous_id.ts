@@ -13,7 +13,7 @@ const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
 
 /** The other id of the visitor, as it may be stored; null where the event names none. */
 export function previousIdOf(
-  { name, properties, distinctId, countries }: Pick<SentEvent, 'name' | 'properties' | 'distinctId' | 'countries'>,
+  { name, properties, distinctId }: Pick<SentEvent, 'name' | 'properties' | 'distinctId'>,
   { identitySecret, site }: IntakeContext,
   reads?: PhoneReads,
 ): string | null {
@@ -22,5 +22,5 @@ export function previousIdOf(
   const sent = properties[property];
   const previousId = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
   if (previousId === null || previousId === distinctId) return null;
-  return cleanDistinctId(previousId, identitySecret, site.default_country, countries, reads).distinctId;
+  return cleanDistinctId(previousId, identitySecret, site, reads).distinctId;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import type { ActionSource } from '#schemas/event.ts';
 import { readActionSource } from './action_source.ts';
-import { eventCountries } from './event_countries.ts';
+import { eventCountries, idCountries } from './event_countries.ts';
 import { readUuid } from './event_id.ts';
 import { readEventName } from './event_name.ts';
 import type { RejectionCode } from './rejections.ts';
@@ -44,7 +44,9 @@ export function readSentEvent(
   const name = readEventName(sent['event']);
   if (!name.ok) return name;
   const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
-  const uuid = isAbsent(sent['uuid']) ? null : readUuid(sent['uuid'], context.identitySecret, countries, reads);
+  const uuid = isAbsent(sent['uuid'])
+    ? null
+    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), reads);
   if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');

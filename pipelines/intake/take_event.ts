@@ -6,6 +6,7 @@ import type { Event } from '#schemas/event.ts';
 import { isBot } from './bots.ts';
 import type { Call, Device } from './call.ts';
 import { type Columns, readColumns } from './columns.ts';
+import { idCountries } from './event_countries.ts';
 import { eventIdOf } from './event_id.ts';
 import { cleanEventName } from './event_name.ts';
 import { isIdentifyName } from './identify_events.ts';
@@ -28,7 +29,12 @@ export function takeEvent(sent: unknown, call: Call): EventOutcome {
   const read = readSentEvent(sent, call.context, call.countries, call.reads);
   if (!read.ok) return reject(read.code);
   const { countries } = read.event;
-  const columns = readColumns(read.event.properties, call.context.identitySecret, countries, call.reads);
+  const columns = readColumns(
+    read.event.properties,
+    call.context.identitySecret,
+    idCountries(call.context.site),
+    call.reads,
+  );
   const cleaned = cleanProperties(read.event.properties, {
     anonymous: call.context.site.mode === 'offline',
     defaultCountry: call.context.site.default_country,

@@ -41,22 +41,26 @@ const PLACES: Record<string, (text: string) => Record<string, unknown>> = {
   'the order id': (text) => ({ properties: { order_id: short(text) } }),
 };
 
-function taken(event: Record<string, unknown>, country: string | undefined): string {
+/** Ids are judged by the site's country alone, else two senders' copies of one event would differ in them. */
+const ID_PLACES = ['the uuid', 'the distinct id', 'the order id'];
+
+function taken(event: Record<string, unknown>, country: string | undefined, context = server()): string {
   const { properties = {}, ...rest } = event;
   const named = country === undefined ? {} : { country };
   const batch = takeBatch(
     [{ event: 'seen', distinct_id: 'v', ...rest, properties: { ...(properties as object), ...named } }],
-    server(),
+    context,
   );
   expect(batch.taken).toHaveLength(1);
   return JSON.stringify(batch);
 }
 
 describe('every planted address and number', () => {
-  it.each(Object.entries(PLACES))('is gone from %s', (_place, planted) => {
-    const left = TEXT_CANARIES.filter(
-      ({ text, raw, country }) => residue(taken(planted(text), country), raw).length > 0,
-    );
+  it.each(Object.entries(PLACES))('is gone from %s', (place, planted) => {
+    const left = TEXT_CANARIES.filter(({ text, raw, country = 'US' }) => {
+      const context = ID_PLACES.includes(place) ? server({ site: siteWith({ default_country: country }) }) : server();
+      return residue(taken(planted(text), country, context), raw).length > 0;
+    });
     expect(left).toEqual([]);
   });
 
