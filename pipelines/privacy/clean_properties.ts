@@ -159,6 +159,10 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
       return role === 'person' || role === 'feeding';
     case 'if_anonymous':
       return walk.anonymous;
+    case 'if_offline':
+      return walk.anonymous && (meaning.opens === 'plain' || typeof value !== 'object');
+    case 'id_if_offline':
+      return walk.anonymous && (role === 'person' || role === 'feeding');
     case 'as_place':
       return isFed || (walk.anonymous && role !== 'plain' && (meaning.feeds === 'city' || meaning.feeds === 'zip'));
   }

@@ -17,8 +17,22 @@ export type Feed =
   | 'state'
   | 'zip'
   | 'country';
-/** When the value under a key is removed. `as_place`: when it went into a column; `if_bare_phone`: when it is no more. */
-export type Removal = 'never' | 'always' | 'if_phone' | 'if_bare_phone' | 'in_person' | 'if_anonymous' | 'as_place';
+/**
+ * When the value under a key is removed. `as_place`: when it went into a column. `if_bare_phone`: when
+ * it is a phone number and no more. `if_anonymous`: an id of a visitor, in offline
+ * mode. `if_offline`: other things that could lead to somebody, in offline mode; of an object that describes a person its
+ * members are judged instead. `id_if_offline`: the same, inside such an object.
+ */
+export type Removal =
+  | 'never'
+  | 'always'
+  | 'if_phone'
+  | 'if_bare_phone'
+  | 'in_person'
+  | 'if_anonymous'
+  | 'if_offline'
+  | 'id_if_offline'
+  | 'as_place';
 /** What the object under a key describes. */
 export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
 
@@ -173,8 +187,10 @@ function knownWords(): Map<string, KeyMeaning> {
   add(words.USER_AGENT_WORDS, meaning('always', 'client_user_agent'));
   add(words.VISITOR_WORDS, meaning('if_anonymous', null));
   addPlaces(add);
-  add(words.FEEDING_CONTAINER_WORDS, meaning('never', null, 'feeding'));
-  add(words.PERSON_CONTAINER_WORDS, meaning('never', null, 'person'));
+  add(words.TRACEABLE_WORDS, meaning('if_offline', null));
+  add(words.PERSON_ID_WORDS, meaning('id_if_offline', null));
+  add(words.FEEDING_CONTAINER_WORDS, meaning('if_offline', null, 'feeding'));
+  add(words.PERSON_CONTAINER_WORDS, meaning('if_offline', null, 'person'));
   add(words.CONTEXT_CONTAINER_WORDS, meaning('never', null, 'context'));
   add(words.ANSWER_WORDS, { ...meaning('never', null), answers: true });
   return known;

@@ -45,6 +45,12 @@ export const PERSON_COUNTRY_WORDS = 'countryname';
 export const VISITOR_WORDS =
   'userid uid username login customerid clientid distinctid anonymousid anonid deviceid visitorid sessionid gaclientid gasessionid memberid accountid loyaltyid subscriberid contactid leadid personid profileid idfa idfv gaid aaid madid advertisingid fbp fbc fbloginid fbclid gclid gbraid wbraid dclid ttclid ttp msclkid twclid lifatid epik rdtcid rdtuuid sccid scclickid yclid ymclid igshid igsh irclickid clickid mceid mcuid kx hsenc hsmi hssc hstc hubspotutk veroid olyencid olyanonid mkttok ga gid gclaw gcldc gclau svcdid did dob dateofbirth birthday birthdate db gender ge cookie cookies alias';
 
+/** By what somebody could be found, alone or with what others know: kept online, removed in offline mode. */
+export const TRACEABLE_WORDS =
+  'anondistinctid previousid previousdistinctid pseudoid userpseudoid amplitudeid mixpaneldistinctid hjid adobemcid ecid mailid kid klaviyoid crmid cid windowid groups groupkey groupid groupset companyid company account customerno customernumber accountnumber accountno membernumber memberno loyaltycard loyaltynumber cardnumber subscriptionid iban ssn passport passportnumber password token jwt secret imei gpsadid androidid mac macaddress guid fingerprint pushtoken fcmtoken devicetoken device plate licenseplate vin lat latitude lng lon long longitude coordinates geo avatar instagram twitter session externalids';
+/** An id, where it stands in what describes a person. */
+export const PERSON_ID_WORDS = 'id';
+
 /** Objects that describe the event's person: what they hold feeds the hashed identifiers. */
 export const FEEDING_CONTAINER_WORDS = 'userdata user customer traits set setonce userproperties ud';
 /** Objects that describe some person: names in them are removed and feed nothing. */
@@ -74,7 +80,8 @@ export const ANSWER_WORDS =
 export const PHONE_ENDING = /(?:phone|phonenumber|phoneno|telephone|msisdn|mobilenumber|mobileno)s?$/;
 export const NAME_ENDING = /(?:firstname|givenname|forename|lastname|surname|familyname|fullname)s?$/;
 export const STREET_ENDING = /(?:streetaddress|addressline\d?|homeaddress|billingaddress|shippingaddress)$/;
-export const VISITOR_ENDING = /(?:clid|clickid|userid|customerid|clientid|deviceid|visitorid|sessionid|memberid)$/;
+export const VISITOR_ENDING =
+  /(?:clid|clickid|userid|distinctid|anonymousid|pseudoid|customerid|clientid|deviceid|visitorid|sessionid|memberid)$/;
 /** What senders write around the word to say in what form the value is. */
 export const FORM_PREFIX = /^(?:sha256|hashed|raw|plain)(?=.)/;
 export const FORM_SUFFIX = /(?:sha256|hashed|hash|md5|raw|plain)$/;

@@ -6,5 +6,5 @@ export function mustGo({ removal }: KeyMeaning, value: string, anonymous: boolea
   if (value === '') return false;
   if (removal === 'if_bare_phone') return isBarePhone(value);
   if (removal === 'if_phone') return looksLikePhone(value);
-  return removal === 'always' || (anonymous && removal === 'if_anonymous');
+  return removal === 'always' || (anonymous && (removal === 'if_anonymous' || removal === 'if_offline'));
 }

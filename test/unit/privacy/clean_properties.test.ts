@@ -239,6 +239,40 @@ describe('for an anonymous site', () => {
     expect(clean(properties, OFFLINE).properties).toEqual({ a: 1, deep: { list: [{ b: 2 }] } });
   });
 
+  it('what could lead to somebody in another way goes too, also of what foreign protocols bring', () => {
+    const properties = {
+      plan: 'pro',
+      ...{
+        $anon_distinct_id: 'device-4711',
+        $window_id: 'w',
+        $group_key: 'acme',
+        $group_set: { name: 'ACME', seats: 3 },
+      },
+      ...{
+        user: 'u-77',
+        customer: 4711,
+        customer_no: '4711',
+        loyalty_card: 'L1',
+        iban: 'DE02',
+        vin: 'W0L',
+        latitude: 52.1,
+      },
+      ...{ previous_id: 'p', mixpanel_distinct_id: 'm', fcm_token: 't', password: 'x', cid: 'c' },
+      context: { device: { id: 'd', token: 't', type: 'mobile' }, page: { path: '/a' } },
+      traits: { id: 'u-77', plan: 'pro' },
+      product: { id: 'sku-1', name: 'Lamp' },
+      url: 'https://a.example/?customer=77&session=s&cid=3&q=1',
+    };
+    expect(clean(properties, OFFLINE).properties).toEqual({
+      plan: 'pro',
+      context: { page: { path: '/a' } },
+      traits: { plan: 'pro' },
+      product: { id: 'sku-1', name: 'Lamp' },
+      url: 'https://a.example/?customer=redacted&session=redacted&cid=redacted&q=1',
+    });
+    expect(clean(properties).properties).toMatchObject({ vin: 'W0L', latitude: 52.1, cid: 'c', $group_key: 'acme' });
+  });
+
   it('nothing is collected but the device, state and country', () => {
     const { found, properties } = clean(
       {
