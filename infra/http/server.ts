@@ -45,7 +45,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   if (onBadUrl !== undefined) {
     server.frameworkErrors = (_error, _request, reply) => onBadUrl(reply as unknown as HttpReply);
   }
-  return withEnd(withAddresses(Fastify(server)), options.closingMs ?? CLOSING_MS);
+  return withEnd(withAddresses(withHalfOpen(Fastify(server))), options.closingMs ?? CLOSING_MS);
 }
 
 const CLOSING_MS = 10_000;
@@ -54,6 +54,15 @@ const KEEP_ALIVE_MS = 72_000;
 const SILENCE_MS_MAX = 120_000;
 /** How often Node looks for requests that are late; half a minute by default, by which they would be cut as much later. */
 const LATE_CHECK_MS = 1_000;
+
+/**
+ * Answers a request whose sender has said that nothing follows, as some proxies and `nc -N` do. By default Node drops the
+ * answer then, which is not in its types, and the sender would take what was stored for lost.
+ */
+function withHalfOpen(app: HttpServer): HttpServer {
+  Object.assign(app.server, { httpAllowHalfOpen: true });
+  return app;
+}
 
 /** Serves what has begun when the server closes, and ends every connection in time. */
 function withEnd(app: HttpServer, closingMs: number): HttpServer {

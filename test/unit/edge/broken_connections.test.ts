@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import type { SendResult } from '#infra/kafka/sender.ts';
 import { DOCUMENTED } from '#test/harness/hostile/run.ts';
@@ -51,6 +52,26 @@ test.each([
   const socket = connect(Number(new URL(edge.url).port), '127.0.0.1');
   socket.write(`POST ${path}?key=${edge.browserKey} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}`);
   await new Promise<void>((resolve) => socket.once('close', () => resolve()).resume());
+  await expectUnharmed();
+});
+
+test('senders who say that nothing follows get every answer', async () => {
+  edge = await startEdge();
+  const socket = connect({ port: Number(new URL(edge.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  const request = (): string => {
+    const body = JSON.stringify({ events: [newEvent()] });
+    const head = [
+      'POST /v1/ingest HTTP/1.1',
+      'Host: x',
+      `X-Svc-Key: ${edge.serverKey}`,
+      'Content-Type: application/json',
+    ];
+    return `${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
+  socket.end(request() + request());
+  const said = await text(socket);
+  expect(said.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+  expect(edge.records.flat()).toHaveLength(2);
   await expectUnharmed();
 });
 
