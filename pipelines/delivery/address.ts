@@ -5,6 +5,7 @@ import { textField } from './settings.ts';
 export const baseUrlField = (platform: string) =>
   textField({
     title: 'Address',
+    called: true,
     description: 'Of the API; changed only for a gateway of your own.',
     pattern: '^https?://[^\\s?#]+$',
     default: platform,

@@ -4,6 +4,8 @@ import type { Adapter } from './contract.ts';
 
 interface FieldOptions {
   title: string;
+  /** Its value is an address that is called: one that the guard against internal addresses refuses is refused when it is set. */
+  called?: true;
   description?: string;
   pattern?: string;
   default?: string;
@@ -25,6 +27,12 @@ export const choiceField = <const Values extends string[]>(
 ) => Type.Enum<Values>(values, { ...options });
 
 const isSecret = (field: TSchema): boolean => 'secret' in field && field.secret === true;
+
+/** Names of the fields whose values are addresses that are called. */
+export const calledNames = (schema: TObject): string[] =>
+  Object.entries(schema.properties)
+    .filter(([, field]) => 'called' in field && field.called === true)
+    .map(([name]) => name);
 
 /** Names of the fields whose values must be sealed. */
 export const secretNames = (schema: TObject): string[] =>

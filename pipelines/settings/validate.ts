@@ -1,6 +1,7 @@
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Account, ApiKey, Destination } from '#schemas/setting.ts';
 import { ID_PATTERN } from './address.ts';
+import { newProblems } from './inherited.ts';
 import { listProblems, type Problem, problem, unless } from './problem.ts';
 import type { SettingsTable } from './table.ts';
 import { isPlainText, isReservedName } from './text_rules.ts';
@@ -14,20 +15,21 @@ const SETTING_CHARACTERS_MAX = 10_000;
 const HASH_PATTERN = /^[0-9a-f]{64}$/;
 const SEALED_PATTERN = /^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]+$/;
 
-/** Checks an account before it is written; no problem: it may be. */
-export function accountProblems(account: Account): Problem[] {
+/** Checks an account before it is written over `before`; no problem: it may be. */
+export function accountProblems(account: Account, before: Account | null = null): Problem[] {
   const allowance = account.monthly_allowance;
   const allowanceFits = Number.isSafeInteger(allowance) && allowance >= 0 && allowance <= ALLOWANCE_MAX;
-  return [
+  const problems = [
     ...idProblems(account.account_id, 'account_id'),
     ...nameProblems(account.name),
     ...unless(allowanceFits, 'allowance_malformed', 'monthly_allowance', `is a whole number up to ${ALLOWANCE_MAX}`),
   ];
+  return newProblems(problems, before, account);
 }
 
-/** Checks a key before it is written. A key that has already expired may be written again, as when it is revoked. */
-export function keyProblems(key: ApiKey, table: SettingsTable): Problem[] {
-  return [
+/** Checks a key before it is written over, or in place of, `before`. A key that has already expired may be written again, as when it is revoked. */
+export function keyProblems(key: ApiKey, table: SettingsTable, before: ApiKey | null = null): Problem[] {
+  const problems = [
     ...unless(HASH_PATTERN.test(key.key_hash), 'hash_malformed', 'key_hash', 'is a SHA-256 in lower-case hex'),
     ...siteProblem(key.site_id, table),
     ...unless(['browser', 'server'].includes(key.caller), 'caller_unknown', 'caller', 'is browser or server'),
@@ -37,6 +39,7 @@ export function keyProblems(key: ApiKey, table: SettingsTable): Problem[] {
     ...unless(expiryFits(key), 'expiry_malformed', 'expires_at', 'is a time after the key is created'),
     ...unless(rateFits(key), 'rate_limit_malformed', 'rate_limit', `is a whole number from 1 to ${KEY_RATE_LIMIT_MAX}`),
   ];
+  return newProblems(problems, before, key);
 }
 
 /** Checks a destination before it is written; what its settings mean is for the destination's own schema to say. */
@@ -79,11 +82,11 @@ function originProblems(key: ApiKey): Problem[] {
   const malformed = key.allowed_origins.filter((origin) => canonicalAllowedOrigin(origin) !== origin);
   return [
     ...listProblems(key.allowed_origins, ORIGINS_MAX, field),
-    ...malformed.map((origin) =>
+    ...malformed.map(() =>
       problem(
         'origin_malformed',
         field,
-        `${origin} is not like https://shop.example or https://*.shop.example, or anybody may get a name below it`,
+        'one of them is not like https://shop.example or https://*.shop.example, or anybody may get a name below it',
       ),
     ),
     ...unless(

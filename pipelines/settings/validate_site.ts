@@ -2,6 +2,7 @@ import { isSupportedCountry } from 'libphonenumber-js/max';
 import type { Site } from '#schemas/setting.ts';
 import { blockRuleProblems, blockRuleText } from './block_rules.ts';
 import { parseEventDefinition } from './event_definitions.ts';
+import { newProblems } from './inherited.ts';
 import { listProblems, type Problem, problem, unless } from './problem.ts';
 import type { SettingsTable } from './table.ts';
 import { isEventName } from './text_rules.ts';
@@ -30,9 +31,9 @@ const DEFINITIONS_CHARACTERS_MAX = 256 * 1024;
 const GTM_PATTERN = /^GTM-[A-Z0-9]{4,10}$/;
 const CLARITY_PATTERN = /^[a-z0-9]{4,20}$/;
 
-/** Checks a site before it is written; no problem: it may be. */
-export function siteProblems(site: Site, table: SettingsTable): Problem[] {
-  return [
+/** Checks a site before it is written over `before`; no problem: it may be. */
+export function siteProblems(site: Site, table: SettingsTable, before: Site | null = null): Problem[] {
+  const problems = [
     ...idProblems(site.site_id, 'site_id'),
     ...nameProblems(site.name),
     ...accountProblem(site, table),
@@ -43,6 +44,7 @@ export function siteProblems(site: Site, table: SettingsTable): Problem[] {
     ...blockProblems(site),
     ...definitionProblems(site.event_definitions),
   ];
+  return newProblems(problems, before, site);
 }
 
 function accountProblem(site: Site, table: SettingsTable): Problem[] {
@@ -97,7 +99,7 @@ function domainProblems(site: Site, table: SettingsTable): Problem[] {
 
   function claimProblems(domain: string): Problem[] {
     if (canonicalDomain(domain) !== domain) {
-      return [problem('domain_malformed', 'domains', `${domain} is not a domain in lower-case punycode`)];
+      return [problem('domain_malformed', 'domains', 'one of them is not a domain in lower-case punycode')];
     }
     const owner = table.siteByDomain(domain)?.site_id ?? site.site_id;
     return unless(owner === site.site_id, 'domain_claimed', 'domains', `${domain} is claimed by another site`);

@@ -87,7 +87,7 @@ export const accountRoutes: Route[] = [
       const { view } = world;
       if (view.table.account(body.account_id) !== undefined) return refused('account_exists');
       if (view.table.accounts().length >= ACCOUNTS_MAX) return refused('limit_reached');
-      return written({ name: body.account_id, ...body }, world);
+      return written({ name: body.account_id, ...body }, null, world);
     },
   }),
   route({
@@ -125,13 +125,15 @@ export const accountRoutes: Route[] = [
       const { view } = world;
       const before = view.table.account(account_id);
       if (before === undefined) return refused('account_unknown');
-      return refuseStale(view, accountKey(account_id), ifMatch, 'required') ?? written({ ...before, ...body }, world);
+      return (
+        refuseStale(view, accountKey(account_id), ifMatch, 'required') ?? written({ ...before, ...body }, before, world)
+      );
     },
   }),
 ];
 
-function written(account: Account, world: World): Outcome {
-  return refusedFor(accountProblems(account)) ?? done([{ body: { account } }], show(account.account_id, world));
+function written(account: Account, before: Account | null, world: World): Outcome {
+  return refusedFor(accountProblems(account, before)) ?? done([{ body: { account } }], show(account.account_id, world));
 }
 
 /** What is shown is read after the change is written, from the view of then. */

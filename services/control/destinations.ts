@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { calledNames } from '#pipelines/delivery/settings.ts';
 import { destinationKey } from '#pipelines/settings/address.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
@@ -20,7 +21,6 @@ import { siteParams } from './site_shapes.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Destinations';
-const ADDRESS = /^https?:/i;
 const base = '/v1/admin/sites/{site_id}/destinations';
 
 export const destinationRoutes: Route[] = [
@@ -170,7 +170,7 @@ function changed(before: Destination, change: Change, world: World): Outcome {
   const misfits = [
     ...absences(before, change),
     ...destinationSettingProblems(adapter, draft),
-    ...addressProblems(after, world),
+    ...addressProblems(adapter, textsOf(settings), world),
   ];
   if (misfits.length > 0) return refused('settings_invalid', misfits);
   const destination = { ...before, settings: after, secrets: { ...kept, ...sealed(before, given, world) } };
@@ -180,10 +180,15 @@ function changed(before: Destination, change: Change, world: World): Outcome {
   );
 }
 
-/** An address in whatever setting: the guard of what goes out would refuse it at every event. */
-function addressProblems(settings: Record<string, string>, { isAddressAllowed }: World): Problem[] {
-  return Object.entries(settings)
-    .filter(([, value]) => ADDRESS.test(value) && !isAddressAllowed(value))
+/** Of the settings that a change gives, those that are called: the guard of what goes out would refuse them at every event. */
+function addressProblems(
+  { schema }: Adapter,
+  given: Readonly<Record<string, string>>,
+  { isAddressAllowed }: World,
+): Problem[] {
+  const called = calledNames(schema);
+  return Object.entries(given)
+    .filter(([name, value]) => called.includes(name) && value !== '' && !isAddressAllowed(value))
     .map(([name]) =>
       problem('address_refused', name, 'must be https, without a password, and lead to the public internet'),
     );

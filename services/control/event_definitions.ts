@@ -150,7 +150,7 @@ function written(
   }
   const after = withDefinitions(site, listWith(read.definition));
   const show = showDefinition(site.site_id, read.definition.id);
-  return refusedFor(siteProblems(after, view.table)) ?? done([{ body: { site: after } }], show);
+  return refusedFor(siteProblems(after, view.table, site)) ?? done([{ body: { site: after } }], show);
 }
 
 const showDefinition =

@@ -117,7 +117,7 @@ export const keyRoutes: Route[] = [
       const stale = refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'required');
       if (stale !== null) return stale;
       const key = withChange(before, body);
-      return refusedFor(keyProblems(key, world.view.table)) ?? written([key], key, world);
+      return refusedFor(keyProblems(key, world.view.table, before)) ?? written([key], key, world);
     },
   }),
   route({
@@ -173,7 +173,7 @@ function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, wo
   const ends = Math.min(nowMs + overlapMs, before.expires_at ?? Number.POSITIVE_INFINITY);
   const previous = overlapMs === 0 ? { ...before, revoked_at: nowMs } : { ...before, expires_at: ends };
   return (
-    refusedFor(keyProblems(key, world.view.table)) ??
+    refusedFor(keyProblems(key, world.view.table, before)) ??
     done([{ body: { key } }, { body: { key: previous } }], (view) => {
       const item = itemOf(view, key, world);
       const body = { secret: issued.secret, key: item, previous: itemOf(view, previous, world) };

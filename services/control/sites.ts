@@ -57,7 +57,7 @@ export const siteRoutes: Route[] = [
       if (view.table.site(site_id) !== undefined) return refused('site_exists');
       const siblings = view.table.sites().filter(({ account_id }) => account_id === change.account_id);
       if (siblings.length >= SITES_PER_ACCOUNT_MAX) return refused('limit_reached');
-      return changedSite(blankSite(site_id), change, view);
+      return changedSite(blankSite(site_id), change, view, null);
     },
   }),
   route({
@@ -92,7 +92,7 @@ export const siteRoutes: Route[] = [
     run({ params: { site_id }, body, ifMatch }, { view }) {
       const before = view.table.site(site_id);
       if (before === undefined) return refused('site_unknown');
-      return refuseStale(view, siteKey(site_id), ifMatch, 'required') ?? changedSite(before, body, view);
+      return refuseStale(view, siteKey(site_id), ifMatch, 'required') ?? changedSite(before, body, view, before);
     },
   }),
 ];
@@ -114,8 +114,11 @@ function blankSite(siteId: string): Site {
   };
 }
 
-/** Domains are brought into their canonical form; what has none is left for the check to refuse. */
-function changedSite(before: Site, change: SiteChange, view: SettingsView): Outcome {
+/**
+ * Domains are brought into their canonical form; what has none is left for the check to refuse. `stored` is null for a new
+ * site.
+ */
+function changedSite(before: Site, change: SiteChange, view: SettingsView, stored: Site | null): Outcome {
   const { event_definitions: given, domains, block_rules, ...rest } = change;
   const definitions = given === undefined ? { texts: before.event_definitions, problems: [] } : definitionTexts(given);
   if (definitions.problems.length > 0) return refused('settings_invalid', definitions.problems);
@@ -126,7 +129,7 @@ function changedSite(before: Site, change: SiteChange, view: SettingsView): Outc
     block_rules: block_rules?.map((rule) => ({ property: null, ...rule })) ?? before.block_rules,
     event_definitions: definitions.texts,
   };
-  return refusedFor(siteProblems(site, view.table)) ?? done([{ body: { site } }], showSite(site.site_id));
+  return refusedFor(siteProblems(site, view.table, stored)) ?? done([{ body: { site } }], showSite(site.site_id));
 }
 
 function definitionTexts(definitions: readonly unknown[]): { texts: string[]; problems: Problem[] } {

@@ -46,6 +46,15 @@ describe('destinations', () => {
     expect(stored(world)).toBeUndefined();
   });
 
+  it('may name any address in a setting that is not called', async () => {
+    const { world, answer } = await withCrm();
+    const note = await world.call('PATCH', `${base}/crm`, {
+      body: { settings: { note: 'http://127.0.0.1/shop' } },
+      ifMatch: answer.etag,
+    });
+    expect(note).toMatchObject({ status: 200, body: { settings: { note: 'http://127.0.0.1/shop' } } });
+  });
+
   it.each([
     [{ settings: { note: null } }, 'not_there'],
     [{ settings: { url: null } }, 'destination_setting_malformed'],

@@ -179,7 +179,7 @@ export const crm: Adapter = {
   name: 'crm',
   title: 'CRM',
   schema: Type.Object({
-    url: textField({ title: 'Address', pattern: '^https://' }),
+    url: textField({ title: 'Address', called: true, pattern: '^https://' }),
     note: Type.Optional(textField({ title: 'Note' })),
     token: secretField({ title: 'Token' }),
     spare: Type.Optional(secretField({ title: 'Spare token' })),

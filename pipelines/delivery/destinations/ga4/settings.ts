@@ -47,6 +47,7 @@ export const GA4_SCHEMA = Type.Object({
   base_url: Type.Optional(
     textField({
       title: 'Address',
+      called: true,
       description: 'In place of the collection address; only for a gateway of your own.',
       pattern: '^https?://[^\\s?#]+$',
     }),

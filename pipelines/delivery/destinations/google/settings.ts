@@ -39,6 +39,7 @@ export const GOOGLE_SCHEMA = Type.Object({
   }),
   token_url: textField({
     title: 'Token address',
+    called: true,
     description: 'Of the OAuth 2 token service; changed only for a gateway of your own.',
     pattern: '^https?://[^\\s?#]+$',
     default: DEFAULT_TOKEN_URL,

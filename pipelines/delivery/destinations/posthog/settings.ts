@@ -15,6 +15,7 @@ export const POSTHOG_SCHEMA = Type.Object({
   event_names: Type.Optional(eventNamesField('Event names', "PostHog's names for events of yours.")),
   base_url: textField({
     title: 'Address',
+    called: true,
     description: 'https://us.i.posthog.com, https://eu.i.posthog.com, or your own instance.',
     pattern: '^https?://[^\\s?#]+$',
     default: 'https://us.i.posthog.com',

@@ -8,6 +8,7 @@ const SECRET_PATTERN = '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$';
 export const WEBHOOK_SCHEMA = Type.Object({
   url: textField({
     title: 'Address',
+    called: true,
     description: 'Where events are posted; https, and reachable from the public internet.',
     pattern: '^https?://[^\\s]+$',
   }),
