@@ -15,6 +15,8 @@ export interface Context {
 
 /** What a command comes to, once it is done: what is printed for people, and for programs. */
 export interface Outcome {
+  /** Part of what was asked for was not done: exit status 1. */
+  isPartial?: boolean;
   text: string;
   json: unknown;
 }

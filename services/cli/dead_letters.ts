@@ -12,6 +12,8 @@ const FILTERS: Record<string, OptionSpec> = {
   since: { kind: 'text', value: 'WHEN', help: 'Only from then on: 2027-01-31T08:00Z, or 1h for an hour ago' },
 };
 const LIMIT = 100;
+/** Outcomes of letters that were not sent in and were not before. */
+const FAILURES: ReadonlySet<string> = new Set(['unknown', 'not_resendable', 'cut', 'unreadable']);
 /** What one request may send again. */
 const IDS_PER_REQUEST = 100;
 
@@ -106,7 +108,8 @@ async function show(args: Arguments, { client }: Context): Promise<Outcome> {
   ];
   const headings = ['SITE', 'EVENT', 'DISTINCT ID', 'ARRIVED'];
   const rows = (contents ?? []).map((one) => [one.site_id, one.event_id, one.distinct_id, renderTime(one.received_at)]);
-  const events = contents === null ? 'Its events cannot be read.' : renderTable(headings, rows, 'It holds no events.');
+  const unread = isOfDelivery(id) ? REPLAYED : 'Its events cannot be read.';
+  const events = contents === null ? unread : renderTable(headings, rows, 'It holds no events.');
   return { text: [...lines, '', events].join('\n'), json: letter };
 }
 
@@ -122,8 +125,15 @@ async function resend(args: Arguments, context: Context): Promise<Outcome> {
     items.push(...(await context.client.send<ResendAnswer>('POST', '/dead-letters/resend', null, body)).items);
   }
   const rows = items.map(({ id, outcome }) => [id, outcome]);
-  return { text: renderTable(['LETTER', 'OUTCOME'], rows, 'There is nothing to send.'), json: items };
+  const table = renderTable(['LETTER', 'OUTCOME'], rows, 'There is nothing to send.');
+  const text = ids.some(isOfDelivery) ? `${table}\n\n${REPLAYED}` : table;
+  return { text, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
 }
+
+/** A delivery's letters belong to its destination, and go there again by a replay. */
+const isOfDelivery = (id: string): boolean => id.startsWith('delivery-');
+const REPLAYED =
+  "A delivery's dead letters go to their destination again by: npm run svc -- replay --destination NAME --dead --from 7d --to now";
 
 /** Whether it can be sent in again and was not yet. */
 function isOpen({ resendable, resent_at }: LetterItem): boolean {

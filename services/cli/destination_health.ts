@@ -46,7 +46,7 @@ function row(item: HealthItem): string[] {
     String(item.waiting),
     String(item.dead),
     renderList(Object.entries(item.skipped).map(([reason, count]) => `${reason}=${count}`)),
-    `${(item.age_ms.p99 / 1000).toFixed(1)} s`,
+    item.delivered === 0 ? '-' : `${(item.age_ms.p99 / 1000).toFixed(1)} s`,
     item.delivered_at === null ? 'never' : renderTime(item.delivered_at),
     failure,
   ];

@@ -35,7 +35,8 @@ async function execute(plan: Plan, ports: CliPorts): Promise<CliResult> {
   if (plan.kind === 'print') return printed(plan.text);
   if (plan.kind === 'status') return await statusReport(ports.status, plan.json);
   const outcome = await plan.command.run(plan.args, await ports.openContext());
-  return printed(plan.args.flag('json') ? JSON.stringify(outcome.json, null, 2) : outcome.text);
+  const result = printed(plan.args.flag('json') ? JSON.stringify(outcome.json, null, 2) : outcome.text);
+  return outcome.isPartial === true ? { ...result, exitCode: 1 } : result;
 }
 
 /** The code of the first problem, where there is one, says more than that there are problems. */

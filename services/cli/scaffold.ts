@@ -23,7 +23,7 @@ export const scaffoldCommand: Command = {
   summary: 'Write a new kind of destination that works, with its tests, into this project',
   subject: { name: 'NAME', help: 'what it shall be called: lower-case letters, digits and _' },
   options: {},
-  examples: ['destination scaffold linkedin'],
+  examples: ['destination scaffold klaviyo'],
   run: async ({ subject }) => outcomeOf(subject, scaffold(ROOT, subject)),
 };
 

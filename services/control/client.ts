@@ -109,7 +109,9 @@ function taken<Item>({ status, body }: Answer): Item {
   if (status < 300) return body as Item;
   const { error, problems = [] } = body as { error?: { code: string; message: string }; problems?: Problem[] };
   if (status >= 500 || error === undefined) {
-    throw new ControlUnavailableError(`the control service answers ${status}${error ? ` ${error.code}` : ''}`);
+    throw new ControlUnavailableError(
+      `the control service answers ${status}${error ? ` ${error.code}: ${error.message}` : ''}`,
+    );
   }
   throw new ControlRefusal(status, error.code, error.message, problems);
 }

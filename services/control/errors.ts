@@ -37,7 +37,10 @@ export const CONTROL_ERRORS = {
   internal: { status: 500, message: 'Something unforeseen went wrong.' },
   settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },
   dead_letters_unavailable: { status: 503, message: 'Dead letters cannot be reached now: ask again.' },
-  query_unavailable: { status: 503, message: 'Events cannot be queried now: ask again.' },
+  query_unavailable: {
+    status: 503,
+    message: 'ClickHouse does not answer; events are still taken. Ask again.',
+  },
 } as const;
 export type ControlErrorCode = keyof typeof CONTROL_ERRORS;
 
