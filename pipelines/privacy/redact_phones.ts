@@ -8,12 +8,15 @@ const CHAT = String.raw`(?:wa\.me|t\.me|signal\.me|viber\.click)(?:\/|%(?:25)*2F
 const PLUS = String.raw`(?:\+|%(?:25)*2B)`;
 const OPEN = String.raw`(?:[\s(]|%(?:25)*(?:20|28)){0,3}`;
 const BETWEEN = String.raw`(?:[\s().\-/+_~\u2010-\u2015]|%(?:25)*(?:20|28|29|2D|2F)){0,4}`;
+const SPACE = String.raw`(?:\s|%(?:25)*20){1,3}`;
+/** Behind it begins another number. */
+const SPACED_SLASH = String.raw`${SPACE}(?:\/|%(?:25)*2F)${SPACE}(?:0|${PLUS})`;
 /**
  * A plus sign, or what begins a link to a number, then a number of 7 to 15 digits with the usual separators, which form
  * encoding writes as `+` or as percent escapes.
  */
 const NUMBER = new RegExp(
-  `(?<mark>${PLUS}|(?:${SCHEME}|${CHAT})${PLUS}?0*)(?<digits>${OPEN}(?!0)[0-9](?:${BETWEEN}[0-9]){6,14})`,
+  `(?<mark>${PLUS}|(?:${SCHEME}|${CHAT})${PLUS}?0*)(?<digits>${OPEN}(?!0)[0-9](?:(?!${SPACED_SLASH})${BETWEEN}[0-9]){6,14})`,
   'gi',
 );
 const LINK = new RegExp(`${SCHEME}|${CHAT}`, 'i');

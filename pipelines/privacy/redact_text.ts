@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { outsideOfCodes } from './codes.ts';
+import { betweenNumbers } from './number_joints.ts';
 import { redactEncoded } from './percent_encoded.ts';
 import type { PhoneReads } from './phone_reads.ts';
 import { plainText } from './plain_text.ts';
@@ -13,6 +14,7 @@ import { REDACTED } from './redacted.ts';
 import {
   HOLDS_AT,
   HOLDS_EQUALS,
+  HOLDS_GROUPS,
   HOLDS_NON_ASCII,
   HOLDS_NUMBER,
   HOLDS_PERCENT,
@@ -76,5 +78,7 @@ function redactPlain(text: string, bits: number, { anonymous, countries, reads }
   if ((bits & HOLDS_NUMBER) === 0) return clean;
   const redactNumbers = (part: string): string =>
     redactCountryPhones(redactNationalPhones(redactPhones(part, bits), bits), bits, countries, reads);
-  return outsideOfCodes(clean, redactNumbers);
+  return outsideOfCodes(clean, (part) =>
+    (bits & HOLDS_GROUPS) === 0 ? redactNumbers(part) : betweenNumbers(part, redactNumbers),
+  );
 }
