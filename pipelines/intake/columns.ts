@@ -1,4 +1,4 @@
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
 import { readShortText } from './short_text.ts';
@@ -55,5 +55,5 @@ function readCurrency(sent: unknown): string | null {
 
 function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], reads?: PhoneReads): string | null {
   const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
-  return id !== null && holdsPersonalText(id, countries, reads) ? hashedSecretly(id, secret) : id;
+  return id !== null && holdsPersonalText(id, countries, idReads(reads)) ? hashedSecretly(id, secret) : id;
 }

@@ -1,6 +1,6 @@
 import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
 import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { plainText } from '#pipelines/privacy/plain_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
 import { REDACTED } from '#pipelines/privacy/redacted.ts';
@@ -29,11 +29,11 @@ export function cleanDistinctId(
   reads?: PhoneReads,
 ): CleanDistinctId {
   const countries = idCountries(site);
-  if (!holdsPersonalText(sent, countries, reads)) return { distinctId: sent, identifier: null };
+  if (!holdsPersonalText(sent, countries, idReads(reads))) return { distinctId: sent, identifier: null };
   const plain = plainText(decoded(sent), EVERYTHING);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
-  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, reads) === REDACTED;
+  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idReads(reads)) === REDACTED;
   const phone = isPhone ? normalisePhone(plain, site.default_country) : null;
   if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
   return { distinctId: hashedSecretly(sent, secret), identifier: null };

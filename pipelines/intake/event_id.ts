@@ -1,6 +1,6 @@
 import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { networkOf } from '#pipelines/privacy/network.ts';
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Call, Device } from './call.ts';
 import { canonicalJson } from './canonical_json.ts';
@@ -44,7 +44,7 @@ export function readUuid(
   if (uuid === null) return null;
   const trimmed = uuid.length === UUID_CHARACTERS ? lowerUuid(uuid) : null;
   if (trimmed !== null) return trimmed;
-  return holdsPersonalText(uuid, countries, reads) ? hashedSecretly(uuid, secret) : uuid;
+  return holdsPersonalText(uuid, countries, idReads(reads)) ? hashedSecretly(uuid, secret) : uuid;
 }
 
 /** The event's event_id: what it came with, else a digest if it says when it happened, else a new one. */

@@ -62,9 +62,9 @@ export async function takeBatchInTurns(
   for (let index = 0; index < events.length; ) {
     if (index > 0) await nextTurn();
     const turnEnd = Math.min(events.length, index + TURN_EVENTS_MAX);
-    const readsLeft = call.reads.leftOfRequest - TURN_READS_MAX;
+    const readsMax = call.reads.made.count + TURN_READS_MAX;
     do takeOne(events, index++, call, batch);
-    while (index < turnEnd && call.reads.leftOfRequest > readsLeft);
+    while (index < turnEnd && call.reads.made.count < readsMax);
   }
   return batch;
 }

@@ -9,6 +9,7 @@ vi.mock('libphonenumber-js/max', { spy: true });
 
 const EVENT_READS_MAX = 600;
 const REQUEST_READS_MAX = 20_000;
+const ID_READS_MAX = 64;
 const reads = vi.mocked(parsePhoneNumberFromString);
 beforeEach(() => void reads.mockClear());
 
@@ -34,8 +35,8 @@ describe('reading phone numbers costs no more than so much', () => {
   it('in one request', () => {
     const events = Array.from({ length: 500 }, (_, at) => {
       const note = grouped(100, at * 100);
-      const ids = { event: zeros(10, at * 10), uuid: zeros(10, at * 10), distinct_id: zeros(10, at * 10) };
-      return { ...ids, properties: { country: 'GB', note, order_id: zeros(10, at * 10) } };
+      const ids = { event: zeros(10, at * 10), uuid: `u${at}`, distinct_id: 'v' };
+      return { ...ids, properties: { country: 'GB', note } };
     });
     expect(takeBatch(events, browser()).taken).toHaveLength(500);
     expect(reads.mock.calls.length).toBeLessThanOrEqual(REQUEST_READS_MAX);
@@ -63,6 +64,36 @@ it('beyond that a candidate is taken for a number, and the next event has its ow
   expect(first?.properties).toContain('redacted');
   expect(first?.properties).not.toContain(look);
   expect(second?.properties).toContain(look);
+});
+
+it('ids are judged alike whatever stands before them', () => {
+  const look = '99 99 99 99 9';
+  const site = siteWith({ default_country: 'GB' });
+  const ids = { event: '$identify', uuid: look, distinct_id: `d ${look}` };
+  const last = { ...ids, properties: { order_id: look, $anon_distinct_id: `a ${look}`, note: grouped(1_000) } };
+  const costly = Array.from({ length: 60 }, (_, at) => ({
+    event: grouped(10, at * 10),
+    distinct_id: 'v',
+    properties: { note: grouped(1_000, at * 1_000) },
+  }));
+  const alone = takeBatch([last], server({ site })).taken[0];
+  const behind = takeBatch([...costly, last], server({ site })).taken.at(-1);
+  expect(reads.mock.calls.length).toBeGreaterThan(REQUEST_READS_MAX);
+  const idsOf = (event: typeof alone) => [
+    event?.event_id,
+    event?.distinct_id,
+    event?.previous_distinct_id,
+    event?.order_id,
+  ];
+  expect(idsOf(behind)).toEqual(idsOf(alone));
+  expect(idsOf(behind)).toEqual([look, `d ${look}`, `a ${look}`, look]);
+});
+
+it('an id costs no more than so much', () => {
+  const id = zeros(200).slice(0, 200);
+  take({ event: 'e', uuid: id, distinct_id: id, properties: { order_id: id } }, server());
+  expect(reads.mock.calls.length).toBeGreaterThan(0);
+  expect(reads.mock.calls.length).toBeLessThanOrEqual(4 * ID_READS_MAX);
 });
 
 describe('a long batch', () => {
