@@ -177,6 +177,7 @@ function knownWords(): Map<string, KeyMeaning> {
   add(words.FOREIGN_PHONE_WORDS, meaning('always', 'phone', 'phone'));
   add(words.MAYBE_PHONE_WORDS, meaning('if_phone', 'maybe_phone', 'phone'));
   add(words.CALLER_WORDS, meaning('if_phone', null, 'phone'));
+  add(words.CALL_WORDS, meaning('if_bare_phone', null));
   add(words.FIRST_NAME_WORDS, meaning('always', 'first_name'));
   add(words.LAST_NAME_WORDS, meaning('always', 'last_name'));
   add(words.OTHER_NAME_WORDS, meaning('always', null));

@@ -15,6 +15,8 @@ export const MAYBE_PHONE_WORDS =
 /** Words that mean a phone when the value looks like one, but not always that of the event's person. */
 export const CALLER_WORDS =
   'nationalnumber fullnumber internationalnumber callerid caller callernumber callingnumber callednumber ani dnis smsnumber smsto';
+/** Words under which stands a number to call, or as often something else: only what is nothing but a number is removed. */
+export const CALL_WORDS = 'sms callback rückruf rueckruf';
 /** Words that say that a key speaks of phones, not of somebody's number: `mobile_views`, `phone_verified_at`. */
 export const NO_PHONE_PARTS =
   'id ids app apps ad ads view views click clicks visit visits session sessions impression impressions revenue sales orders order count counts total totals sum amount price cost budget value spend version build sku ean model case os device devices traffic conversions users bytes size width height screen page pages site sites web browser token time timestamp at date ts verified created updated url link path campaign utm banner sale score rank area tower';
