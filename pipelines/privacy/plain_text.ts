@@ -1,4 +1,4 @@
-import { HOLDS_AMPERSAND, HOLDS_BACKSLASH, HOLDS_NON_ASCII } from './scan_text.ts';
+import { HOLDS_AMPERSAND, HOLDS_BACKSLASH, HOLDS_NON_ASCII, HOLDS_PERCENT } from './scan_text.ts';
 
 /** Characters that show nothing: Unicode's format characters, selectors of variants, fillers and enclosing marks. */
 const HIDDEN =
@@ -43,12 +43,14 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 /** Escapes of JSON and JavaScript, also where the backslashes were escaped again. */
 const BACKSLASH_ESCAPE = /\\{1,8}(?:u(?<four>[0-9a-f]{4})|u\{(?<braced>[0-9a-f]{1,6})\}|x(?<two>[0-9a-f]{2}))/gi;
+/** What JavaScript's `escape` makes of a character, also where it was percent-encoded again. */
+const PERCENT_U = /%(?:25){0,4}u(?<four>[0-9a-f]{4})/gi;
 const CODE_POINT_MAX = 0x10ffff;
 
 /**
  * The text as people and programs read it: character references and escapes are resolved, compatibility forms
  * (fullwidth, ideographic) and foreign digits become plain ones, and what shows nothing goes. The same text where
- * nothing of that is in it. Percent escapes stay, as without them an address would be another.
+ * nothing of that is in it. Percent escapes of bytes stay, as without them an address would be another.
  *
  * @param bits What `scanText` said of the text.
  */
@@ -56,6 +58,7 @@ export function plainText(text: string, bits: number): string {
   let plain = text;
   if ((bits & HOLDS_AMPERSAND) !== 0 && mayHoldReference(text)) plain = plain.replace(REFERENCE, referenced);
   if ((bits & HOLDS_BACKSLASH) !== 0) plain = plain.replace(BACKSLASH_ESCAPE, escaped);
+  if ((bits & HOLDS_PERCENT) !== 0) plain = plain.replace(PERCENT_U, escaped);
   return (bits & HOLDS_NON_ASCII) === 0 && plain === text ? text : plainCharacters(plain);
 }
 
