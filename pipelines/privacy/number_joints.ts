@@ -45,7 +45,7 @@ function jointsOf(groups: readonly Group[]): readonly number[] {
   let digits = 0;
   let sincePlus = 0;
   groups.forEach((group, at) => {
-    const isEnough = digits >= NUMBER_DIGITS_MIN && left >= NUMBER_DIGITS_MIN;
+    const isEnough = sincePlus >= NUMBER_DIGITS_MIN && left >= NUMBER_DIGITS_MIN;
     const isSplit = sincePlus >= NUMBER_DIGITS_MIN && BETWEEN_NUMBERS.test(group.before);
     const isNext = shape === null ? beginsTrunk(group, groups[first], digits) : at % shape === 0;
     if (isEnough && (isSplit || isNext)) {
