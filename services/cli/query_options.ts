@@ -7,6 +7,13 @@ import { readDuration } from './values.ts';
 const DAY_MS = 86_400_000;
 const SINCE = '30d';
 
+/** Of queries that cut a time into intervals. */
+export const ZONE_OPTION: OptionSpec = {
+  kind: 'text',
+  value: 'ZONE',
+  help: 'Time zone in which intervals begin, such as Europe/Berlin (UTC)',
+};
+
 /** Options of every query about a time. */
 export const RANGE_OPTIONS: Record<string, OptionSpec> = {
   since: { kind: 'text', value: 'WHEN', help: 'A date, or 30d, 12h before the end (30d)' },

@@ -3,7 +3,7 @@ import type { RetentionQuery } from '#pipelines/query/shapes.ts';
 import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
 import type { Command, Context, Outcome } from './command.ts';
-import { RANGE_OPTIONS, readRange, readSelection } from './query_options.ts';
+import { RANGE_OPTIONS, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
 import { renderMoment, renderNumber, renderTable } from './render.ts';
 
 type Cohort = RetentionAnswer['cohorts'][number];
@@ -20,7 +20,7 @@ export const retentionCommand: Command = {
     start: { kind: 'text', value: 'EVENT', help: 'How a person begins: EVENT[?FIELD=VALUE], * for any (*)' },
     back: { kind: 'text', value: 'EVENT', help: 'What a person comes back with (*)' },
     interval: { kind: 'text', value: 'INTERVAL', help: 'day, week or month (week)' },
-    zone: { kind: 'text', value: 'ZONE', help: 'Time zone in which intervals begin, such as Europe/Berlin (UTC)' },
+    zone: ZONE_OPTION,
     ...RANGE_OPTIONS,
   },
   examples: [

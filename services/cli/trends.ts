@@ -3,7 +3,7 @@ import type { TrendsAnswer } from '#pipelines/query/trends.ts';
 import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
 import type { Command, Context, Outcome } from './command.ts';
-import { RANGE_OPTIONS, readField, readRange, readSelection } from './query_options.ts';
+import { RANGE_OPTIONS, readField, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
 import { renderMoment, renderNumber, renderTable, renderValue } from './render.ts';
 import { UsageError } from './usage_error.ts';
 
@@ -17,7 +17,7 @@ export const trendsCommand: Command = {
   options: {
     event: { kind: 'texts', value: 'EVENT', help: 'EVENT[,EVENT][?FIELD=VALUE&...], * for any (1 to 10 of them)' },
     interval: { kind: 'text', value: 'INTERVAL', help: 'hour, day, week or month (day)' },
-    zone: { kind: 'text', value: 'ZONE', help: 'Time zone in which intervals begin, such as Europe/Berlin (UTC)' },
+    zone: ZONE_OPTION,
     sum: { kind: 'text', value: 'FIELD', help: 'Add up the numbers of a field, such as value' },
     breakdown: { kind: 'text', value: 'FIELD', help: 'By the values of a field, of the whole time' },
     ...RANGE_OPTIONS,
