@@ -1,8 +1,8 @@
-import type { InBatch } from '#infra/kafka/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/consume.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
-import type { HopResult } from '#infra/kafka/hop.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, type Stage } from '#infra/kafka/topics.ts';
+import type { HopResult } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';

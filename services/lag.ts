@@ -1,5 +1,5 @@
-import type { Consumption } from '#infra/kafka/consume.ts';
-import { watchLag } from '#infra/kafka/lag_watch.ts';
+import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import { watchLag } from '#infra/kafka/consumer/lag_watch.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Shows the lag of what a process consumes in its metrics, until it stops. */

@@ -1,7 +1,7 @@
-import { readPartitions } from '#infra/kafka/read_partitions.ts';
+import { readPartitions } from '#infra/kafka/reader/read_partitions.ts';
+import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
-import { topicOffsets, topicOffsetsAt } from '#infra/kafka/topic_offsets.ts';
 import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { RegistryError } from '#infra/registry/registry.ts';

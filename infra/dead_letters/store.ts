@@ -1,7 +1,7 @@
+import { createMutex } from '#infra/concurrency/mutex.ts';
 import { createKafka } from '#infra/kafka/client.ts';
-import { openFencedProducer, type PartitionRecords } from '#infra/kafka/fenced_producer.ts';
-import { createMutex } from '#infra/kafka/mutex.ts';
-import { readBack } from '#infra/kafka/read_back.ts';
+import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producer/fenced_producer.ts';
+import { readBack } from '#infra/kafka/reader/read_back.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { mendAbortedRecords } from './aborted_records.ts';
-import { patchClosingConnection } from './closing_connection.ts';
-import { registerZstd } from './compression.ts';
-import { mendCoordinatorMemory } from './coordinator_memory.ts';
-import { mendEncoderMemory } from './encoder_memory.ts';
-import { patchOutOfRange } from './out_of_range.ts';
-import { mendQueueTimer } from './queue_timer.ts';
+import { mendAbortedRecords } from './kafkajs_patches/aborted_records.ts';
+import { patchClosingConnection } from './kafkajs_patches/closing_connection.ts';
+import { mendCoordinatorMemory } from './kafkajs_patches/coordinator_cache.ts';
+import { mendEncoderMemory } from './kafkajs_patches/encoder_memory.ts';
+import { patchOutOfRange } from './kafkajs_patches/out_of_range.ts';
+import { mendQueueTimer } from './kafkajs_patches/queue_timer.ts';
+import { registerZstd } from './producer/compression.ts';
 
 /** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
 const FIRST_RETRY_MS = 5;

@@ -1,5 +1,5 @@
-import { followTopic } from '#infra/kafka/follow.ts';
-import { readBack } from '#infra/kafka/read_back.ts';
+import { followTopic } from '#infra/kafka/reader/follow.ts';
+import { readBack } from '#infra/kafka/reader/read_back.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';

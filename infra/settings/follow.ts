@@ -1,4 +1,4 @@
-import { type Following, followTopic } from '#infra/kafka/follow.ts';
+import { type Following, followTopic } from '#infra/kafka/reader/follow.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';

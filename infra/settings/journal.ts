@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createMutex } from '#infra/concurrency/mutex.ts';
 import { createKafka } from '#infra/kafka/client.ts';
-import { type FencedProducer, openFencedProducer } from '#infra/kafka/fenced_producer.ts';
-import { type Following, followTopic } from '#infra/kafka/follow.ts';
-import { createMutex } from '#infra/kafka/mutex.ts';
+import { type FencedProducer, openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
+import { type Following, followTopic } from '#infra/kafka/reader/follow.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';

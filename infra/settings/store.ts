@@ -1,4 +1,4 @@
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';

@@ -1,4 +1,4 @@
-import { remembered } from '#pipelines/remembered.ts';
+import { remembered } from '#pipelines/memoize.ts';
 import type { Coordinate, Person } from '#schemas/event.ts';
 import { decodeIdentityPart, type EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';

@@ -1,6 +1,6 @@
 import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
-import { bar } from '#services/demo/report/funnel_chart.ts';
-import { number } from '#services/demo/report/style.ts';
+import { bar } from '#services/local/demo/report/funnel_chart.ts';
+import { number } from '#services/local/demo/report/style.ts';
 import { renderTable } from './render.ts';
 import { oneLine } from './run.ts';
 

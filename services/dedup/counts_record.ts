@@ -1,4 +1,4 @@
-import type { InBatch } from '#infra/kafka/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/consume.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Codec } from '#infra/registry/codec.ts';

@@ -1,11 +1,11 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { endOf, type InBatch } from '#infra/kafka/consume.ts';
+import { endOf, type InBatch } from '#infra/kafka/consumer/consume.ts';
 import { publish } from '#infra/kafka/counting.ts';
-import type { HopResult } from '#infra/kafka/hop.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import type { HopResult } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
-import { withoutCulprits } from '#services/culprits.ts';
+import { withoutCulprits } from '#services/poison_pills.ts';
 import type { Attempts } from './attempts.ts';
 import { type BatchWork, handOver } from './hand_over.ts';
 import type { DeliveryIntake, TakenJobs } from './intake.ts';

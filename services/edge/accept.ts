@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/sender.ts';
+import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/producer/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Rejection, type TakenBatch, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
 import type { RateState } from '#pipelines/limits/admission.ts';

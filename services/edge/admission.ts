@@ -7,7 +7,7 @@ import type { MemoryLimits } from '#pipelines/limits/sliding_window.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import type { Account, ApiKey } from '#schemas/setting.ts';
 import { createBlocked } from './blocked.ts';
-import type { Holds } from './holds.ts';
+import type { Holds } from './reservation_leases.ts';
 
 export type Limited = Extract<RateVerdict, { ok: false }>;
 

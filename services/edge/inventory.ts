@@ -1,5 +1,5 @@
 import type { HttpRequestIn } from '#infra/http/server.ts';
-import type { PartitionSender } from '#infra/kafka/sender.ts';
+import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
 import type { InventoryMemory } from '#infra/redis/inventory.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';

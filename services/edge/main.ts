@@ -4,8 +4,8 @@ import { identitySecret } from '#infra/config/service_config.ts';
 import { edgeConfig } from '#infra/config/stage_config.ts';
 import { listen } from '#infra/http/server.ts';
 import { createKafka } from '#infra/kafka/client.ts';
-import { openAdmin, watchCluster } from '#infra/kafka/pulse.ts';
-import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
+import { openAdmin, watchCluster } from '#infra/kafka/health_probe.ts';
+import { createSender, type PartitionSender } from '#infra/kafka/producer/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createAdmissionStore } from '#infra/redis/admission.ts';
 import { createRedis } from '#infra/redis/client.ts';
@@ -22,11 +22,11 @@ import { runProcess } from '#services/runtime.ts';
 import { createAcceptor } from './accept.ts';
 import { createAdmitter } from './admission.ts';
 import { createApp } from './app.ts';
-import { createGate } from './gate.ts';
-import { createHolds } from './holds.ts';
+import { createGate } from './concurrency_limiter.ts';
 import { createInventory } from './inventory.ts';
 import { createKeyUse } from './key_use.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
+import { createHolds } from './reservation_leases.ts';
 import { createStrangers } from './strangers.ts';
 
 /** Bytes of one produce request. */

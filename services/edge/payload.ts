@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpRequestIn } from '#infra/http/server.ts';
+import type { Pass } from './concurrency_limiter.ts';
 import type { EdgeErrorCode } from './errors.ts';
-import type { Pass } from './gate.ts';
 
 /** The body cannot be taken; `code` is of the edge's table. */
 export class PayloadError extends Error {

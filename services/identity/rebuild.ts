@@ -1,8 +1,8 @@
-import { fenceHop } from '#infra/kafka/fenced_producer.ts';
-import { readBack } from '#infra/kafka/read_back.ts';
+import { fenceHop } from '#infra/kafka/producer/fenced_producer.ts';
+import { readBack } from '#infra/kafka/reader/read_back.ts';
+import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
-import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { IdentityIndex } from '#infra/redis/identity.ts';

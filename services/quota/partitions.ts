@@ -1,4 +1,4 @@
-import { createMutex, type Mutex } from '#infra/kafka/mutex.ts';
+import { createMutex, type Mutex } from '#infra/concurrency/mutex.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Mark, NOTHING_SETTLED, type QuotaStore, type Settled, type Settlement } from '#pipelines/quota/settle.ts';
 import { type KnownUsage, nameOfMonth, type UsageFacts } from './usage_facts.ts';

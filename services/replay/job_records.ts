@@ -1,4 +1,4 @@
-import type { PartitionRecords } from '#infra/kafka/fenced_producer.ts';
+import type { PartitionRecords } from '#infra/kafka/producer/fenced_producer.ts';
 import { SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';

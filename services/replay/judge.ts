@@ -4,8 +4,8 @@ import type { EntryView } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { knownOf } from './ledger.ts';
 import type { Slice } from './reading.ts';
+import type { ReplayWorld } from './run_context.ts';
 import type { Source } from './source.ts';
-import type { ReplayWorld } from './world.ts';
 
 /** A replay cannot be finished, whoever tries; it ends as failed. */
 export class ReplayFailedError extends Error {

@@ -1,4 +1,4 @@
-import { consume } from '#infra/kafka/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';

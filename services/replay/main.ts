@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { openFencedProducer } from '#infra/kafka/fenced_producer.ts';
+import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { followReplays } from '#infra/replay/follow.ts';
@@ -13,7 +13,7 @@ import type { Replay } from '#schemas/setting.ts';
 import { runProcess } from '#services/runtime.ts';
 import { joinLeaders } from './leader.ts';
 import { endReplay, type RunOptions, runReplay } from './run.ts';
-import type { ReplayWorld } from './world.ts';
+import type { ReplayWorld } from './run_context.ts';
 
 const POLL_MS = 250;
 

@@ -1,7 +1,7 @@
-import { readBack } from '#infra/kafka/read_back.ts';
+import { readBack } from '#infra/kafka/reader/read_back.ts';
+import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
-import { topicOffsets, topicOffsetsAt } from '#infra/kafka/topic_offsets.ts';
-import type { PartitionFacts } from '#pipelines/replay/range.ts';
+import type { PartitionFacts } from '#pipelines/replay/offset_range.ts';
 import type { ReplayPartition } from '#schemas/replay_progress.ts';
 
 /** More than so many offsets in a row are not all marks of transactions. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
-import { gapsOf, type Range, rangeOf } from '#pipelines/replay/range.ts';
+import { gapsOf, type Range, rangeOf } from '#pipelines/replay/offset_range.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { holdRecords, isCaughtUp, MARKS_MAX, partitionFacts } from './offsets.ts';
+import type { ReplayWorld } from './run_context.ts';
 import type { Source } from './source.ts';
-import type { ReplayWorld } from './world.ts';
 
 const POLL_MS = 500;
 /** How long delivery may take to come to the end of the range by itself, before the rest is left to it. */

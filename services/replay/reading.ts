@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { consume, type InBatch, type Leave } from '#infra/kafka/consume.ts';
+import { consume, type InBatch, type Leave } from '#infra/kafka/consumer/consume.ts';
+import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
-import { topicOffsets } from '#infra/kafka/topic_offsets.ts';
 import { createPassed } from '#pipelines/replay/passed.ts';
 import type { ReplayPartition } from '#schemas/replay_progress.ts';
-import type { ReplayWorld } from './world.ts';
+import type { ReplayWorld } from './run_context.ts';
 
 /** A part of a partition that is taken at once. */
 export interface Slice {

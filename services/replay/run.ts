@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openFencedProducer, type PartitionRecords } from '#infra/kafka/fenced_producer.ts';
-import { createMutex } from '#infra/kafka/mutex.ts';
+import { createMutex } from '#infra/concurrency/mutex.ts';
+import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { afterStretch, beginReading, inPhase, isOver } from '#pipelines/replay/progress.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
+import { createPace, createRoom } from './backpressure.ts';
 import { jobRecords } from './job_records.ts';
 import { createJudge } from './judge.ts';
 import { isCaughtUp } from './offsets.ts';
-import { createPace, createRoom } from './pace.ts';
 import { planRange } from './plan.ts';
 import { readRange, type Slice } from './reading.ts';
+import type { ReplayWorld } from './run_context.ts';
 import { openSource } from './source.ts';
-import type { ReplayWorld } from './world.ts';
 
 const POLL_MS = 500;
 /** How often what was counted is written down; what is sent is written down with each job. */

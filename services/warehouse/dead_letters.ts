@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { KeyedProducer } from '#infra/kafka/keyed_producer.ts';
+import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec } from '#infra/registry/codec.ts';

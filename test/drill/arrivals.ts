@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '#services/standin/ledger.ts';
+import type { LedgerEntry } from '#services/local/platforms/ledger.ts';
 import type { Drilled, Place } from './place.ts';
 import type { Sent } from './traffic.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { startPlatform } from '#services/standin/platform.ts';
-import { PLATFORMS } from '#services/standin/platforms.ts';
-import type { Standin } from '#services/standin/server.ts';
+import { startPlatform } from '#services/local/platforms/platform.ts';
+import { PLATFORMS } from '#services/local/platforms/platforms.ts';
+import type { Standin } from '#services/local/platforms/server.ts';
 import { startService } from '#test/harness/service.ts';
 import type { ControlledService } from '#test/harness/settings.ts';
 

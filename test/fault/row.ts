@@ -1,4 +1,4 @@
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import type { Ledger } from './load/ledger.ts';
 import type { PlaceKind } from './world/places.ts';
 import type { FaultSite } from './world/site.ts';

@@ -1,4 +1,4 @@
-import { randomFor } from '#services/demo/world/random.ts';
+import { randomFor } from '#services/local/demo/world/random.ts';
 import { until } from '#test/harness/until.ts';
 import { createLedger } from './load/ledger.ts';
 import { runLoad } from './load/load.ts';

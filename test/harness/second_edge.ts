@@ -1,4 +1,4 @@
-import { serviceEnvironment } from '#services/start/config.ts';
+import { serviceEnvironment } from '#services/local/start/config.ts';
 import { type BenchChild, startChild } from '#test/bench/edge/child.ts';
 import type { SharedService } from './shared_service.ts';
 

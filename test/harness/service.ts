@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { ReadyFile } from '#services/start/ready_file.ts';
+import type { ReadyFile } from '#services/local/start/ready_file.ts';
 import { childEnvironment } from './environment.ts';
 
-/** A service that `services/start/main.ts` brought up for a test. */
+/** A service that `services/local/start/main.ts` brought up for a test. */
 export interface RunningService {
   readonly pid: number;
   readonly dataDir: string;
@@ -18,7 +18,7 @@ export interface RunningService {
   stop(): Promise<number | null>;
 }
 
-/** How a run of `services/start/main.ts` that never became ready ended. */
+/** How a run of `services/local/start/main.ts` that never became ready ended. */
 export interface StartOutcome {
   code: number | null;
   output: string;
@@ -31,7 +31,7 @@ export interface StartOptions {
   onProgress?: (line: string) => void;
 }
 
-const MAIN = fileURLToPath(new URL('../../services/start/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../services/local/start/main.ts', import.meta.url));
 /** Room for a first run, which fetches the parts. */
 const START_MS = 480_000;
 const READY_LINE = 'READY';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import { mendAbortedRecords } from '#infra/kafka/aborted_records.ts';
-import { registerZstd } from '#infra/kafka/compression.ts';
+import { mendAbortedRecords } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
+import { registerZstd } from '#infra/kafka/producer/compression.ts';
 
 export interface TopicRecord {
   topic: string;

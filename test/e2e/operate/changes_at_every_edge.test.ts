@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { serviceEnvironment } from '#services/start/config.ts';
+import { serviceEnvironment } from '#services/local/start/config.ts';
 import { type BenchChild, startChild } from '#test/bench/edge/child.ts';
 import { type Answer, newEvent, postBody } from '#test/harness/ingest.ts';
 import { readyProcess, type ServiceProcess } from '#test/harness/service_process.ts';

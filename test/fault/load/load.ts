@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import type { Ledger, Standing } from './ledger.ts';
 import { pacer } from './pace.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 
 /** Makes events of visitors with several devices, some of whom say who they are. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import type { Row, RowContext } from '../row.ts';
 import type { ProxyMode } from '../world/clickhouse_proxy.ts';
 import { heal } from '../world/heal.ts';

@@ -1,9 +1,9 @@
 import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
 import { writeWire } from '#schemas/wire.ts';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import type { Row } from '../row.ts';
 import type { World } from '../world/world.ts';
 

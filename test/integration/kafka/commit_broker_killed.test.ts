@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Consumption, consume, type InBatch } from '#infra/kafka/consume.ts';
-import { committed } from '#infra/kafka/group_offsets.ts';
+import { type Consumption, consume, type InBatch } from '#infra/kafka/consumer/consume.ts';
+import { committed } from '#infra/kafka/consumer/group_offsets.ts';
 import { kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, useKafka } from './hop_world.ts';
+import { createLane, useKafka } from './stage_fixture.ts';
 
 const kafka = useKafka();
 /** Longer than the client takes to give up its connections and to crash. */

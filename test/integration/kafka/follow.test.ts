@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
-import { followTopic } from '#infra/kafka/follow.ts';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { followTopic } from '#infra/kafka/reader/follow.ts';
 import { createTopic, kafkaOf, produce, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { type HopWorld, useKafka } from './hop_world.ts';
+import { type HopWorld, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 90_000;
 const COMPACT = { 'cleanup.policy': 'compact' };

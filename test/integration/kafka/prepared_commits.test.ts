@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { createTopic, differences, type Found, kafkaOf, readCommitted, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { type HopWorld, useKafka } from './hop_world.ts';
+import { type HopWorld, useKafka } from './stage_fixture.ts';
 
 const PARTITIONS = 4;
 /** So many that some are always between the decision to commit and its marks. */

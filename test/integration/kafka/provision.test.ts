@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { partitionsOf, provisionTopics } from '#infra/kafka/provision.ts';
 import type { TopicDeclaration } from '#infra/kafka/topics.ts';
 import { uniqueName } from '../support/kafka.ts';
-import { useKafka } from './hop_world.ts';
+import { useKafka } from './stage_fixture.ts';
 
 const kafka = useKafka();
 const DAY_MS = 86_400_000;

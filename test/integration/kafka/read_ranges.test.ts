@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { openFencedProducer } from '#infra/kafka/fenced_producer.ts';
-import { readPartitions } from '#infra/kafka/read_partitions.ts';
-import { readRanges } from '#infra/kafka/read_ranges.ts';
+import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
+import { readPartitions } from '#infra/kafka/reader/read_partitions.ts';
+import { readRanges } from '#infra/kafka/reader/read_ranges.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { readRange } from '#services/replay/reading.ts';
 import { createTopic, kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';

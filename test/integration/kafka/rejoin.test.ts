@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/session.ts';
 import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './hop_world.ts';
+import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const kafka = useKafka();
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
-import { openFencedProducer } from '#infra/kafka/fenced_producer.ts';
-import type { HopOptions } from '#infra/kafka/hop.ts';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import type { Kafka } from '#infra/kafka/session.ts';
+import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import { kafkaOf, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './hop_world.ts';
+import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 60_000;
 const kafka = useKafka();

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { chosenPartition, PartitionUnchosenError } from '#infra/kafka/chosen_partition.ts';
-import { createSender, type PartitionSender, type SenderOptions } from '#infra/kafka/sender.ts';
-import { WATCHDOG_MS } from '#infra/kafka/watchdog.ts';
+import { WATCHDOG_MS } from '#infra/concurrency/watchdog.ts';
+import { chosenPartition, PartitionUnchosenError } from '#infra/kafka/producer/chosen_partition.ts';
+import { createSender, type PartitionSender, type SenderOptions } from '#infra/kafka/producer/sender.ts';
 import { createTopic, kafkaOf, readCommitted, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { type HopWorld, useKafka } from './hop_world.ts';
+import { type HopWorld, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 60_000;
 const PARTITIONS = 3;

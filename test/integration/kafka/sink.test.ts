@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { numbered, produce, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { forgetful } from './forgetful.ts';
+import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_fixture.ts';
 import { type SinkRow, wordsOf } from './sink_member.ts';
-import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_world.ts';
 
 const TEST_MS = 60_000;
 /** Long enough for records to be fetched. */

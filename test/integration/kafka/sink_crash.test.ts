@@ -4,7 +4,6 @@ import { startChild } from '../support/child.ts';
 import { numbered, produce } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import type { SinkChildOptions } from './sink_child.ts';
-import type { SinkRow } from './sink_member.ts';
 import {
   committedIn,
   createSinkLane,
@@ -13,7 +12,8 @@ import {
   type SinkWorld,
   useSinkParts,
   wordsIn,
-} from './sink_world.ts';
+} from './sink_fixture.ts';
+import type { SinkRow } from './sink_member.ts';
 
 const TEST_MS = 90_000;
 const STALL_MS = 14_000;

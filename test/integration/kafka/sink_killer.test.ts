@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { deathsUntil } from '../support/child.ts';
 import { numbered, produce } from '../support/kafka.ts';
 import type { SinkChildOptions } from './sink_child.ts';
-import { committedIn, createSinkLane, useSinkParts, wordsIn } from './sink_world.ts';
+import { committedIn, createSinkLane, useSinkParts, wordsIn } from './sink_fixture.ts';
 
 const TEST_MS = 240_000;
 const STARTS_MAX = 12;

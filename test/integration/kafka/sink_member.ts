@@ -1,8 +1,8 @@
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
-import type { Consumption } from '#infra/kafka/consume.ts';
+import { runSink, type SinkOptions } from '#infra/kafka/block_sink/block_sink.ts';
+import type { Consumption } from '#infra/kafka/consumer/consume.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
-import { runSink, type SinkOptions } from '#infra/kafka/sink.ts';
 import { quiet, SESSION_TIMEOUT_MS } from '../support/kafka.ts';
 
 /** A row of a test's table: where the record stood and what it said. */

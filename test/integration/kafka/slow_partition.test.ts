@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, isDone, joinHop, passOn, useKafka } from './hop_world.ts';
+import { createLane, isDone, joinHop, passOn, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 120_000;
 const kafka = useKafka();

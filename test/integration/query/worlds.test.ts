@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Random, randomFor } from '#services/demo/world/random.ts';
+import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useQueryWorld } from './query_world.ts';
 import { retentionByHand, topByHand, trendsByHand } from './reference/counts.ts';
 import { funnelByHand } from './reference/funnel.ts';

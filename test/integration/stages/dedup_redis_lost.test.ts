@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { until } from '../support/wait.ts';
 import { append, events, idsOn, newIds, rawRecord } from './stage_events.ts';
-import { type StageWorld, startStage, useStageWorld } from './stage_world.ts';
+import { type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
 
 const TEST_MS = 120_000;
 const RECORDS = 40;

@@ -5,7 +5,7 @@ import { readWire } from '#schemas/wire.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
 import { until } from '../support/wait.ts';
 import { append, events, newIds, recordsOn, uniqueRecord } from './stage_events.ts';
-import { type StageWorld, startStage, useStageWorld } from './stage_world.ts';
+import { type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
 
 const TEST_MS = 90_000;
 const world = useStageWorld();

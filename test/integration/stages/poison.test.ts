@@ -14,7 +14,7 @@ import { writeWire } from '#schemas/wire.ts';
 import { quiet } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { append, events, idsOn, newIds, recordsOn } from './stage_events.ts';
-import { type StageWorld, startStage, useStageWorld } from './stage_world.ts';
+import { type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
 
 const TEST_MS = 150_000;
 /** A neighbour is through in this time, whatever lies beside it; without load it is a tenth. */

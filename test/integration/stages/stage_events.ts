@@ -6,7 +6,7 @@ import { MalformedError } from '#schemas/varint.ts';
 import { readWire } from '#schemas/wire.ts';
 import { readTopics, type TopicRecord } from '#test/harness/topic.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
-import type { StageWorld } from './stage_world.ts';
+import type { StageWorld } from './stages_fixture.ts';
 
 /** Events of a site as an edge would have taken them. */
 export function events(siteId: string, eventIds: readonly string[], changes: Partial<Event> = {}): Event[] {

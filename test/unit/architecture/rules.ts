@@ -17,7 +17,7 @@ const HOMES: Record<string, string[]> = {
   pino: ['infra/log'],
   'prom-client': ['infra/metrics'],
   // The demo is a client from outside: it calls the service as anybody's program would.
-  undici: ['infra/egress', 'services/demo'],
+  undici: ['infra/egress', 'services/local/demo'],
   avsc: ['schemas'],
   chdb: ['infra/local'],
   '@chdb/lib-linux-x64-gnu': ['infra/local'],

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { type HttpServer, listen } from '#infra/http/server.ts';
-import type { PartitionSender, SendResult } from '#infra/kafka/sender.ts';
+import type { PartitionSender, SendResult } from '#infra/kafka/producer/sender.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { issueKey } from '#pipelines/settings/keys.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
@@ -15,7 +15,7 @@ import { readWire, writeWire } from '#schemas/wire.ts';
 import { createAcceptor } from '#services/edge/accept.ts';
 import type { Admitter, Reservation } from '#services/edge/admission.ts';
 import { createApp } from '#services/edge/app.ts';
-import { createGate, type Gate, type GateOptions } from '#services/edge/gate.ts';
+import { createGate, type Gate, type GateOptions } from '#services/edge/concurrency_limiter.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
 import { createStrangers } from '#services/edge/strangers.ts';

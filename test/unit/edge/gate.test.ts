@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import type { SendResult } from '#infra/kafka/sender.ts';
-import { createGate } from '#services/edge/gate.ts';
+import type { SendResult } from '#infra/kafka/producer/sender.ts';
+import { createGate } from '#services/edge/concurrency_limiter.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { until } from '#test/harness/until.ts';
 import { startEdge, type TestEdge } from './edge.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createHolds } from '#services/edge/holds.ts';
+import { createHolds } from '#services/edge/reservation_leases.ts';
 
 const LEASE_MS = 30_000;
 

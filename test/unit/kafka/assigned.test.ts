@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { consume } from '#infra/kafka/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { fakeKafka } from './fake_consumer.ts';
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { patchClosingConnection } from '#infra/kafka/closing_connection.ts';
+import { patchClosingConnection } from '#infra/kafka/kafkajs_patches/closing_connection.ts';
 
 interface Connection {
   connect(): Promise<unknown>;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { mendEncoderMemory } from '#infra/kafka/encoder_memory.ts';
+import { mendEncoderMemory } from '#infra/kafka/kafkajs_patches/encoder_memory.ts';
 
 interface Encoder {
   buffer: Buffer;

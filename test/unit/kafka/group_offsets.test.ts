@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGroupOffsets } from '#infra/kafka/group_offsets.ts';
+import { createGroupOffsets } from '#infra/kafka/consumer/group_offsets.ts';
 import type { Admin } from '#infra/kafka/session.ts';
 
 const at = { topic: 't', partition: 0 };

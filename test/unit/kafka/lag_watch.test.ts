@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lagOf } from '#infra/kafka/lag_watch.ts';
+import { lagOf } from '#infra/kafka/consumer/lag_watch.ts';
 
 const AT = { topic: 'events.raw', partition: 3 };
 

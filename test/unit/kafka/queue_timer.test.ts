@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { mendQueueTimer } from '#infra/kafka/queue_timer.ts';
+import { mendQueueTimer } from '#infra/kafka/kafkajs_patches/queue_timer.ts';
 
 interface Queue {
   push(request: object): void;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Recovery, recoveryOf } from '#infra/kafka/errors.ts';
+import { type Recovery, recoveryOf } from '#infra/errors.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 
 const named = (name: string, fields: object = {}): Error => Object.assign(new Error('x'), { name, ...fields });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLostHolds } from '#pipelines/quota/lost_holds.ts';
+import { createLostHolds } from '#pipelines/quota/lost_leases.ts';
 
 interface World {
   dead: string[];

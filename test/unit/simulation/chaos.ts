@@ -1,4 +1,4 @@
-import { type Random, randomFor } from '#services/demo/world/random.ts';
+import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { type Actor, createActor, type Pause } from './actor.ts';
 
 /** Who works on a partition now, and who believes to. */

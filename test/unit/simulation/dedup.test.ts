@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClaimStore } from '#pipelines/dedup/claim.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import { createMemoryClaims } from '#test/contract/claims/memory_claims.ts';
 import type { Pause } from './actor.ts';
 import { firstFailure, type Outcome, runChaos } from './chaos.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LANES, nextLane } from '#pipelines/delivery/lanes.ts';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import type { Pause } from './actor.ts';
 import { firstFailure, type Outcome, runChaos } from './chaos.ts';
 import { across, createLog } from './log.ts';

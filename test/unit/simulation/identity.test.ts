@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { expectedLeaders, leadersOf } from '#test/contract/identity/model.ts';
 import { question } from '#test/contract/identity/questions.ts';

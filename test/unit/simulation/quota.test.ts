@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Logger } from '#infra/log/logger.ts';
 import { type AccountMonth, type QuotaStore, type SettledUsage, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { QuotaCounts } from '#schemas/records.ts';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import { createPartitions, type Partitions } from '#services/quota/partitions.ts';
 import { type KnownUsage, nameOfMonth } from '#services/quota/usage_facts.ts';
 import type { Pause } from './actor.ts';

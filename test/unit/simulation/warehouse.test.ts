@@ -9,7 +9,7 @@ import {
   tokenOf,
   writePlan,
 } from '#pipelines/warehouse/block.ts';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import type { Pause } from './actor.ts';
 import { firstFailure, type Outcome, runChaos } from './chaos.ts';
 import { across, createLog, FencedError } from './log.ts';

@@ -10,10 +10,10 @@ import {
   isText,
   isWhole,
   missingFault,
-} from '#services/standin/checks.ts';
-import { isRecord } from '#services/standin/json.ts';
-import { bearerToken, jsonAnswer, jsonStandin } from '#services/standin/json_platform.ts';
-import { startPlatform } from '#services/standin/platform.ts';
+} from '#services/local/platforms/checks.ts';
+import { isRecord } from '#services/local/platforms/json.ts';
+import { bearerToken, jsonAnswer, jsonStandin } from '#services/local/platforms/json_platform.ts';
+import { startPlatform } from '#services/local/platforms/platform.ts';
 import type { Subject } from '#test/contract/delivery/subject.ts';
 import { linkedinAnswers } from './linkedin_answers.ts';
 import { linkedinCases } from './linkedin_cases.ts';

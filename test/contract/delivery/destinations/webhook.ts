@@ -1,6 +1,6 @@
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
-import { startPlatform } from '#services/standin/platform.ts';
-import { webhookStandin } from '#services/standin/webhook.ts';
+import { startPlatform } from '#services/local/platforms/platform.ts';
+import { webhookStandin } from '#services/local/platforms/webhook.ts';
 import { WEBHOOK_SECRET } from '#test/unit/delivery/harness.ts';
 import type { Subject } from '../subject.ts';
 import { webhookAnswers } from './webhook_answers.ts';

@@ -1,10 +1,10 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { type Consumption, consume, type InBatch, type Leave } from '#infra/kafka/consume.ts';
-import { committedOffset } from '#infra/kafka/group_offsets.ts';
-import type { HopOptions } from '#infra/kafka/hop.ts';
-import { createKeyedProducer } from '#infra/kafka/keyed_producer.ts';
+import { type Consumption, consume, type InBatch, type Leave } from '#infra/kafka/consumer/consume.ts';
+import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
+import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 
-export * from '#infra/kafka/hop.ts';
+export * from '#infra/kafka/transactional_stage/transactional_stage.ts';
 
 /** Broken: the offset is committed first, then what is to be tried again is written. */
 export async function runHop(options: HopOptions): Promise<Consumption> {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { chosenPartition } from '#infra/kafka/chosen_partition.ts';
-import { type Consumption, consume, type InBatch } from '#infra/kafka/consume.ts';
-import { committedOffset } from '#infra/kafka/group_offsets.ts';
-import type { HopOptions } from '#infra/kafka/hop.ts';
-import { perPartition } from '#infra/kafka/keyed_producer.ts';
+import { type Consumption, consume, type InBatch } from '#infra/kafka/consumer/consume.ts';
+import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { perPartition } from '#infra/kafka/producer/keyed_producer.ts';
+import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 
-export * from '#infra/kafka/hop.ts';
+export * from '#infra/kafka/transactional_stage/transactional_stage.ts';
 
 /** Broken: the pattern of the client's documentation, a transactional id for each process and nobody fenced. */
 export async function runHop(options: HopOptions): Promise<Consumption> {

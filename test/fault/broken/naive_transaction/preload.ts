@@ -1,3 +1,3 @@
 import { replaceModule } from '../replace.ts';
 
-replaceModule('infra/kafka/hop.ts', new URL('./hop.ts', import.meta.url));
+replaceModule('infra/kafka/transactional_stage/transactional_stage.ts', new URL('./hop.ts', import.meta.url));

@@ -7,7 +7,7 @@ import type {
   TopQuery,
   TrendsQuery,
 } from '#pipelines/query/shapes.ts';
-import type { Random } from '#services/demo/world/random.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
 import { COUNTRIES, FROM, NAMES, TO } from './world.ts';
 
 const HOUR_MS = 3_600_000;

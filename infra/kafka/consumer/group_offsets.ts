@@ -1,0 +1,50 @@
+import type { Admin } from 'kafkajs';
+import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
+import { type Committed, createFurthest } from './committed_offsets.ts';
+import type { TopicPartition } from './partition_state.ts';
+
+/** What a group has committed, as its coordinator and this process know it. */
+export interface GroupOffsets {
+  /** Keeps what this process has just committed. */
+  passed(at: TopicPartition, committed: Committed): void;
+  /**
+   * Asks the coordinator; answers what is furthest, or null where nothing was ever committed. What this process knows counts
+   * no more where the log ends before it, as that of a topic that was made anew does.
+   */
+  of(at: TopicPartition): Promise<Committed | null>;
+}
+
+/** The offsets of a group in a process that commits some of them. */
+export function createGroupOffsets(admin: Admin, groupId: string): GroupOffsets {
+  const furthest = createFurthest();
+  return {
+    passed: furthest.passed,
+    async of(at) {
+      const said = await committed(admin, groupId, at);
+      const known = furthest.of(at, said);
+      if (known === null || known.offset === said?.offset) return known;
+      if (known.offset <= (await endOfLog(admin, at))) return known;
+      furthest.forget(at);
+      return said;
+    },
+  };
+}
+
+async function endOfLog(admin: Admin, { topic, partition }: TopicPartition): Promise<number> {
+  const found = (await topicOffsets(admin, topic)).find((one) => one.partition === partition);
+  return Number(found?.high ?? 0);
+}
+
+/** The group's committed offset; null where none was ever committed. */
+export async function committedOffset(admin: Admin, groupId: string, at: TopicPartition): Promise<number | null> {
+  const found = await committed(admin, groupId, at);
+  return found === null ? null : found.offset;
+}
+
+/** The group's committed offset with its metadata; null where none was ever committed. */
+export async function committed(admin: Admin, groupId: string, at: TopicPartition): Promise<Committed | null> {
+  const [topic] = await admin.fetchOffsets({ groupId, topics: [at.topic] });
+  const entry = topic?.partitions.find(({ partition }) => partition === at.partition);
+  if (entry === undefined || Number(entry.offset) < 0) return null;
+  return { offset: Number(entry.offset), metadata: entry.metadata ?? '' };
+}

@@ -1,0 +1,122 @@
+import { createMutex, type Mutex } from '#infra/concurrency/mutex.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
+import { createRetained, type Retained } from './retained_range.ts';
+
+export interface TopicPartition {
+  topic: string;
+  partition: number;
+}
+
+/** Tells a partition from every other. */
+export function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
+}
+
+/** What one fetch brought of one partition, waiting for its turn. */
+export interface Fetched {
+  records: InRecord[];
+  /** Offset that was asked for; the first record may lie behind it. */
+  fetchedOffset: number;
+  /** Of the last record. */
+  lastOffset: number;
+  /** Behind the last record and the marks of transactions that follow it. */
+  endOffset: number;
+  lag: number;
+  bytes: number;
+  /** Of the group when it was fetched. */
+  generation: number;
+  /** Of the slot when it was fetched. */
+  jumps: number;
+  /** Set where it does not continue what was fetched before: the committed offset is to be read again. */
+  strayed: boolean;
+}
+
+/** A partition as this process works on it. */
+export interface Slot extends TopicPartition {
+  /** Work on the partition, one piece after the other. */
+  turn: Mutex;
+  waiting: Fetched[];
+  /** Bytes waiting and in work. */
+  bytes: number;
+  /** Whether somebody takes from it already. */
+  pumping: boolean;
+  /** The moment at which its last batch was begun. */
+  begunMs: number;
+  /** Generation in which the partition was acquired; -1: not. */
+  acquired: number;
+  /** Behind what was fetched last. */
+  nextOffset: number;
+  /** Where the fetch began that was taken last. */
+  takenOffset: number;
+  /** Where the partition was begun in this generation, nothing being committed of it; -1: not begun so. */
+  begunOffset: number;
+  retained: Retained;
+  /** How often fetching was sent somewhere else: what was fetched before, though not waiting any more, is void. */
+  jumps: number;
+  failures: number;
+  paused: boolean;
+  /** Runs while the partition rests until a time. */
+  timer: NodeJS.Timeout | null;
+}
+
+export function createSlot({ topic, partition }: TopicPartition): Slot {
+  return {
+    topic,
+    partition,
+    turn: createMutex(),
+    waiting: [],
+    bytes: 0,
+    pumping: false,
+    begunMs: Number.NEGATIVE_INFINITY,
+    acquired: -1,
+    nextOffset: 0,
+    takenOffset: 0,
+    begunOffset: -1,
+    retained: createRetained(),
+    jumps: 0,
+    failures: 0,
+    paused: false,
+    timer: null,
+  };
+}
+
+/** Fetches of a partition that wait at the most, and their bytes, before no more are fetched. */
+const WAITING_MAX = 4;
+const SLOT_BYTES_MAX = 4 * 1024 * 1024;
+/** Bytes of records, as they are uncompressed, that are taken together, unless one fetch brought more. */
+export const TAKEN_BYTES_MAX = SLOT_BYTES_MAX;
+/** Above this a process fetches only for partitions that have nothing. */
+const PROCESS_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Whether a partition has enough to do; `processBytes` is what all partitions of the process hold. */
+export function isFull({ waiting, bytes, timer }: Slot, processBytes: number): boolean {
+  if (timer !== null || waiting.length >= WAITING_MAX || bytes >= SLOT_BYTES_MAX) return true;
+  return processBytes >= PROCESS_BYTES_MAX && bytes > 0;
+}
+
+/**
+ * Takes the first fetch that waits, with those behind it that continue it up to so many bytes in all. A transaction costs
+ * about the same for ten events and for a thousand: who is behind takes more at once and catches up.
+ */
+export function takeWaiting(slot: Slot, bytesMax: number): Fetched | undefined {
+  const [first] = slot.waiting;
+  if (first === undefined) return undefined;
+  let count = 1;
+  let bytes = first.bytes;
+  for (const next of slot.waiting.slice(1)) {
+    const continues = !next.strayed && next.generation === first.generation && next.jumps === first.jumps;
+    if (!continues || bytes + next.bytes > bytesMax) break;
+    bytes += next.bytes;
+    count++;
+  }
+  const taken = slot.waiting.splice(0, count);
+  const records = taken.flatMap((fetched) => fetched.records);
+  const { lastOffset, endOffset, lag } = taken.at(-1) ?? first;
+  return { ...first, records, bytes, lastOffset, endOffset, lag };
+}
+
+/** Throws away what waits. */
+export function dropWaiting(slot: Slot): void {
+  for (const { bytes } of slot.waiting) slot.bytes -= bytes;
+  slot.waiting = [];
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { ReadyMessage } from '#services/runtime.ts';
+import { startPlatform } from './platform.ts';
+import { PLATFORMS } from './platforms.ts';
+import type { Standin } from './server.ts';
+
+const USAGE = `node services/local/platforms/main.ts --NAME-port PORT … --state-dir FOLDER
+NAME is one or more of ${Object.keys(PLATFORMS).join(', ')}; port 0 takes a free one.
+`;
+
+function refuse(): never {
+  process.stderr.write(USAGE);
+  process.exit(2);
+}
+
+function readWords(): Record<string, string | undefined> {
+  const names = [...Object.keys(PLATFORMS).map((name) => `${name}-port`), 'state-dir'];
+  try {
+    return parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])) }).values;
+  } catch {
+    return refuse();
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  return text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535 ? port : refuse();
+}
+
+/** The stand-ins whose ports were given, in one process, with their ledgers in a folder, so that a restart goes on counting. */
+const words = readWords();
+const stateDir = words['state-dir'] ?? '.local/standin';
+const wanted = Object.entries(PLATFORMS).flatMap(([name, platform]) => {
+  const text = words[`${name}-port`];
+  return text === undefined ? [] : [{ name, platform, port: portOf(text) }];
+});
+if (wanted.length === 0) refuse();
+
+const standins = await Promise.all(
+  wanted.map(async ({ name, platform, port }): Promise<[name: string, standin: Standin]> => {
+    return [name, await startPlatform(platform, { port, ledgerPath: join(stateDir, `${name}.jsonl`) })];
+  }),
+);
+const urls = Object.fromEntries(standins.map(([name, { url }]) => [name, url]));
+
+const stop = async (): Promise<void> => {
+  await Promise.all(standins.map(([, standin]) => standin.stop()));
+  process.exit(0);
+};
+for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, () => void stop());
+
+process.stdout.write(`${JSON.stringify({ ready: true, ...urls })}\n`);
+process.send?.({
+  kind: 'ready',
+  stage: 'standin',
+  metricsPort: null,
+  facts: urls,
+} satisfies ReadyMessage);

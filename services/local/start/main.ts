@@ -1,0 +1,214 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
+import { openKafka } from '#infra/kafka/session.ts';
+import { makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
+import { acquireLock } from '#infra/local/lock.ts';
+import { onParentGone } from '#infra/local/parent.ts';
+import { type LocalParts, startParts } from '#infra/local/parts.ts';
+import { choosePorts } from '#infra/local/ports.ts';
+import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
+import { createLogger, type Logger } from '#infra/log/logger.ts';
+import { createRegistry } from '#infra/registry/registry.ts';
+import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { createControlClient } from '#services/control/client.ts';
+import { httpTransport } from '#services/control/http_transport.ts';
+import { createSupervisor, type Supervisor } from '#services/local/supervisor/supervisor.ts';
+import { provision } from '#services/provision/provision.ts';
+import {
+  adminTokenFile,
+  dataDirectory,
+  externalAddresses,
+  localAdminToken,
+  serviceEnvironment,
+  wantedDestinations,
+  wantedPort,
+} from './config.ts';
+import { createDeliveries } from './deliveries.ts';
+import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
+import { controlSpec, deliverySpecs, processSpecs, replaySpec } from './processes.ts';
+import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
+import { readyScreen } from './screen.ts';
+import { watchStart } from './start_watch.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const HOST = '127.0.0.1';
+
+const dataDir = dataDirectory();
+const logDir = join(dataDir, 'log');
+mkdirSync(logDir, { recursive: true });
+
+const lock = acquireLock(dataDir);
+if (!lock.ok) {
+  process.stderr.write(`already running (pid ${lock.pid}): stop it first, or see npm run svc -- status\n`);
+  process.exit(1);
+}
+
+interface Running {
+  parts: LocalParts | null;
+  supervisor: Supervisor | null;
+  settings: FollowedSettings | null;
+}
+
+/** How soon a destination that a site just got, or the first replay, is noticed. */
+const SETTINGS_POLL_MS = 1_000;
+
+const running: Running = { parts: null, supervisor: null, settings: null };
+let stopping = false;
+
+/** Ends the processes first, then the parts they use. */
+async function stop(why: string, exitCode: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  say(`stopping (${why})`);
+  removeReadyFile(dataDir);
+  await Promise.all([running.settings?.stop(), running.supervisor?.stop()]);
+  await running.parts?.stop();
+  if (lock.ok) lock.release();
+  say('stopped');
+  process.exit(exitCode);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(signal, 0));
+onParentGone(() => void stop('the terminal is gone', 0));
+// A terminal that went away takes no more output; that must not keep the rest from stopping.
+process.stdout.on('error', () => void stop('output closed', 0));
+
+async function start(): Promise<void> {
+  const startedMs = Date.now();
+  removeReadyFile(dataDir);
+  ensureReaper();
+  const parts = await startParts({
+    dataDir,
+    external: externalAddresses(),
+    onProgress: say,
+    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
+    restartDeadParts: true,
+  });
+  running.parts = parts;
+  const env = await serviceEnvironment(dataDir, parts.addresses);
+  const logger = createLogger('start', 'warn');
+  const config = partsConfig(env);
+  const report = await provision(config, logger);
+  for (const line of report.done) say(line);
+  for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
+  if (parts.parts.clickhouse !== undefined) await makeLocalAnalyst(parts.addresses.clickhouseUrl);
+
+  const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin']);
+  const chosen = {
+    ...ports,
+    edge: wantedPort('EDGE_PORT') ?? ports.edge,
+    control: wantedPort('CONTROL_PORT') ?? ports.control,
+  };
+  const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
+  let ready: (() => ReadyFile) | null = null;
+  const supervisor = createSupervisor({
+    logDir,
+    onSpawn: (pid) => registerChild(pid, 'service'),
+    onReady: () => void (ready !== null && !stopping && writeReadyFile(dataDir, ready())),
+    say,
+    nowMs: Date.now,
+  });
+  running.supervisor = supervisor;
+  say('starting the edge, the control service and the pipelines');
+  const control = `http://${HOST}:${chosen.control}`;
+  const started = Promise.all([
+    supervisor.start([controlSpec(env, chosen)]).then(() => demoSettings(control, standins)),
+    supervisor.start(processSpecs(env, chosen, dataDir)),
+    follow(config, logger).then(({ table }) => startAsNeeded(table, env, supervisor)),
+  ]);
+  const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
+  ready = () => readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
+  writeReadyFile(dataDir, ready());
+  say(readyScreen(ready(), supervisor.states(), logDir));
+  say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+}
+
+/** Starts what the settings ask for, now and whenever they ask for more. */
+async function startAsNeeded(
+  table: SettingsTable,
+  env: Readonly<Record<string, string>>,
+  supervisor: Supervisor,
+): Promise<void> {
+  const deliveries = createDeliveries({
+    table,
+    wanted: wantedDestinations(DESTINATIONS.map(({ name }) => name)),
+    always: DEMO_DESTINATIONS,
+    start: (names) => supervisor.start(deliverySpecs(env, names)),
+  });
+  await deliveries.startConfigured();
+  let replaying = false;
+  setInterval(() => {
+    void deliveries.startConfigured();
+    // A process that nobody has asked for takes no memory on a small machine.
+    if (replaying || table.replays().length === 0) return;
+    replaying = true;
+    void supervisor.start([replaySpec(env)]);
+  }, SETTINGS_POLL_MS);
+}
+
+/** Follows the settings for the destinations that sites have. */
+async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSettings> {
+  const session = await openKafka(config.kafka, 'svc.start', logger);
+  const followed = await followSettings(session, createRegistry(config.registryUrl), logger, (error) => {
+    process.stderr.write(`the settings cannot be followed any more: ${String(error)}\n`);
+    void stop('settings lost', 1);
+  });
+  const settings = {
+    ...followed,
+    stop: async () => {
+      await followed.stop();
+      await session.stop();
+    },
+  };
+  running.settings = settings;
+  return settings;
+}
+
+function demoSettings(control: string, standins: { meta: string; webhook: string }): Promise<DemoSites> {
+  return ensureDemo(createControlClient(httpTransport(control), localAdminToken(dataDir)), dataDir, standins);
+}
+
+function readyFile(
+  urls: { edge: string; control: string },
+  { addresses }: LocalParts,
+  demo: DemoSites,
+  standins: { meta: string; webhook: string },
+  supervisor: Supervisor,
+): ReadyFile {
+  return {
+    ...urls,
+    adminTokenFile: adminTokenFile(dataDir),
+    registry: addresses.registryUrl,
+    kafka: addresses.kafkaBrokers,
+    redis: addresses.redisUrl,
+    clickhouse: addresses.clickhouseUrl,
+    site: demo.shop.site,
+    browserKey: demo.shop.browserKey,
+    serverKey: demo.shop.serverKey,
+    demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook },
+    processes: Object.fromEntries(
+      supervisor
+        .states()
+        .map(({ name, pid, metricsPort }) => [
+          name,
+          { pid: pid ?? null, metrics: metricsPort === undefined ? null : `http://${HOST}:${metricsPort}/metrics` },
+        ]),
+    ),
+  };
+}
+
+// A start that waits for something which nothing in this process waits for must not look like one that went well.
+process.once('beforeExit', () => {
+  process.stderr.write('could not start: nothing is left to wait for, though not everything is ready\n');
+  void stop('start failed', 1);
+});
+start().catch(async (error: unknown) => {
+  const { code, message, stack } = error as { code?: string; message?: string; stack?: string };
+  process.stderr.write(
+    `could not start: ${code ?? 'error'}: ${message ?? String(error)}\n${code === undefined ? (stack ?? '') : ''}\n`,
+  );
+  await stop('start failed', 1);
+});

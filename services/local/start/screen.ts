@@ -1,0 +1,55 @@
+import type { ProcessState } from '#services/local/supervisor/supervisor.ts';
+import type { ReadyFile } from './ready_file.ts';
+
+/** The curl line that sends one event with the demo key. */
+export function curlLine(ready: ReadyFile): string {
+  return [
+    `curl -sS ${ready.edge}/v1/ingest -H 'X-Svc-Key: ${ready.serverKey}' -H 'Content-Type: application/json' \\`,
+    `  -d '{"events":[{"event":"purchase","uuid":"'$(cat /proc/sys/kernel/random/uuid)'","distinct_id":"me","properties":{"value":12.5,"currency":"EUR"}}]}'`,
+  ].join('\n');
+}
+
+/** The query that shows what the curl line sent. */
+export function selectLine(ready: ReadyFile): string {
+  return `curl -sS '${ready.clickhouse}' -d "SELECT event, distinct_id, value, currency, received_at FROM events ORDER BY received_at DESC LIMIT 5 FORMAT PrettyCompact"`;
+}
+
+/** One screen that says what runs where. */
+export function readyScreen(ready: ReadyFile, processes: readonly ProcessState[], logDir: string): string {
+  const rows: [string, string][] = [
+    ['edge', ready.edge],
+    ['control', `${ready.control}/docs`],
+    ['kafka', ready.kafka],
+    ['registry', ready.registry],
+    ['redis', ready.redis],
+    ['clickhouse', ready.clickhouse],
+    ['site', ready.site],
+    ['browser key', ready.browserKey],
+    ['server key', ready.serverKey],
+    ['stand-ins', `${ready.demo.metaStandin} (Meta), ${ready.demo.webhookStandin} (webhook)`],
+    ['logs', logDir],
+  ];
+  const metrics = processes
+    .filter(({ metricsPort }) => metricsPort !== undefined)
+    .map(
+      ({ name, metricsPort, pid }) =>
+        `  ${name.padEnd(18)} pid ${String(pid).padEnd(8)} http://127.0.0.1:${metricsPort}/metrics`,
+    );
+  return [
+    '',
+    'READY',
+    '',
+    ...rows.map(([name, value]) => `  ${name.padEnd(12)} ${value}`),
+    '',
+    ...metrics,
+    '',
+    'Send an event:',
+    curlLine(ready),
+    '',
+    'See it in ClickHouse:',
+    selectLine(ready),
+    '',
+    'A day of traffic: npm run demo        Stop: Ctrl-C',
+    '',
+  ].join('\n');
+}

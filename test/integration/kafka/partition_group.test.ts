@@ -1,0 +1,163 @@
+import type { Producer, Transaction } from 'kafkajs';
+import { expect, test } from 'vitest';
+import type { Kafka } from '#infra/kafka/session.ts';
+import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import { differences, kafkaOf, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
+
+const OUTPUTS = 3;
+const TEST_MS = 60_000;
+const kafka = useKafka();
+
+type Send = Transaction['sendBatch'];
+type Turn = PromiseWithResolvers<void>;
+
+/** A client whose transactions are counted, those that only take an id left out, and send as they are told to. */
+function watched(world: HopWorld, sendBatch: (send: Send, nth: number) => Send = (send) => send) {
+  const client: Kafka = kafkaOf(world.brokers, 'watched');
+  const facts = { sent: 0 };
+  const make = client.producer.bind(client);
+  client.producer = (config): Producer => {
+    const producer = make(config);
+    const begin = producer.transaction.bind(producer);
+    producer.transaction = async () => {
+      const transaction = await begin();
+      const send = transaction.sendBatch.bind(transaction);
+      transaction.sendBatch = (batch) => sendBatch(send, ++facts.sent)(batch);
+      return transaction;
+    };
+    return producer;
+  };
+  return { client, facts };
+}
+
+async function laneWith(world: HopWorld, partitions: number, records: number) {
+  const lane = await createLane(world, partitions, OUTPUTS);
+  const texts = numbered('t', records, partitions);
+  return { lane, texts };
+}
+
+async function expectOnce(world: HopWorld, lane: Lane, texts: Parameters<typeof valuesOf>[0]): Promise<void> {
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+}
+
+const again = (what: string): Error => Object.assign(new Error(what), { recovery: 'again' });
+
+test('what the partitions of a bundle transform side by side goes in one transaction', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = kafka();
+  const { lane, texts } = await laneWith(world, 4, 40);
+  const pass = passOn(lane.output, OUTPUTS);
+  const { client, facts } = watched(world);
+  const seen = new Set<number>();
+  const all = Promise.withResolvers<void>();
+  await produce(world.kafka, lane.input, texts);
+  const transform: HopOptions['transform'] = async (batch) => {
+    seen.add(batch.partition);
+    if (seen.size === 4) all.resolve();
+    await all.promise;
+    return pass(batch);
+  };
+  await joinHop(world, lane, transform, { kafka: client, partitionsTogether: 4 });
+  await expectOnce(world, lane, texts);
+  expect(facts.sent).toBe(1);
+});
+
+test('a batch that fails beside another is taken again by itself', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const { lane, texts } = await laneWith(world, 2, 20);
+  const pass = passOn(lane.output, OUTPUTS);
+  const batches: number[] = [];
+  await produce(world.kafka, lane.input, texts);
+  await joinHop(
+    world,
+    lane,
+    async (batch) => {
+      batches.push(batch.partition);
+      if (batch.partition === 1 && batches.filter((partition) => partition === 1).length === 1) throw again('once');
+      return pass(batch);
+    },
+    { partitionsTogether: 2 },
+  );
+  await expectOnce(world, lane, texts);
+  expect(batches.toSorted((one, other) => one - other)).toEqual([0, 1, 1]);
+});
+
+test('of a transaction that fails each partition is taken again', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const { lane, texts } = await laneWith(world, 2, 20);
+  const { client, facts } = watched(world, (send, nth) =>
+    nth > 1
+      ? send
+      : async (batch) => {
+          await send(batch);
+          throw again('sent, and failed');
+        },
+  );
+  await produce(world.kafka, lane.input, texts);
+  await joinHop(world, lane, passOn(lane.output, OUTPUTS), { kafka: client, partitionsTogether: 2 });
+  await expectOnce(world, lane, texts);
+  expect(facts.sent).toBeGreaterThan(1);
+});
+
+test('what was read before the id was taken anew is not committed', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const { lane, texts } = await laneWith(world, 2, 40);
+  const pass = passOn(lane.output, OUTPUTS);
+  const [sending, begun, anew] = [0, 1, 2].map(() => Promise.withResolvers<void>()) as [Turn, Turn, Turn];
+  const batches: number[] = [];
+  let fails = false;
+  const { client } = watched(world, (send) => async (batch) => {
+    if (!fails) return send(batch);
+    fails = false;
+    sending.resolve();
+    await begun.promise;
+    throw again('not sent');
+  });
+  const transform: HopOptions['transform'] = async (batch) => {
+    batches.push(batch.partition);
+    const times = batches.filter((partition) => partition === batch.partition).length;
+    if (batch.partition === 0 && times === 2) anew.resolve();
+    if (batch.partition === 1 && times === 1) {
+      begun.resolve();
+      await anew.promise;
+    }
+    return pass(batch);
+  };
+  const produceTo = (some: typeof texts, to: number) =>
+    produce(
+      world.kafka,
+      lane.input,
+      some.filter(({ partition }) => partition === to),
+    );
+  await produce(world.kafka, lane.input, texts.slice(0, 20));
+  let run = pass;
+  await joinHop(world, lane, (batch) => run(batch), { kafka: client, partitionsTogether: 2 });
+  await expectOnce(world, lane, texts.slice(0, 20));
+  run = transform;
+  fails = true;
+  await produceTo(texts.slice(20), 0);
+  await sending.promise;
+  await produceTo(texts.slice(20), 1);
+  await expectOnce(world, lane, texts);
+  expect(batches.toSorted((one, other) => one - other)).toEqual([0, 0, 1, 1]);
+});
+
+test('members are given whole bundles', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const { lane } = await laneWith(world, 6, 0);
+  const pass = passOn(lane.output, OUTPUTS);
+  const one = await joinHop(world, lane, pass, { partitionsTogether: 2 });
+  const other = await joinHop(world, lane, pass, { partitionsTogether: 2 });
+  const bundles = () => [one, other].map((member) => member.assigned().map(({ partition }) => partition >> 1));
+  await until('both to have some', async () => bundles().every((of) => of.length > 0 && of.length < 6));
+  expect(
+    bundles()
+      .map((of) => [...new Set(of)].length * 2 === of.length)
+      .concat(bundles().flat().length === 6),
+  ).toEqual([true, true, true]);
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink/block_sink.ts';
+import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Admin, Kafka } from '#infra/kafka/session.ts';
+import type { LocalAddresses } from '#infra/local/parts.ts';
+import { createTopic, kafkaOf, uniqueName } from '../support/kafka.ts';
+import { useParts } from '../support/parts.ts';
+import { joinSink, type SinkRow } from './sink_member.ts';
+
+export interface SinkWorld {
+  kafka: Kafka;
+  admin: Admin;
+  warehouse: Warehouse;
+  addresses: LocalAddresses;
+}
+
+/** A broker and a ClickHouse for the tests of one file. */
+export function useSinkParts(): () => SinkWorld {
+  const parts = useParts('kafka', 'clickhouse');
+  let world: SinkWorld;
+  beforeAll(async () => {
+    const { addresses } = parts();
+    const kafka = kafkaOf(addresses.kafkaBrokers);
+    const admin = kafka.admin();
+    await admin.connect();
+    world = { kafka, admin, warehouse: createWarehouse(addresses.clickhouseUrl), addresses };
+  });
+  afterAll(async () => {
+    await world.admin.disconnect();
+    await world.warehouse.close();
+  });
+  return () => world;
+}
+
+export interface SinkLane {
+  groupId: string;
+  topic: string;
+  table: string;
+}
+
+/** A group with a topic and a table of its own. The table merges nothing, so what was written twice is seen twice. */
+export async function createSinkLane({ kafka, warehouse }: SinkWorld, partitions = 1): Promise<SinkLane> {
+  const table = uniqueName('sink').replaceAll('-', '_');
+  await warehouse.command({
+    query: `CREATE TABLE ${table} (record_offset Int64, word String) ENGINE = MergeTree ORDER BY record_offset
+            SETTINGS non_replicated_deduplication_window = 1000`,
+  });
+  return { groupId: uniqueName('group'), topic: await createTopic(kafka, 'sink', partitions), table };
+}
+
+/** Runs a sink in this process until the test ends or it is stopped. */
+export async function runHere(
+  world: SinkWorld,
+  lane: SinkLane,
+  changes: Partial<SinkOptions<SinkRow>> = {},
+): Promise<Consumption> {
+  const kafka = kafkaOf(world.addresses.kafkaBrokers, uniqueName('member'));
+  const { admin, warehouse } = world;
+  const consumption = await joinSink({ kafka, admin, warehouse, ...lane, changes });
+  onTestFinished(() => consumption.stop());
+  return consumption;
+}
+
+/** The words in the table, without FINAL, in the order of their records. */
+export async function wordsIn({ warehouse }: SinkWorld, { table }: SinkLane): Promise<string[]> {
+  const query = `SELECT word FROM ${table} ORDER BY record_offset, word`;
+  const result = await warehouse.query({ query, format: 'JSONEachRow' });
+  return (await result.json<{ word: string }>()).map(({ word }) => word);
+}
+
+/** The group's committed offset of partition 0, with its metadata. */
+export async function committedIn(
+  { admin }: SinkWorld,
+  { groupId, topic }: SinkLane,
+): Promise<{ offset: string; metadata: string | null } | undefined> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  const at = found?.partitions.find(({ partition }) => partition === 0);
+  return at && { offset: at.offset, metadata: at.metadata };
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
+
+const PARTITIONS = 4;
+const OUTPUTS = 3;
+const kafka = useKafka();
+
+/** The coordinator may be only just coming, and say so. */
+async function isDoneByNow(world: HopWorld, lane: Lane): Promise<boolean> {
+  try {
+    return await isDone(world, lane);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'KafkaJSProtocolError') return false;
+    throw error;
+  }
+}
+
+test('a broker killed under load and started again: each record is passed on once', {
+  timeout: 180_000,
+}, async () => {
+  const world = kafka();
+  const lane = await createLane(world, PARTITIONS, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  const fatal: unknown[] = [];
+  const transform: typeof pass = async (batch) => {
+    const few = batch.records.slice(0, 20);
+    const next = batch.records[few.length];
+    const result = await pass({ ...batch, records: few });
+    return next === undefined ? result : { ...result, leave: { offset: next.offset, notBeforeMs: 0 } };
+  };
+  const texts = numbered('b', 4_000, PARTITIONS);
+  await produce(world.kafka, lane.input, texts);
+  for (let members = 0; members < 2; members++)
+    await joinHop(world, lane, transform, { onFatal: (error) => fatal.push(error) });
+  await sleep(1_000);
+  expect(await isDone(world, lane)).toBe(false);
+  world.broker.kill('SIGKILL');
+  await until('the broker to be gone', () => world.broker.pid === undefined);
+  await sleep(5_000);
+  await world.broker.start();
+  await until('the group to be done', () => isDoneByNow(world, lane), 120_000);
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+  expect(fatal).toEqual([]);
+});

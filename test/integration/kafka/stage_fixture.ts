@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Admin, Kafka } from '#infra/kafka/session.ts';
+import { type HopOptions, runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { LocalPart } from '#infra/local/part.ts';
+import { createTopic, kafkaOf, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
+import { useParts } from '../support/parts.ts';
+
+export interface HopWorld {
+  kafka: Kafka;
+  admin: Admin;
+  brokers: string;
+  broker: LocalPart;
+}
+
+/** A broker for the tests of one file. */
+export function useKafka(): () => HopWorld {
+  const parts = useParts('kafka');
+  let world: HopWorld;
+  beforeAll(async () => {
+    const brokers = parts().addresses.kafkaBrokers;
+    const kafka = kafkaOf(brokers);
+    const admin = kafka.admin();
+    await admin.connect();
+    const broker = parts().parts.kafka;
+    if (broker === undefined) throw new Error('no broker was started');
+    world = { kafka, admin, brokers, broker };
+  });
+  afterAll(() => world.admin.disconnect());
+  return () => world;
+}
+
+export interface Lane {
+  groupId: string;
+  input: string;
+  output: string;
+}
+
+/** A group with topics of its own. */
+export async function createLane({ kafka }: HopWorld, inputs: number, outputs: number): Promise<Lane> {
+  return {
+    groupId: uniqueName('group'),
+    input: await createTopic(kafka, 'in', inputs),
+    output: await createTopic(kafka, 'out', outputs),
+  };
+}
+
+/**
+ * Runs a hop as a member of the lane's group until the test ends or it is stopped. An unexpected end fails the test.
+ * `given` takes the place of what a hop is usually run with.
+ */
+export async function joinHop(
+  world: HopWorld,
+  lane: Lane,
+  transform: HopOptions['transform'],
+  given: Partial<
+    Pick<HopOptions, 'kafka' | 'admin' | 'onFatal' | 'onSkipped' | 'paceMs' | 'partitionsTogether' | 'drainMs'>
+  > = {},
+): Promise<Consumption> {
+  const consumption = await runHop({
+    kafka: given.kafka ?? kafkaOf(world.brokers, uniqueName('member')),
+    admin: world.admin,
+    groupId: lane.groupId,
+    topics: [lane.input],
+    sessionTimeoutMs: SESSION_TIMEOUT_MS,
+    concurrency: 8,
+    transform,
+    logger: quiet,
+    onFatal(error) {
+      throw error;
+    },
+    ...given,
+  });
+  onTestFinished(() => consumption.stop());
+  return consumption;
+}
+
+/** Passes each record on to the partition its number names. */
+export function passOn(output: string, outputPartitions: number): HopOptions['transform'] {
+  return async (batch) => ({
+    outputs: batch.records.map(({ value }) => ({
+      topic: output,
+      partition: Number(value?.toString().split('-').at(-1)) % outputPartitions,
+      value: value ?? Buffer.alloc(0),
+    })),
+    committed: () => undefined,
+  });
+}
+
+/** Whether the group has committed the end of the input: all records taken and none open. */
+export async function isDone({ admin }: HopWorld, { groupId, input }: Lane): Promise<boolean> {
+  const [ends, [topic]] = await Promise.all([
+    admin.fetchTopicOffsets(input),
+    admin.fetchOffsets({ groupId, topics: [input] }),
+  ]);
+  const committed = new Map(topic?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+  return ends.every(({ partition, high }) => Number(high) === 0 || committed.get(partition) === Number(high));
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { deathsUntil } from '../support/child.ts';
+import { numbered, produce, readCommitted } from '../support/kafka.ts';
+import type { HopChildOptions } from './stage_child.ts';
+import { createLane, isDone, useKafka } from './stage_fixture.ts';
+
+const TEST_MS = 240_000;
+const STARTS_MAX = 12;
+const CHILD = new URL('./stage_child.ts', import.meta.url);
+const kafka = useKafka();
+
+test('a record that kills the process is put away after a few starts, and only that one', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 2, 1);
+  const texts = numbered('m', 24, 2);
+  await produce(world.kafka, lane.input, texts);
+  const options: HopChildOptions = {
+    name: 'victim',
+    variant: 'fenced',
+    brokers: world.brokers,
+    outputPartitions: 1,
+    killer: 'm-8',
+    ...lane,
+  };
+  // Before the group's first member has joined the broker knows no coordinator for it.
+  const isOver = (): Promise<boolean> => isDone(world, lane).catch(() => false);
+  expect(await deathsUntil(CHILD, options, isOver, STARTS_MAX)).toBe(9);
+  const found = (await readCommitted(world.kafka, lane.output, 1)).map(({ value }) => value).sort();
+  const others = texts.map(({ value }) => value).filter((value) => value !== 'm-8');
+  expect(found).toEqual([...others, 'buried m-8'].sort());
+});

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { createLane, isDone, joinHop, passOn, useKafka } from './stage_fixture.ts';
+
+const PARTITIONS = 8;
+const OUTPUTS = 4;
+const ROUNDS = 9;
+const RECORDS_PER_ROUND = 400;
+const TEST_MS = 120_000;
+const kafka = useKafka();
+
+test.each([1, 2])(
+  'three members coming and going pass each record on once, %i partitions together',
+  {
+    timeout: TEST_MS,
+  },
+  async (partitionsTogether) => {
+    const world = kafka();
+    const lane = await createLane(world, PARTITIONS, OUTPUTS);
+    const join = (): Promise<Consumption> => joinHop(world, lane, passOn(lane.output, OUTPUTS), { partitionsTogether });
+    const members: Consumption[] = [await join()];
+    const expected: string[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const texts = numbered(`r${round}`, RECORDS_PER_ROUND, PARTITIONS);
+      expected.push(...texts.map(({ value }) => value));
+      const change = round % 3 === 2 ? members.shift()?.stop() : join().then((member) => members.push(member));
+      for (let at = 0; at < texts.length; at += 80) {
+        await produce(world.kafka, lane.input, texts.slice(at, at + 80));
+        await sleep(100);
+      }
+      await change;
+      if (members.length > 3) await members.shift()?.stop();
+    }
+    await until('the group to be done', () => isDone(world, lane), 60_000);
+    const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+    expect(differences(found, expected)).toEqual([]);
+  },
+);
+
+test('records left for later wait their time, also when another member takes over', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, 1);
+  const dueMs = Date.now() + 12_000;
+  const pass = passOn(lane.output, 1);
+  const takenAt: number[] = [];
+  const patient: typeof pass = async (batch) => {
+    const due = batch.records.filter(({ value }) => !value?.toString().startsWith('wait') || Date.now() >= dueMs);
+    const taken = batch.records.slice(
+      0,
+      batch.records.findIndex((record) => !due.includes(record)),
+    );
+    const all = due.length === batch.records.length;
+    if (all) takenAt.push(Date.now());
+    const result = await pass({ ...batch, records: all ? batch.records : taken });
+    const offset = batch.records[taken.length]?.offset ?? 0;
+    return all ? result : { ...result, leave: { offset, notBeforeMs: dueMs } };
+  };
+  const first = await joinHop(world, lane, patient);
+  const texts = ['now-0', 'now-1', 'wait-2', 'now-3'].map((value) => ({ partition: 0, value }));
+  await produce(world.kafka, lane.input, texts);
+  await sleep(2_000);
+  await joinHop(world, lane, patient);
+  await sleep(2_000);
+  await first.stop();
+  expect((await readCommitted(world.kafka, lane.output, 1)).map(({ value }) => value)).toEqual(['now-0', 'now-1']);
+  await until('the group to be done', () => isDone(world, lane));
+  expect(Math.min(...takenAt)).toBeGreaterThanOrEqual(dueMs);
+  expect(Date.now()).toBeLessThan(dueMs + 5_000);
+  const found = await readCommitted(world.kafka, lane.output, 1);
+  expect(found.map(({ value }) => value)).toEqual(texts.map(({ value }) => value));
+});

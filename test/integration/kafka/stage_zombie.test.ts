@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { startChild } from '../support/child.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import type { HopChildOptions } from './stage_child.ts';
+import { createLane, type HopWorld, isDone, type Lane, useKafka } from './stage_fixture.ts';
+
+const OUTPUTS = 3;
+/** Well past the session timeout, so that another member has taken over. */
+const STALL_MS = 14_000;
+const TEST_MS = 90_000;
+const CHILD = new URL('./stage_child.ts', import.meta.url);
+const kafka = useKafka();
+
+function member(world: HopWorld, lane: Lane, facts: Partial<HopChildOptions>) {
+  return startChild(CHILD, {
+    name: 'member',
+    variant: 'fenced',
+    brokers: world.brokers,
+    outputPartitions: OUTPUTS,
+    ...lane,
+    ...facts,
+  });
+}
+
+/** A member stalls in its first batch; a second takes over and commits; the first wakes and goes on. */
+async function stallOne(variant: HopChildOptions['variant'], partitions: number): Promise<string[]> {
+  const world = kafka();
+  const lane = await createLane(world, partitions, OUTPUTS);
+  const texts = numbered('z', 10, partitions);
+  await produce(world.kafka, lane.input, texts);
+  const first = member(world, lane, { name: 'first', variant, partitionsTogether: partitions, stallMs: STALL_MS });
+  await first.said('has a batch');
+  const second = member(world, lane, { name: 'second', variant, partitionsTogether: partitions });
+  await second.said('committed', STALL_MS);
+  await first.said('woke', STALL_MS + 5_000);
+  const later = numbered('later', 10, partitions);
+  await produce(world.kafka, lane.input, later);
+  await until('the group to be done', () => isDone(world, lane));
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  return differences(found, valuesOf([...texts, ...later]));
+}
+
+test.each([1, 3])(
+  'a stalled member of %i partitions that wakes after another took over doubles nothing',
+  {
+    timeout: TEST_MS,
+  },
+  async (partitions) => {
+    expect(await stallOne('fenced', partitions)).toEqual([]);
+  },
+);
+
+test('without the fence the same course doubles every record', { timeout: TEST_MS }, async () => {
+  const doubled = Array.from({ length: 10 }, (_, index) => `z-${index}: 2 times`);
+  expect(await stallOne('naive', 1)).toEqual(expect.arrayContaining(doubled));
+});
+
+for (const dieBefore of ['sendBatch', 'commit'] as const) {
+  test(`a member killed before ${dieBefore} leaves nothing to see, and another passes all on`, {
+    timeout: TEST_MS,
+  }, async () => {
+    const world = kafka();
+    const lane = await createLane(world, 1, OUTPUTS);
+    const texts = numbered('k', 10, 1);
+    await produce(world.kafka, lane.input, texts);
+    const killed = member(world, lane, { name: 'killed', dieBefore });
+    expect(await killed.ended).toBe('SIGKILL');
+    const heir = member(world, lane, { name: 'heir' });
+    await heir.said('committed', 30_000);
+    const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+    expect(differences(found, valuesOf(texts))).toEqual([]);
+    // The records of one that was killed after it had sent them, and the markers of their abort, lie before them.
+    const begins = Math.min(...found.map(({ offset }) => offset));
+    if (dieBefore === 'commit') expect(begins).toBeGreaterThan(3);
+  });
+}

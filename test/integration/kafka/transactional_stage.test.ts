@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { forgetful } from './forgetful.ts';
+import { createLane, isDone, joinHop, passOn, useKafka } from './stage_fixture.ts';
+
+const OUTPUTS = 3;
+const TEST_MS = 60_000;
+const kafka = useKafka();
+
+test('each record is passed on once', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 4, OUTPUTS);
+  const texts = numbered('a', 400, 4);
+  await produce(world.kafka, lane.input, texts);
+  await joinHop(world, lane, passOn(lane.output, OUTPUTS));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+});
+
+test('the order of an input partition is kept', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, 1);
+  await joinHop(world, lane, passOn(lane.output, 1));
+  const texts = numbered('o', 300, 1);
+  for (let at = 0; at < texts.length; at += 50) await produce(world.kafka, lane.input, texts.slice(at, at + 50));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, 1);
+  expect(found.map(({ value }) => value)).toEqual(texts.map(({ value }) => value));
+});
+
+test('a batch that failed is taken again from the committed offset', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  let calls = 0;
+  await joinHop(world, lane, async (batch) => {
+    calls++;
+    if (calls === 2) throw Object.assign(new Error('once'), { recovery: 'again' });
+    return pass(batch);
+  });
+  const texts = numbered('f', 60, 1);
+  for (let at = 0; at < 60; at += 20) {
+    await produce(world.kafka, lane.input, texts.slice(at, at + 20));
+    await until('the group to be done', () => isDone(world, lane));
+  }
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(calls).toBeGreaterThanOrEqual(4);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+});
+
+test('a coordinator that forgot what was committed doubles nothing', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  const { admin, forget } = forgetful(world.admin);
+  let fails = false;
+  const transform: typeof pass = async (batch) => {
+    if (!fails) return pass(batch);
+    fails = false;
+    throw Object.assign(new Error('once'), { recovery: 'again' });
+  };
+  await joinHop(world, lane, transform, { admin });
+  const texts = numbered('g', 40, 1);
+  await produce(world.kafka, lane.input, texts.slice(0, 20));
+  await until('the first half to be done', () => isDone(world, lane));
+  forget();
+  fails = true;
+  await produce(world.kafka, lane.input, texts.slice(20));
+  await until('the group to be done', () => isDone(world, lane));
+  expect(fails).toBe(false);
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+});
+
+test('what comes while a partition rests is taken together', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  const begunMs: number[] = [];
+  const paceMs = 1_000;
+  await joinHop(
+    world,
+    lane,
+    (batch) => {
+      begunMs.push(performance.now());
+      return pass(batch);
+    },
+    { paceMs },
+  );
+  const texts = numbered('p', 40, 1);
+  await produce(world.kafka, lane.input, texts.slice(0, 4));
+  await until('the first batch', async () => begunMs.length > 0);
+  for (let at = 4; at < texts.length; at += 4) await produce(world.kafka, lane.input, texts.slice(at, at + 4));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+  const between = begunMs.slice(1).map((ms, index) => ms - (begunMs[index] ?? 0));
+  expect(between).not.toEqual([]);
+  // Half a pace at the least from where a batch is taken; the first one takes its transactional id before it is transformed.
+  expect(Math.min(...between)).toBeGreaterThan(0.25 * paceMs);
+});
+
+test('work that outlasts a rebalance is told to stop, so that nobody does it a second time', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const pass = passOn(lane.output, OUTPUTS);
+  const worked: string[] = [];
+  let told = false;
+  const work: typeof pass = async (batch) => {
+    const done: typeof batch.records = [];
+    for (const record of batch.records) {
+      told ||= batch.stopping();
+      if (batch.stopping()) break;
+      worked.push(String(record.value));
+      done.push(record);
+      if (!told) await sleep(100);
+    }
+    const rest = batch.records[done.length];
+    const passed = await pass({ ...batch, records: done });
+    return rest === undefined ? passed : { ...passed, leave: { offset: rest.offset, notBeforeMs: 0 } };
+  };
+  const texts = numbered('w', 100, 1);
+  await produce(world.kafka, lane.input, texts);
+  await joinHop(world, lane, work, { drainMs: 2_000 });
+  await until('the work to begin', async () => worked.length > 0);
+  await joinHop(world, lane, work, { drainMs: 2_000 });
+  await until('the group to be done', () => isDone(world, lane));
+  expect(told).toBe(true);
+  expect([...worked].sort()).toEqual([...valuesOf(texts)].sort());
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+});
+
+test('an error nobody foresaw stops the process', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, OUTPUTS);
+  const fatal = Promise.withResolvers<unknown>();
+  const unforeseen = new TypeError('unforeseen');
+  await joinHop(
+    world,
+    lane,
+    async () => {
+      throw unforeseen;
+    },
+    { onFatal: fatal.resolve },
+  );
+  await produce(world.kafka, lane.input, numbered('u', 1, 1));
+  expect(await fatal.promise).toBe(unforeseen);
+  expect(await isDone(world, lane)).toBe(false);
+});
+
+test('a batch without outputs right behind another is committed', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, 1);
+  const pass = passOn(lane.output, 1);
+  const failures: unknown[] = [];
+  let batches = 0;
+  await joinHop(
+    world,
+    lane,
+    async (batch) => {
+      const first = batch.records.slice(0, 1);
+      const result = await pass({ ...batch, records: first });
+      const leave = { offset: (first[0]?.offset ?? 0) + 1, notBeforeMs: 0 };
+      return { ...result, outputs: batches++ % 2 === 0 ? result.outputs : [], leave };
+    },
+    { onFatal: (error) => failures.push(error) },
+  );
+  await produce(world.kafka, lane.input, numbered('n', 20, 1));
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, 1);
+  expect(found.map(({ value }) => value)).toEqual(Array.from({ length: 10 }, (_, index) => `n-${index * 2}`));
+  expect({ failures, batches }).toEqual({ failures: [], batches: 20 });
+});

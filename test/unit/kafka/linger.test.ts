@@ -1,0 +1,112 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createPace, type Pace } from '#infra/kafka/consumer/linger.ts';
+
+/** A pace of 100 ms on a clock that is set by hand. */
+function paced(paceMs = 100, earlyMs = 0) {
+  let nowMs = 0;
+  let sleeping: { untilMs: number; wake: () => void }[] = [];
+  const pace = createPace(
+    paceMs,
+    () => nowMs,
+    (ms) => new Promise<void>((wake) => sleeping.push({ untilMs: nowMs + ms - earlyMs, wake })),
+  );
+  return {
+    pace,
+    async at(ms: number): Promise<void> {
+      nowMs = ms;
+      const due = sleeping.filter(({ untilMs }) => untilMs <= ms);
+      sleeping = sleeping.filter((one) => !due.includes(one));
+      for (const { wake } of due) wake();
+      await turn();
+    },
+    sleepers: () => sleeping.length,
+  };
+}
+
+/** A partition that always has something to begin; answers the moments at which it began. */
+function busy(pace: Pace): { began: number[]; begin(): Promise<void> } {
+  const began: number[] = [];
+  return {
+    began,
+    async begin() {
+      began.push(await pace.next(began.at(-1) ?? Number.NEGATIVE_INFINITY));
+    },
+  };
+}
+
+test('who comes a pace after the last moment or later does not wait', async () => {
+  const { pace, at } = paced();
+  const one = busy(pace);
+  for (const ms of [7, 107, 350, 500]) {
+    await at(ms);
+    await one.begin();
+  }
+  expect(one.began).toEqual([7, 107, 350, 500]);
+});
+
+test('who comes sooner waits for what is left of the pace', async () => {
+  const { pace, at } = paced();
+  const one = busy(pace);
+  await one.begin();
+  await at(30);
+  const second = one.begin();
+  await at(99);
+  expect(one.began).toEqual([0]);
+  await at(100);
+  await second;
+  expect(one.began).toEqual([0, 100]);
+});
+
+test('who comes a little after another begins at the same moment, once', async () => {
+  const { pace, at } = paced();
+  const [one, other] = [busy(pace), busy(pace)];
+  await one.begin();
+  await at(20);
+  await other.begin();
+  const again = other.begin();
+  await at(99);
+  expect(other.began).toEqual([0]);
+  await at(100);
+  await again;
+  expect(other.began).toEqual([0, 100]);
+});
+
+test('all that wait begin at one moment, whoever comes later at the next', async () => {
+  const { pace, at, sleepers } = paced();
+  const all = [busy(pace), busy(pace), busy(pace)];
+  await all[0]?.begin();
+  await at(50);
+  const begun = all.map((one) => one.begin());
+  expect(sleepers()).toBe(1);
+  await at(103);
+  await Promise.all(begun);
+  expect(all.map(({ began }) => began)).toEqual([[0, 103], [103], [103]]);
+  await at(140);
+  const late = busy(pace);
+  void late.begin();
+  await at(202);
+  expect(late.began).toEqual([]);
+  await at(203);
+  expect(late.began).toEqual([203]);
+});
+
+test('a timer that wakes a little early is waited for again', async () => {
+  const { pace, at } = paced(100, 0.5);
+  const one = busy(pace);
+  await one.begin();
+  const second = one.begin();
+  await at(99.5);
+  expect(one.began).toEqual([0]);
+  await at(100);
+  await second;
+  expect(one.began).toEqual([0, 100]);
+});
+
+test('without a pace nobody waits', async () => {
+  const { pace } = paced(0);
+  const one = busy(pace);
+  await one.begin();
+  await one.begin();
+  expect(one.began).toEqual([0, 0]);
+});

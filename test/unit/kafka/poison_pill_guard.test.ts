@@ -1,0 +1,65 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import type { InBatch } from '#infra/kafka/consumer/consume.ts';
+import { createCrashGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
+
+const AT = { topic: 'in', partition: 0 };
+const refused = new Error('the broker is away');
+
+function batchOf(...offsets: number[]): InBatch {
+  const records = offsets.map((offset) => ({ offset, key: null, value: null, headers: {}, timestampMs: 0 }));
+  const lastOffset = offsets.at(-1) ?? -1;
+  const behind = { lastOffset, endOffset: lastOffset + 1 };
+  const taken = records as unknown as InBatch['records'];
+  return { ...AT, ...behind, records: taken, lag: 0, owned: () => true, stopping: () => false };
+}
+
+/** A guard whose steps are written down, and fail as often as is said. */
+function guardThat(fails: Partial<Record<'mark' | 'bury', number>>, metadata = '') {
+  const left: Record<string, number> = { ...fails };
+  const steps: string[] = [];
+  const step = (kind: string, text: string): undefined => {
+    const failures = left[kind] ?? 0;
+    left[kind] = failures - 1;
+    if (failures > 0) throw refused;
+    steps.push(text);
+  };
+  const offsetsOf = ({ records }: InBatch): string => records.map(({ offset }) => offset).join(',');
+  const guard = createCrashGuard({
+    mark: async (_, offset, text) => step('mark', `mark ${offset} ${text}`),
+    take: async (batch) => step('take', `take ${offsetsOf(batch)}`),
+    takeSuspects: async (batch) => step('suspects', `suspects ${offsetsOf(batch)}`),
+    bury: async (batch) => step('bury', `bury ${offsetsOf(batch)}`),
+    logger: pino({ level: 'silent' }),
+  });
+  guard.acquired(AT, metadata);
+  return { guard, steps };
+}
+
+test('the first batch of a start is marked before it is taken, and no other', async () => {
+  const { guard, steps } = guardThat({});
+  await guard.process(batchOf(3, 4));
+  await guard.process(batchOf(5));
+  expect(steps).toEqual(['mark 3 starts:1:4', 'suspects 3,4', 'take 5']);
+});
+
+test('a mark that fails is written down by the batch that comes next', async () => {
+  const { guard, steps } = guardThat({ mark: 1 }, 'starts:1:4');
+  await expect(guard.process(batchOf(3, 4))).rejects.toBe(refused);
+  await guard.process(batchOf(3, 4));
+  expect(steps).toEqual(['mark 3 starts:2:4', 'suspects 3,4']);
+});
+
+test('a record whose burial fails is buried by the batch that comes next', async () => {
+  const { guard, steps } = guardThat({ bury: 1 }, 'alone:6:3');
+  await expect(guard.process(batchOf(3, 4))).rejects.toBe(refused);
+  await guard.process(batchOf(3, 4));
+  await guard.process(batchOf(5));
+  expect(steps).toEqual(['bury 3', 'take 4', 'take 5']);
+});
+
+test('what lies behind the suspects is taken as ever', async () => {
+  const { guard, steps } = guardThat({}, 'starts:1:4');
+  await guard.process(batchOf(7, 8));
+  expect(steps).toEqual(['take 7,8']);
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from '#services/local/demo/answer.ts';
+import { compare, countDiffering, type Expected, type Findings } from '#services/local/demo/compare.ts';
+import type { Delivery } from '#services/local/demo/deliveries.ts';
+import { type DestinationName, eligibleIds } from '#services/local/demo/eligible.ts';
+import type { StoredEvent } from '#services/local/demo/warehouse.ts';
+import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/event.ts';
+import { createWorld } from '#services/local/demo/world/world.ts';
+
+const ENDS_AT = Date.UTC(2026, 10, 20, 21);
+const world = createWorld({ seed: 9, run: 'compare', visitors: 120, endsAt: ENDS_AT });
+const { sites } = world.ledger;
+const idsOf = (slot: SiteSlot) => eligibleIds(slot, sites[slot].unique.values(), ENDS_AT);
+const expected: Expected = { ledger: world.ledger, eligible: { shop: idsOf('shop'), travel: idsOf('travel') } };
+
+function storedOf(slot: SiteSlot): StoredEvent[] {
+  return [...sites[slot].unique.values()].map(({ eventId, name }) => ({ eventId, name }));
+}
+
+function deliveredOf(name: DestinationName): Map<string, Delivery> {
+  return new Map(
+    SITE_SLOTS.flatMap((slot) => [...expected.eligible[slot][name]]).map((id) => [id, { times: 1, effects: 1 }]),
+  );
+}
+
+/** What a service without a fault would show. */
+function faultless() {
+  const outcomes = world.requests.map((request) => {
+    const { status, accepted, rejected } = request.expect;
+    const body = { accepted, ...(rejected > 0 ? { rejected: Array.from({ length: rejected }, () => ({})) } : {}) };
+    return judge(request, { kind: 'answered', status, retryAfter: null, body: JSON.stringify(body) }, 1);
+  });
+  const findingsOf = (slot: SiteSlot) => ({
+    stored: storedOf(slot),
+    people: sites[slot].people,
+    funnel: [...sites[slot].funnel],
+  });
+  return {
+    outcomes,
+    sites: { shop: findingsOf('shop'), travel: findingsOf('travel') },
+    deliveries: { meta: deliveredOf('meta'), webhook: deliveredOf('webhook') },
+  } satisfies Findings;
+}
+
+function differing(findings: Findings): string[] {
+  const sections = compare(expected, findings);
+  const labels = sections.flatMap(({ title, rows }) =>
+    rows.filter(({ equal }) => equal === false).map(({ label }) => `${title}: ${label}`),
+  );
+  expect(countDiffering(sections)).toBe(labels.length);
+  return labels;
+}
+
+type Fault = (findings: ReturnType<typeof faultless>) => void;
+const CASES: { title: string; fault: Fault; rows: string[] }[] = [
+  {
+    title: 'a row that is missing',
+    fault: ({ sites: { shop } }) =>
+      shop.stored.splice(
+        shop.stored.findIndex(({ name }) => name === 'page_view'),
+        1,
+      ),
+    rows: [
+      'What the edge answered:   of which duplicates',
+      'ClickHouse, shop: page_view',
+      'ClickHouse, shop: all events',
+      'ClickHouse, shop: missing ids',
+    ],
+  },
+  {
+    title: 'a row that is there twice',
+    fault: ({ sites: { travel } }) =>
+      travel.stored.push({ ...(travel.stored.find(({ name }) => name === 'purchase') as StoredEvent) }),
+    rows: ['ClickHouse, travel: purchase', 'ClickHouse, travel: all events'],
+  },
+  {
+    title: 'a row in another row’s place',
+    fault: ({ sites: { shop } }) => {
+      const nth = shop.stored.findIndex(({ name }) => name === 'page_view');
+      shop.stored[nth] = { eventId: 'somebody-else', name: 'page_view' };
+    },
+    rows: ['ClickHouse, shop: missing ids'],
+  },
+  {
+    title: 'an event name that nobody sent',
+    fault: ({ sites: { shop } }) => {
+      const event = shop.stored.find(({ name }) => name === 'page_view');
+      if (event !== undefined) event.name = 'pageview';
+    },
+    rows: ['ClickHouse, shop: page_view', 'ClickHouse, shop: pageview'],
+  },
+  {
+    title: 'a person too many',
+    fault: ({ sites: { shop } }) => {
+      shop.people += 1;
+    },
+    rows: ['People, across devices and tills: shop'],
+  },
+  {
+    title: 'a person short at the last step',
+    fault: ({ sites: { travel } }) => {
+      travel.funnel[4] = (travel.funnel[4] ?? 0) - 1;
+    },
+    rows: ['Funnel, travel: purchase'],
+  },
+  {
+    title: 'a delivery that is missing',
+    fault: ({ deliveries }) => deliveries.meta.delete([...expected.eligible.shop.meta][0] ?? ''),
+    rows: ['Deliveries: meta, shop'],
+  },
+  {
+    title: 'a delivery that was not due',
+    fault: ({ deliveries }) => deliveries.webhook.set('somebody-else', { times: 1, effects: 1 }),
+    rows: ['Deliveries: webhook, not due'],
+  },
+  {
+    title: 'a delivery that counted twice',
+    fault: ({ deliveries }) =>
+      deliveries.meta.set([...expected.eligible.travel.meta][0] ?? '', { times: 2, effects: 2 }),
+    rows: ['Deliveries: meta, counted again'],
+  },
+  {
+    title: 'a request answered otherwise',
+    fault: ({ outcomes }) => {
+      const nth = outcomes.findIndex(({ accepted }) => accepted === 1);
+      outcomes[nth] = {
+        ...(outcomes[nth] as (typeof outcomes)[number]),
+        accepted: 0,
+        surprise: 'accepted 0 instead of 1',
+      };
+    },
+    rows: [
+      'What the edge answered: requests answered as planned',
+      'What the edge answered: events accepted',
+      'What the edge answered:   of which duplicates',
+      'What the edge answered: events filtered (bots, prefetch)',
+    ],
+  },
+];
+
+describe('compare', () => {
+  it('finds every count equal where nothing is wrong', () => {
+    expect(differing(faultless())).toEqual([]);
+  });
+
+  it('does not mind repeated deliveries, and counts them', () => {
+    const findings = faultless();
+    const [first] = expected.eligible.shop.meta;
+    findings.deliveries.meta.set(first ?? '', { times: 3, effects: 1 });
+    expect(differing(findings)).toEqual([]);
+    const row = compare(expected, findings).find(({ title }) => title === 'Deliveries')?.rows[0];
+    expect(row?.cells[2]).toBe(2);
+  });
+
+  it.each(CASES)('shows $title', ({ fault, rows }) => {
+    const findings = faultless();
+    fault(findings);
+    expect(differing(findings)).toEqual(rows);
+  });
+});
