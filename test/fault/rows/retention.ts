@@ -94,12 +94,18 @@ function isRead(places: readonly { committed: number; end: number }[]): boolean 
   return places.every(({ committed, end }) => committed === end);
 }
 
-/** By partition of the lane what is committed and where it ends, the same where all of it is read. */
+/**
+ * By partition of the lane what is committed and where it ends, the same where all of it is read. What was deleted before
+ * it was read cannot be: nothing is committed on a partition that gets no event afterwards.
+ */
 async function placesOf(admin: Admin): Promise<{ committed: number; end: number }[]> {
-  const ends = await endsOf(admin);
+  const offsets = await admin.fetchTopicOffsets(LANE);
   const [topic] = await admin.fetchOffsets({ groupId: GROUP, topics: [LANE] });
   const committed = new Map(topic?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
-  return ends.map((end, partition) => ({ committed: Math.max(0, committed.get(partition) ?? 0), end }));
+  return offsets.map(({ partition, low, high }) => ({
+    committed: Math.max(Number(low), committed.get(partition) ?? 0),
+    end: Number(high),
+  }));
 }
 
 async function setRules(standin: string, rules: object[]): Promise<void> {
