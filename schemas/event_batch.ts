@@ -17,7 +17,7 @@ const eventType = fieldType(entryType, 'event');
 const personType = fieldType(entryType, 'person');
 
 /** Events one record may hold: above it a record is refused as malformed. */
-export const BATCH_EVENTS_MAX = 100_000;
+const BATCH_EVENTS_MAX = 100_000;
 
 /** One event of a batch: its head decoded, the rest as the bytes that were read. */
 export interface EntryView {

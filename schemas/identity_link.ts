@@ -10,7 +10,7 @@ export interface IdentityLink {
   decision?: LinkDecision;
 }
 
-export type LinkDecision = 'unknown' | 'joined' | 'capped';
+type LinkDecision = 'unknown' | 'joined' | 'capped';
 
 /** Record key: one fact a key, so that compaction keeps the newest of each. */
 export function linkKey(link: IdentityLink): string {

@@ -73,7 +73,7 @@ export interface AdminToken {
 }
 
 /** What the operator wants of a replay. */
-export type ReplayWanted = 'running' | 'paused' | 'cancelled';
+type ReplayWanted = 'running' | 'paused' | 'cancelled';
 
 /** A command to send again what one destination has not taken. */
 export interface Replay {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Warehouse } from './client.ts';
 
 /** A migration that was applied once and whose file has changed since: reported, never applied again. */
-export interface MigrationMismatch {
+interface MigrationMismatch {
   name: string;
   reason: 'changed' | 'unknown';
 }

@@ -21,7 +21,7 @@ export interface ShownLetter extends Letter {
   views: EntryView[] | null;
 }
 
-export interface ListQuery {
+interface ListQuery {
   stage: Stage | null;
   reason: string | null;
   sinceMs: number | null;
@@ -30,7 +30,7 @@ export interface ListQuery {
   limit: number;
 }
 
-export interface LettersPage {
+interface LettersPage {
   letters: ShownLetter[];
   /** Where to go on; null at the end. A page may be short, or empty, and yet not the last. */
   next: LetterPlace | null;

@@ -7,7 +7,7 @@ export interface GuardPolicy {
   allowLoopback: boolean;
 }
 
-export interface ResolvedAddress {
+interface ResolvedAddress {
   address: string;
   family: number;
 }
@@ -16,7 +16,7 @@ export interface ResolvedAddress {
 export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 
 /** Thrown inside the connector when a name leads to an address that is not allowed. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   readonly code = 'address_refused';
 }
 

@@ -73,7 +73,7 @@ async function createTopics(
 }
 
 /** Topics were created, but the cluster does not serve them yet: provisioning may be run again. */
-export class TopicsNotReadyError extends Error {
+class TopicsNotReadyError extends Error {
   readonly code = 'topics_not_ready';
 }
 

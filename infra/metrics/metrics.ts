@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** What every stage counts, so that in = passed + dropped + diverted + dead holds for each. */
-export interface StageMetrics {
+interface StageMetrics {
   in(count: number): void;
   passed(count: number): void;
   dropped(reason: string, count: number): void;

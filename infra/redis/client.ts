@@ -22,7 +22,7 @@ export class IndexLostError extends Error {
 }
 
 /** Redis is set to throw keys away when its memory is full; what is asked of it would then be forgotten in silence. */
-export class RedisEvictsError extends Error {
+class RedisEvictsError extends Error {
   readonly code = 'redis_evicts';
 }
 

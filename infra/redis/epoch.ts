@@ -2,7 +2,7 @@ import { asked, type Redis } from './client.ts';
 import { createIndexScript } from './script.ts';
 
 /** How an index stands. `sinceMs`: what was written before is there, what was written later may not be; null: nothing is. */
-export type IndexState = { kind: 'whole' } | { kind: 'lost'; sinceMs: number | null; runIds: string[] };
+type IndexState = { kind: 'whole' } | { kind: 'lost'; sinceMs: number | null; runIds: string[] };
 
 /**
  * Whether an index in Redis is whole. Its epoch is written beside it when it is made and names the server process; the

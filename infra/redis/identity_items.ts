@@ -9,7 +9,7 @@ export interface Asked {
 /** A question that links, or persons of whom nothing is said and each is asked for once. */
 export type Item = { question: IdentityQuestion } | { lookups: string[] };
 
-export interface Place {
+interface Place {
   item: number;
   /** Its person among the item's lookups; 0 where the item is a question. */
   at: number;

@@ -6,13 +6,7 @@ import { readWire, writeWire } from '#schemas/wire.ts';
 import type { Registry } from './registry.ts';
 
 /** Why a value cannot be read: the record is poison. */
-export type PoisonReason =
-  | 'wire_null'
-  | 'wire_short'
-  | 'wire_magic'
-  | 'schema_unknown'
-  | 'schema_mismatch'
-  | 'avro_malformed';
+type PoisonReason = 'wire_null' | 'wire_short' | 'wire_magic' | 'schema_unknown' | 'schema_mismatch' | 'avro_malformed';
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: PoisonReason };
 

@@ -12,7 +12,7 @@ export interface SecretPlace {
  * `secret_key_unknown`: the ring has no key of that id. `secret_key_wrong`: it has one of that id, but it is another key.
  * `secret_misplaced`: sealed for another site, destination or field. `secret_tampered`: changed after sealing.
  */
-export type OpenErrorCode =
+type OpenErrorCode =
   | 'secret_malformed'
   | 'secret_key_unknown'
   | 'secret_key_wrong'

@@ -10,7 +10,7 @@ import { followSettings } from './follow.ts';
 const SEEN_MS_MAX = 10_000;
 const POLL_MS = 10;
 
-export class SettingNotSeenError extends Error {
+class SettingNotSeenError extends Error {
   readonly code = 'setting_not_seen';
 }
 

@@ -13,7 +13,7 @@ export function readJson(text: string): unknown {
 }
 
 /** What a status says where a platform's own words say nothing. */
-export function classifyStatus(status: number, waitMs: number | null): Verdict {
+function classifyStatus(status: number, waitMs: number | null): Verdict {
   const reason = `http_${status}`;
   if (status >= 200 && status <= 299) return DELIVERED;
   if (status === 429) return throttle(reason, waitMs);

@@ -25,7 +25,7 @@ export const BREAKER_DEFAULTS: BreakerConfig = {
 /** Failures that a call counts as which took all its time: it held up what was read with it. */
 const TIMEOUT_WEIGHT = 3;
 
-export type BreakerCause = 'failing' | 'throttled' | 'credentials_broken';
+type BreakerCause = 'failing' | 'throttled' | 'credentials_broken';
 
 /** The state of one breaker; a plain value. Times are milliseconds since 1970 UTC. */
 export type Breaker =

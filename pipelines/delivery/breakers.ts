@@ -17,7 +17,7 @@ export interface BreakerPort {
 }
 
 /** The breaker of one destination and site, for whom more is known than of its calls. */
-export interface SiteBreaker {
+interface SiteBreaker {
   ask(): Permit;
   report(health: Health): void;
   /** What a call that may not be the probe has to wait for; null where there is nothing. */

@@ -20,15 +20,7 @@ export interface HttpRequest {
  * `invalid_request`: it cannot be written as HTTP, as with a line break in a header. After `connect`, `dns`, `tls`,
  * `address_refused` and `invalid_request` it is certain that the platform has not seen the request.
  */
-export const NO_ANSWER_REASONS = [
-  'timeout',
-  'connect',
-  'dns',
-  'tls',
-  'reset',
-  'address_refused',
-  'invalid_request',
-] as const;
+const NO_ANSWER_REASONS = ['timeout', 'connect', 'dns', 'tls', 'reset', 'address_refused', 'invalid_request'] as const;
 export type NoAnswerReason = (typeof NO_ANSWER_REASONS)[number];
 
 export type Answer =

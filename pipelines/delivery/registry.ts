@@ -24,8 +24,6 @@ export const DESTINATIONS: readonly Adapter[] = [
   linkedin,
 ];
 
-export const DESTINATION_NAMES: readonly string[] = DESTINATIONS.map((destination) => destination.name);
-
 /** The destination of that name, or null. */
 export function destinationOf(name: string): Adapter | null {
   return DESTINATIONS.find((destination) => destination.name === name) ?? null;

@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** What a platform made of an attempt. */
-export interface GivenOutcome {
+interface GivenOutcome {
   outcome: EntryOutcome;
   attemptedAtMs: number;
 }

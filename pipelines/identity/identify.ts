@@ -10,7 +10,7 @@ import {
   questionsOf,
 } from './resolve.ts';
 
-export interface IdentifiedEntry {
+interface IdentifiedEntry {
   view: EntryView;
   coordinate: Coordinate;
   /** The same object for all events of a batch that were answered together. */
@@ -25,7 +25,7 @@ export interface Identified {
 }
 
 /** An event of events.unique without its coordinate cannot have come from dedup. */
-export class CoordinateMissingError extends Error {
+class CoordinateMissingError extends Error {
   readonly code = 'coordinate_missing';
 }
 

@@ -2,7 +2,7 @@ import { addressBytes } from '#pipelines/privacy/network.ts';
 import type { BlockRule } from '#schemas/setting.ts';
 
 /** What of an event the rules look at. */
-export interface BlockFacts {
+interface BlockFacts {
   clientIp: string | null;
   userAgent: string | null;
   country: string | null;

@@ -4,7 +4,7 @@ import { squash } from '#pipelines/privacy/key_meaning.ts';
  * Names of events that may stitch identities unless the site lists its own: those of PostHog, Segment, Mixpanel,
  * Amplitude, GA4 and Meta by which a visitor says who they are.
  */
-export const IDENTIFY_EVENTS: readonly string[] = [
+const IDENTIFY_EVENTS: readonly string[] = [
   '$identify',
   'identify',
   '$set',

@@ -28,7 +28,7 @@ export interface IntakeContext {
 
 export type Rejection = { index: number; code: RejectionCode; message: string };
 export type DropReason = 'bot' | 'prefetch' | 'blocked';
-export type Drop = { index: number; reason: DropReason };
+type Drop = { index: number; reason: DropReason };
 export interface TakenBatch {
   taken: Event[];
   rejected: Rejection[];

@@ -7,13 +7,13 @@ import type { PhoneReads } from './phone_reads.ts';
 import { redactText } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
 
-export const DEPTH_MAX = 16;
-export const VALUES_MAX = 5000;
-export const KEY_CHARACTERS_MAX = 200;
+const DEPTH_MAX = 16;
+const VALUES_MAX = 5000;
+const KEY_CHARACTERS_MAX = 200;
 
 const JSON_START = /^\s*[[{]/;
 
-export type PropertiesProblem = 'properties_too_deep' | 'properties_too_many' | 'property_name_too_long';
+type PropertiesProblem = 'properties_too_deep' | 'properties_too_many' | 'property_name_too_long';
 export type PropertiesOutcome =
   | { ok: true; properties: JsonObject; found: Found }
   | { ok: false; problem: PropertiesProblem };

@@ -23,7 +23,7 @@ export type Feed =
  * mode. `if_offline`: other things that could lead to somebody, in offline mode; of an object that describes a person its
  * members are judged instead. `id_if_offline`: the same, inside such an object.
  */
-export type Removal =
+type Removal =
   | 'never'
   | 'always'
   | 'if_phone'

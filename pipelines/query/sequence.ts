@@ -3,7 +3,7 @@ import { EXCLUSIONS_MAX, type FunnelQuery, type Selection, STEPS_MAX } from './s
 import type { Binder } from './statement.ts';
 
 /** A pause of more than this between two events of a person ends a session. */
-export const SESSION_GAP_MS = 30 * 60_000;
+const SESSION_GAP_MS = 30 * 60_000;
 
 /** Low bits of a stamp, which hold the position. */
 export const PLACE_BITS = 20;
@@ -24,12 +24,11 @@ const BUCKETS = 16;
 const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
 
 /** Whether events count that neither fill a step nor are excluded. */
-export function needsEveryEvent({ order, count_by }: FunnelQuery): boolean {
+function needsEveryEvent({ order, count_by }: FunnelQuery): boolean {
   return order === 'strict' || count_by === 'session';
 }
 
-export const isTouch = ({ breakdown }: FunnelQuery): boolean =>
-  breakdown !== undefined && breakdown.at !== 'first_step';
+const isTouch = ({ breakdown }: FunnelQuery): boolean => breakdown !== undefined && breakdown.at !== 'first_step';
 
 /**
  * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in

@@ -3,10 +3,10 @@ import { type Static, type TProperties, Type } from 'typebox';
 export const STEPS_MIN = 2;
 export const STEPS_MAX = 10;
 export const EXCLUSIONS_MAX = 5;
-export const FILTERS_MAX = 20;
-export const SERIES_MAX = 10;
+const FILTERS_MAX = 20;
+const SERIES_MAX = 10;
 export const RANGE_MS_MAX = 800 * 86_400_000;
-export const ROWS_MAX = 1_000;
+const ROWS_MAX = 1_000;
 
 const TIME_MAX = Date.UTC(2100, 0, 1);
 const TEXT_MAX = 1_000;
@@ -39,7 +39,7 @@ export const COLUMNS = [
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
-export const fieldShape = Type.Union([
+const fieldShape = Type.Union([
   closed({ column: Type.Enum([...COLUMNS]) }),
   closed({
     property: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
@@ -54,7 +54,7 @@ export type Field = Static<typeof fieldShape>;
 const textValue = Type.String({ maxLength: TEXT_MAX });
 const anyValue = Type.Union([textValue, Type.Number(), Type.Boolean()]);
 
-export const filterShape = Type.Union([
+const filterShape = Type.Union([
   closed({
     field: fieldShape,
     is: Type.Enum(['equal', 'not_equal']),
@@ -78,7 +78,7 @@ const eventNames = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
 const filters = Type.Array(filterShape, { description: 'All of these', maxItems: FILTERS_MAX });
 
 /** Events of some names that pass filters. */
-export const selectionShape = closed({ events: Type.Optional(eventNames), filters: Type.Optional(filters) });
+const selectionShape = closed({ events: Type.Optional(eventNames), filters: Type.Optional(filters) });
 export type Selection = Static<typeof selectionShape>;
 
 const time = (description: string) =>
@@ -95,7 +95,7 @@ const timeZone = Type.Optional(
 const fresh = Type.Optional(Type.Boolean({ description: 'True: no kept answer will do', default: false }));
 const common = { ...range, filters: Type.Optional(filters), fresh };
 
-export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
+const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
 export type Interval = (typeof INTERVALS)[number];
 const interval = Type.Enum([...INTERVALS]);
 

@@ -1,5 +1,5 @@
 /** A value of a `{name:Type}` place. */
-export type ParameterValue = string | number | boolean | readonly string[] | readonly number[];
+type ParameterValue = string | number | boolean | readonly string[] | readonly number[];
 
 /** A SELECT with its values apart from its text: nothing that a caller gave is part of `sql`. */
 export interface Statement {
@@ -7,7 +7,7 @@ export interface Statement {
   parameters: Record<string, ParameterValue>;
 }
 
-export type ParameterType = 'String' | 'Float64' | 'Int64' | 'UInt64' | 'UInt32' | 'Array(String)' | 'Array(Float64)';
+type ParameterType = 'String' | 'Float64' | 'Int64' | 'UInt64' | 'UInt32' | 'Array(String)' | 'Array(Float64)';
 
 /** Collects the values of one statement. */
 export interface Binder {

@@ -1,7 +1,7 @@
 import type { QuotaCounts } from '#schemas/records.ts';
 
 /** What arrived under one hold: it is held no longer, whether it was unique or not. */
-export interface Arrived {
+interface Arrived {
   hold: string;
   events: number;
 }

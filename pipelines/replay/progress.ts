@@ -9,7 +9,7 @@ export interface Stretch {
   chosen: number;
 }
 
-export const NO_STRETCH: Stretch = { seen: 0, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
+const NO_STRETCH: Stretch = { seen: 0, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
 
 /** A replay that has read nothing yet. */
 export function newProgress(replayId: string, nowMs: number): ReplayProgress {

@@ -13,7 +13,7 @@ export interface IssuedToken {
   shownPrefix: string;
 }
 
-export type TokenRefusalCode = 'token_missing' | 'token_invalid' | 'token_revoked' | 'token_expired';
+type TokenRefusalCode = 'token_missing' | 'token_invalid' | 'token_revoked' | 'token_expired';
 export type TokenCheck = { ok: true; token: AdminToken } | { ok: false; code: TokenRefusalCode };
 
 const PREFIX = 'svc_at_';

@@ -19,12 +19,7 @@ export type KeyCheck =
   | { ok: false; status: 401; code: 'key_missing' }
   | { ok: false; status: 403; code: KeyRefusalCode };
 
-export type KeyRefusalCode =
-  | 'key_invalid'
-  | 'key_revoked'
-  | 'key_expired'
-  | 'key_not_for_browsers'
-  | 'origin_not_allowed';
+type KeyRefusalCode = 'key_invalid' | 'key_revoked' | 'key_expired' | 'key_not_for_browsers' | 'origin_not_allowed';
 
 const PREFIXES: Record<Caller, string> = { browser: 'svc_pk_', server: 'svc_sk_' };
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

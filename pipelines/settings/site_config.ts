@@ -44,7 +44,7 @@ export function createConfigAnswers(table: SettingsTable): (siteId: string) => C
 }
 
 /** Serialises a configuration. Equal configurations have equal ETags, in every process. */
-export function configAnswer(config: SiteConfig): ConfigAnswer {
+function configAnswer(config: SiteConfig): ConfigAnswer {
   const body = JSON.stringify(config);
   return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"` };
 }

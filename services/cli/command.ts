@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 /** `many`: any number of them, also none. */
-export interface Subject {
+interface Subject {
   name: string;
   help: string;
   many?: true;

@@ -2,7 +2,7 @@ import { COMMON_OPTIONS } from './arguments.ts';
 import type { Command, OptionSpec } from './command.ts';
 
 const PROGRAM = 'npm run svc --';
-export const STATUS_SUMMARY = 'Say what runs where, and whether the edge answers';
+const STATUS_SUMMARY = 'Say what runs where, and whether the edge answers';
 
 /** Help for everything: one line for each command. */
 export function overview(commands: readonly Command[]): string {

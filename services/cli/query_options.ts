@@ -74,7 +74,7 @@ const NUMBERS = { '>': 'above', '>=': 'at_least', '<': 'below', '<=': 'at_most' 
 const TEXTS = { '~': 'containing', '!~': 'not_containing', '^=': 'starting_with', '$=': 'ending_with' } as const;
 
 /** `country=DE|AT`, `plan!=free`, `value>=20`, `url~pricing`, `url^=https`, or a field alone, which must be set. */
-export function readFilter(text: string, option: string): Filter {
+function readFilter(text: string, option: string): Filter {
   const [, name = '', sign = '', value = ''] = /^([^=!<>~^$]+)(!=|>=|<=|!~|\^=|\$=|=|>|<|~)?(.*)$/s.exec(text) ?? [];
   if (name === '') throw new UsageError('condition_malformed', `--${option} has a condition without a field`);
   const field = readField(name);

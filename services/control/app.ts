@@ -49,7 +49,7 @@ export interface ControlOptions {
   errors: RequestErrors;
 }
 
-export const BODY_BYTES_MAX = 1024 * 1024;
+const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 30_000;
 /** Beside these the server knows no others; HEAD and OPTIONS have no routes here either. */
 const HEALTH = '/v1/admin/health';

@@ -1,6 +1,6 @@
 import type { Problem } from '#pipelines/settings/problem.ts';
 
-export interface ControlRequest {
+interface ControlRequest {
   method: string;
   /** With its query. */
   path: string;

@@ -11,7 +11,7 @@ const tag = 'Dead letters';
 const base = '/v1/admin/dead-letters';
 const LIMIT = 100;
 /** A letter has 64 KiB at the most, and a transaction is one. */
-export const RESENT_AT_ONCE_MAX = 100;
+const RESENT_AT_ONCE_MAX = 100;
 const EVENTS_SHOWN_MAX = 100;
 
 const idField = Type.String({

@@ -7,7 +7,7 @@ import type { Question } from './route.ts';
 /** Asks ClickHouse. @throws QueryTooHeavyError, WarehouseError */
 export type AskRows = (statement: Statement) => Promise<unknown[]>;
 
-export type Answered = { ok: true; body: object } | { ok: false; code: ControlErrorCode };
+type Answered = { ok: true; body: object } | { ok: false; code: ControlErrorCode };
 
 /** Answers to queries; equal questions share an answer for as long as it may be kept. */
 export interface QueryAnswers {

@@ -46,7 +46,7 @@ export const metaFields = {
 };
 
 const PAGE_ITEMS = 100;
-export const PAGE_ITEMS_MAX = 1000;
+const PAGE_ITEMS_MAX = 1000;
 
 export const limitField = Type.Optional(
   Type.Integer({ description: 'Items of one page', minimum: 1, maximum: PAGE_ITEMS_MAX, default: PAGE_ITEMS }),

@@ -143,7 +143,7 @@ function definitionTexts(definitions: readonly unknown[]): { texts: string[]; pr
 }
 
 /** A site as it is answered. */
-export const showSite =
+const showSite =
   (siteId: string) =>
   (view: SettingsView): Shown => {
     const site = view.table.site(siteId);

@@ -39,7 +39,7 @@ export interface IngestCaller {
 }
 
 /** Where a request comes from. */
-export interface Peer extends CallerSigns {
+interface Peer extends CallerSigns {
   clientIp: string;
 }
 

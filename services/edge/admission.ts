@@ -12,7 +12,7 @@ import type { Holds } from './reservation_leases.ts';
 export type Limited = Extract<RateVerdict, { ok: false }>;
 
 /** Who makes a request, as the limits see it. */
-export interface Requester {
+interface Requester {
   key: ApiKey;
   account: Account;
   /** The peer's address after trusted proxies. */

@@ -41,7 +41,7 @@ export const segmentBatch = (callsMax: number) =>
     sentAt,
   });
 
-export const posthogEvent = Type.Object({
+const posthogEvent = Type.Object({
   event: plainText('Name of the event'),
   uuid: Type.Optional(plainText('Unique id of the event: the same one is counted once')),
   distinct_id: Type.Optional(idOrNumber('Visitor or user')),

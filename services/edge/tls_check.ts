@@ -7,7 +7,7 @@ import type { EdgeErrorCode } from './errors.ts';
  * Whether a certificate may be had for a domain, as Caddy's `on_demand_tls ask` wants to know: exactly the claimed
  * domains, and none below or above them. Null: it may.
  */
-export function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
+function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
   const canonical = typeof domain === 'string' ? canonicalDomain(withoutRootDot(domain)) : null;
   if (canonical === null) return 'domain_malformed';
   return table.siteByDomain(canonical) === undefined ? 'domain_unclaimed' : null;

@@ -8,7 +8,7 @@ import type { ReplayWorld } from './run_context.ts';
 import type { Source } from './source.ts';
 
 /** A replay cannot be finished, whoever tries; it ends as failed. */
-export class ReplayFailedError extends Error {
+class ReplayFailedError extends Error {
   readonly code = 'too_many_letters';
 }
 

@@ -24,7 +24,7 @@ const RECORDS_MAX = 50;
 const STEPS_PER_S = 10;
 
 /** What was written cannot be known here: the process ends, and the next one reads it behind a fence. */
-export class ReplayNotSavedError extends Error {
+class ReplayNotSavedError extends Error {
   readonly code = 'replay_not_saved';
 }
 

@@ -7,7 +7,7 @@ import type { DeadLetter } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 
 /** Events of one record of the topic that a replay reads. */
-export interface SourceRecord {
+interface SourceRecord {
   views: EntryView[];
   /** Whether the record cannot be read, or was cut when it died. */
   unreadable: boolean;

@@ -7,7 +7,7 @@ import { deadLetter } from '#pipelines/dead_letter.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
-export interface DeadRecord {
+interface DeadRecord {
   topic: string;
   partition: number;
   offset: number;

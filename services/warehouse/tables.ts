@@ -11,7 +11,7 @@ import type { DeliveryOutcomes, QuotaUsage } from '#schemas/records.ts';
 
 export type Row = ColumnarEvent | Readonly<Record<string, unknown>>;
 
-export interface Rows {
+interface Rows {
   rows: Row[];
   /** Events of the record that make no row. */
   culprits: { view: EntryView; index: number; error: unknown }[];

@@ -35,7 +35,7 @@ export function isAlive({ pid, start }: ProcessMark): boolean {
 }
 
 /** The variables a process was started with, as `NAME=value`; none where it is gone or not ours to read. */
-export function environmentOf(pid: number): string[] {
+function environmentOf(pid: number): string[] {
   return fileOf(pid, 'environ').split('\0');
 }
 

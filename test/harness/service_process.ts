@@ -12,7 +12,7 @@ export interface ServiceProcess extends ProcessMark {
 const READY_MS = 30_000;
 
 /** The process of a stage that is ready now, by the last `ready` line of its log; undefined while none is. */
-export function processOf(service: Pick<SharedService, 'dataDir'>, name: string): ServiceProcess | undefined {
+function processOf(service: Pick<SharedService, 'dataDir'>, name: string): ServiceProcess | undefined {
   const lines = readFileSync(join(service.dataDir, 'log', `${name}.log`), 'utf8')
     .trimEnd()
     .split('\n');

@@ -41,13 +41,3 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
     close: async () => undefined,
   };
 }
-
-/** Where the parts are, as the variables that every process of the service reads. */
-export function addressVariables(ready: SharedService['ready']): Record<string, string> {
-  return {
-    KAFKA_BROKERS: ready.kafka,
-    SCHEMA_REGISTRY_URL: ready.registry,
-    REDIS_URL: ready.redis,
-    CLICKHOUSE_URL: ready.clickhouse,
-  };
-}

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request that a webhook endpoint got. */
-export interface Delivery {
+interface Delivery {
   path: string;
   headers: Record<string, string>;
   body: string;

@@ -47,7 +47,7 @@ export interface Leave {
   notBeforeMs: number;
 }
 
-export interface PartitionHandlers {
+interface PartitionHandlers {
   /**
    * Called before the first batch of a partition after every assignment and every error, when no earlier batch of it is
    * in flight in this process. `generation` is another after every assignment. Answers the offset to go on from, or null
@@ -105,7 +105,7 @@ export const GATHERING = { fetchBytesMin: 256 * 1024, paceMs: 250 } as const;
 /** For a stage behind one that gathers: a little faster, so that it takes what that one passes on at once. */
 export const FOLLOWING = { ...GATHERING, paceMs: 200 } as const;
 
-export interface OffsetCommit extends TopicPartition {
+interface OffsetCommit extends TopicPartition {
   offset: number;
   metadata: string;
 }

@@ -7,7 +7,7 @@ export interface KafkaNode {
   cluster?: KafkaCluster;
 }
 
-export interface KafkaCluster {
+interface KafkaCluster {
   /** From 1. */
   nodeId: number;
   /** Controller ports of all nodes, in the order of their ids. */

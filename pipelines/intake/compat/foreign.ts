@@ -14,7 +14,7 @@ export const CALL_PROBLEMS = {
   call_type_unknown: 'type must be track, identify, page, screen, group or alias.',
   call_too_large: 'A call must not exceed 32 KiB.',
 } as const;
-export type CallProblem = keyof typeof CALL_PROBLEMS;
+type CallProblem = keyof typeof CALL_PROBLEMS;
 
 /** The event of a call, in the form POST /v1/ingest takes it; what is no object goes on as it is and is rejected there. */
 export type MappedCall = { ok: true; event: unknown } | { ok: false; code: CallProblem };

@@ -18,12 +18,12 @@ export interface Outline {
 }
 
 /** `not_json`: it is certainly none; what is not found here is found when it is parsed. */
-export type OutlineProblem = 'too_complex' | 'not_json';
+type OutlineProblem = 'too_complex' | 'not_json';
 export type OutlineRead = { ok: true; outline: Outline } | { ok: false; problem: OutlineProblem };
 
 /** Deeper or with more values no client of a foreign protocol sends. */
-export const DEPTH_MAX = 64;
-export const VALUES_MAX = 250_000;
+const DEPTH_MAX = 64;
+const VALUES_MAX = 250_000;
 const KEY_BYTES_MAX = 200;
 /** The member that holds the calls in every protocol that has many in a request. */
 export const LIST = 'batch';

@@ -30,7 +30,7 @@ export interface ForeignText {
   outline: Outline;
 }
 
-export type ForeignProblem = DecodeProblem | 'body_too_complex';
+type ForeignProblem = DecodeProblem | 'body_too_complex';
 export type ForeignRead<T> = { ok: true; value: T } | { ok: false; code: ForeignProblem };
 
 /**

@@ -8,7 +8,7 @@ export const REMOTE_CONFIG_PATHS = ['/array/:key/config.js', '/array/:key/config
 const CACHE = 'public, max-age=300';
 
 /** Events are taken and nothing else is there: no recordings, surveys, flags, heat maps or apps. */
-export const REMOTE_CONFIG = {
+const REMOTE_CONFIG = {
   supportedCompression: ['gzip', 'gzip-js', 'base64'],
   analytics: { endpoint: '/i/v0/e/' },
   hasFeatureFlags: false,

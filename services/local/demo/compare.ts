@@ -55,7 +55,7 @@ function refusedIn({ status, eventCount }: RequestOutcome): number {
 }
 
 /** What the edge answered, against what it should have. */
-export function compareAnswers(totals: Totals, outcomes: readonly RequestOutcome[], uniqueStored: number): Section {
+function compareAnswers(totals: Totals, outcomes: readonly RequestOutcome[], uniqueStored: number): Section {
   const accepted = sum(outcomes, (outcome) => outcome.accepted);
   const asPlanned = outcomes.filter((outcome) => outcome.surprise === null).length;
   return {
@@ -93,7 +93,7 @@ function countBy(events: readonly StoredEvent[], name: string): [rows: number, i
 }
 
 /** Rows and different ids per event name; names that nobody sent are shown as well. */
-export function compareSite(slot: SiteSlot, ledger: SiteLedger, { stored }: SiteFindings): Section {
+function compareSite(slot: SiteSlot, ledger: SiteLedger, { stored }: SiteFindings): Section {
   const names = new Set([...ledger.byName.keys(), ...stored.map(({ name }) => name)]);
   const ids = new Set(stored.map(({ eventId }) => eventId));
   const missing = [...ledger.unique.keys()].filter((id) => !ids.has(id)).length;
@@ -142,7 +142,7 @@ function compareStrays(name: DestinationName, due: ReadonlySet<string>, deliveri
 }
 
 /** @param deliveries of this run only */
-export function compareDeliveries(eligible: Expected['eligible'], deliveries: Findings['deliveries']): Section {
+function compareDeliveries(eligible: Expected['eligible'], deliveries: Findings['deliveries']): Section {
   const rows = DESTINATIONS.flatMap((name) =>
     SITE_SLOTS.map((slot) => compareDelivery(`${name}, ${slot}`, eligible[slot][name], deliveries[name])),
   );

@@ -28,7 +28,7 @@ export interface DeliveryReader {
 }
 
 /** `code` is `standin_unreadable`: it answered with another status, or with something that is not its ledger. */
-export class StandinError extends Error {
+class StandinError extends Error {
   readonly code = 'standin_unreadable';
 }
 

@@ -32,7 +32,7 @@ interface WireForm {
 }
 
 /** Adds the key and packs the body. Made once a request, so that every try sends the same bytes. */
-export function wireForm(request: DemoRequest, site: DemoSite): WireForm {
+function wireForm(request: DemoRequest, site: DemoSite): WireForm {
   const key = request.caller === 'browser' ? site.browserKey : site.serverKey;
   const packed = request.headers['content-encoding'] === 'gzip';
   return {

@@ -23,7 +23,7 @@ export interface StoredEvent {
 export type Ask = (sql: string, scope: Scope) => Promise<Record<string, unknown>[]>;
 
 /** `code` is `clickhouse_refused`; the message holds ClickHouse's own words, which name no value of ours but the run's prefix. */
-export class WarehouseError extends Error {
+class WarehouseError extends Error {
   readonly code = 'clickhouse_refused';
 }
 
@@ -67,7 +67,7 @@ export async function listEvents(ask: Ask, scope: Scope): Promise<StoredEvent[]>
 }
 
 /** How many steps each person reached, as windowFunnel counts them, gathered to people by number of steps. */
-export function funnelSql(steps: readonly string[]): string {
+function funnelSql(steps: readonly string[]): string {
   const conditions = steps.map((step) => `event = '${step}'`).join(', ');
   // windowFunnel refuses DateTime64; milliseconds as an unsigned number keep the order within a second.
   const at = 'toUInt64(toUnixTimestamp64Milli(timestamp))';

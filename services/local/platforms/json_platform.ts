@@ -12,7 +12,7 @@ export interface JsonRequest {
 }
 
 /** An event by which the platform knows a repetition, and by which tests know it. */
-export interface EventIdentity {
+interface EventIdentity {
   /** Parts of the key beside the scope. */
   key: readonly string[];
   id: string;

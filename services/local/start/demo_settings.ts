@@ -10,7 +10,7 @@ import type { IssuedKeyItem, KeyItem } from '#services/control/key_shapes.ts';
 import type { SiteItem } from '#services/control/site_shapes.ts';
 
 /** A demo site as scripts find it in ready.json. */
-export interface DemoSite {
+interface DemoSite {
   site: string;
   browserKey: string;
   serverKey: string;

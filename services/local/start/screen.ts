@@ -2,7 +2,7 @@ import type { ProcessState } from '#services/local/supervisor/supervisor.ts';
 import type { ReadyFile } from './ready_file.ts';
 
 /** The curl line that sends one event with the demo key. */
-export function curlLine(ready: ReadyFile): string {
+function curlLine(ready: ReadyFile): string {
   return [
     `curl -sS ${ready.edge}/v1/ingest -H 'X-Svc-Key: ${ready.serverKey}' -H 'Content-Type: application/json' \\`,
     `  -d '{"events":[{"event":"purchase","uuid":"'$(cat /proc/sys/kernel/random/uuid)'","distinct_id":"me","properties":{"value":12.5,"currency":"EUR"}}]}'`,
@@ -10,7 +10,7 @@ export function curlLine(ready: ReadyFile): string {
 }
 
 /** The query that shows what the curl line sent. */
-export function selectLine(ready: ReadyFile): string {
+function selectLine(ready: ReadyFile): string {
   return `curl -sS '${ready.clickhouse}' -d "SELECT event, distinct_id, value, currency, received_at FROM events ORDER BY received_at DESC LIMIT 5 FORMAT PrettyCompact"`;
 }
 

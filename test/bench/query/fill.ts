@@ -2,7 +2,7 @@ import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 
 export const EVENTS = 5_000_000;
-export const SITES = 10;
+const SITES = 10;
 export const SITE_EVENTS = EVENTS / SITES;
 export const SITE = 'site0';
 const PEOPLE = 40_000;

@@ -23,7 +23,7 @@ const HANG_TIMEOUT_MS = 250;
 const REFUSED_ID = 'event_5';
 
 /** Everything an event may hold of a person; a destination may send of it only what its own rules allow. */
-export const personalEntry = (): EventEntry =>
+const personalEntry = (): EventEntry =>
   entryOf({
     city: 'Sonderburg',
     state: 'Midtjylland',

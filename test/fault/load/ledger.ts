@@ -6,7 +6,7 @@ import type { SentEvent } from '#test/harness/ingest.ts';
  */
 export type Standing = 'accepted' | 'unknown' | 'refused';
 
-export interface LedgerEntry {
+interface LedgerEntry {
   event: SentEvent;
   standing: Standing;
   sends: number;

@@ -2,7 +2,7 @@ import type { SentEvent } from '#test/harness/ingest.ts';
 import type { Standing } from './ledger.ts';
 
 /** An answer that no fault explains: the harness or the service is wrong. */
-export class StrangeAnswerError extends Error {
+class StrangeAnswerError extends Error {
   readonly code = 'strange_answer';
 }
 

@@ -40,7 +40,7 @@ export interface Fleet {
   killAll(): Promise<void>;
 }
 
-export interface Ending {
+interface Ending {
   code: number | null;
   signal: NodeJS.Signals | null;
   tookMs: number;

@@ -47,7 +47,7 @@ const ENTITIES: Readonly<Record<string, string>> = { commat: '@', period: '.', p
  * A text with all that could hide an identifier undone, to be searched: written apart from the service's own way of
  * doing so, and coarser, as it need not keep anything readable.
  */
-export function undisguised(text: string): string {
+function undisguised(text: string): string {
   let plain = text;
   for (let round = 0; round < 4; round += 1) {
     plain = plain

@@ -58,7 +58,7 @@ const NAMES = [
 const DEPTH_MAX = 5;
 
 /** Any JSON value: of any type, oddly named, a few levels deep. */
-export function anyValue(chance: Chance, depth = 0): unknown {
+function anyValue(chance: Chance, depth = 0): unknown {
   const kind = depth >= DEPTH_MAX ? 0 : chance.below(5);
   if (kind === 3) return Array.from({ length: chance.below(5) }, () => anyValue(chance, depth + 1));
   if (kind === 4) return anyObject(chance, depth + 1);

@@ -96,7 +96,7 @@ export interface StageProcess {
   metrics(): Promise<string>;
 }
 
-export interface LogLine {
+interface LogLine {
   msg: string;
   [field: string]: unknown;
 }

@@ -9,7 +9,7 @@ export { NOW_MS } from '#test/unit/control/harness.ts';
 export const SECRET = 'tok-en very secret';
 
 /** The settings behind the control service. */
-export interface Store {
+interface Store {
   readonly table: SettingsTable;
   /** Facts that were written; the audit beside them is left out. */
   readonly writes: SettingRecord[];

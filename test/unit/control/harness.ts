@@ -26,12 +26,12 @@ export const TOKEN = `svc_at_${'T'.repeat(32)}`;
 export const LABEL = 'tester';
 
 /** A journal in memory, which remembers what was appended and can be told to fail. */
-export interface MemoryJournal extends SettingsJournal {
+interface MemoryJournal extends SettingsJournal {
   records: SettingRecord[];
   failure: Error | null;
 }
 
-export function memoryJournal(view: SettingsView = createSettingsView()): MemoryJournal {
+function memoryJournal(view: SettingsView = createSettingsView()): MemoryJournal {
   const journal: MemoryJournal = {
     records: [],
     failure: null,
@@ -175,7 +175,7 @@ const unused = (): never => {
   throw new Error('the control service does not send');
 };
 
-export const crm: Adapter = {
+const crm: Adapter = {
   name: 'crm',
   title: 'CRM',
   schema: Type.Object({

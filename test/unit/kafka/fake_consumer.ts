@@ -12,7 +12,7 @@ const EVENTS = {
 };
 
 /** A consumer that does only what a test has it do. */
-export interface FakeConsumer {
+interface FakeConsumer {
   emit(event: keyof typeof EVENTS, payload?: object): void;
   /** Hands over records of a partition that were fetched at the first one's offset. */
   fetch(partition: number, ...offsets: number[]): Promise<void>;

@@ -2,7 +2,7 @@ import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { keyMeaning } from '#pipelines/privacy/key_meaning.ts';
 
 /** Limits of the Measurement Protocol's page on sending events. */
-export const NAME_CHARACTERS_MAX = 40;
+const NAME_CHARACTERS_MAX = 40;
 
 const RESERVED_EVENTS = new Set([
   'ad_activeview',
@@ -44,7 +44,7 @@ const RESERVED_PROPERTIES = new Set([
 const NAME = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 
 /** GA4's form of a name: letters, digits and underscores, a letter first, at most 40 characters; null when nothing is left. */
-export function nameOf(text: string): string | null {
+function nameOf(text: string): string | null {
   const name = text
     .trim()
     .replace(/[^a-zA-Z0-9_]+/g, '_')

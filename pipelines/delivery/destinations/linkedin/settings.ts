@@ -5,7 +5,7 @@ import { secretField, textField } from '#pipelines/delivery/settings.ts';
 
 export const DEFAULT_BASE_URL = 'https://api.linkedin.com';
 /** LinkedIn names its API's versions by month and keeps each for a year. */
-export const DEFAULT_VERSION = '202603';
+const DEFAULT_VERSION = '202603';
 
 export const SCHEMA = Type.Object({
   event_names: eventNamesField(

@@ -5,7 +5,7 @@ import { checkedField, choiceField, secretField, textField } from '#pipelines/de
 import { readRoutePixels } from '#pipelines/settings/route_pixels.ts';
 
 /** Graph API version; Meta keeps each one for at least two years for this API. */
-export const DEFAULT_VERSION = 'v25.0';
+const DEFAULT_VERSION = 'v25.0';
 export const DEFAULT_BASE_URL = 'https://graph.facebook.com';
 
 export const META_SCHEMA = Type.Object({

@@ -15,7 +15,7 @@ const FBP = /^fb\.\d+\.\d{10,16}\.\d+/;
  * The click id: the cookie's value when the event carries it, else built from the click's parameter as
  * `fb.1.<milliseconds>.<fbclid>`. The case of fbclid is significant.
  */
-export function clickId(event: Event, properties: Properties): string | null {
+function clickId(event: Event, properties: Properties): string | null {
   const cookie = firstText(properties, ['fbc', '_fbc', '$fbc']);
   if (cookie !== null && FBC.test(cookie)) return cookie;
   const parameter = textOrParameter(properties, ['fbclid', '$fbclid'], 'fbclid');

@@ -22,7 +22,7 @@ export interface Storefront {
   orderPrefix: string;
 }
 
-export interface Page {
+interface Page {
   path: string;
   title: string;
 }

@@ -50,7 +50,7 @@ const LANGUAGES: readonly [string, ...string[]] = ['en-US', 'en-GB', 'de-DE', 'f
  * The `index`-th visitor's address, never given twice below 100,000: one third IPv6 with a /64 of its own in 2001:db8::/32
  * (RFC 3849), the rest IPv4 in 198.18.0.0/15 (RFC 2544). Neither is routed, so nobody's address is used.
  */
-export function visitorAddress(index: number): string {
+function visitorAddress(index: number): string {
   if (index % 3 === 0) {
     const net = `${(index >>> 16).toString(16)}:${(index & 0xffff).toString(16)}`;
     return `2001:db8:${net}::${((index % 251) + 1).toString(16)}`;

@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 import { identifiersOf, tagProperties, type Visitor, write } from './visit.ts';
 
 /** How far a visitor goes in one session. */
-export const DEPTHS = ['bounce', 'browse', 'cart', 'checkout', 'purchase'] as const;
+const DEPTHS = ['bounce', 'browse', 'cart', 'checkout', 'purchase'] as const;
 export type Depth = (typeof DEPTHS)[number];
 
 export interface SessionPlan {

@@ -43,7 +43,7 @@ export function deviceId(visitor: Visitor, device: number): string {
 }
 
 /** ISO 8601 in UTC, or with one visitor in four as a local time with its offset. */
-export function writeTimestamp(at: number, style: number): string {
+function writeTimestamp(at: number, style: number): string {
   if (style % 4 !== 3) return new Date(at).toISOString();
   return new Date(at + 7_200_000).toISOString().replace('Z', '+02:00');
 }

@@ -12,7 +12,7 @@ export interface Outing {
   events: readonly WorldEvent[];
 }
 
-export const HOUR_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** Share of the day's visitors by hour since its start; the day ends with the evening's peak. */

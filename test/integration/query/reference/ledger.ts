@@ -21,7 +21,7 @@ export interface Deed {
 export type Ledger = readonly Deed[];
 
 /** By time, then arrival, then place in the request. */
-export function inOrder(deeds: readonly Deed[]): Deed[] {
+function inOrder(deeds: readonly Deed[]): Deed[] {
   return deeds.toSorted((a, b) => a.at - b.at || a.arrivedAt - b.arrivedAt || a.index - b.index);
 }
 

@@ -8,7 +8,7 @@ import type { Deed, Ledger } from './ledger.ts';
 const DAY_MS = 86_400_000;
 export const FROM = Date.UTC(2026, 8, 1);
 export const TO = Date.UTC(2026, 9, 16);
-export const SITE = 'shop';
+const SITE = 'shop';
 export const NAMES = [
   'page_view',
   'view_item',
@@ -18,7 +18,7 @@ export const NAMES = [
   'scroll',
   'signup',
 ] as const;
-export const CAMPAIGNS = ['spring', 'summer', 'brand'] as const;
+const CAMPAIGNS = ['spring', 'summer', 'brand'] as const;
 export const COUNTRIES = ['DE', 'FR', 'US'] as const;
 
 /** A generated world: what happened, and what the warehouse was given of it, in the blocks it was given. */
