@@ -1,5 +1,4 @@
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
-import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SchemaName } from '#schemas/avro.ts';
 
 export interface TopicDeclaration {
@@ -50,8 +49,11 @@ const RECORD_BYTES_MAX = 8 * 1024 * 1024;
 /** Partitions of the topics that carry little: lanes, dead letters, changelogs. */
 export const SMALL_PARTITIONS = 2;
 
-/** Every topic of the service. `eventPartitions` is the unit of parallelism and must be the same for the events topics. */
-export function declareTopics(eventPartitions: number): TopicDeclaration[] {
+/**
+ * Every topic of the service that delivers to these destinations. `eventPartitions` is the unit of parallelism and must
+ * be the same for the events topics.
+ */
+export function declareTopics(eventPartitions: number, destinations: readonly string[]): TopicDeclaration[] {
   const event = (name: string, days: number): TopicDeclaration => ({
     name,
     partitions: eventPartitions,
@@ -73,7 +75,7 @@ export function declareTopics(eventPartitions: number): TopicDeclaration[] {
     small(TOPICS.againWarehouse, 9, 'event_batch'),
     small(TOPICS.resent, RESENT_DAYS, 'dead_letter'),
     ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
-    ...DESTINATIONS.flatMap(({ name }) => topicsOf(name).map((topic) => small(topic, 9, 'delivery_job'))),
+    ...destinations.flatMap((destination) => topicsOf(destination).map((topic) => small(topic, 9, 'delivery_job'))),
   ];
 }
 

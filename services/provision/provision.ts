@@ -6,6 +6,7 @@ import { provisionTopics } from '#infra/kafka/provision.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createRegistry } from '#infra/registry/registry.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 
 /** What provisioning did, in lines for a person; mismatches are never altered by us. */
 export interface ProvisionReport {
@@ -23,7 +24,8 @@ export async function provision(parts: PartsConfig, logger: Logger): Promise<Pro
 }
 
 async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
-  const declared = declareTopics(parts.kafka.eventPartitions);
+  const destinations = DESTINATIONS.map(({ name }) => name);
+  const declared = declareTopics(parts.kafka.eventPartitions, destinations);
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
   const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
   const registry = createRegistry(parts.registryUrl);

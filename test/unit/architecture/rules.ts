@@ -1,5 +1,5 @@
-import { dirname, join } from 'node:path/posix';
-import { reachOf } from './source.ts';
+import { ownPath } from './import_graph.ts';
+import type { Module } from './source.ts';
 
 /** Imports go one way: each of these folders knows only itself and those before it. */
 const FOLDERS = ['schemas', 'pipelines', 'infra', 'services', 'test'];
@@ -27,7 +27,7 @@ const HOMES: Record<string, string[]> = {
 /** What a request says of its connection is undefined once that is gone; infra/http remembers what is needed. */
 const OF_SOCKET = /\brequest\.(?:ips?|socket|host|hostname|port|protocol)\b|\.raw\.(?:socket|connection)\b/;
 
-function asksSocket(path: string, source: string): boolean {
+function asksSocket({ path, source }: Module): boolean {
   return isIn(path, 'services') && OF_SOCKET.test(source);
 }
 
@@ -41,14 +41,14 @@ export interface Packages {
   development: ReadonlySet<string>;
 }
 
-/** What breaks the rules of the house in one file, in words. `path` is from the repository's root. */
-export function violationsOf(path: string, source: string, packages: Packages): string[] {
-  const reach = reachOf(source);
+/** What breaks the rules of the house in one file, in words. */
+export function violationsOf(module: Module, packages: Packages): string[] {
+  const { path } = module;
   return [
-    ...reach.imports.flatMap((specifier) => violationOf(path, specifier, packages)),
-    ...(reach.computedImports > 0 && !isIn(path, 'test') ? ['imports a module whose name is computed'] : []),
-    ...(asksSocket(path, source) ? ['asks a request for its socket or address, which may be gone'] : []),
-    ...(reach.readsEnvironment && !ENVIRONMENT_FILE.test(path) ? ['reads process.env outside configuration'] : []),
+    ...module.imports.flatMap((specifier) => violationOf(path, specifier, packages)),
+    ...(module.computedImports > 0 && !isIn(path, 'test') ? ['imports a module whose name is computed'] : []),
+    ...(asksSocket(module) ? ['asks a request for its socket or address, which may be gone'] : []),
+    ...(module.readsEnvironment && !ENVIRONMENT_FILE.test(path) ? ['reads process.env outside configuration'] : []),
   ].map((problem) => `${path} ${problem}`);
 }
 
@@ -56,13 +56,6 @@ function violationOf(path: string, specifier: string, packages: Packages): strin
   if (specifier.startsWith('node:')) return [];
   const target = ownPath(path, specifier);
   return target === undefined ? ofPackage(path, packageOf(specifier), packages) : ofOwn(path, target);
-}
-
-/** The path an import of our own code means; undefined for a package's. */
-function ownPath(path: string, specifier: string): string | undefined {
-  if (specifier.startsWith('#')) return specifier.slice(1);
-  if (specifier.startsWith('/')) return specifier;
-  return specifier.startsWith('.') ? join(dirname(path), specifier) : undefined;
 }
 
 function ofOwn(path: string, target: string): string[] {

@@ -1,7 +1,10 @@
 import { parseAst } from 'vitest/node';
 
-/** What a module's source reaches for. */
-export interface Reach {
+/** A module and what its source reaches for. */
+export interface Module {
+  /** From the repository's root. */
+  path: string;
+  source: string;
   /** Specifiers of every import and re-export: static, dynamic, of types only, by require. */
   imports: string[];
   /** Places where a module is named by something other than a literal, so that nobody can tell which it is. */
@@ -15,10 +18,10 @@ interface Node {
 }
 
 /** Parses a TypeScript or JavaScript module and collects what it reaches for. */
-export function reachOf(source: string): Reach {
-  const reach: Reach = { imports: [], computedImports: 0, readsEnvironment: false };
-  visit(parseAst(source, { lang: 'ts' }), (node) => note(node, reach));
-  return reach;
+export function moduleOf(path: string, source: string): Module {
+  const module: Module = { path, source, imports: [], computedImports: 0, readsEnvironment: false };
+  visit(parseAst(source, { lang: 'ts' }), (node) => note(node, module));
+  return module;
 }
 
 function visit(value: unknown, onNode: (node: Node) => void): void {
@@ -31,13 +34,13 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Node>).type === 'string';
 }
 
-function note(node: Node, reach: Reach): void {
+function note(node: Node, module: Module): void {
   for (const named of modulesNamedBy(node)) {
     const specifier = literal(named);
-    if (specifier === undefined) reach.computedImports += 1;
-    else reach.imports.push(specifier);
+    if (specifier === undefined) module.computedImports += 1;
+    else module.imports.push(specifier);
   }
-  if (readsEnvironment(node)) reach.readsEnvironment = true;
+  if (readsEnvironment(node)) module.readsEnvironment = true;
 }
 
 /** The expressions by which a node names a module. */
