@@ -1,25 +1,26 @@
 /** Headers of a record as a client reads them. */
 export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
 
-/** Against which account a record of events.raw counts, and under which hold its events were reserved. */
+/** Against which account a record of events.raw counts, and under which lease its events were reserved. */
 export interface Reserved {
   accountId: string;
   /** Empty where nothing was reserved. */
-  hold: string;
+  lease: string;
 }
 
 const ACCOUNT = 'account';
-const HOLD = 'hold';
+/** The name on the wire is older than the word lease. */
+const LEASE = 'hold';
 
 /** The headers of a record of events.raw. */
-export function reservedHeaders(accountId: string, hold: string): Record<string, string> {
-  return { [ACCOUNT]: accountId, [HOLD]: hold };
+export function reservedHeaders(accountId: string, lease: string): Record<string, string> {
+  return { [ACCOUNT]: accountId, [LEASE]: lease };
 }
 
 /** Reads the headers of a record of events.raw; null where no edge has written them. */
 export function readReserved(headers: RecordHeaders): Reserved | null {
   const accountId = textOf(headers[ACCOUNT]);
-  return accountId === '' ? null : { accountId, hold: textOf(headers[HOLD]) };
+  return accountId === '' ? null : { accountId, lease: textOf(headers[LEASE]) };
 }
 
 function textOf(value: RecordHeaders[string]): string {

@@ -1,6 +1,6 @@
 import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
 import { type Redis, RedisUnavailableError } from './client.ts';
-import { LEASES_KEY, MARKS_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
+import { CHECKPOINTS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
 import { createScript } from './script.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
@@ -8,9 +8,9 @@ export interface AdmissionStore {
   /** Judges a request by both limits and reserves what it wants of its month, in one round trip. */
   admit(request: AdmissionRequest): Promise<Admission>;
   /** Gives back what was reserved and certainly not produced. */
-  release(accountId: string, month: string, hold: string, events: number): Promise<void>;
-  /** Renews the leases of holds; answers how many partitions are marked as settled up to somewhere. */
-  renew(holds: readonly string[], leaseMs: number): Promise<number>;
+  release(accountId: string, month: string, lease: string, events: number): Promise<void>;
+  /** Renews leases; answers how many partitions are with a settled offset up to somewhere. */
+  renew(leases: readonly string[], leaseMs: number): Promise<number>;
 }
 
 export interface AdmissionStoreOptions {
@@ -18,7 +18,7 @@ export interface AdmissionStoreOptions {
   /** What one script works on must share a hash slot: a request becomes parallel calls. */
   cluster: boolean;
   /** Marks without which usage is not known, since Redis has lost it. */
-  marksWanted: number;
+  checkpointsWanted: number;
   /** Longest an answer is waited for. */
   deadlineMs: number;
 }
@@ -62,8 +62,8 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
     isAsking = false;
   }
 
-  async function release(accountId: string, month: string, hold: string, events: number): Promise<void> {
-    await within(options.deadlineMs, releaseScript.run([quotaKey(accountId, month)], [hold, events]));
+  async function release(accountId: string, month: string, lease: string, events: number): Promise<void> {
+    await within(options.deadlineMs, releaseScript.run([quotaKey(accountId, month)], [lease, events]));
   }
 
   async function admitInParts(request: AdmissionRequest): Promise<Admission> {
@@ -73,7 +73,7 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
     const limited = [byAddress, byKey].find((part) => part?.verdict.ok === false);
     if (limited === undefined) return { ...(month as Admission), verdict: nearer(byAddress, byKey) };
     if ((month?.granted ?? 0) > 0) {
-      await release(request.accountId, request.month, request.hold, month?.granted ?? 0);
+      await release(request.accountId, request.month, request.lease, month?.granted ?? 0);
     }
     return { verdict: limited.verdict, granted: 0, known: 0 };
   }
@@ -87,16 +87,19 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
       });
     },
     release,
-    renew: async (holds, leaseMs) =>
-      (await within(options.deadlineMs, leaseScript.run([LEASES_KEY, MARKS_KEY], [leaseMs, ...holds]))) as number,
+    renew: async (leases, leaseMs) =>
+      (await within(
+        options.deadlineMs,
+        leaseScript.run([LEASES_KEY, CHECKPOINTS_KEY], [leaseMs, ...leases]),
+      )) as number,
   };
 }
 
 /** A request's address, its key and its month, each by itself. */
 function parts(request: AdmissionRequest): AdmissionRequest[] {
   return [
-    { ...request, key: null, hold: '' },
-    { ...request, address: null, hold: '' },
+    { ...request, key: null, lease: '' },
+    { ...request, address: null, lease: '' },
     { ...request, address: null, key: null },
   ];
 }
@@ -108,7 +111,7 @@ function nearer(a: Admission | undefined, b: Admission | undefined): RateVerdict
 
 function scriptInput(
   requests: readonly AdmissionRequest[],
-  { limits, cluster, marksWanted }: AdmissionStoreOptions,
+  { limits, cluster, checkpointsWanted }: AdmissionStoreOptions,
 ): { keys: string[]; args: (string | number)[] } {
   const indexes = new Map<string, number>();
   const indexOf = (key: string): number => {
@@ -116,19 +119,19 @@ function scriptInput(
     indexes.set(key, found);
     return found;
   };
-  // In a cluster the marks lie on another node: the renewal of the leases looks at them.
-  const args: (string | number)[] = [limits.windowMs, cluster ? 0 : marksWanted, MARKS_KEY, MONTH_TTL_S];
-  for (const { address, key, keyLimit, accountId, month, monthLimit, wanted, hold } of requests) {
+  // In a cluster the checkpoints lie on another node: the renewal of the leases looks at them.
+  const args: (string | number)[] = [limits.windowMs, cluster ? 0 : checkpointsWanted, CHECKPOINTS_KEY, MONTH_TTL_S];
+  for (const { address, key, keyLimit, accountId, month, monthLimit, wanted, lease } of requests) {
     const perKey = keyLimit ?? limits.perKey;
     args.push(
       address === null || limits.perIp === 0 ? 0 : indexOf(`rate:{a:${address}}`),
       key === null || perKey === 0 ? 0 : indexOf(`rate:{k:${key}}`),
-      hold === '' ? 0 : indexOf(quotaKey(accountId, month)),
+      lease === '' ? 0 : indexOf(quotaKey(accountId, month)),
       limits.perIp,
       perKey,
       monthLimit,
       wanted,
-      hold,
+      lease,
     );
   }
   return { keys: [...indexes.keys()], args };

@@ -1,8 +1,8 @@
 -- Both rate limits and the reservation of any number of requests, one after the other.
 -- KEYS: what the requests count in, any number; empty where a request has no such part. In a cluster they share a slot.
--- ARGV: milliseconds of the window, marks that must be there (0: not looked at), key of the marks, seconds a month lives,
+-- ARGV: milliseconds of the window, checkpoints that must be there (0: not looked at), key of the checkpoints, seconds a month lives,
 -- then for each request: index into KEYS of its address, of its key and of its account's month (0: none), most requests of
--- the address and of the key, limit of the month, events wanted, and the hold.
+-- the address and of the key, limit of the month, events wanted, and the lease.
 -- Answers for each request: 0 passed, 1 address limited, 2 key limited; milliseconds until it would pass; limit, what
 -- remains of it and milliseconds until more does, of the limit that is nearer (-1: none); events granted (-1: not known),
 -- and what the month then has, held included.
@@ -71,19 +71,19 @@ local function month_of(index)
   local found = months[index]
   if found then return found end
   local fields = redis.call('HMGET', KEYS[index], 'used', 'held')
-  found = { used = tonumber(fields[1] or '0'), held = tonumber(fields[2] or '0'), taken = 0, holds = {} }
+  found = { used = tonumber(fields[1] or '0'), held = tonumber(fields[2] or '0'), taken = 0, leases = {} }
   months[index] = found
   return found
 end
 
-local function reserve(index, limit, wanted, hold)
-  if index == 0 or not is_restored or hold == '' then return -1, 0 end
+local function reserve(index, limit, wanted, lease)
+  if index == 0 or not is_restored or lease == '' then return -1, 0 end
   local month = month_of(index)
   local granted = math.max(0, math.min(wanted, limit - month.used - month.held))
   if granted > 0 then
     month.held = month.held + granted
     month.taken = month.taken + granted
-    month.holds[hold] = (month.holds[hold] or 0) + granted
+    month.leases[lease] = (month.leases[lease] or 0) + granted
   end
   return granted, month.used + month.held
 end
@@ -129,7 +129,7 @@ end
 for index, found in pairs(months) do
   if found.taken > 0 then
     redis.call('HINCRBY', KEYS[index], 'held', found.taken)
-    for hold, taken in pairs(found.holds) do redis.call('HINCRBY', KEYS[index], 'h:' .. hold, taken) end
+    for lease, taken in pairs(found.leases) do redis.call('HINCRBY', KEYS[index], 'h:' .. lease, taken) end
     redis.call('EXPIRE', KEYS[index], ARGV[4])
   end
 end

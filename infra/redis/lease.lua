@@ -1,5 +1,5 @@
--- KEYS: leases (hold -> end, by this server's clock), marks (partition -> settled offset). ARGV: milliseconds a lease lives,
--- then holds to renew; none: answers the holds whose lease is over. With holds: answers the number of marks.
+-- KEYS: leases (lease -> end, by this server's clock), checkpoints (partition -> settled offset). ARGV: milliseconds a lease lives,
+-- then leases to renew; none: answers the leases that have ended. With leases: answers the number of checkpoints.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 if #ARGV == 1 then return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now)) end

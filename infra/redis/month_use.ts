@@ -1,7 +1,7 @@
 import type { Logger } from '#infra/log/logger.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import { asked, type Redis } from './client.ts';
-import { MARKS_KEY, quotaKey } from './quota_keys.ts';
+import { CHECKPOINTS_KEY, quotaKey } from './quota_keys.ts';
 
 /** What is known of how much of this month accounts have used. */
 export interface MonthUseView {
@@ -22,7 +22,7 @@ export function createMonthUseView(redis: Redis, logger: Logger, nowMs: () => nu
   async function read(accountIds: readonly string[]): Promise<Map<string, number>> {
     const found = new Map<string, number>();
     // Without marks the counters are not there yet, and nothing used would be told of everybody.
-    if ((await asked(redis.hlen(MARKS_KEY))) === 0) return found;
+    if ((await asked(redis.hlen(CHECKPOINTS_KEY))) === 0) return found;
     const month = monthOf(nowMs());
     for (let from = 0; from < accountIds.length; from += ACCOUNTS_PER_CALL) {
       const some = accountIds.slice(from, from + ACCOUNTS_PER_CALL);

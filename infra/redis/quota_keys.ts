@@ -6,8 +6,8 @@ export function quotaKey(accountId: string, month: string): string {
   return `q:{${accountId}}:${month}`;
 }
 
-/** When each hold's lease is over; and up to where each partition of events.raw is settled. They meet in one script. */
+/** When each lease is over; and up to where each partition of events.raw is settled. They meet in one script. */
 export const LEASES_KEY = 'q:{edges}leases';
-export const MARKS_KEY = 'q:{edges}marks';
+export const CHECKPOINTS_KEY = 'q:{edges}checkpoints';
 /** The generation of each partition's counters. */
 export const GENERATIONS_KEY = 'q:{edges}generations';

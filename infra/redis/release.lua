@@ -1,4 +1,4 @@
--- KEYS[1]: the account's month. ARGV: hold, then how many events it holds no longer; -1: none at all.
+-- KEYS[1]: the account's month. ARGV: lease, then how many events it holds no longer; -1: none at all.
 -- Answers how many that were.
 local field = 'h:' .. ARGV[1]
 local held = tonumber(redis.call('HGET', KEYS[1], field) or '0')

@@ -1,5 +1,5 @@
 -- KEYS[1]: the account's month. ARGV: partition of events.raw, seconds to live, what is known to be used and settled of the
--- partition, then for each stretch in order: next offset, unique events, number of holds, and hold and events of each.
+-- partition, then for each range in order: next offset, unique events, number of leases, and lease and events of each.
 -- Adds the stretches behind what is settled, once; where less is settled than is known, that was lost and is put back.
 -- Answers the partition's used and settled offset, and how many events are held no longer.
 local month = KEYS[1]
@@ -16,8 +16,8 @@ if settled < known_settled then
 end
 
 -- What Redis lost is not held any more: no more is released than there is.
-local function release(hold, events)
-  local field = 'h:' .. hold
+local function release(lease, events)
+  local field = 'h:' .. lease
   local held = tonumber(redis.call('HGET', month, field) or '0')
   local take = math.min(held, events)
   if take == held then
@@ -32,14 +32,14 @@ local at = 5
 while at <= #ARGV do
   local next_offset = tonumber(ARGV[at])
   local unique = tonumber(ARGV[at + 1])
-  local holds = tonumber(ARGV[at + 2])
+  local leases = tonumber(ARGV[at + 2])
   at = at + 3
   local fresh = next_offset > settled
   if fresh then
     add = add + unique
     settled = next_offset
   end
-  for _ = 1, holds do
+  for _ = 1, leases do
     if fresh then release(ARGV[at], tonumber(ARGV[at + 1])) end
     at = at + 2
   end

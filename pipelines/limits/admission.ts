@@ -34,7 +34,7 @@ export interface AdmissionRequest {
   monthLimit: number;
   wanted: number;
   /** Under which it is reserved; empty: nothing can be. */
-  hold: string;
+  lease: string;
 }
 
 export interface Admission {

@@ -11,9 +11,9 @@ export interface RawRecord {
   views: readonly EntryView[];
 }
 
-const NOBODY: Reserved = { accountId: '', hold: '' };
+const NOBODY: Reserved = { accountId: '', lease: '' };
 
-/** How many events of a record passed and how many were duplicates, summed by account, month of arrival and hold. */
+/** How many events of a record passed and how many were duplicates, summed by account, month of arrival and lease. */
 export function countsOf(
   records: readonly RawRecord[],
   passed: readonly { readonly recordOffset: number }[],
@@ -34,11 +34,11 @@ function add(
   const arrivedMs = views[0]?.receivedAtMs;
   if (arrivedMs === undefined) return;
   const month = monthOf(arrivedMs);
-  const { accountId, hold } = reserved ?? NOBODY;
-  const name = `${accountId} ${month} ${hold}`;
+  const { accountId, lease } = reserved ?? NOBODY;
+  const name = `${accountId} ${month} ${lease}`;
   let count = counts.get(name);
   if (count === undefined) {
-    count = { account_id: accountId, month, hold, unique: 0, duplicate: 0, newest_at: 0 };
+    count = { account_id: accountId, month, hold: lease, unique: 0, duplicate: 0, newest_at: 0 };
     counts.set(name, count);
   }
   const unique = uniques.get(offset) ?? 0;

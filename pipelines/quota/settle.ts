@@ -1,14 +1,14 @@
 import type { QuotaCounts } from '#schemas/records.ts';
 
-/** What arrived under one hold: it is held no longer, whether it was unique or not. */
+/** What arrived under one lease: it is held no longer, whether it was unique or not. */
 interface Arrived {
-  hold: string;
+  lease: string;
   events: number;
 }
 
-/** What one stretch of a partition of events.raw adds to one account's month. */
-export interface SettledStretch {
-  /** Next offset behind the stretch. */
+/** What one range of a partition of events.raw adds to one account's month. */
+export interface SettledRange {
+  /** Next offset behind the range. */
   nextOffset: number;
   unique: number;
   arrived: Arrived[];
@@ -45,7 +45,7 @@ export interface Settlement {
   month: string;
   /** Partition of events.raw. */
   partition: number;
-  stretches: SettledStretch[];
+  ranges: SettledRange[];
   newestMs: number;
 }
 
@@ -64,7 +64,7 @@ export interface AccountMonth {
 }
 
 /** Up to where a partition of events.raw is settled, in which generation of its counters. */
-export interface Mark {
+export interface Checkpoint {
   nextOffset: number;
   generation: string;
 }
@@ -72,51 +72,51 @@ export interface Mark {
 /** Where usage is counted, shared by all edges. Everything throws when it cannot be said what is counted. */
 export interface QuotaStore {
   /**
-   * Adds the stretches that lie behind what was settled, and releases what they held. `known` was settled before: where
+   * Adds the ranges that lie behind what was settled, and releases what they held. `known` was settled before: where
    * the counter has less, it was lost and is put back first. Settling again adds nothing.
    */
   settle(settlement: Settlement, known: SettledUsage): Promise<Settled>;
-  /** Begins a generation of a partition's counters; all that is known is to be put back in it before it is marked. */
+  /** Begins a generation of a partition's counters; all that is known is to be put back in it before it is checkpointed. */
   begin(partition: number, generation: string): Promise<void>;
   /**
    * Says that everything before an offset of a partition of events.raw is settled. False, and nothing said, where the
-   * counters are of another generation or of none: then what was settled before was lost, and this mark would hide it.
+   * counters are of another generation or of none: then what was settled before was lost, and this checkpoint would hide it.
    */
-  mark(partition: number, nextOffset: number, generation: string): Promise<boolean>;
-  /** The marks by partition; a counter that lost its data has none. */
-  marks(): Promise<Map<number, Mark>>;
-  /** Holds whose edge has not been heard of for its lease. */
-  deadHolds(): Promise<string[]>;
-  /** Gives back what is held under a hold in these months; answers how much that was. */
-  giveBack(months: readonly AccountMonth[], hold: string): Promise<number>;
+  checkpoint(partition: number, nextOffset: number, generation: string): Promise<boolean>;
+  /** The checkpoints by partition; a counter that lost its data has none. */
+  checkpoints(): Promise<Map<number, Checkpoint>>;
+  /** ReservationLeases whose edge has not been heard of for its lease. */
+  deadLeases(): Promise<string[]>;
+  /** Gives back what is held under a lease in these months; answers how much that was. */
+  giveBack(months: readonly AccountMonth[], lease: string): Promise<number>;
   /** Forgets all that is held in a month: after a loss nobody knows it any more. */
-  dropHolds(month: AccountMonth): Promise<void>;
-  /** Forgets a hold that holds nothing any more. */
-  forgetHold(hold: string): Promise<void>;
+  dropReservations(month: AccountMonth): Promise<void>;
+  /** Forgets a lease that holds nothing any more. */
+  forgetLease(lease: string): Promise<void>;
 }
 
 /** Sums a batch of quota.counts, in its order, per account and month. What counts for nobody is left out. */
 export function settlementsOf(batch: readonly QuotaCounts[]): Settlement[] {
   const settlements = new Map<string, Settlement>();
   for (const { partition, next_offset: nextOffset, counts } of batch) {
-    for (const { account_id: accountId, month, hold, unique, duplicate, newest_at } of counts) {
+    for (const { account_id: accountId, month, hold: lease, unique, duplicate, newest_at } of counts) {
       if (accountId === '') continue;
       const name = `${accountId} ${month}`;
-      const settlement = settlements.get(name) ?? { accountId, month, partition, stretches: [], newestMs: 0 };
+      const settlement = settlements.get(name) ?? { accountId, month, partition, ranges: [], newestMs: 0 };
       settlements.set(name, settlement);
       settlement.newestMs = Math.max(settlement.newestMs, newest_at);
-      const stretch = stretchOf(settlement, nextOffset);
-      stretch.unique += unique;
-      if (hold !== '') stretch.arrived.push({ hold, events: unique + duplicate });
+      const range = rangeOf(settlement, nextOffset);
+      range.unique += unique;
+      if (lease !== '') range.arrived.push({ lease, events: unique + duplicate });
     }
   }
   return [...settlements.values()];
 }
 
-function stretchOf({ stretches }: Settlement, nextOffset: number): SettledStretch {
-  const last = stretches.at(-1);
+function rangeOf({ ranges }: Settlement, nextOffset: number): SettledRange {
+  const last = ranges.at(-1);
   if (last?.nextOffset === nextOffset) return last;
   const fresh = { nextOffset, unique: 0, arrived: [] };
-  stretches.push(fresh);
+  ranges.push(fresh);
   return fresh;
 }

@@ -143,7 +143,7 @@ async function produce(
   reservation: Reservation,
   options: AcceptOptions,
 ): Promise<SendRefusal['code'] | null> {
-  const headers = reservedHeaders(reservation.accountId, reservation.hold);
+  const headers = reservedHeaders(reservation.accountId, reservation.lease);
   const written = recordsOf(events, options);
   failpoint('edge.before_send');
   const sending = written.map(({ partition, value }) => options.sender.send(partition, value, headers));

@@ -7,7 +7,7 @@ import type { MemoryLimits } from '#pipelines/limits/sliding_window.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import type { Account, ApiKey } from '#schemas/setting.ts';
 import { createBlocked } from './blocked.ts';
-import type { Holds } from './reservation_leases.ts';
+import type { ReservationLeases } from './reservation_leases.ts';
 
 export type Limited = Extract<RateVerdict, { ok: false }>;
 
@@ -19,13 +19,13 @@ interface Requester {
   clientIp: string;
 }
 
-/** Events that may be produced, and the hold they are reserved under. */
+/** Events that may be produced, and the lease they are reserved under. */
 export interface Reservation {
   accountId: string;
   month: string;
   granted: number;
   /** Empty where nobody could be asked. */
-  hold: string;
+  lease: string;
 }
 
 export type Admitted = { ok: true; reservation: Reservation; rate: RateState | null } | Limited;
@@ -48,7 +48,7 @@ export interface Admitter {
 export interface AdmitterOptions {
   store: AdmissionStore;
   memory: MemoryLimits;
-  holds: Holds;
+  leases: ReservationLeases;
   /** Who calls, as the limits count it; null where an address is exempt. */
   addressOf(clientIp: string): string | null;
   nowMs(): number;
@@ -63,7 +63,7 @@ const RENEW_MS = 1_000;
  * goes on from the usage known last: nothing waits for Redis to come back.
  */
 export async function createAdmitter(options: AdmitterOptions): Promise<Admitter> {
-  const { store, memory, holds, nowMs, metrics, logger } = options;
+  const { store, memory, leases, nowMs, metrics, logger } = options;
   const limitedRequests = metrics.counter('svc_edge_limited_total', 'Requests refused by a rate limit', ['limit']);
   const reserved = metrics.counter('svc_edge_reserved_total', 'Events reserved of an allowance', []);
   const released = metrics.counter('svc_edge_released_total', 'Reserved events given back, as not produced', []);
@@ -78,7 +78,7 @@ export async function createAdmitter(options: AdmitterOptions): Promise<Admitter
 
   async function renew(): Promise<void> {
     try {
-      await holds.renew();
+      await leases.renew();
       if (!isShared) logger.info('limits are shared with the other edges');
       isShared = true;
     } catch (error) {
@@ -92,7 +92,7 @@ export async function createAdmitter(options: AdmitterOptions): Promise<Admitter
         return await store.admit(request);
       } catch (error) {
         // It may have reserved all the same.
-        holds.doubt();
+        leases.doubt();
         lost(error);
       }
     }
@@ -123,9 +123,9 @@ export async function createAdmitter(options: AdmitterOptions): Promise<Admitter
       const accountId = account.account_id;
       const month = monthOf(arrivedMs);
       const monthLimit = allowanceWithGrace(account.monthly_allowance);
-      const hold = holds.current();
+      const lease = leases.current();
       const { key_hash, rate_limit: keyLimit } = key;
-      const admission = await ask({ address, key: key_hash, keyLimit, accountId, month, monthLimit, wanted, hold });
+      const admission = await ask({ address, key: key_hash, keyLimit, accountId, month, monthLimit, wanted, lease });
       const { verdict, granted } = admission;
       if (!verdict.ok) {
         blocked.add(verdict, address, key.key_hash);
@@ -133,19 +133,19 @@ export async function createAdmitter(options: AdmitterOptions): Promise<Admitter
       }
       if (granted === null) {
         const ungranted = own.grant(accountId, month, monthLimit, wanted);
-        return { ok: true, rate: verdict.rate, reservation: { accountId, month, granted: ungranted, hold: '' } };
+        return { ok: true, rate: verdict.rate, reservation: { accountId, month, granted: ungranted, lease: '' } };
       }
       own.learn(accountId, month, admission.known);
       if (granted > 0) reserved.inc(granted);
-      return { ok: true, rate: verdict.rate, reservation: { accountId, month, granted, hold } };
+      return { ok: true, rate: verdict.rate, reservation: { accountId, month, granted, lease } };
     },
-    release({ accountId, month, hold }, events) {
-      if (hold === '' || events === 0) return;
+    release({ accountId, month, lease }, events) {
+      if (lease === '' || events === 0) return;
       released.inc(events);
-      store.release(accountId, month, hold, events).catch(() => holds.doubt());
+      store.release(accountId, month, lease, events).catch(() => leases.doubt());
     },
-    doubt({ hold }) {
-      if (hold !== '') holds.doubt();
+    doubt({ lease }) {
+      if (lease !== '') leases.doubt();
     },
     isShared: () => isShared,
     stop: () => clearTimeout(timer),

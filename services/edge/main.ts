@@ -26,7 +26,7 @@ import { createGate } from './concurrency_limiter.ts';
 import { createInventory } from './inventory.ts';
 import { createKeyUse } from './key_use.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
-import { createHolds } from './reservation_leases.ts';
+import { createReservationLeases } from './reservation_leases.ts';
 import { createStrangers } from './strangers.ts';
 
 /** Bytes of one produce request. */
@@ -78,15 +78,15 @@ runProcess('edge', async (runtime) => {
   const store = createAdmissionStore(redis, {
     limits,
     cluster: runtime.config.parts.redisCluster,
-    marksWanted: partitions,
+    checkpointsWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });
   const addressOf = createAddressNamer(secret, blockListOf(config.ipExempt));
   const admitter = await createAdmitter({
     store,
     memory: createMemoryLimits(limits),
-    holds: createHolds({
-      renew: async (holds, leaseMs) => (await store.renew(holds, leaseMs)) >= partitions,
+    leases: createReservationLeases({
+      renew: async (leases, leaseMs) => (await store.renew(leases, leaseMs)) >= partitions,
       leaseMs: config.leaseMs,
       nowMs: Date.now,
     }),

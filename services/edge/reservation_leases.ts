@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * Under which name this edge reserves. A hold's lease is renewed for as long as what was reserved under it may still
+ * Under which name this edge reserves. A lease's lease is renewed for as long as what was reserved under it may still
  * reach Kafka; once it ends, what never arrived is given back by the quota stage.
  */
-export interface Holds {
-  /** The hold to reserve under now; empty where its lease is not known to live. */
+export interface ReservationLeases {
+  /** The lease to reserve under now; empty where its lease is not known to live. */
   current(): string;
-  /** Of what was reserved under the present hold some may never arrive. */
+  /** Of what was reserved under the present lease some may never arrive. */
   doubt(): void;
-  /** Renews the leases, with a new hold where there is doubt. Throws where that failed. */
+  /** Renews the leases, with a new lease where there is doubt. Throws where that failed. */
   renew(): Promise<void>;
 }
 
-export interface HoldsOptions {
+export interface ReservationLeasesOptions {
   /** Renews leases; answers whether usage is known. */
-  renew(holds: readonly string[], leaseMs: number): Promise<boolean>;
+  renew(leases: readonly string[], leaseMs: number): Promise<boolean>;
   leaseMs: number;
   nowMs(): number;
 }
@@ -23,7 +23,7 @@ export interface HoldsOptions {
 /** The Kafka client may deliver what it was once given for as long as it tries again: far less than this. */
 const RETIRED_MS = 10 * 60_000;
 
-export function createHolds({ renew, leaseMs, nowMs }: HoldsOptions): Holds {
+export function createReservationLeases({ renew, leaseMs, nowMs }: ReservationLeasesOptions): ReservationLeases {
   let current = randomUUID();
   let isDoubted = false;
   let isKnown = false;
@@ -46,7 +46,7 @@ export function createHolds({ renew, leaseMs, nowMs }: HoldsOptions): Holds {
     async renew() {
       // A lease that may have ended is never taken up again: what it held may have been given back.
       if (isDoubted || (renewedAtMs > 0 && !isLive())) retire();
-      for (const [hold, untilMs] of retired) if (untilMs < nowMs()) retired.delete(hold);
+      for (const [lease, untilMs] of retired) if (untilMs < nowMs()) retired.delete(lease);
       const askedAtMs = nowMs();
       isKnown = await renew([current, ...retired.keys()], leaseMs);
       renewedAtMs = askedAtMs;

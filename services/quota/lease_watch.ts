@@ -2,7 +2,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { createLostHolds } from '#pipelines/quota/lost_leases.ts';
 import type { AccountMonth, QuotaStore } from '#pipelines/quota/settle.ts';
 
-export interface HoldWatchOptions {
+export interface LeaseWatchOptions {
   store: QuotaStore;
   /** Offsets at which the partitions of events.raw end now; 0 where they hold nothing. */
   rawEnds(): Promise<ReadonlyMap<number, number>>;
@@ -19,17 +19,18 @@ export interface HoldWatchOptions {
  * Looks after the counters again and again: what was lost of them, and what dead edges hold. Answers how to stop it, when it
  * has looked once: until the counters are there edges do not know of each other's reservations.
  */
-export async function watchHolds(options: HoldWatchOptions): Promise<() => Promise<void>> {
+export async function watchReservationLeases(options: LeaseWatchOptions): Promise<() => Promise<void>> {
   const { store, logger } = options;
   const look = createLostHolds({
-    deadHolds: () => store.deadHolds(),
+    deadLeases: () => store.deadLeases(),
     rawEnds: () => options.rawEnds(),
-    settled: async () => new Map([...(await store.marks())].map(([partition, mark]) => [partition, mark.nextOffset])),
-    async giveBack(hold) {
-      const events = await store.giveBack(options.months(), hold);
-      await store.forgetHold(hold);
+    settled: async () =>
+      new Map([...(await store.checkpoints())].map(([partition, checkpoint]) => [partition, checkpoint.nextOffset])),
+    async giveBack(lease) {
+      const events = await store.giveBack(options.months(), lease);
+      await store.forgetLease(lease);
       options.onGivenBack(events);
-      logger.info({ hold, events }, 'what a dead edge held was given back');
+      logger.info({ lease, events }, 'what a dead edge held was given back');
     },
   });
   let turn: Promise<void> = Promise.resolve();

@@ -16,7 +16,7 @@ import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { deadRecords } from '#services/batches.ts';
 import { showLag } from '#services/lag.ts';
 import { runProcess } from '#services/runtime.ts';
-import { watchHolds } from './lease_watch.ts';
+import { watchReservationLeases } from './lease_watch.ts';
 import { createPartitions } from './partitions.ts';
 import { readCounts } from './read_counts.ts';
 import { createUsageReader } from './usage_facts.ts';
@@ -70,12 +70,12 @@ runProcess('quota', async (runtime) => {
     const settledOffset = read.counts.at(-1)?.next_offset ?? 0;
     const tally = emptyTally();
     const letters = deadRecords('quota', read.dead, dead, tally, SMALL_PARTITIONS);
-    const marked = await partitions.settle(batch.partition, settlements, settledOffset, async (settled) => {
+    const checkpointed = await partitions.settle(batch.partition, settlements, settledOffset, async (settled) => {
       failpoint('quota.after_settle');
       await producer.send([...letters, ...usageRecords(settlements, settled, usage)]);
       failpoint('quota.after_usage');
     });
-    await consumption.commit(batch, endOf(batch), String(marked));
+    await consumption.commit(batch, endOf(batch), String(checkpointed));
     failpoint('quota.after_commit');
     tally.in += events.unique;
     tally.passed = events.unique - events.nobodys;
@@ -110,7 +110,7 @@ runProcess('quota', async (runtime) => {
   runtime.onStop(() => consumption.stop());
   showLag(runtime, 'quota', consumption);
 
-  const stopWatch = await watchHolds({
+  const stopWatch = await watchReservationLeases({
     store,
     rawEnds: async () => {
       const ends = await topicOffsets(session.admin, TOPICS.raw);

@@ -1,6 +1,12 @@
 import { createMutex, type Mutex } from '#infra/concurrency/mutex.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type Mark, NOTHING_SETTLED, type QuotaStore, type Settled, type Settlement } from '#pipelines/quota/settle.ts';
+import {
+  type Checkpoint,
+  NOTHING_SETTLED,
+  type QuotaStore,
+  type Settled,
+  type Settlement,
+} from '#pipelines/quota/settle.ts';
 import { type KnownUsage, nameOfMonth, type UsageFacts } from './usage_facts.ts';
 
 interface PartitionState {
@@ -39,11 +45,11 @@ export interface Partitions {
   check(assigned: readonly number[]): Promise<void>;
 }
 
-const NO_MARKS: ReadonlyMap<number, Mark> = new Map();
+const NO_MARKS: ReadonlyMap<number, Checkpoint> = new Map();
 
 /**
  * Redis is an index: quota.usage has the truth. What was settled is held in memory too and goes with every settlement,
- * so that a counter that was lost is put back first. A mark for each partition, written last, tells of a loss in counters
+ * so that a counter that was lost is put back first. A checkpoint for each partition, written last, tells of a loss in counters
  * that nothing is settled in.
  */
 export function createPartitions(options: PartitionsOptions): Partitions {
@@ -59,13 +65,13 @@ export function createPartitions(options: PartitionsOptions): Partitions {
 
   async function learn(partition: number): Promise<PartitionState> {
     // First, as nothing need be read while Redis is away.
-    const marks = await store.marks();
+    const checkpoints = await store.checkpoints();
     const settledOffset = await options.committedOffset(partition);
     const facts = await options.readFacts();
-    const generation = marks.get(partition)?.generation ?? '';
+    const generation = checkpoints.get(partition)?.generation ?? '';
     const state = { known: facts.get(partition) ?? new Map(), settledOffset, generation };
     states.set(partition, state);
-    await restoreIfLost(partition, state, marks);
+    await restoreIfLost(partition, state, checkpoints);
     return state;
   }
 
@@ -81,21 +87,21 @@ export function createPartitions(options: PartitionsOptions): Partitions {
     state.generation = options.newGeneration();
     await store.begin(partition, state.generation);
     for (const { accountId, month } of state.known.values()) {
-      await settleOne({ accountId, month, partition, stretches: [], newestMs: 0 }, state);
-      await store.dropHolds({ accountId, month });
+      await settleOne({ accountId, month, partition, ranges: [], newestMs: 0 }, state);
+      await store.dropReservations({ accountId, month });
     }
   }
 
   async function restoreIfLost(
     partition: number,
     state: PartitionState,
-    marks: ReadonlyMap<number, Mark>,
+    checkpoints: ReadonlyMap<number, Checkpoint>,
   ): Promise<void> {
-    const mark = marks.get(partition);
-    if (mark?.generation === state.generation && mark.nextOffset >= state.settledOffset) return;
+    const checkpoint = checkpoints.get(partition);
+    if (checkpoint?.generation === state.generation && checkpoint.nextOffset >= state.settledOffset) return;
     for (const [name, { month }] of state.known) if (options.isClosed(month)) state.known.delete(name);
     do await putBack(partition, state);
-    while (!(await store.mark(partition, state.settledOffset, state.generation)));
+    while (!(await store.checkpoint(partition, state.settledOffset, state.generation)));
     if (state.settledOffset === 0) return;
     options.logger.warn({ partition, months: state.known.size }, 'counters were lost and are put back');
     options.onRestored(partition);
@@ -112,7 +118,7 @@ export function createPartitions(options: PartitionsOptions): Partitions {
         const settled = await Promise.all(settlements.map((settlement) => settleOne(settlement, state)));
         await done(settled);
         state.settledOffset = Math.max(state.settledOffset, settledOffset);
-        if (!(await store.mark(partition, state.settledOffset, state.generation)))
+        if (!(await store.checkpoint(partition, state.settledOffset, state.generation)))
           await restoreIfLost(partition, state, NO_MARKS);
         return state.settledOffset;
       }),
@@ -124,7 +130,7 @@ export function createPartitions(options: PartitionsOptions): Partitions {
           mutexOf(partition).run(async () => {
             const state = states.get(partition);
             if (state === undefined) await learn(partition);
-            else await restoreIfLost(partition, state, await store.marks());
+            else await restoreIfLost(partition, state, await store.checkpoints());
           }),
         ),
       );

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NOTHING_SETTLED, type QuotaStore, type SettledStretch, type Settlement } from '#pipelines/quota/settle.ts';
+import { NOTHING_SETTLED, type QuotaStore, type SettledRange, type Settlement } from '#pipelines/quota/settle.ts';
 
 const MONTH = '2026-10';
 
 /** What a test asks of the counter beside the port. */
 export interface CounterView {
-  reserve(accountId: string, month: string, hold: string, events: number): Promise<void>;
+  reserve(accountId: string, month: string, lease: string, events: number): Promise<void>;
   counted(accountId: string, month: string): Promise<{ used: number; held: number }>;
   /** Loses everything. */
   lose(): Promise<void>;
 }
 
-function settlement(accountId: string, partition: number, stretches: SettledStretch[], month = MONTH): Settlement {
-  return { accountId, month, partition, stretches, newestMs: 0 };
+function settlement(accountId: string, partition: number, ranges: SettledRange[], month = MONTH): Settlement {
+  return { accountId, month, partition, ranges, newestMs: 0 };
 }
 
-function stretch(nextOffset: number, unique: number, arrived: SettledStretch['arrived'] = []): SettledStretch {
+function range(nextOffset: number, unique: number, arrived: SettledRange['arrived'] = []): SettledRange {
   return { nextOffset, unique, arrived };
 }
 
@@ -26,7 +26,7 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
   describe(name, () => {
     test('what is settled twice counts once', async () => {
       const store = create();
-      const batch = settlement(randomUUID(), 0, [stretch(5, 3)]);
+      const batch = settlement(randomUUID(), 0, [range(5, 3)]);
       expect(await store.settle(batch, NOTHING_SETTLED)).toMatchObject({ used: 3, settledOffset: 5 });
       expect(await store.settle(batch, NOTHING_SETTLED)).toMatchObject({ used: 3, settledOffset: 5, released: 0 });
     });
@@ -35,10 +35,10 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
       const store = create();
       const [account, other] = [randomUUID(), randomUUID()];
       const settled = [
-        await store.settle(settlement(account, 0, [stretch(1, 1)]), NOTHING_SETTLED),
-        await store.settle(settlement(account, 1, [stretch(1, 10)]), NOTHING_SETTLED),
-        await store.settle(settlement(account, 0, [stretch(1, 100)], '2026-11'), NOTHING_SETTLED),
-        await store.settle(settlement(other, 0, [stretch(1, 1_000)]), NOTHING_SETTLED),
+        await store.settle(settlement(account, 0, [range(1, 1)]), NOTHING_SETTLED),
+        await store.settle(settlement(account, 1, [range(1, 10)]), NOTHING_SETTLED),
+        await store.settle(settlement(account, 0, [range(1, 100)], '2026-11'), NOTHING_SETTLED),
+        await store.settle(settlement(other, 0, [range(1, 1_000)]), NOTHING_SETTLED),
       ];
       expect(settled.map(({ used }) => used)).toEqual([1, 10, 100, 1_000]);
       expect(await view().counted(account, MONTH)).toMatchObject({ used: 11 });
@@ -52,10 +52,10 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
       await view().reserve(account, MONTH, 'one', 10);
       await view().reserve(account, MONTH, 'two', 5);
       const batch = settlement(account, 0, [
-        stretch(4, 3, [{ hold: 'one', events: 6 }]),
-        stretch(9, 2, [
-          { hold: 'one', events: 1 },
-          { hold: 'two', events: 5 },
+        range(4, 3, [{ lease: 'one', events: 6 }]),
+        range(9, 2, [
+          { lease: 'one', events: 1 },
+          { lease: 'two', events: 5 },
         ]),
       ]);
       expect(await store.settle(batch, NOTHING_SETTLED)).toEqual({ used: 5, settledOffset: 9, released: 12 });
@@ -67,25 +67,25 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
       const store = create();
       const account = randomUUID();
       await view().reserve(account, MONTH, 'one', 2);
-      const batch = settlement(account, 0, [stretch(4, 3, [{ hold: 'one', events: 6 }])]);
+      const batch = settlement(account, 0, [range(4, 3, [{ lease: 'one', events: 6 }])]);
       expect(await store.settle(batch, NOTHING_SETTLED)).toMatchObject({ released: 2 });
       expect(await view().counted(account, MONTH)).toEqual({ used: 3, held: 0 });
     });
 
-    test('what a hold still holds is given back once', async () => {
+    test('what a lease still holds is given back once', async () => {
       const store = create();
       const [account, other] = [randomUUID(), randomUUID()];
-      const hold = randomUUID();
-      await view().reserve(account, MONTH, hold, 7);
+      const lease = randomUUID();
+      await view().reserve(account, MONTH, lease, 7);
       await view().reserve(account, MONTH, 'living', 1);
-      await view().reserve(other, '2026-11', hold, 2);
+      await view().reserve(other, '2026-11', lease, 2);
       const months = [
         { accountId: account, month: MONTH },
         { accountId: other, month: '2026-11' },
         { accountId: other, month: MONTH },
       ];
-      expect(await store.giveBack(months, hold)).toBe(9);
-      expect(await store.giveBack(months, hold)).toBe(0);
+      expect(await store.giveBack(months, lease)).toBe(9);
+      expect(await store.giveBack(months, lease)).toBe(0);
       expect(await view().counted(account, MONTH)).toEqual({ used: 0, held: 1 });
       expect(await view().counted(other, '2026-11')).toEqual({ used: 0, held: 0 });
     });
@@ -93,17 +93,17 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
     test('what was lost is put back before more is added', async () => {
       const store = create();
       const account = randomUUID();
-      const before = await store.settle(settlement(account, 0, [stretch(5, 3)]), NOTHING_SETTLED);
+      const before = await store.settle(settlement(account, 0, [range(5, 3)]), NOTHING_SETTLED);
       await store.begin(0, 'me');
-      expect(await store.mark(0, 5, 'me')).toBe(true);
+      expect(await store.checkpoint(0, 5, 'me')).toBe(true);
       await view().lose();
-      expect(await store.marks()).toEqual(new Map());
-      const after = await store.settle(settlement(account, 0, [stretch(7, 2)]), before);
+      expect(await store.checkpoints()).toEqual(new Map());
+      const after = await store.settle(settlement(account, 0, [range(7, 2)]), before);
       expect(after).toMatchObject({ used: 5, settledOffset: 7 });
       expect(await view().counted(account, MONTH)).toEqual({ used: 5, held: 0 });
     });
 
-    test('marks are kept by partition', async () => {
+    test('checkpoints are kept by partition', async () => {
       const store = create();
       await view().lose();
       for (const partition of [0, 3]) await store.begin(partition, 'me');
@@ -112,9 +112,9 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
         [3, 1],
         [0, 8],
       ] as const) {
-        expect(await store.mark(partition, offset, 'me')).toBe(true);
+        expect(await store.checkpoint(partition, offset, 'me')).toBe(true);
       }
-      expect(await store.marks()).toEqual(
+      expect(await store.checkpoints()).toEqual(
         new Map([
           [0, { nextOffset: 8, generation: 'me' }],
           [3, { nextOffset: 1, generation: 'me' }],
@@ -122,21 +122,21 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
       );
     });
 
-    test('a mark that would hide a loss is refused', async () => {
+    test('a checkpoint that would hide a loss is refused', async () => {
       const store = create();
       await view().lose();
-      expect(await store.mark(0, 5, 'me')).toBe(false);
+      expect(await store.checkpoint(0, 5, 'me')).toBe(false);
       await store.begin(0, 'me');
       await view().lose();
-      expect(await store.mark(0, 5, 'me')).toBe(false);
+      expect(await store.checkpoint(0, 5, 'me')).toBe(false);
       await store.begin(0, 'another');
-      expect(await store.mark(0, 5, 'me')).toBe(false);
-      expect(await store.marks()).toEqual(new Map());
+      expect(await store.checkpoint(0, 5, 'me')).toBe(false);
+      expect(await store.checkpoints()).toEqual(new Map());
     });
 
-    test('stretches that overlap and are cut otherwise count once each', async () => {
+    test('ranges that overlap and are cut otherwise count once each', async () => {
       await fc.assert(
-        fc.asyncProperty(stretchLists(), fc.array(fc.nat(), { maxLength: 12 }), async (stretches, numbers) => {
+        fc.asyncProperty(stretchLists(), fc.array(fc.nat(), { maxLength: 12 }), async (ranges, numbers) => {
           const store = create();
           const account = randomUUID();
           let known = NOTHING_SETTLED;
@@ -144,14 +144,14 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
           for (const number of numbers) {
             // A restart goes back to some offset already settled; a batch may end anywhere, and the counter be lost.
             const from = number % (done + 1);
-            const to = Math.min(stretches.length, from + 1 + (number % 5));
+            const to = Math.min(ranges.length, from + 1 + (number % 5));
             if (number % 4 === 0) await view().lose();
-            if (to > from) known = await store.settle(settlement(account, 2, stretches.slice(from, to)), known);
+            if (to > from) known = await store.settle(settlement(account, 2, ranges.slice(from, to)), known);
             done = Math.max(done, to);
           }
-          const settled = await store.settle(settlement(account, 2, stretches), known);
-          const sum = stretches.reduce((all, { unique }) => all + unique, 0);
-          expect(settled).toMatchObject({ used: sum, settledOffset: stretches.at(-1)?.nextOffset ?? 0 });
+          const settled = await store.settle(settlement(account, 2, ranges), known);
+          const sum = ranges.reduce((all, { unique }) => all + unique, 0);
+          expect(settled).toMatchObject({ used: sum, settledOffset: ranges.at(-1)?.nextOffset ?? 0 });
           expect(await view().counted(account, MONTH)).toMatchObject({ used: sum });
         }),
         { numRuns: 100 },
@@ -161,13 +161,13 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
 }
 
 /** Stretches with gaps between their offsets, as the account has no events in every record. */
-function stretchLists(): fc.Arbitrary<SettledStretch[]> {
+function stretchLists(): fc.Arbitrary<SettledRange[]> {
   const one = fc.record({ gap: fc.integer({ min: 1, max: 3 }), unique: fc.integer({ min: 0, max: 50 }) });
   return fc.array(one, { minLength: 1, maxLength: 12 }).map((ones) => {
     let offset = 0;
     return ones.map(({ gap, unique }) => {
       offset += gap;
-      return stretch(offset, unique);
+      return range(offset, unique);
     });
   });
 }

@@ -13,7 +13,7 @@ const MONTH = '2026-10';
 
 function open(options: Partial<AdmissionStoreOptions> = {}): AdmissionStore {
   const limits = { windowMs: 10_000, perIp: 0, perKey: 0 };
-  return createAdmissionStore(redis(), { limits, cluster: false, marksWanted: 0, deadlineMs: 1_000, ...options });
+  return createAdmissionStore(redis(), { limits, cluster: false, checkpointsWanted: 0, deadlineMs: 1_000, ...options });
 }
 
 function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
@@ -26,7 +26,7 @@ function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
     monthLimit: 100,
     wanted: 1,
   };
-  return { ...usual, hold: 'hold', ...fields };
+  return { ...usual, lease: 'lease', ...fields };
 }
 
 for (const cluster of [false, true]) {
@@ -42,7 +42,7 @@ for (const cluster of [false, true]) {
     const wanted = [50, 1, 0, 7, 50, 3, 50, 50];
     const admitted = await Promise.all(
       wanted.map((events, at) =>
-        (edges[at % 2] as AdmissionStore).admit(request({ accountId, wanted: events, hold: `edge ${at % 2}` })),
+        (edges[at % 2] as AdmissionStore).admit(request({ accountId, wanted: events, lease: `edge ${at % 2}` })),
       ),
     );
     expect(admitted.reduce((sum, { granted }) => sum + (granted ?? 0), 0)).toBe(100);
@@ -67,33 +67,33 @@ test('what is released can be granted again', async () => {
   const accountId = randomUUID();
   await store.admit(request({ accountId, wanted: 100 }));
   expect(await store.admit(request({ accountId, wanted: 5 }))).toMatchObject({ granted: 0, known: 100 });
-  await store.release(accountId, MONTH, 'hold', 40);
+  await store.release(accountId, MONTH, 'lease', 40);
   expect(await store.admit(request({ accountId, wanted: 50 }))).toMatchObject({ granted: 40, known: 100 });
 });
 
-test('without its marks a month is not known, and nothing is reserved', async () => {
+test('without its checkpoints a month is not known, and nothing is reserved', async () => {
   await redis().flushall();
-  const store = open({ marksWanted: 2 });
+  const store = open({ checkpointsWanted: 2 });
   const quota = createQuotaStore(redis());
   const accountId = randomUUID();
   await quota.begin(0, 'me');
-  await quota.mark(0, 1, 'me');
+  await quota.checkpoint(0, 1, 'me');
   expect(await store.admit(request({ accountId }))).toMatchObject({ verdict: { ok: true }, granted: null });
   expect(await redis().exists(quotaKey(accountId, MONTH))).toBe(0);
   await quota.begin(1, 'me');
-  await quota.mark(1, 1, 'me');
+  await quota.checkpoint(1, 1, 'me');
   expect(await store.admit(request({ accountId }))).toMatchObject({ granted: 1 });
 });
 
-test('a hold is dead when its lease was not renewed', async () => {
+test('a lease is dead when its lease was not renewed', async () => {
   await redis().flushall();
   const store = open();
   const quota = createQuotaStore(redis());
   await store.renew(['short'], 50);
   await store.renew(['long', 'other'], 60_000);
-  expect(await quota.deadHolds()).toEqual([]);
+  expect(await quota.deadLeases()).toEqual([]);
   await sleep(80);
-  expect(await quota.deadHolds()).toEqual(['short']);
-  await quota.forgetHold('short');
-  expect(await quota.deadHolds()).toEqual([]);
+  expect(await quota.deadLeases()).toEqual(['short']);
+  await quota.forgetLease('short');
+  expect(await quota.deadLeases()).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
-import { MARKS_KEY, quotaKey } from '#infra/redis/quota_keys.ts';
+import { CHECKPOINTS_KEY, quotaKey } from '#infra/redis/quota_keys.ts';
 import { quiet } from '../support/kafka.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -10,7 +10,7 @@ const redis = useRedis();
 
 test('what is settled of this month is read, and nothing used is told of who used nothing', async () => {
   const [used, unused, unasked] = [randomUUID(), randomUUID(), randomUUID()];
-  await redis().hset(MARKS_KEY, '0', '5');
+  await redis().hset(CHECKPOINTS_KEY, '0', '5');
   await redis().hset(quotaKey(used, '2026-10'), 'used', '41', 'held', '7');
   await redis().hset(quotaKey(unused, '2026-09'), 'used', '5');
   const view = createMonthUseView(redis(), quiet, () => NOW_MS);
@@ -22,10 +22,10 @@ test('what is settled of this month is read, and nothing used is told of who use
 test('of a Redis that has not got the counters again nothing is known', async () => {
   let nowMs = NOW_MS;
   const view = createMonthUseView(redis(), quiet, () => nowMs);
-  await redis().hset(MARKS_KEY, '0', '5');
+  await redis().hset(CHECKPOINTS_KEY, '0', '5');
   await view.refresh(['a']);
   expect(view.used('a')).toBe(0);
-  await redis().del(MARKS_KEY);
+  await redis().del(CHECKPOINTS_KEY);
   nowMs += 1_000;
   await view.refresh(['a']);
   expect(view.used('a')).toBeNull();

@@ -12,11 +12,11 @@ quotaStoreSuite(
   'usage in Redis',
   () => createQuotaStore(redis()),
   () => ({
-    async reserve(accountId, month, hold, events) {
+    async reserve(accountId, month, lease, events) {
       const store = createAdmissionStore(redis(), {
         limits: UNLIMITED,
         cluster: false,
-        marksWanted: 0,
+        checkpointsWanted: 0,
         deadlineMs: 1_000,
       });
       const request = {
@@ -27,7 +27,7 @@ quotaStoreSuite(
         month,
         monthLimit: 1_000_000,
         wanted: events,
-        hold,
+        lease,
       };
       await store.admit(request);
     },

@@ -42,8 +42,8 @@ async function start(): Promise<World> {
       renew: () => answered(4),
     },
     memory: createMemoryLimits(LIMITS),
-    holds: {
-      current: () => 'hold',
+    leases: {
+      current: () => 'lease',
       doubt: () => {
         world.doubts++;
       },
@@ -73,7 +73,7 @@ test('what Redis grants is reserved in the month of arrival, with the grace', as
   expect(await admit(5)).toEqual({
     ok: true,
     rate: null,
-    reservation: { accountId: 'a', month: '2026-10', granted: 3, hold: 'hold' },
+    reservation: { accountId: 'a', month: '2026-10', granted: 3, lease: 'lease' },
   });
   expect(world.asked).toEqual([
     {
@@ -84,7 +84,7 @@ test('what Redis grants is reserved in the month of arrival, with the grace', as
       month: '2026-10',
       monthLimit: 12,
       wanted: 5,
-      hold: 'hold',
+      lease: 'lease',
     },
   ]);
 });
@@ -106,25 +106,25 @@ test('without Redis the limits hold in memory and the month goes on from what wa
   await admit(5);
   world.answer = new Error('away');
   expect(world.admitter.isShared()).toBe(true);
-  expect(await admit(3)).toMatchObject({ ok: true, reservation: { granted: 3, hold: '' } });
+  expect(await admit(3)).toMatchObject({ ok: true, reservation: { granted: 3, lease: '' } });
   expect(world.admitter.isShared()).toBe(false);
   // What was asked may have been reserved all the same.
   expect(world.doubts).toBe(1);
   // 8 were used and held of 12, and 3 granted since.
-  expect(await admit(3)).toMatchObject({ ok: true, reservation: { granted: 1, hold: '' }, rate: { remaining: 0 } });
+  expect(await admit(3)).toMatchObject({ ok: true, reservation: { granted: 1, lease: '' }, rate: { remaining: 0 } });
   expect(await admit(3)).toMatchObject({ ok: false, kind: 'ip' });
   expect(world.asked).toHaveLength(2);
 
   world.answer = open;
   await vi.advanceTimersByTimeAsync(1_100);
   expect(world.admitter.isShared()).toBe(true);
-  expect(await admit(3)).toMatchObject({ reservation: { granted: 3, hold: 'hold' } });
+  expect(await admit(3)).toMatchObject({ reservation: { granted: 3, lease: 'lease' } });
 });
 
 test('a month whose usage Redis does not know goes on from what was known', async () => {
   await admit(5);
   world.answer = { ...open, granted: null, known: 0 };
-  expect(await admit(5)).toMatchObject({ reservation: { granted: 4, hold: '' } });
+  expect(await admit(5)).toMatchObject({ reservation: { granted: 4, lease: '' } });
   expect(world.admitter.isShared()).toBe(true);
 });
 
@@ -132,14 +132,14 @@ test('what was not produced is released; where that fails there is doubt', async
   const admitted = await admit(5);
   if (!admitted.ok) throw new Error('refused');
   world.admitter.release(admitted.reservation, 2);
-  expect(world.released).toEqual([['a', '2026-10', 'hold', 2]]);
-  world.admitter.release({ ...admitted.reservation, hold: '' }, 2);
+  expect(world.released).toEqual([['a', '2026-10', 'lease', 2]]);
+  world.admitter.release({ ...admitted.reservation, lease: '' }, 2);
   expect(world.released).toHaveLength(1);
   world.answer = new Error('away');
   world.admitter.release(admitted.reservation, 1);
   await vi.advanceTimersByTimeAsync(1);
   expect(world.doubts).toBe(1);
-  world.admitter.doubt({ ...admitted.reservation, hold: '' });
+  world.admitter.doubt({ ...admitted.reservation, lease: '' });
   expect(world.doubts).toBe(1);
   world.admitter.doubt(admitted.reservation);
   expect(world.doubts).toBe(2);

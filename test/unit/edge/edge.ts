@@ -66,7 +66,7 @@ const openAdmitter: Admitter = {
   },
   async admit({ account: { account_id }, clientIp }, _arrivedMs, wanted) {
     addressOf(clientIp);
-    const reservation = { accountId: account_id, month: '2026-01', granted: wanted, hold: '' };
+    const reservation = { accountId: account_id, month: '2026-01', granted: wanted, lease: '' };
     return { ok: true, reservation, rate: null };
   },
   release: () => undefined,

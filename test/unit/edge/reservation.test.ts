@@ -11,7 +11,7 @@ const LIMITED: Limited = { ok: false, kind: 'ip', waitMs: 3_200, rate: { limit: 
 interface World extends TestEdge {
   asked: number[];
   released: number[];
-  /** Holds in doubt. */
+  /** ReservationLeases in doubt. */
   doubted: string[];
 }
 
@@ -27,10 +27,10 @@ async function start(answers: { granted?: number; limited?: Limited; early?: Lim
       world.asked.push(wanted);
       if (answers.limited !== undefined) return answers.limited;
       const granted = Math.min(wanted, answers.granted ?? wanted);
-      return { ok: true, rate: RATE, reservation: { accountId: 'a', month: '2026-10', granted, hold: 'h' } };
+      return { ok: true, rate: RATE, reservation: { accountId: 'a', month: '2026-10', granted, lease: 'h' } };
     },
     release: (_reservation, events) => void world.released.push(events),
-    doubt: ({ hold }) => void world.doubted.push(hold),
+    doubt: ({ lease }) => void world.doubted.push(lease),
     isShared: () => true,
     stop: () => undefined,
   };

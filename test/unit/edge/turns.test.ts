@@ -18,7 +18,7 @@ async function turnsUntilAdmission(events: number): Promise<number> {
     limited: () => null,
     async admit(_requester, _arrivedMs, wanted) {
       isAsked = true;
-      return { ok: true, rate: null, reservation: { accountId: 'a', month: '2026-10', granted: wanted, hold: '' } };
+      return { ok: true, rate: null, reservation: { accountId: 'a', month: '2026-10', granted: wanted, lease: '' } };
     },
     release: () => undefined,
     doubt: () => undefined,

@@ -17,14 +17,14 @@ function record(offset: number, count: number, reserved: Reserved | null, receiv
 
 const passed = (...offsets: number[]) => offsets.map((offset) => ({ recordOffset: offset }));
 
-test('events are counted by account, month of arrival and hold', () => {
+test('events are counted by account, month of arrival and lease', () => {
   const records = [
-    record(1, 3, { accountId: 'a', hold: 'x' }),
-    record(2, 2, { accountId: 'a', hold: 'x' }),
-    record(3, 1, { accountId: 'a', hold: 'y' }),
-    record(4, 1, { accountId: 'b', hold: '' }, NOVEMBER_MS),
+    record(1, 3, { accountId: 'a', lease: 'x' }),
+    record(2, 2, { accountId: 'a', lease: 'x' }),
+    record(3, 1, { accountId: 'a', lease: 'y' }),
+    record(4, 1, { accountId: 'b', lease: '' }, NOVEMBER_MS),
     record(5, 2, null),
-    record(6, 0, { accountId: 'a', hold: 'x' }),
+    record(6, 0, { accountId: 'a', lease: 'x' }),
   ];
   const october = { month: '2026-10', newest_at: OCTOBER_MS };
   expect(countsOf(records, passed(1, 1, 2, 3, 5))).toEqual([
@@ -48,9 +48,9 @@ test('counts are settled by account and month, in their order', () => {
       month: '2026-10',
       partition: 1,
       newestMs: 9,
-      stretches: [
-        { nextOffset: 4, unique: 6, arrived: [{ hold: 'x', events: 5 }] },
-        { nextOffset: 8, unique: 3, arrived: [{ hold: 'x', events: 5 }] },
+      ranges: [
+        { nextOffset: 4, unique: 6, arrived: [{ lease: 'x', events: 5 }] },
+        { nextOffset: 8, unique: 3, arrived: [{ lease: 'x', events: 5 }] },
       ],
     },
   ]);

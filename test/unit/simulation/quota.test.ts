@@ -26,17 +26,17 @@ interface World {
   offsetless?: true;
 }
 
-/** What Redis holds, as its script treats it; holds are not looked at here. */
+/** What Redis holds, as its script treats it; leases are not looked at here. */
 function createMemoryCounters({ offsetless }: World) {
   const cells = new Map<string, SettledUsage>();
-  const marks = new Map<number, number>();
+  const checkpoints = new Map<number, number>();
   const generations = new Map<number, string>();
   const store: QuotaStore = {
-    async settle({ accountId, month, partition, stretches }, known) {
+    async settle({ accountId, month, partition, ranges }, known) {
       const name = `${nameOfMonth({ accountId, month })} ${partition}`;
       const cell = { ...(cells.get(name) ?? { used: 0, settledOffset: 0 }) };
       if (cell.settledOffset < known.settledOffset) Object.assign(cell, known);
-      for (const { nextOffset, unique } of stretches) {
+      for (const { nextOffset, unique } of ranges) {
         if (nextOffset <= cell.settledOffset && offsetless !== true) continue;
         cell.used += unique;
         cell.settledOffset = Math.max(cell.settledOffset, nextOffset);
@@ -45,26 +45,26 @@ function createMemoryCounters({ offsetless }: World) {
       return { ...cell, released: 0 };
     },
     begin: async (partition, generation) => void generations.set(partition, generation),
-    async mark(partition, nextOffset, generation) {
+    async checkpoint(partition, nextOffset, generation) {
       if (generations.get(partition) !== generation) return false;
-      marks.set(partition, nextOffset);
+      checkpoints.set(partition, nextOffset);
       return true;
     },
-    marks: async () =>
+    checkpoints: async () =>
       new Map(
-        [...marks].map(([partition, nextOffset]) => [
+        [...checkpoints].map(([partition, nextOffset]) => [
           partition,
           { nextOffset, generation: generations.get(partition) ?? '' },
         ]),
       ),
-    deadHolds: async () => [],
+    deadLeases: async () => [],
     giveBack: async () => 0,
-    dropHolds: async () => undefined,
-    forgetHold: async () => undefined,
+    dropReservations: async () => undefined,
+    forgetLease: async () => undefined,
   };
   const lose = (): void => {
     cells.clear();
-    marks.clear();
+    checkpoints.clear();
     generations.clear();
   };
   const used = (): number => [...cells.values()].reduce((sum, cell) => sum + cell.used, 0);
@@ -108,7 +108,7 @@ async function simulate(random: Random, kind: World): Promise<Outcome> {
       const batch = await across(pause, () => log.read(partition, offset, BATCH));
       const settlements = settlementsOf(batch);
       const next = batch.at(-1)?.next_offset ?? 0;
-      const marked = await partitions.settle(partition, settlements, next, (settled) =>
+      const checkpointed = await partitions.settle(partition, settlements, next, (settled) =>
         across(pause, () =>
           settled.forEach((usage, index) => {
             publish(partition, settlements[index] as AccountMonth, usage);
@@ -116,7 +116,7 @@ async function simulate(random: Random, kind: World): Promise<Outcome> {
         ),
       );
       const behind = offset + batch.length;
-      await across(pause, () => log.commit(partition, token, behind, String(marked), () => undefined));
+      await across(pause, () => log.commit(partition, token, behind, String(checkpointed), () => undefined));
       offset = behind;
     }
   }
@@ -157,8 +157,8 @@ function paused(store: QuotaStore, pause: Pause): QuotaStore {
     ...store,
     settle: (settlement, known) => across(pause, () => store.settle(settlement, known)),
     begin: (partition, generation) => across(pause, () => store.begin(partition, generation)),
-    mark: (partition, offset, generation) => across(pause, () => store.mark(partition, offset, generation)),
-    marks: () => across(pause, () => store.marks()),
+    checkpoint: (partition, offset, generation) => across(pause, () => store.checkpoint(partition, offset, generation)),
+    checkpoints: () => across(pause, () => store.checkpoints()),
   };
 }
 

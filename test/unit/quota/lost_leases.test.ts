@@ -11,12 +11,12 @@ interface World {
 function start(): { world: World; look: () => Promise<void> } {
   const world: World = { dead: [], ends: [], settled: [], given: [] };
   const look = createLostHolds({
-    deadHolds: async () => world.dead,
+    deadLeases: async () => world.dead,
     rawEnds: async () => new Map(world.ends),
     settled: async () => new Map(world.settled),
-    async giveBack(hold) {
-      world.given.push(hold);
-      world.dead = world.dead.filter((one) => one !== hold);
+    async giveBack(lease) {
+      world.given.push(lease);
+      world.dead = world.dead.filter((one) => one !== lease);
     },
   });
   return { world, look };

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createHolds } from '#services/edge/reservation_leases.ts';
+import { createReservationLeases } from '#services/edge/reservation_leases.ts';
 
 const LEASE_MS = 30_000;
 
 function start() {
   const world = { nowMs: 1_000, renewed: [] as (readonly string[])[], answer: true as boolean | Error };
-  const holds = createHolds({
+  const leases = createReservationLeases({
     async renew(names) {
       world.renewed.push(names);
       if (world.answer instanceof Error) throw world.answer;
@@ -14,60 +14,60 @@ function start() {
     leaseMs: LEASE_MS,
     nowMs: () => world.nowMs,
   });
-  return { world, holds };
+  return { world, leases };
 }
 
 test('nothing is reserved before a lease lives, nor while usage is not known', async () => {
-  const { world, holds } = start();
-  expect(holds.current()).toBe('');
+  const { world, leases } = start();
+  expect(leases.current()).toBe('');
   world.answer = false;
-  await holds.renew();
-  expect(holds.current()).toBe('');
+  await leases.renew();
+  expect(leases.current()).toBe('');
   world.answer = true;
-  await holds.renew();
-  expect(holds.current()).not.toBe('');
+  await leases.renew();
+  expect(leases.current()).not.toBe('');
 });
 
 test('a hold stays while nothing is in doubt', async () => {
-  const { world, holds } = start();
-  await holds.renew();
-  const first = holds.current();
+  const { world, leases } = start();
+  await leases.renew();
+  const first = leases.current();
   for (let turn = 0; turn < 5; turn++) {
     world.nowMs += 1_000;
-    await holds.renew();
+    await leases.renew();
   }
-  expect(holds.current()).toBe(first);
+  expect(leases.current()).toBe(first);
   expect(world.renewed.every((names) => names.length === 1 && names[0] === first)).toBe(true);
 });
 
 test('a doubted hold is replaced, and kept alive for as long as something may arrive', async () => {
-  const { world, holds } = start();
-  await holds.renew();
-  const first = holds.current();
-  holds.doubt();
-  expect(holds.current()).toBe(first);
-  await holds.renew();
-  const second = holds.current();
+  const { world, leases } = start();
+  await leases.renew();
+  const first = leases.current();
+  leases.doubt();
+  expect(leases.current()).toBe(first);
+  await leases.renew();
+  const second = leases.current();
   expect(second).not.toBe(first);
   expect(world.renewed.at(-1)).toEqual([second, first]);
   for (let seconds = 0; seconds <= 601; seconds++) {
     world.nowMs += 1_000;
-    await holds.renew();
+    await leases.renew();
   }
   expect(world.renewed.at(-1)).toEqual([second]);
 });
 
 test('a lease that may have ended is never taken up again', async () => {
-  const { world, holds } = start();
-  await holds.renew();
-  const first = holds.current();
+  const { world, leases } = start();
+  await leases.renew();
+  const first = leases.current();
   world.answer = new Error('away');
-  await expect(holds.renew()).rejects.toThrow('away');
-  expect(holds.current()).toBe(first);
+  await expect(leases.renew()).rejects.toThrow('away');
+  expect(leases.current()).toBe(first);
   world.nowMs += LEASE_MS / 2;
-  expect(holds.current()).toBe('');
+  expect(leases.current()).toBe('');
   world.answer = true;
-  await holds.renew();
-  expect(holds.current()).not.toBe('');
-  expect(holds.current()).not.toBe(first);
+  await leases.renew();
+  expect(leases.current()).not.toBe('');
+  expect(leases.current()).not.toBe(first);
 });
