@@ -35,7 +35,7 @@ async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null
  * `events` says the same before and after; the links stay, as rows of before may still come. Answers how many rows were
  * behind. @throws WarehouseError
  */
-export async function squashPersons(warehouse: Warehouse): Promise<number> {
+export async function mergePersons(warehouse: Warehouse): Promise<number> {
   const dictionary = `'${await databaseOf(warehouse)}.person_overrides'`;
   const behind = `dictHas(${dictionary}, (site_id, arrived_person_id))`;
   const count = `SELECT count() AS found FROM event_rows WHERE ${behind}`;

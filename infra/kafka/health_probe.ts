@@ -1,7 +1,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 
 /** Whether the cluster answers, asked every few seconds. */
-export interface Pulse {
+export interface HealthProbe {
   alive(): boolean;
   stop(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export async function openAdmin(kafka: Kafka): Promise<Admin> {
  * Watches the cluster. Starts alive, as a connection was just made. A client that hangs is replaced by another: what one
  * question comes to must not say for ever that the cluster is away.
  */
-export function watchCluster(open: () => Promise<Pick<Admin, 'describeCluster' | 'disconnect'>>): Pulse {
+export function watchCluster(open: () => Promise<Pick<Admin, 'describeCluster' | 'disconnect'>>): HealthProbe {
   let alive = true;
   let asking = false;
   let admin: ReturnType<typeof open> | null = null;

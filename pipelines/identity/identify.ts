@@ -1,4 +1,4 @@
-import { remembered } from '#pipelines/memoize.ts';
+import { memoize } from '#pipelines/memoize.ts';
 import type { Coordinate, Person } from '#schemas/event.ts';
 import { decodeIdentityPart, type EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
@@ -32,7 +32,7 @@ class CoordinateMissingError extends Error {
 /** Says of each event who it belongs to, asking the store once a site. */
 export async function identify(views: readonly EntryView[], store: IdentityStore, secret: Buffer): Promise<Identified> {
   const questions = allQuestionsOf(views, secret);
-  const personOf = remembered(
+  const personOf = memoize(
     ({ personId, identifiers }: IdentityAnswer): Person => ({ person_id: personId, identifiers }),
   );
   const identified: Identified = { entries: [], links: [], capped: 0 };
@@ -65,7 +65,7 @@ export interface EventQuestion {
 
 /** What identity asks of events, in their order. */
 export function allQuestionsOf(views: readonly EntryView[], secret: Buffer): EventQuestion[] {
-  const persons = remembered((siteId: string) => remembered((distinctId: string) => basePersonId(siteId, distinctId)));
+  const persons = memoize((siteId: string) => memoize((distinctId: string) => basePersonId(siteId, distinctId)));
   const all: EventQuestion[] = [];
   views.forEach((view, index) => {
     const { siteId, distinctId, receivedAtMs } = view;

@@ -1,4 +1,4 @@
-import { squash } from '#pipelines/privacy/key_meaning.ts';
+import { comparableForm } from '#pipelines/privacy/key_meaning.ts';
 
 /**
  * Names of events that may stitch identities unless the site lists its own: those of PostHog, Segment, Mixpanel,
@@ -25,25 +25,25 @@ const IDENTIFY_EVENTS: readonly string[] = [
 
 /** The names as they are compared: case and separators do not count. */
 export function identifyNames(listed: readonly string[] | null): ReadonlySet<string> {
-  return new Set((listed ?? IDENTIFY_EVENTS).map(squash));
+  return new Set((listed ?? IDENTIFY_EVENTS).map(comparableForm));
 }
 
 export function isIdentifyName(names: ReadonlySet<string>, event: string): boolean {
-  return names.has(squashedName(event));
+  return names.has(comparableName(event));
 }
 
 const NAMES_CACHED_MAX = 1024;
 /** A name that may be an address or a number is not held in memory. */
 const CACHEABLE = /^[A-Za-z_ $-]{1,64}$/;
-const squashed = new Map<string, string>();
+const comparable = new Map<string, string>();
 
-function squashedName(event: string): string {
-  const known = squashed.get(event);
+function comparableName(event: string): string {
+  const known = comparable.get(event);
   if (known !== undefined) return known;
-  const word = squash(event);
+  const word = comparableForm(event);
   if (CACHEABLE.test(event)) {
-    if (squashed.size >= NAMES_CACHED_MAX) squashed.clear();
-    squashed.set(event, word);
+    if (comparable.size >= NAMES_CACHED_MAX) comparable.clear();
+    comparable.set(event, word);
   }
   return word;
 }

@@ -62,7 +62,7 @@ const DIGITS_CACHED_MAX = 4;
 const WORD = /\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+(?!\p{Ll})|[\p{Lo}\p{M}]+/gu;
 const PHONE_PARTS: ReadonlySet<string> = new Set(
   [words.PHONE_WORDS, words.FOREIGN_PHONE_WORDS, words.MAYBE_PHONE_WORDS].flatMap((list) =>
-    list.split(' ').map(squash),
+    list.split(' ').map(comparableForm),
   ),
 );
 const OTHER_PARTS: ReadonlySet<string> = new Set(words.NO_PHONE_PARTS.split(' '));
@@ -104,23 +104,23 @@ function classify(key: string): KeyMeaning {
 
 /** By the last word; of `phone.value` and `fields[tel][number]` by the last two. */
 function segmentsMeaning(segments: readonly string[]): KeyMeaning {
-  const last = squash(segments.at(-1) ?? '');
+  const last = comparableForm(segments.at(-1) ?? '');
   const found = wordMeaning(last);
   if (segments.length < 2 || found.removal !== 'never') return found;
-  return phoneMeaning(squash(segments.at(-2) ?? '') + last) ?? found;
+  return phoneMeaning(comparableForm(segments.at(-2) ?? '') + last) ?? found;
 }
 
 /** By one of the words that a key is made of, where the whole says nothing: `cust_mobile`, `Phone (optional)`. */
 function namedWithin(found: KeyMeaning, segment: string): KeyMeaning {
   if (found.removal !== 'never' || found.opens !== 'plain' || found.answers) return found;
-  const parts = (segment.match(WORD) ?? []).map(squash);
+  const parts = (segment.match(WORD) ?? []).map(comparableForm);
   if (!parts.some((part) => PHONE_PARTS.has(part)) || parts.some((part) => OTHER_PARTS.has(part))) return found;
   return meaning('if_bare_phone', null);
 }
 
-function wordMeaning(squashed: string): KeyMeaning {
-  const bare = squashed.replace(words.FORM_PREFIX, '').replace(words.FORM_SUFFIX, '');
-  for (const word of [squashed, bare, bare.replace(words.PLURAL, '')]) {
+function wordMeaning(comparable: string): KeyMeaning {
+  const bare = comparable.replace(words.FORM_PREFIX, '').replace(words.FORM_SUFFIX, '');
+  for (const word of [comparable, bare, bare.replace(words.PLURAL, '')]) {
     const known = KNOWN.get(word);
     if (known !== undefined) return known;
   }
@@ -143,13 +143,13 @@ function endingMeaning(word: string): KeyMeaning {
 }
 
 /** Lower case without separators and accents: `First-Name`, `first_name` and `firstName` are one word. */
-export function squash(text: string): string {
+export function comparableForm(text: string): string {
   const plain = NOT_ASCII.test(text) ? text.normalize('NFKD') : text;
   return plain.replace(SEPARATORS, '').toLowerCase();
 }
 
 function leadsToPerson(segment: string): boolean {
-  const word = squash(segment);
+  const word = comparableForm(segment);
   const opens = KNOWN.get(word)?.opens;
   return opens === 'feeding' || opens === 'context' || word === 'address' || word === 'ep';
 }
@@ -170,7 +170,7 @@ function meaning(removal: Removal, feeds: Feed | null, opens: Opens = 'plain', f
 function knownWords(): Map<string, KeyMeaning> {
   const known = new Map<string, KeyMeaning>();
   const add = (list: string, found: KeyMeaning) => {
-    for (const word of list.split(' ')) known.set(squash(word), found);
+    for (const word of list.split(' ')) known.set(comparableForm(word), found);
   };
   add(words.EMAIL_WORDS, meaning('always', 'email'));
   add(words.PHONE_WORDS, meaning('always', 'phone', 'phone'));

@@ -11,7 +11,7 @@ import { createRedis } from '#infra/redis/client.ts';
 import { keepIndex } from '#infra/redis/rebuildable_index.ts';
 import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
-import { remembered } from '#pipelines/memoize.ts';
+import { memoize } from '#pipelines/memoize.ts';
 import { noPerson } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
 import type { DeadLetter, QuotaCounts } from '#schemas/records.ts';
@@ -73,8 +73,8 @@ runProcess('dedup', async (runtime) => {
     const duplicates = results.reduce((sum, result) => sum + result.duplicates, 0);
     failpoint('dedup.after_claim');
     const tally = emptyTally();
-    const partitionIn = remembered((siteId: string) =>
-      remembered((distinctId: string) => visitorPartition(siteId, distinctId, partitions)),
+    const partitionIn = memoize((siteId: string) =>
+      memoize((distinctId: string) => visitorPartition(siteId, distinctId, partitions)),
     );
     const outputs = packBatches(
       TOPICS.unique,

@@ -17,7 +17,7 @@ import { posthog } from './compat/posthog.ts';
 import { mountRemoteConfig } from './compat/remote_config.ts';
 import { type CompatOptions, mountDialect } from './compat/routes.ts';
 import { segment } from './compat/segment.ts';
-import type { Gate, Pass } from './concurrency_limiter.ts';
+import type { ConcurrencyLimiter, Permit } from './concurrency_limiter.ts';
 import { cors } from './cors.ts';
 import { BODY_BYTES_MAX } from './decode.ts';
 import type { EdgeErrorCode } from './errors.ts';
@@ -32,7 +32,7 @@ import { mountTlsCheck } from './tls_check.ts';
 export interface AppOptions {
   table: SettingsTable;
   trustedProxies: string[];
-  gate: Gate;
+  limiter: ConcurrencyLimiter;
   acceptor: Acceptor;
   inventory(request: HttpRequestIn, caller: IngestCaller): Promise<Answer>;
   /** Whether limits are counted together with the other edges. */
@@ -63,26 +63,26 @@ export function createApp(options: AppOptions): HttpServer {
   });
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
 
-  const passes = new WeakMap<HttpRequestIn, Pass>();
+  const permits = new WeakMap<HttpRequestIn, Permit>();
   const methods = watchMethods(app);
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     ['application/json', 'text/plain'],
-    payloadReader(BODY_BYTES_MAX, (request) => passes.get(request)),
+    payloadReader(BODY_BYTES_MAX, (request) => permits.get(request)),
   );
   app.addHook('onRequest', async (request, reply) => {
     cors(request, reply);
     if (request.method !== 'POST') return undefined;
-    const pass = options.gate.enter();
-    if (pass === null) return refuse(reply, 'overloaded');
-    passes.set(request, pass);
+    const permit = options.limiter.acquire();
+    if (permit === null) return refuse(reply, 'overloaded');
+    permits.set(request, permit);
     return undefined;
   });
   // Not when the connection ends: what it sent is held until its handler is done, and a response that waits behind
   // another one is never told of the end.
   app.addHook('onSend', (request, _reply, payload, done) => {
-    passes.get(request)?.leave();
+    permits.get(request)?.release();
     done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
@@ -165,7 +165,7 @@ export function createApp(options: AppOptions): HttpServer {
     collectBodies: (scope, bytesMax) =>
       scope.addContentTypeParser(
         '*',
-        payloadReader(bytesMax, (request) => passes.get(request)),
+        payloadReader(bytesMax, (request) => permits.get(request)),
       ),
   };
   for (const dialect of [segment, posthog]) mountDialect(app, dialect, compat);

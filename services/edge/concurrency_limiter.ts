@@ -1,56 +1,56 @@
-/** The bounds on what the edge holds for requests that are under way. */
-export interface GateOptions {
+/** The bounds on requests that are under way, and on the memory that their bodies take. */
+export interface ConcurrencyLimits {
   /** Requests with a body open at a time. */
   requestsMax: number;
-  /** Bytes of their bodies held at a time. */
+  /** Bytes of their bodies held in memory at a time. */
   bytesMax: number;
 }
 
-/** One request's place; what it holds is given back when it leaves. */
-export interface Pass {
-  /** Whether so many more bytes may be held. */
-  hold(bytes: number): boolean;
-  /** Gives the place back; a second time does nothing. */
-  leave: () => void;
+/** What one request may use; released when the request is done. */
+export interface Permit {
+  /** Takes so many more bytes; false where the limit does not allow them. */
+  reserveBytes(bytes: number): boolean;
+  /** Gives back the permit and its bytes; a second call does nothing. */
+  release: () => void;
 }
 
-/** Lets requests in while there is room. */
-export interface Gate {
-  /** A place, or null when all are taken. */
-  enter(): Pass | null;
+/** Lets requests in up to a number of them and of bytes. */
+export interface ConcurrencyLimiter {
+  /** A permit, or null when all are taken. */
+  acquire(): Permit | null;
   readonly requests: number;
   readonly bytes: number;
 }
 
-/** Counts the bytes that have arrived, not those announced: a slow sender takes a place, but no room. */
-export function createGate({ requestsMax, bytesMax }: GateOptions): Gate {
+/** Counts the bytes that have arrived, not those announced: a slow sender takes a permit, but no memory. */
+export function createConcurrencyLimiter({ requestsMax, bytesMax }: ConcurrencyLimits): ConcurrencyLimiter {
   let requests = 0;
   let bytes = 0;
 
-  function pass(): Pass {
-    let held = 0;
-    let isIn = true;
+  function permit(): Permit {
+    let reserved = 0;
+    let isReleased = false;
     return {
-      hold(more) {
-        if (!isIn || bytes + more > bytesMax) return false;
-        held += more;
+      reserveBytes(more) {
+        if (isReleased || bytes + more > bytesMax) return false;
+        reserved += more;
         bytes += more;
         return true;
       },
-      leave() {
-        if (!isIn) return;
-        isIn = false;
+      release() {
+        if (isReleased) return;
+        isReleased = true;
         requests -= 1;
-        bytes -= held;
+        bytes -= reserved;
       },
     };
   }
 
   return {
-    enter() {
+    acquire() {
       if (requests >= requestsMax) return null;
       requests += 1;
-      return pass();
+      return permit();
     },
     get requests() {
       return requests;

@@ -22,7 +22,7 @@ import { runProcess } from '#services/runtime.ts';
 import { createAcceptor } from './accept.ts';
 import { createAdmitter } from './admission.ts';
 import { createApp } from './app.ts';
-import { createGate } from './concurrency_limiter.ts';
+import { createConcurrencyLimiter } from './concurrency_limiter.ts';
 import { createInventory } from './inventory.ts';
 import { createKeyUse } from './key_use.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
@@ -53,8 +53,8 @@ runProcess('edge', async (runtime) => {
   const keyUse = createKeyUse({ note: (uses) => noteKeyUses(redis, uses), nowMs: Date.now });
   runtime.onStop(() => keyUse.stop());
   const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
-  const pulse = watchCluster(() => openAdmin(session.kafka));
-  runtime.onStop(() => pulse.stop());
+  const kafkaProbe = watchCluster(() => openAdmin(session.kafka));
+  runtime.onStop(() => kafkaProbe.stop());
   const senderOf = async (topic: string): Promise<PartitionSender> => {
     const sender = await createSender({
       kafka,
@@ -64,7 +64,7 @@ runProcess('edge', async (runtime) => {
       deadlineMs: config.acknowledgeMs,
       nowMs: Date.now,
       watchdogMs: session.config.watchdogMs,
-      isClusterAlive: pulse.alive,
+      isClusterAlive: kafkaProbe.alive,
       onFatal: runtime.fatal,
     });
     runtime.onStop(() => sender.stop());
@@ -99,7 +99,7 @@ runProcess('edge', async (runtime) => {
   const app = createApp({
     table: settings.table,
     trustedProxies: config.trustedProxies,
-    gate: createGate({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
+    limiter: createConcurrencyLimiter({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
     acceptor: createAcceptor({
       sender,
       schemaId,
@@ -122,7 +122,7 @@ runProcess('edge', async (runtime) => {
     configOf: createConfigAnswers(settings.table),
     onKeyUsed: keyUse.saw,
     sharesLimits: () => admitter.isShared(),
-    healthy: () => pulse.alive() && sender.oldestMs() < config.acknowledgeMs,
+    healthy: () => kafkaProbe.alive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
     strangers: createStrangers({
       requestsMax: config.requestsWithoutKey,

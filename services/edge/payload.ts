@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpRequestIn } from '#infra/http/server.ts';
-import type { Pass } from './concurrency_limiter.ts';
+import type { Permit } from './concurrency_limiter.ts';
 import type { EdgeErrorCode } from './errors.ts';
 
 /** The body cannot be taken; `code` is of the edge's table. */
@@ -15,10 +15,10 @@ export class PayloadError extends Error {
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
-/** Collects a body as it is, up to `bytesMax`, each chunk against the request's pass. */
+/** Collects a body as it is, up to `bytesMax`, each chunk against the request's permit. */
 export function payloadReader(
   bytesMax: number,
-  passOf: (request: HttpRequestIn) => Pass | undefined,
+  passOf: (request: HttpRequestIn) => Permit | undefined,
 ): (request: HttpRequestIn, payload: IncomingMessage, done: Done) => void {
   return (request, payload, done) => {
     const announced = Number(request.headers['content-length'] ?? 0);
@@ -27,7 +27,7 @@ export function payloadReader(
   };
 }
 
-function collect(payload: IncomingMessage, bytesMax: number, pass: Pass | undefined, done: Done): void {
+function collect(payload: IncomingMessage, bytesMax: number, permit: Permit | undefined, done: Done): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
 
@@ -40,7 +40,7 @@ function collect(payload: IncomingMessage, bytesMax: number, pass: Pass | undefi
   function onData(chunk: Buffer): void {
     bytes += chunk.length;
     if (bytes > bytesMax) end(new PayloadError('body_too_large'));
-    else if (pass !== undefined && !pass.hold(chunk.length)) end(new PayloadError('overloaded'));
+    else if (permit !== undefined && !permit.reserveBytes(chunk.length)) end(new PayloadError('overloaded'));
     else chunks.push(chunk);
   }
   const onEnd = (): void => end(null);

@@ -12,7 +12,7 @@ import { createIdentityStore } from '#infra/redis/identity.ts';
 import { keepIndex } from '#infra/redis/rebuildable_index.ts';
 import { type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import { identify } from '#pipelines/identity/identify.ts';
-import { remembered } from '#pipelines/memoize.ts';
+import { memoize } from '#pipelines/memoize.ts';
 import { encodePerson } from '#schemas/event_batch.ts';
 import { type IdentityLink, linkKey } from '#schemas/identity_link.ts';
 import { partitionOf, personPartition } from '#schemas/partition.ts';
@@ -62,9 +62,9 @@ runProcess('identity', async (runtime) => {
     );
     failpoint('identity.after_resolve');
     const tally = emptyTally();
-    const bytesOf = remembered(encodePerson);
-    const partitionIn = remembered((siteId: string) =>
-      remembered((personId: string) => personPartition(siteId, personId, partitions)),
+    const bytesOf = memoize(encodePerson);
+    const partitionIn = memoize((siteId: string) =>
+      memoize((personId: string) => personPartition(siteId, personId, partitions)),
     );
     const outputs = packBatches(
       TOPICS.identified,

@@ -2,7 +2,7 @@ import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
 import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
-import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
+import { keepDays, mergePersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { environment } from '#infra/config/config.ts';
 import { dedupConfig, warehouseConfig } from '#infra/config/stage_config.ts';
@@ -42,12 +42,12 @@ runProcess('warehouse', async (runtime) => {
   for (const table of ['delivery_outcomes', 'inventory'] as const) {
     if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays);
   }
-  const squash = everyNight(
+  const merging = everyNight(
     config.squashHour,
-    async () => logger.info({ rows: await squashPersons(warehouse) }, 'merged persons are written into the rows'),
+    async () => logger.info({ rows: await mergePersons(warehouse) }, 'merged persons are written into the rows'),
     (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
   );
-  runtime.onStop(async () => squash.stop());
+  runtime.onStop(async () => merging.stop());
   const tables = await createTables(registry);
   const dead = await createCodec<DeadLetter>(registry, deadTopic('warehouse'), 'dead_letter');
   const producer = await createKeyedProducer(session.kafka, session.config.watchdogMs);

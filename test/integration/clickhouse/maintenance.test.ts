@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { keepDays, squashPersons } from '#infra/clickhouse/maintenance.ts';
+import { keepDays, mergePersons } from '#infra/clickhouse/maintenance.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
@@ -42,8 +42,8 @@ test('what merged after it arrived is written into the rows, and the view says t
   expect(await persons(database, 'person_id', 'event_rows')).toEqual(before);
   const actors = await persons(database, 'toString(actor)', 'event_rows');
   expect(actors).toEqual(await persons(database, 'toString(cityHash64(person_id))', 'events'));
-  expect(await squashPersons(database.warehouse)).toBe(1);
-  await until('the rows to be changed', async () => (await squashPersons(database.warehouse)) === 0);
+  expect(await mergePersons(database.warehouse)).toBe(1);
+  await until('the rows to be changed', async () => (await mergePersons(database.warehouse)) === 0);
   expect(await persons(database, 'arrived_person_id', 'event_rows')).toEqual(before);
   expect(await persons(database, 'person_id', 'events')).toEqual(before);
   expect(await persons(database, 'toString(person_hash)', 'event_rows')).toEqual(actors);

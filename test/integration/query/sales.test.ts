@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { squashPersons } from '#infra/clickhouse/maintenance.ts';
+import { mergePersons } from '#infra/clickhouse/maintenance.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
@@ -59,8 +59,8 @@ test('the timeline of a person that became part of another is that of the whole 
     [storedRow('ann', 'page_view', 0), storedRow('bob', 'page_view', 1), storedRow('till-7', 'purchase', 60, TILL)],
   ]);
   await world.link([link('till-7', 'bob')]);
-  await squashPersons(world.database.warehouse);
-  await until('the rows to be changed', async () => (await squashPersons(world.database.warehouse)) === 0);
+  await mergePersons(world.database.warehouse);
+  await until('the rows to be changed', async () => (await mergePersons(world.database.warehouse)) === 0);
   for (const person of ['till-7', 'bob']) {
     const { events } = await world.ask<Listing>('timeline', { ...TIME, person_id: basePersonId('shop', person) });
     expect(

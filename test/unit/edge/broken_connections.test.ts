@@ -20,7 +20,7 @@ const SEED = 1;
 async function expectUnharmed(): Promise<void> {
   await until(
     'every place given back',
-    () => [edge.gate.requests, edge.gate.bytes],
+    () => [edge.limiter.requests, edge.limiter.bytes],
     ([requests, bytes]) => requests === 0 && bytes === 0,
   );
   expect(edge.unknown).toEqual([]);
@@ -92,7 +92,7 @@ test('a sender who is gone before Kafka has answered keeps his place until then'
   );
   socket.resetAndDestroy();
   await new Promise<void>((done) => socket.once('close', () => done()));
-  expect(edge.gate.requests).toBe(1);
+  expect(edge.limiter.requests).toBe(1);
   resolve({ ok: true });
   await expectUnharmed();
 });

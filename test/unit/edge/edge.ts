@@ -15,7 +15,11 @@ import { readWire, writeWire } from '#schemas/wire.ts';
 import { createAcceptor } from '#services/edge/accept.ts';
 import type { Admitter, Reservation } from '#services/edge/admission.ts';
 import { createApp } from '#services/edge/app.ts';
-import { createGate, type Gate, type GateOptions } from '#services/edge/concurrency_limiter.ts';
+import {
+  type ConcurrencyLimiter,
+  type ConcurrencyLimits,
+  createConcurrencyLimiter,
+} from '#services/edge/concurrency_limiter.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
 import { createStrangers } from '#services/edge/strangers.ts';
@@ -32,7 +36,7 @@ export interface TestEdge {
   table: SettingsTable;
   serverKey: string;
   browserKey: string;
-  gate: Gate;
+  limiter: ConcurrencyLimiter;
   /** Records sent, as the events each holds. */
   records: Event[][];
   inventories: InventoryRecord[];
@@ -48,7 +52,7 @@ export interface TestEdge {
 export interface TestEdgeOptions {
   site?: Partial<Site>;
   browserOrigins?: string[];
-  gate?: Partial<GateOptions>;
+  limiter?: Partial<ConcurrencyLimits>;
   /** Absent: every request is admitted with all its events. */
   admitter?: Admitter;
   /** Requests without a key that an address may send in 10 s; absent: any number. */
@@ -87,7 +91,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const answers: Promise<SendResult>[] = [];
   const unknown: unknown[] = [];
   const usedKeys: string[] = [];
-  const gate = createGate({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.gate });
+  const limiter = createConcurrencyLimiter({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.limiter });
   const inventoryType = schemaType('inventory');
   const known = new Map<string, string>();
   const acceptor = createAcceptor({
@@ -104,7 +108,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const app: HttpServer = createApp({
     table,
     trustedProxies: [],
-    gate,
+    limiter,
     acceptor,
     sharesLimits: () => false,
     inventory: createInventory({
@@ -136,7 +140,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     table,
     serverKey: server.secret,
     browserKey: browser.secret,
-    gate,
+    limiter,
     records,
     inventories,
     answers,

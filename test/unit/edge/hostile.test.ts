@@ -19,6 +19,6 @@ test('hostile requests get documented answers and nothing breaks', { timeout: 12
   expect(run.statuses['503']).toBeUndefined();
   expect(run.statuses['200']).toBeGreaterThan(COUNT / 20);
   expect(await postEvents(edge.url, edge.serverKey, [newEvent()])).toMatchObject({ status: 200 });
-  expect([edge.gate.requests, edge.gate.bytes]).toEqual([0, 0]);
+  expect([edge.limiter.requests, edge.limiter.bytes]).toEqual([0, 0]);
   expect(({} as Record<string, unknown>)['x']).toBeUndefined();
 });

@@ -30,14 +30,14 @@ afterEach(() => {
 
 test('one client is asked as long as it answers', async () => {
   const { state, open } = clients();
-  const pulse = watchCluster(open);
+  const probe = watchCluster(open);
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
-  expect({ alive: pulse.alive(), opened: state.opened, closed: state.closed }).toEqual({
+  expect({ alive: probe.alive(), opened: state.opened, closed: state.closed }).toEqual({
     alive: true,
     opened: 1,
     closed: 0,
   });
-  await pulse.stop();
+  await probe.stop();
   expect(state.closed).toBe(1);
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -46,16 +46,16 @@ test.for(['refuses', 'hangs'] as const)(
   'a client that %s is replaced, and the cluster found again',
   async (trouble) => {
     const { state, open } = clients();
-    const pulse = watchCluster(open);
+    const probe = watchCluster(open);
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     state.behaviour = trouble;
     await vi.advanceTimersByTimeAsync(6_000);
-    expect(pulse.alive()).toBe(false);
+    expect(probe.alive()).toBe(false);
     state.behaviour = 'answers';
     await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
-    expect(pulse.alive()).toBe(true);
+    expect(probe.alive()).toBe(true);
     expect(state.opened).toBeGreaterThan(1);
     expect(state.closed).toBe(state.opened - 1);
-    await pulse.stop();
+    await probe.stop();
   },
 );
