@@ -1,6 +1,6 @@
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
-import type { Stretch } from './progress.ts';
+import type { ReadCounts } from './progress.ts';
 
 /** What is known of an event at the destination: it has it, it waits on a lane for another attempt, or neither. */
 export type Known = 'delivered' | 'pending' | 'open';
@@ -17,7 +17,7 @@ export function isMeant(replay: Replay, siteId: string, hasDestination: (siteId:
 
 export interface Choice {
   chosen: EntryView[];
-  stretch: Stretch;
+  counts: ReadCounts;
 }
 
 /**
@@ -25,14 +25,14 @@ export interface Choice {
  * forced. An event without a place on events.raw is in no ledger and goes.
  */
 export function choose(views: readonly EntryView[], force: boolean, known: ReadonlyMap<string, Known>): Choice {
-  const stretch: Stretch = { seen: views.length, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
+  const counts: ReadCounts = { seen: views.length, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
   const chosen = views.filter((view) => {
     const place = placeOf(view);
     const state = force || place === null ? 'open' : (known.get(place) ?? 'open');
-    if (state === 'delivered') stretch.delivered++;
-    if (state === 'pending') stretch.pending++;
+    if (state === 'delivered') counts.delivered++;
+    if (state === 'pending') counts.pending++;
     return state === 'open';
   });
-  stretch.chosen = chosen.length;
-  return { chosen, stretch };
+  counts.chosen = chosen.length;
+  return { chosen, counts };
 }

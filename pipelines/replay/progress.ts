@@ -1,7 +1,7 @@
 import type { ReplayPartition, ReplayPhase, ReplayProgress } from '#schemas/replay_progress.ts';
 
-/** What reading a stretch of the range came to, in events but for `unreadable`. */
-export interface Stretch {
+/** What reading a part of the range came to, in events but for `unreadable`. */
+export interface ReadCounts {
   seen: number;
   delivered: number;
   pending: number;
@@ -9,7 +9,7 @@ export interface Stretch {
   chosen: number;
 }
 
-const NO_STRETCH: Stretch = { seen: 0, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
+const NO_COUNTS: ReadCounts = { seen: 0, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
 
 /** A replay that has read nothing yet. */
 export function newProgress(replayId: string, nowMs: number): ReplayProgress {
@@ -18,7 +18,7 @@ export function newProgress(replayId: string, nowMs: number): ReplayProgress {
     phase: 'waiting',
     detail: '',
     partitions: [],
-    ...NO_STRETCH,
+    ...NO_COUNTS,
     to_send: null,
     not_reached: 0,
     started_at: nowMs,
@@ -34,24 +34,24 @@ export function beginReading(
   nowMs: number,
 ): ReplayProgress {
   const fresh = partitions.map((one) => ({ ...one, next: one.first }));
-  return { ...progress, ...NO_STRETCH, phase, detail: '', partitions: fresh, updated_at: nowMs };
+  return { ...progress, ...NO_COUNTS, phase, detail: '', partitions: fresh, updated_at: nowMs };
 }
 
-/** After a stretch of one partition, up to `next`. */
-export function afterStretch(
+/** After a part of one partition, up to `next`. */
+export function addCounts(
   progress: ReplayProgress,
   partition: number,
   next: number,
-  stretch: Stretch,
+  counts: ReadCounts,
   nowMs: number,
 ): ReplayProgress {
   return {
     ...progress,
-    seen: progress.seen + stretch.seen,
-    delivered: progress.delivered + stretch.delivered,
-    pending: progress.pending + stretch.pending,
-    unreadable: progress.unreadable + stretch.unreadable,
-    chosen: progress.chosen + stretch.chosen,
+    seen: progress.seen + counts.seen,
+    delivered: progress.delivered + counts.delivered,
+    pending: progress.pending + counts.pending,
+    unreadable: progress.unreadable + counts.unreadable,
+    chosen: progress.chosen + counts.chosen,
     partitions: progress.partitions.map((one) => (one.partition === partition ? { ...one, next } : one)),
     updated_at: nowMs,
   };

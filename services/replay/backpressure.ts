@@ -1,19 +1,19 @@
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { offsetsLeft } from './offsets.ts';
-import type { ReplayWorld } from './run_context.ts';
+import type { ReplayContext } from './run_context.ts';
 
 /** Offsets on the replay topic that delivery has yet to take, before no more are written. */
 const WAITING_MAX = 200;
 const ASK_MS = 500;
 
 /** Lets so many events a second through, in steps. */
-export interface Pace {
+export interface RateLimit {
   /** When the next step may be; milliseconds since 1970 UTC. */
   readyMs(): number;
   spent(events: number, nowMs: number): void;
 }
 
-export function createPace(rate: number): Pace {
+export function createRateLimit(rate: number): RateLimit {
   let readyMs = 0;
   return {
     readyMs: () => readyMs,
@@ -24,7 +24,7 @@ export function createPace(rate: number): Pace {
 }
 
 /** Asks now and then how much delivery has yet to take; answers until when to wait, where that is too much. */
-export function createRoom({ session, nowMs }: ReplayWorld, destination: string): () => Promise<number> {
+export function createBackpressure({ session, nowMs }: ReplayContext, destination: string): () => Promise<number> {
   const group = session.groupOf(`delivery.${destination}`);
   let askedMs = 0;
   let untilMs = 0;

@@ -1,10 +1,10 @@
 import { choose, isMeant, type Known, placeOf } from '#pipelines/replay/choose.ts';
-import type { Stretch } from '#pipelines/replay/progress.ts';
+import type { ReadCounts } from '#pipelines/replay/progress.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { knownOf } from './ledger.ts';
 import type { Slice } from './reading.ts';
-import type { ReplayWorld } from './run_context.ts';
+import type { ReplayContext } from './run_context.ts';
 import type { Source } from './source.ts';
 
 /** A replay cannot be finished, whoever tries; it ends as failed. */
@@ -14,7 +14,7 @@ class ReplayFailedError extends Error {
 
 export interface Judgement {
   chosen: EntryView[];
-  stretch: Stretch;
+  counts: ReadCounts;
   /** Behind the slice. */
   next: number;
 }
@@ -27,13 +27,13 @@ const PLACES_MAX = 500_000;
  * repeats events, their places are remembered, so that none is sent twice.
  */
 export function createJudge(
-  world: ReplayWorld,
+  context: ReplayContext,
   replay: Replay,
   source: Source,
 ): (slice: Slice, done: number) => Promise<Judgement> {
   const places = new Set<string>();
   const hasDestination = (siteId: string): boolean =>
-    world.table.destination(siteId, replay.destination)?.enabled === true;
+    context.table.destination(siteId, replay.destination)?.enabled === true;
 
   function remember(views: readonly EntryView[]): void {
     if (!source.repeats) return;
@@ -58,11 +58,11 @@ export function createJudge(
       views.filter(({ siteId }) => isMeant(replay, siteId, hasDestination)),
       places,
     );
-    const known = replay.force ? new Map<string, Known>() : await knownOf(world.warehouse, replay.destination, meant);
-    const { chosen, stretch } = choose(meant, replay.force, known);
+    const known = replay.force ? new Map<string, Known>() : await knownOf(context.warehouse, replay.destination, meant);
+    const { chosen, counts } = choose(meant, replay.force, known);
     remember(views);
     const next = Math.max(done, (records.at(-1)?.offset ?? -1) + 1);
-    return { chosen, next, stretch: { ...stretch, unreadable } };
+    return { chosen, next, counts: { ...counts, unreadable } };
   };
 }
 

@@ -13,7 +13,7 @@ import type { Replay } from '#schemas/setting.ts';
 import { runProcess } from '#services/runtime.ts';
 import { joinLeaders } from './leader.ts';
 import { endReplay, type RunOptions, runReplay } from './run.ts';
-import type { ReplayWorld } from './run_context.ts';
+import type { ReplayContext } from './run_context.ts';
 
 const POLL_MS = 250;
 
@@ -26,7 +26,7 @@ runProcess('replay', async (runtime) => {
   runtime.onStop(() => replays.stop());
   const warehouse = createWarehouse(runtime.config.parts.clickhouseUrl);
   runtime.onStop(() => warehouse.close());
-  const world: ReplayWorld = {
+  const context: ReplayContext = {
     session,
     registry,
     warehouse,
@@ -48,7 +48,7 @@ runProcess('replay', async (runtime) => {
 
   function optionsOf(replay: Replay): RunOptions {
     return {
-      world,
+      context,
       replay,
       readProgress: async () => (await replays.readNow(replay.replay_id)) ?? newProgress(replay.replay_id, Date.now()),
       saved: (progress) => saved.set(progress.replay_id, progress),

@@ -4,7 +4,7 @@ import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { gapsOf, type Range, rangeOf } from '#pipelines/replay/offset_range.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { holdRecords, isCaughtUp, MARKS_MAX, partitionFacts } from './offsets.ts';
-import type { ReplayWorld } from './run_context.ts';
+import type { ReplayContext } from './run_context.ts';
 import type { Source } from './source.ts';
 
 const POLL_MS = 500;
@@ -22,12 +22,12 @@ export interface PlanOptions {
  * earlier replay wrote is taken, and every outcome up to now is in ClickHouse. Null where it is to stop before.
  */
 export async function planRange(
-  world: ReplayWorld,
+  context: ReplayContext,
   replay: Replay,
   source: Source,
   { stopped, waitsFor }: PlanOptions,
 ): Promise<Range | null> {
-  const { session, nowMs } = world;
+  const { session, nowMs } = context;
   const delivery = session.groupOf(`delivery.${replay.destination}`);
   const until = async (what: string, isSo: () => Promise<boolean>, untilMs = Number.POSITIVE_INFINITY) => {
     for (let waits = false; !(await isSo()) && nowMs() < untilMs && !stopped(); ) {

@@ -4,7 +4,7 @@ import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { createPassed } from '#pipelines/replay/passed.ts';
 import type { ReplayPartition } from '#schemas/replay_progress.ts';
-import type { ReplayWorld } from './run_context.ts';
+import type { ReplayContext } from './run_context.ts';
 
 /** A part of a partition that is taken at once. */
 export interface Slice {
@@ -34,7 +34,7 @@ const REST_MS = 3_600_000;
  * A slice may come again after an error; a partition's slices come one after the other. Throws what cannot be healed.
  */
 export async function readRange(
-  { session, logger, nowMs }: Pick<ReplayWorld, 'session' | 'logger' | 'nowMs'>,
+  { session, logger, nowMs }: Pick<ReplayContext, 'session' | 'logger' | 'nowMs'>,
   options: ReadingOptions,
 ): Promise<boolean> {
   const groupId = session.groupOf(`replay.${options.replayId}`);

@@ -3,16 +3,16 @@ import { createMutex } from '#infra/concurrency/mutex.ts';
 import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
-import { afterStretch, beginReading, inPhase, isOver } from '#pipelines/replay/progress.ts';
+import { addCounts, beginReading, inPhase, isOver } from '#pipelines/replay/progress.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { createPace, createRoom } from './backpressure.ts';
+import { createBackpressure, createRateLimit } from './backpressure.ts';
 import { jobRecords } from './job_records.ts';
 import { createJudge } from './judge.ts';
 import { isCaughtUp } from './offsets.ts';
 import { planRange } from './plan.ts';
 import { readRange, type Slice } from './reading.ts';
-import type { ReplayWorld } from './run_context.ts';
+import type { ReplayContext } from './run_context.ts';
 import { openSource } from './source.ts';
 
 const POLL_MS = 500;
@@ -29,7 +29,7 @@ class ReplayNotSavedError extends Error {
 }
 
 export interface RunOptions {
-  world: ReplayWorld;
+  context: ReplayContext;
   replay: Replay;
   /** What stands on the topic, read after every earlier writer was fenced. */
   readProgress(): Promise<ReplayProgress>;
@@ -40,18 +40,18 @@ export interface RunOptions {
 
 /** Carries a replay on from where it is, until it is over or to stop; resolves when nothing of it is under way here. */
 export async function runReplay(options: RunOptions): Promise<void> {
-  const { world, replay, stopped } = options;
-  const { session, nowMs } = world;
+  const { context, replay, stopped } = options;
+  const { session, nowMs } = context;
   const producer = await openFencedProducer(session.kafka, session.groupOf(`replay.${replay.destination}`));
   try {
     const mutex = createMutex();
-    const jobs = await world.jobsOf(replay.destination);
+    const jobs = await context.jobsOf(replay.destination);
     let progress = await options.readProgress();
 
     const save = (change: (now: ReplayProgress) => ReplayProgress, records: readonly PartitionRecords[] = []) =>
       mutex.run(async () => {
         const next = change(progress);
-        const value = world.progress.encode(next);
+        const value = context.progress.encode(next);
         const place: PartitionRecords = [TOPICS.replays, 0, [{ key: replay.replay_id, value }]];
         await producer.appendAll([...records, place]).catch((error: unknown) => {
           throw new ReplayNotSavedError('it cannot be said whether it was written', { cause: error });
@@ -66,9 +66,9 @@ export async function runReplay(options: RunOptions): Promise<void> {
       });
     const goTo = (phase: ReplayProgress['phase'], detail = '') => save((now) => inPhase(now, phase, detail, nowMs()));
 
-    const source = await openSource(world.registry, replay);
+    const source = await openSource(context.registry, replay);
     if (progress.phase === 'waiting') {
-      const range = await planRange(world, replay, source, { stopped, waitsFor: (what) => goTo('waiting', what) });
+      const range = await planRange(context, replay, source, { stopped, waitsFor: (what) => goTo('waiting', what) });
       if (range === null) return;
       await save((now) => ({
         ...beginReading(now, 'counting', range.partitions, nowMs()),
@@ -82,10 +82,10 @@ export async function runReplay(options: RunOptions): Promise<void> {
     async function count(): Promise<boolean> {
       progress = beginReading(progress, 'counting', progress.partitions, nowMs());
       let savedMs = 0;
-      const judge = createJudge(world, replay, source);
+      const judge = createJudge(context, replay, source);
       const take = async (slice: Slice): Promise<null> => {
-        const { stretch, next } = await judge(slice, nextOf(progress, slice.partition));
-        const counted = (now: ReplayProgress) => afterStretch(now, slice.partition, next, stretch, nowMs());
+        const { counts, next } = await judge(slice, nextOf(progress, slice.partition));
+        const counted = (now: ReplayProgress) => addCounts(now, slice.partition, next, counts, nowMs());
         const isDue = nowMs() - savedMs >= SAVE_MS;
         if (isDue) savedMs = nowMs();
         await (isDue ? save(counted) : note(counted));
@@ -99,18 +99,18 @@ export async function runReplay(options: RunOptions): Promise<void> {
     }
 
     async function send(): Promise<boolean> {
-      const pace = createPace(replay.rate);
-      const judge = createJudge(world, replay, source);
-      const room = createRoom(world, replay.destination);
+      const rateLimit = createRateLimit(replay.rate);
+      const judge = createJudge(context, replay, source);
+      const blockedUntilMs = createBackpressure(context, replay.destination);
       const step = createMutex();
-      /** One slice of all partitions after the other, so that none overtakes the pace. */
+      /** One slice of all partitions after the other, so that none exceeds the rate. */
       const take = async (slice: Slice): Promise<number | null> => {
-        const notBeforeMs = Math.max(pace.readyMs(), await room());
+        const notBeforeMs = Math.max(rateLimit.readyMs(), await blockedUntilMs());
         if (notBeforeMs > nowMs()) return notBeforeMs;
-        const { chosen, stretch, next } = await judge(slice, nextOf(progress, slice.partition));
-        const records = jobRecords(replay.destination, chosen, jobs, world.eventSchemaId);
-        await save((now) => afterStretch(now, slice.partition, next, stretch, nowMs()), records);
-        pace.spent(chosen.length, nowMs());
+        const { chosen, counts, next } = await judge(slice, nextOf(progress, slice.partition));
+        const records = jobRecords(replay.destination, chosen, jobs, context.eventSchemaId);
+        await save((now) => addCounts(now, slice.partition, next, counts, nowMs()), records);
+        rateLimit.spent(chosen.length, nowMs());
         return null;
       };
       const recordsMax = Math.min(RECORDS_MAX, Math.ceil(replay.rate / STEPS_PER_S));
@@ -129,7 +129,7 @@ export async function runReplay(options: RunOptions): Promise<void> {
     }
 
     function read(recordsMax: number, take: (slice: Slice) => Promise<number | null>): Promise<boolean> {
-      return readRange(world, {
+      return readRange(context, {
         replayId: replay.replay_id,
         topic: source.topic,
         partitions: () => progress.partitions,
@@ -146,17 +146,17 @@ export async function runReplay(options: RunOptions): Promise<void> {
 
 /** Writes that a replay has ended, and why. */
 export async function endReplay(
-  { world, replay, readProgress, saved }: Omit<RunOptions, 'stopped'>,
+  { context, replay, readProgress, saved }: Omit<RunOptions, 'stopped'>,
   phase: 'cancelled' | 'failed',
   detail: string,
 ): Promise<void> {
-  const { session } = world;
+  const { session } = context;
   const producer = await openFencedProducer(session.kafka, session.groupOf(`replay.${replay.destination}`));
   try {
     const progress = await readProgress();
     if (isOver(progress.phase)) return saved(progress);
-    const ended = inPhase(progress, phase, detail, world.nowMs());
-    await producer.append(TOPICS.replays, 0, [{ key: replay.replay_id, value: world.progress.encode(ended) }]);
+    const ended = inPhase(progress, phase, detail, context.nowMs());
+    await producer.append(TOPICS.replays, 0, [{ key: replay.replay_id, value: context.progress.encode(ended) }]);
     saved(ended);
   } finally {
     await producer.close();

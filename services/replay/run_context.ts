@@ -8,7 +8,7 @@ import type { DeliveryJobRecord } from '#schemas/records.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 
 /** What every replay of the process uses. */
-export interface ReplayWorld {
+export interface ReplayContext {
   session: KafkaSession;
   registry: Registry;
   warehouse: Warehouse;

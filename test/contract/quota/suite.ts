@@ -136,7 +136,7 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
 
     test('ranges that overlap and are cut otherwise count once each', async () => {
       await fc.assert(
-        fc.asyncProperty(stretchLists(), fc.array(fc.nat(), { maxLength: 12 }), async (ranges, numbers) => {
+        fc.asyncProperty(rangeLists(), fc.array(fc.nat(), { maxLength: 12 }), async (ranges, numbers) => {
           const store = create();
           const account = randomUUID();
           let known = NOTHING_SETTLED;
@@ -160,8 +160,8 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
   });
 }
 
-/** Stretches with gaps between their offsets, as the account has no events in every record. */
-function stretchLists(): fc.Arbitrary<SettledRange[]> {
+/** Ranges with gaps between their offsets, as the account has no events in every record. */
+function rangeLists(): fc.Arbitrary<SettledRange[]> {
   const one = fc.record({ gap: fc.integer({ min: 1, max: 3 }), unique: fc.integer({ min: 0, max: 50 }) });
   return fc.array(one, { minLength: 1, maxLength: 12 }).map((ones) => {
     let offset = 0;

@@ -38,13 +38,13 @@ const known = new Map<string, Known>([
 const views = [1, 2, 3, 4, -1].map((offset) => view(offset));
 
 test('what is delivered and what waits on a lane is left out', () => {
-  const { chosen, stretch } = choose(views, false, known);
+  const { chosen, counts } = choose(views, false, known);
   expect(chosen.map(({ eventId }) => eventId)).toEqual(['3', '4', '-1']);
-  expect(stretch).toEqual({ seen: 5, delivered: 1, pending: 1, unreadable: 0, chosen: 3 });
+  expect(counts).toEqual({ seen: 5, delivered: 1, pending: 1, unreadable: 0, chosen: 3 });
 });
 
 test('a forced replay takes all', () => {
-  expect(choose(views, true, known).stretch).toEqual({ seen: 5, delivered: 0, pending: 0, unreadable: 0, chosen: 5 });
+  expect(choose(views, true, known).counts).toEqual({ seen: 5, delivered: 0, pending: 0, unreadable: 0, chosen: 5 });
 });
 
 test('only sites that have the destination are meant, and only the one that is asked for', () => {
