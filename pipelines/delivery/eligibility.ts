@@ -6,7 +6,7 @@ import { chosenName } from './event_names.ts';
 import { deadlineOfAge } from './event_time.ts';
 import { matchingIdentifiers } from './identifiers.ts';
 import { conversionName } from './names.ts';
-import { isRefused, privacyChoices } from './privacy_choices.ts';
+import { isRestricted, type PrivacyChoices, privacyChoices } from './privacy_choices.ts';
 
 /** When the platform stops taking the event, milliseconds since 1970 UTC; null where age does not matter. */
 export function deliveryDeadlineMs<Settings>(adapter: Adapter<Settings>, event: Event): number | null {
@@ -53,4 +53,13 @@ export function prepare<Settings>(
     properties,
     nowMs,
   });
+}
+
+/**
+ * The one rule for all advertising platforms: an event of somebody who does not want their data there is not sent, and one
+ * that may be used in a limited way only is sent where the platform can be told so.
+ */
+function isRefused({ advertising }: Pick<Adapter, 'advertising'>, choices: PrivacyChoices): boolean {
+  if (advertising === 'none') return false;
+  return choices.adUserData === false || (advertising === 'unrestrictable' && isRestricted(choices));
 }

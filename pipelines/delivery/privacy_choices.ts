@@ -1,5 +1,4 @@
 import { type Consent, consentOf } from './consent.ts';
-import type { Adapter } from './contract.ts';
 import { isRecord, type Properties } from './properties.ts';
 import { type Stated, stated, unwrapped } from './stated.ts';
 
@@ -92,12 +91,3 @@ export function privacyChoices(properties: Properties, settings: unknown): Priva
 /** Whether an event may be used for measuring only, if at all. */
 export const isRestricted = ({ adPersonalization, limitedDataUse }: PrivacyChoices): boolean =>
   adPersonalization === false || limitedDataUse === true;
-
-/**
- * The one rule for all advertising platforms: an event of somebody who does not want their data there is not sent, and one
- * that may be used in a limited way only is sent where the platform can be told so.
- */
-export function isRefused({ advertising }: Pick<Adapter, 'advertising'>, choices: PrivacyChoices): boolean {
-  if (advertising === 'none') return false;
-  return choices.adUserData === false || (advertising === 'unrestrictable' && isRestricted(choices));
-}

@@ -1,34 +1,10 @@
 import { anonymousId } from '#pipelines/privacy/anonymous_id.ts';
 import { normaliseIp } from '#pipelines/privacy/network.ts';
-import { allowPhoneReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { allowPhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { cleanUserAgent } from '#pipelines/privacy/user_agent.ts';
 import { isBot } from './bots.ts';
-import { type SiteRules, siteRules } from './site_rules.ts';
-import type { DropReason, IntakeContext } from './take_batch.ts';
-
-/** A device that events come from. */
-export interface Device {
-  ip: string | null;
-  userAgent: string | null;
-}
-
-/** One request, with what its events share. */
-export interface Call {
-  context: IntakeContext;
-  rules: SiteRules;
-  /** The peer, as its events may store it. */
-  peer: Device;
-  /** The countries whose phone numbers its texts may hold: the site's, and the peer's. */
-  countries: readonly string[];
-  /** What reading phone numbers may still cost. */
-  reads: PhoneReads;
-  /** Why none of its events counts, or null. */
-  dropAll: DropReason | null;
-  /** The peer's anonymous id, once an event has asked for it. */
-  peerAnonymousId: string | null;
-  /** How many events of the request had the same digest. */
-  occurrences: Map<string, number>;
-}
+import type { Call, Device, DropReason, IntakeContext } from './intake_types.ts';
+import { siteRules } from './site_rules.ts';
 
 export function openCall(context: IntakeContext): Call {
   const userAgent = context.userAgent === null ? null : cleanUserAgent(context.userAgent);

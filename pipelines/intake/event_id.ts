@@ -2,10 +2,9 @@ import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { networkOf } from '#pipelines/privacy/network.ts';
 import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import type { Call, Device } from './call.ts';
 import { canonicalJson } from './canonical_json.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
-import type { SentEvent } from './sent_event.ts';
+import type { Call, Device, SentEvent } from './intake_types.ts';
 import { readShortText } from './short_text.ts';
 
 const UUID_CHARACTERS = 36;

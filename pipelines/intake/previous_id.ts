@@ -1,8 +1,7 @@
 import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { cleanDistinctId } from './distinct_id.ts';
-import type { SentEvent } from './sent_event.ts';
+import type { IntakeContext, SentEvent } from './intake_types.ts';
 import { readShortText } from './short_text.ts';
-import type { IntakeContext } from './take_batch.ts';
 
 /** The events that say two ids are one visitor, and the property that has the other id: PostHog's words. */
 const PROPERTY_OF: ReadonlyMap<string, string> = new Map([

@@ -1,32 +1,14 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
-import type { ActionSource } from '#schemas/event.ts';
 import { readActionSource } from './action_source.ts';
 import { eventCountries, idCountries } from './event_countries.ts';
 import { readUuid } from './event_id.ts';
 import { readEventName } from './event_name.ts';
+import type { IntakeContext, SentEvent } from './intake_types.ts';
 import type { RejectionCode } from './rejections.ts';
 import { readShortText } from './short_text.ts';
-import type { IntakeContext } from './take_batch.ts';
 import { readTimestamp } from './timestamp.ts';
 
-/** One event as it was sent: its fields are checked, its personal data is still in it. */
-export interface SentEvent {
-  name: string;
-  /** Lower-cased if it is a UUID, a keyed hash if it held personal text. */
-  uuid: string | null;
-  distinctId: string | null;
-  timestamp: number;
-  originalTimestamp: string | null;
-  /** The timestamp as it was written. */
-  sentTimestamp: string | null;
-  actionSource: ActionSource;
-  /** Whether the event names its action source itself. */
-  isSourceStated: boolean;
-  properties: JsonObject;
-  /** Those whose phone numbers its texts may hold. */
-  countries: readonly string[];
-}
 export type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
 
 /**

@@ -1,33 +1,10 @@
-import type { Caller, Event } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
-import { type Call, openCall } from './call.ts';
+import type { Event } from '#schemas/event.ts';
+import { openCall } from './call.ts';
+import type { Call, DropReason, IntakeContext } from './intake_types.ts';
 import type { RejectionCode } from './rejections.ts';
 import { takeEvent } from './take_event.ts';
 
-/** What the edge knows of a request besides its body. */
-export interface IntakeContext {
-  site: Site;
-  caller: Caller;
-  receivedAtMs: number;
-  /** The peer's address after trusted proxies, never from properties. */
-  clientIp: string | null;
-  userAgent: string | null;
-  /** Whether any of Origin, Sec-Fetch-* or Referer was sent. */
-  browserSigns: boolean;
-  /** Whether prefetch or prerender headers were sent. */
-  prefetch: boolean;
-  /** The country the edge resolved the peer to, if it can. */
-  country: string | null;
-  /** Today's random salt, for anonymous ids. */
-  anonymousSalt: Buffer;
-  /** Secret for the HMAC of ids that are e-mail addresses or phone numbers. */
-  identitySecret: Buffer;
-  /** A new UUIDv7. */
-  randomEventId(): string;
-}
-
 export type Rejection = { index: number; code: RejectionCode; message: string };
-export type DropReason = 'bot' | 'prefetch' | 'blocked';
 type Drop = { index: number; reason: DropReason };
 export interface TakenBatch {
   taken: Event[];

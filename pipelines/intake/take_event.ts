@@ -4,17 +4,16 @@ import { startEventReads } from '#pipelines/privacy/phone_reads.ts';
 import { isReachableAddress } from '#pipelines/privacy/reachable_address.ts';
 import type { Event } from '#schemas/event.ts';
 import { isBot } from './bots.ts';
-import type { Call, Device } from './call.ts';
 import { type Columns, readColumns } from './columns.ts';
 import { idCountries } from './event_countries.ts';
 import { eventIdOf } from './event_id.ts';
 import { cleanEventName } from './event_name.ts';
 import { isIdentifyName } from './identify_events.ts';
+import type { Call, Device, DropReason, SentEvent } from './intake_types.ts';
 import { previousIdOf } from './previous_id.ts';
 import { propertiesText } from './properties_text.ts';
 import { REJECTIONS, type RejectionCode } from './rejections.ts';
-import { readSentEvent, type SentEvent } from './sent_event.ts';
-import type { DropReason } from './take_batch.ts';
+import { readSentEvent } from './sent_event.ts';
 import { type Visitor, visitorOf } from './visitor.ts';
 
 export type EventOutcome =

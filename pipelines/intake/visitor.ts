@@ -2,9 +2,9 @@ import { customerAnonymousId } from '#pipelines/privacy/anonymous_id.ts';
 import type { Found } from '#pipelines/privacy/found.ts';
 import { noIdentifiers, putIdentifier } from '#pipelines/privacy/identifiers.ts';
 import type { Identifiers } from '#schemas/event.ts';
-import { type Call, type Device, deviceAnonymousId } from './call.ts';
+import { deviceAnonymousId } from './call.ts';
 import { cleanDistinctId } from './distinct_id.ts';
-import type { SentEvent } from './sent_event.ts';
+import type { Call, Device, SentEvent } from './intake_types.ts';
 
 export interface Visitor {
   distinctId: string;

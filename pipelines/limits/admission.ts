@@ -13,6 +13,7 @@ export interface RateState {
 export type RateVerdict =
   | { ok: true; rate: RateState | null }
   | { ok: false; kind: LimitKind; waitMs: number; rate: RateState };
+export type Limited = Extract<RateVerdict, { ok: false }>;
 
 /** Requests in a window; 0: no limit. */
 export interface RateLimits {

@@ -1,7 +1,6 @@
 import type { AccountItem } from '#services/control/accounts.ts';
-import type { Arguments } from './arguments.ts';
 import { changedFields, given, withoutMeta } from './changes.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderTable } from './render.ts';
 import { pathOf, readWhole } from './values.ts';
 

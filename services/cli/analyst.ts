@@ -1,7 +1,6 @@
 import { analystName } from '#infra/clickhouse/analyst.ts';
 import { ANALYST_SITE } from '#infra/local/clickhouse/users.ts';
-import type { Arguments } from './arguments.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderTable } from './render.ts';
 import { UsageError } from './usage_error.ts';
 

@@ -1,17 +1,6 @@
 import { parseArgs } from 'node:util';
-import type { Command, OptionSpec } from './command.ts';
+import type { Arguments, Command, OptionSpec } from './command.ts';
 import { UsageError } from './usage_error.ts';
-
-/** The arguments of one command, read and known to be complete. */
-export interface Arguments {
-  subject: string;
-  /** Every positional argument. */
-  subjects: readonly string[];
-  /** Undefined when the option was not given; an empty text was. */
-  text(name: string): string | undefined;
-  texts(name: string): string[];
-  flag(name: string): boolean;
-}
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
 

@@ -1,6 +1,5 @@
 import type { AuditItem, AuditPage } from '#services/control/audit.ts';
-import type { Arguments } from './arguments.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderList, renderTable, renderTime } from './render.ts';
 import { readWhole } from './values.ts';
 

@@ -1,5 +1,15 @@
 import type { ControlClient } from '#services/control/client.ts';
-import type { Arguments } from './arguments.ts';
+
+/** The arguments of one command, read and known to be complete. */
+export interface Arguments {
+  subject: string;
+  /** Every positional argument. */
+  subjects: readonly string[];
+  /** Undefined when the option was not given; an empty text was. */
+  text(name: string): string | undefined;
+  texts(name: string): string[];
+  flag(name: string): boolean;
+}
 
 /** Everything a command may use beside its arguments. */
 export interface Context {
@@ -49,4 +59,11 @@ export interface Command {
   options: Record<string, OptionSpec>;
   examples: string[];
   run(args: Arguments, context: Context): Promise<Outcome>;
+}
+
+/** Exit status: 0 done, 1 it failed though the request was sound, 2 the request cannot be done. */
+export interface CliResult {
+  exitCode: 0 | 1 | 2;
+  stdout: string;
+  stderr: string;
 }

@@ -1,7 +1,6 @@
 import type { LetterDetails, LetterItem, ResendAnswer } from '#services/control/dead_letters.ts';
-import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
-import type { Command, Context, OptionSpec, Outcome } from './command.ts';
+import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { renderTable, renderTime } from './render.ts';
 import { UsageError } from './usage_error.ts';
 import { pathOf, readMoment, readWhole } from './values.ts';

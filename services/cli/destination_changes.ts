@@ -1,7 +1,6 @@
 import type { DestinationItem } from '#services/control/destination_shapes.ts';
-import type { Arguments } from './arguments.ts';
 import { unchanged } from './changes.ts';
-import type { Context, OptionSpec } from './command.ts';
+import type { Arguments, Context, OptionSpec } from './command.ts';
 import { readText } from './inputs.ts';
 import { UsageError } from './usage_error.ts';
 import { readPair } from './values.ts';

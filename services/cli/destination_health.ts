@@ -1,7 +1,6 @@
 import type { HealthItem } from '#services/control/delivery_health.ts';
-import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderList, renderTable, renderTime } from './render.ts';
 
 export const healthCommand: Command = {

@@ -1,7 +1,6 @@
 import type { DestinationItem } from '#services/control/destination_shapes.ts';
-import type { Arguments } from './arguments.ts';
 import { unchanged, withoutMeta } from './changes.ts';
-import type { Command, Context, OptionSpec, Outcome } from './command.ts';
+import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { changedSettings, DESTINATION_OPTIONS, DESTINATION_REMOVALS, givenSettings } from './destination_changes.ts';
 import { renderList, renderTable } from './render.ts';
 import { pathOf } from './values.ts';

@@ -1,7 +1,6 @@
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import { STEPS_MIN } from '#pipelines/query/shapes.ts';
-import type { Arguments } from './arguments.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { drawFunnel, funnelCsv } from './funnel_drawing.ts';
 import { readFunnel } from './funnel_options.ts';
 import { RANGE_OPTIONS } from './query_options.ts';

@@ -1,8 +1,7 @@
 import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
 import { bar } from '#services/local/demo/report/funnel_chart.ts';
 import { number } from '#services/local/demo/report/style.ts';
-import { renderTable } from './render.ts';
-import { oneLine } from './run.ts';
+import { oneLine, renderTable } from './render.ts';
 
 /** A funnel for the terminal: a bar for each step, then its breakdown and trend where they were asked for. */
 export function drawFunnel(title: string, names: readonly string[], answer: FunnelAnswer): string {

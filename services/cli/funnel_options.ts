@@ -1,6 +1,6 @@
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';
-import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
+import type { Arguments } from './command.ts';
 import { optional, readField, readRange, readSelection } from './query_options.ts';
 import { readDuration } from './values.ts';
 

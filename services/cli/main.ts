@@ -6,7 +6,8 @@ import { httpTransport } from '#services/control/http_transport.ts';
 import type { Context } from './command.ts';
 import { controlAddress } from './control_config.ts';
 import { readLocalFile, readReadyFile } from './local_files.ts';
-import { type CliPorts, oneLine, runCli } from './run.ts';
+import { oneLine } from './render.ts';
+import { type CliPorts, runCli } from './run.ts';
 
 const HEALTH_TIMEOUT_MS = 3000;
 const STDIN = 0;

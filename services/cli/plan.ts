@@ -1,5 +1,5 @@
-import { type Arguments, readArguments } from './arguments.ts';
-import type { Command } from './command.ts';
+import { readArguments } from './arguments.ts';
+import type { Arguments, Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { commandHelp, nounHelp, overview, statusHelp } from './help.ts';
 import { UsageError } from './usage_error.ts';

@@ -1,6 +1,5 @@
 import { COLUMNS, type Field, type Filter, type Selection } from '#pipelines/query/shapes.ts';
-import type { Arguments } from './arguments.ts';
-import type { OptionSpec } from './command.ts';
+import type { Arguments, OptionSpec } from './command.ts';
 import { UsageError } from './usage_error.ts';
 import { readDuration } from './values.ts';
 

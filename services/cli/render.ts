@@ -44,3 +44,8 @@ export function renderValue(text: string): string {
   if (line === '') return '-';
   return line.length > VALUE_CHARACTERS_MAX ? `${line.slice(0, VALUE_CHARACTERS_MAX - 1)}…` : line;
 }
+
+/** Messages may repeat what was typed, line breaks and terminal codes included. */
+export function oneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ');
+}

@@ -1,7 +1,6 @@
 import type { ReplayItem } from '#services/control/replay_shapes.ts';
-import type { Arguments } from './arguments.ts';
 import { given, withoutMeta } from './changes.ts';
-import type { Command, Context, OptionSpec, Outcome } from './command.ts';
+import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { renderTable, renderTime } from './render.ts';
 import { detailsOf, hasEnded, lineOf } from './replay_text.ts';
 import { pathOf, readMoment, readWhole } from './values.ts';

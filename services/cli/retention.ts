@@ -1,8 +1,7 @@
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import type { RetentionQuery } from '#pipelines/query/shapes.ts';
-import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { RANGE_OPTIONS, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
 import { renderMoment, renderNumber, renderTable } from './render.ts';
 

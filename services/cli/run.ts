@@ -1,6 +1,7 @@
 import { ControlRefusal } from '#services/control/client.ts';
-import type { Context } from './command.ts';
+import type { CliResult, Context } from './command.ts';
 import { type Plan, planOf } from './plan.ts';
+import { oneLine } from './render.ts';
 import { type StatusPorts, statusReport } from './status.ts';
 import { UsageError } from './usage_error.ts';
 
@@ -8,13 +9,6 @@ import { UsageError } from './usage_error.ts';
 export interface CliPorts {
   openContext(): Promise<Context>;
   status: StatusPorts;
-}
-
-/** Exit status: 0 done, 1 it failed though the request was sound, 2 the request cannot be done. */
-export interface CliResult {
-  exitCode: 0 | 1 | 2;
-  stdout: string;
-  stderr: string;
 }
 
 /**
@@ -48,9 +42,4 @@ function usageError({ code, message, problems }: ControlRefusal): UsageError {
 
 function printed(text: string): CliResult {
   return { exitCode: 0, stdout: `${text}\n`, stderr: '' };
-}
-
-/** Messages may repeat what was typed, line breaks and terminal codes included. */
-export function oneLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ');
 }

@@ -3,9 +3,8 @@ import { type EventDefinition, readEventDefinition } from '#pipelines/settings/e
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import type { BlockRule } from '#schemas/setting.ts';
 import type { SiteItem } from '#services/control/site_shapes.ts';
-import type { Arguments } from './arguments.ts';
 import { edited, given } from './changes.ts';
-import type { Context, OptionSpec } from './command.ts';
+import type { Arguments, Context, OptionSpec } from './command.ts';
 import { readText } from './inputs.ts';
 import { UsageError } from './usage_error.ts';
 import { readPair } from './values.ts';

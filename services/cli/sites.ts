@@ -1,7 +1,6 @@
 import type { SiteItem } from '#services/control/site_shapes.ts';
-import type { Arguments } from './arguments.ts';
 import { changedFields, withoutMeta } from './changes.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderList, renderTable } from './render.ts';
 import { changedLists, newFields, SITE_OPTIONS, SITE_REMOVALS } from './site_changes.ts';
 import { pathOf } from './values.ts';

@@ -1,8 +1,7 @@
 import type { ControlClient } from '#services/control/client.ts';
 import type { IssuedTokenItem, TokenItem } from '#services/control/tokens.ts';
-import type { Arguments } from './arguments.ts';
 import { given, known, withoutMeta } from './changes.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderTable, renderTime } from './render.ts';
 import { UsageError } from './usage_error.ts';
 import { pathOf, readExpiry } from './values.ts';

@@ -1,8 +1,7 @@
 import type { TopQuery } from '#pipelines/query/shapes.ts';
 import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { optional, RANGE_OPTIONS, readField, readRange } from './query_options.ts';
 import { renderNumber, renderTable, renderValue } from './render.ts';
 import { readWhole } from './values.ts';

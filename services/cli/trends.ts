@@ -1,8 +1,7 @@
 import type { TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends.ts';
-import type { Arguments } from './arguments.ts';
 import { given } from './changes.ts';
-import type { Command, Context, Outcome } from './command.ts';
+import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { RANGE_OPTIONS, readField, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
 import { renderMoment, renderNumber, renderTable, renderValue } from './render.ts';
 import { UsageError } from './usage_error.ts';

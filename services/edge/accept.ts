@@ -3,13 +3,13 @@ import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/producer/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Rejection, type TakenBatch, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
-import type { RateState } from '#pipelines/limits/admission.ts';
+import type { Limited, RateState } from '#pipelines/limits/admission.ts';
 import type { Event } from '#schemas/event.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
-import type { Admitter, Limited, Reservation } from './admission.ts';
+import type { Admitter, Reservation } from './admission.ts';
 import type { CallerSigns } from './caller.ts';
 import type { EdgeErrorCode } from './errors.ts';
 

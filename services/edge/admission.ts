@@ -1,15 +1,14 @@
 import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { AdmissionStore } from '#infra/redis/admission.ts';
-import { type Admission, allowanceWithGrace, type RateState, type RateVerdict } from '#pipelines/limits/admission.ts';
+import type { Limited } from '#pipelines/limits/admission.ts';
+import { type Admission, allowanceWithGrace, type RateState } from '#pipelines/limits/admission.ts';
 import { createOwnCount } from '#pipelines/limits/own_count.ts';
 import type { MemoryLimits } from '#pipelines/limits/sliding_window.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import type { Account, ApiKey } from '#schemas/setting.ts';
 import { createBlocked } from './blocked.ts';
 import type { ReservationLeases } from './reservation_leases.ts';
-
-export type Limited = Extract<RateVerdict, { ok: false }>;
 
 /** Who makes a request, as the limits see it. */
 interface Requester {

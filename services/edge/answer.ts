@@ -1,6 +1,5 @@
 import type { HttpReply } from '#infra/http/server.ts';
-import type { RateState } from '#pipelines/limits/admission.ts';
-import type { Limited } from './admission.ts';
+import type { Limited, RateState } from '#pipelines/limits/admission.ts';
 import { type EdgeErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 
 /** An answer to a client; what is set beside status and body goes into headers. */

@@ -1,5 +1,4 @@
-import type { LimitKind } from '#pipelines/limits/admission.ts';
-import type { Limited } from './admission.ts';
+import type { Limited, LimitKind } from '#pipelines/limits/admission.ts';
 
 /** Callers known to be limited until some time. */
 export interface Blocked {

@@ -1,5 +1,5 @@
+import type { Limited } from '#pipelines/limits/admission.ts';
 import { createMemoryLimits } from '#pipelines/limits/sliding_window.ts';
-import type { Limited } from './admission.ts';
 import { createBlocked } from './blocked.ts';
 
 /** Requests whose body had to be looked at for a key, and had none that is valid. */

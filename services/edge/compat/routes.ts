@@ -1,10 +1,10 @@
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
+import type { Limited } from '#pipelines/limits/admission.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Caller } from '#schemas/event.ts';
 import type { Acceptor, IngestCaller } from '#services/edge/accept.ts';
-import type { Limited } from '#services/edge/admission.ts';
 import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import { callerSigns, checkCaller } from '#services/edge/caller.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';

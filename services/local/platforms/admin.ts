@@ -1,6 +1,6 @@
+import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
 import type { Ledger } from './ledger.ts';
 import { readRules, type Script } from './script.ts';
-import type { PlatformAnswer, PlatformRequest } from './server.ts';
 
 const PREFIX = '/_standin/';
 const PAGE_MAX = 1_000_000;

@@ -9,9 +9,9 @@ import {
   isOneOf,
   isText,
 } from './checks.ts';
+import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
 import { isRecord, readJson, textOf } from './json.ts';
 import { type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
-import type { PlatformAnswer, PlatformRequest } from './server.ts';
 
 const HOURS_MAX = 72;
 const RESERVED =

@@ -11,10 +11,10 @@ import {
   isText,
   missingFault,
 } from './checks.ts';
+import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
 import { isRecord, readJson } from './json.ts';
 import { bearerToken, type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
 import type { PlatformStandin } from './platform.ts';
-import type { PlatformAnswer, PlatformRequest } from './server.ts';
 
 /** Public keys in PEM by the service account they belong to; null takes every account unseen. */
 export type ServiceAccounts = Readonly<Record<string, string>> | null;

@@ -1,6 +1,7 @@
+import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
 import { isRecord, readJson } from './json.ts';
 import type { PlatformStandin } from './platform.ts';
-import type { PlatformAnswer, PlatformRequest, StandinOptions } from './server.ts';
+import type { StandinOptions } from './server.ts';
 
 /** A request as a JSON platform sees it. */
 export interface JsonRequest {

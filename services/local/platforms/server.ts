@@ -1,24 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { answerAdmin } from './admin.ts';
-import type { Acceptance, Ledger } from './ledger.ts';
+import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
+import type { Ledger } from './ledger.ts';
 import type { Fault, Script } from './script.ts';
-
-export interface PlatformRequest {
-  method: string;
-  path: string;
-  /** Names in lower case. */
-  headers: Record<string, string>;
-  body: string;
-}
-
-export interface PlatformAnswer {
-  status: number;
-  headers?: Record<string, string>;
-  body: string;
-  /** What is accepted with this answer. */
-  accepted?: Acceptance[];
-}
 
 /** What a platform does with a request, as a function. */
 export interface Platform {

@@ -15,9 +15,9 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
+import type { PlatformAnswer } from './http_exchange.ts';
 import { isRecord, textOf } from './json.ts';
 import { type Faults, type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
-import type { PlatformAnswer } from './server.ts';
 
 const SOURCES = ['web', 'app', 'offline', 'crm'];
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,5 @@
-import { type CliResult, runCli } from '#services/cli/run.ts';
+import type { CliResult } from '#services/cli/command.ts';
+import { runCli } from '#services/cli/run.ts';
 import { createControlClient } from '#services/control/client.ts';
 import { TOKEN } from '#test/unit/control/harness.ts';
 import type { QueryWorld } from './query_world.ts';

@@ -17,7 +17,7 @@ export function ownPath(path: string, specifier: string): string | undefined {
   return specifier.startsWith('.') ? join(dirname(path), specifier) : undefined;
 }
 
-/** A shortest chain of imports from a module to one of which `isTarget` holds; undefined where there is none. */
+/** A shortest chain of imports, one at least, from a module to one of which `isTarget` holds. */
 export function chainTo(graph: ImportGraph, start: string, isTarget: (path: string) => boolean): string[] | undefined {
   const seen = new Set([start]);
   let chains = [[start]];
@@ -25,13 +25,25 @@ export function chainTo(graph: ImportGraph, start: string, isTarget: (path: stri
     const longer: string[][] = [];
     for (const chain of chains) {
       for (const next of graph.get(chain.at(-1) ?? '') ?? []) {
+        if (isTarget(next)) return [...chain, next];
         if (seen.has(next)) continue;
         seen.add(next);
-        if (isTarget(next)) return [...chain, next];
         longer.push([...chain, next]);
       }
     }
     chains = longer;
   }
   return undefined;
+}
+
+/**
+ * The circles of imports, each as a chain from a module back to itself: for every module that lies on one, a shortest
+ * through it, without those that run through the same modules.
+ */
+export function circlesOf(graph: ImportGraph): string[][] {
+  const chains = [...graph.keys()].flatMap((path) => {
+    const chain = chainTo(graph, path, (target) => target === path);
+    return chain === undefined ? [] : [chain];
+  });
+  return [...new Map(chains.toReversed().map((chain) => [[...new Set(chain)].sort().join(' '), chain])).values()];
 }

@@ -24,6 +24,19 @@ const PLANTED: [problem: string, sources: Sources][] = [
       'pipelines/delivery/destinations/meta/adapter.ts': '',
     },
   ],
+  [
+    'a circle of imports: infra/a.ts -> infra/b.ts -> infra/a.ts',
+    { 'infra/a.ts': "import { b } from './b.ts';", 'infra/b.ts': "export { a } from './a.ts';" },
+  ],
+  [
+    'a circle of imports: infra/a.ts -> infra/b.ts -> infra/c.ts -> infra/a.ts',
+    {
+      'infra/main.ts': "import './a.ts';",
+      'infra/a.ts': "import type { B } from '#infra/b.ts';",
+      'infra/b.ts': "type C = import('./c.ts').C;",
+      'infra/c.ts': "import { type A } from './a.ts';",
+    },
+  ],
 ];
 
 test.for(PLANTED)('%s', ([problem, sources]) => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import type { RateState } from '#pipelines/limits/admission.ts';
-import type { Admitted, Admitter, Limited } from '#services/edge/admission.ts';
+import type { Limited, RateState } from '#pipelines/limits/admission.ts';
+import type { Admitted, Admitter } from '#services/edge/admission.ts';
 import { newEvent, postBody, postEvents, readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post, posthogBatch, segmentBatch } from './foreign.ts';

@@ -1,4 +1,4 @@
-import type { IntakeContext } from '#pipelines/intake/take_batch.ts';
+import type { IntakeContext } from '#pipelines/intake/intake_types.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { Event } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
