@@ -1,3 +1,5 @@
+import { isEscapeLetter } from './literal_escape.ts';
+
 const MARK = /\p{M}/gu;
 const NOT_ASCII = /[^\0-\x7f]/;
 const LETTER = /^\p{L}|\p{M}$/u;
@@ -77,7 +79,7 @@ function wordStart(text: string, end: number): number {
 
 function isWordCharacter(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
-  return (code >= 0x30 && code <= 0x39) || isLetter(text, at);
+  return (code >= 0x30 && code <= 0x39) || (isLetter(text, at) && !isEscapeLetter(text, at));
 }
 
 function isLetter(text: string, at: number): boolean {

@@ -3,6 +3,8 @@ import { HOLDS_AMPERSAND, HOLDS_BACKSLASH, HOLDS_NON_ASCII, HOLDS_PERCENT } from
 /** Characters that show nothing: Unicode's format characters, selectors of variants, fillers and enclosing marks. */
 const HIDDEN =
   /\p{Cf}|\p{Me}|\u034f|\u115f|\u1160|\u17b4|\u17b5|[\u180b-\u180f]|\u3164|[\ufe00-\ufe0f]|\uffa0|[\u{e0100}-\u{e01ef}]/gu;
+/** Accents on a digit or between two, also as what compatibility normalisation makes of a free-standing one. */
+const MARK_BETWEEN_DIGITS = /(?<=[0-9])\s?\p{M}+(?=\s?[0-9])/gu;
 const FOREIGN_DIGIT = /(?![0-9])\p{Nd}/gu;
 const DIGIT = /^\p{Nd}$/u;
 /** Signs that compatibility normalisation leaves, and what people read them as. */
@@ -90,6 +92,7 @@ function plainCharacters(text: string): string {
     .normalize('NFKC')
     .replace(HIDDEN, '')
     .replace(FOREIGN_DIGIT, (digit) => String(digitValue(digit)))
+    .replace(MARK_BETWEEN_DIGITS, ' ')
     .replace(READ_AS_OTHER, (sign) => READ_AS[sign] ?? sign);
 }
 

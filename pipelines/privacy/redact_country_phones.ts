@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import type { PhoneNumber } from 'libphonenumber-js/max';
+import { BEHIND_ESCAPE } from './literal_escape.ts';
 import { allowPhoneReads, type PhoneReads, readPhone } from './phone_reads.ts';
 import { REDACTED } from './redacted.ts';
 import { HOLDS_DOUBLE_ZERO, HOLDS_GROUPS } from './scan_text.ts';
@@ -8,11 +9,14 @@ const BETWEEN = String.raw`(?:[\s().\-/\u2010-\u2015]|%(?:25)*(?:20|28|29|2[DdEe
 const OPEN = String.raw`(?:\(|%(?:25)*28)`;
 /** Groups of digits with something between them, not inside a word, an identifier, a date or a decimal. */
 const GROUPED = new RegExp(
-  `(?=[(%0-9])(?:(?<![A-Za-z0-9_]|[0-9][-.,/:])|(?<=%[0-9A-Fa-f]{2}))${OPEN}?[0-9]{1,6}(?:${BETWEEN}{1,3}[0-9]{2,8}){1,6}(?![A-Za-z0-9_]|[-.,/:]?[0-9])`,
+  `(?=[(%0-9])(?:(?<![A-Za-z0-9_]|[0-9][-.,/:])|${BEHIND_ESCAPE}|(?<=%[0-9A-Fa-f]{2}))${OPEN}?[0-9]{1,6}(?:${BETWEEN}{1,3}[0-9]{2,8}){1,6}(?![A-Za-z0-9_]|[-.,/:]?[0-9])`,
   'g',
 );
 /** `00` in place of a plus, without anything between the digits. */
-const DOUBLE_ZERO = /(?<![0-9A-Za-z_]|[0-9][-.,/:])00[1-9][0-9]{7,12}(?![0-9A-Za-z_])/g;
+const DOUBLE_ZERO = new RegExp(
+  `(?:(?<![0-9A-Za-z_]|[0-9][-.,/:])|${BEHIND_ESCAPE})00[1-9][0-9]{7,12}(?![0-9A-Za-z_])`,
+  'g',
+);
 const ESCAPE = /%(?:25)*[0-9a-f]{2}/gi;
 const DATE =
   /^(?:(?:19|20)[0-9]{2}[-. /\u2010-\u2015][0-9]{2}[-. /\u2010-\u2015][0-9]{2}|[0-9]{2}[-. /\u2010-\u2015][0-9]{2}[-. /\u2010-\u2015](?:19|20)[0-9]{2})(?![0-9])/;

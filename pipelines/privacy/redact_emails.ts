@@ -1,8 +1,13 @@
 import { domainAt, isUserAtHost } from './email_domain.ts';
 import { REDACTED } from './redacted.ts';
 
-/** `@`, percent-encoded any number of times. */
-const AT_SIGN = /@|%(?:25)*40/gi;
+/** `@`, percent-encoded any number of times; typed twice it is still one address. */
+const AT_SIGN = /(?:@|%(?:25)*40)+/gi;
+const ONE_AT_SIGN = /^(?:@|%(?:25)*40)$/i;
+/** HTML that shows nothing where it stands, also with its slash escaped. */
+const TAGS_BEHIND = /(?:<(?:\\{0,8}\/)?[a-z][^<>@]{0,60}>|<!--[^<>@]{0,60}-->){0,4}/iy;
+const TAGS_BEFORE = /(?:<(?:\\{0,8}\/)?[a-z][^<>@]{0,60}>|<!--[^<>@]{0,60}-->){1,4}$/i;
+const TAGS_CHARACTERS_MAX = 260;
 const LOCAL_END = new Set(' \t\r\n\f\v\u00a0\u2028\u2029/\\?&=#:;,<>()[]|@"'.split(''));
 /** Escapes of the characters that end a local part, the at sign's own among them. */
 const ESCAPE_ENDS = new Set('09 0a 0d 20 22 23 26 28 29 2c 2f 3a 3b 3c 3d 3e 3f 40 5b 5c 5d'.split(' '));
@@ -22,16 +27,31 @@ export function redactEmails(text: string): string {
   let kept = 0;
   for (const { 0: sign, index } of text.matchAll(AT_SIGN)) {
     if (index < kept) continue;
-    const domain = domainAt(text, index + sign.length);
+    const end = tagsEnd(text, index + sign.length);
+    const domain = domainAt(text, end);
     if (domain === null) continue;
-    const start = localStart(text, index, kept);
-    const goesOn = index === kept && kept > 0;
-    if (start === index && !goesOn) continue;
-    if (domain.host !== null && !isUserAtHost(text.slice(start, index), domain.host)) continue;
+    const at = tagsStart(text, index, kept);
+    const start = localStart(text, at, kept);
+    const goesOn = at === kept && kept > 0;
+    if (start === at && !goesOn) continue;
+    const isPlain = ONE_AT_SIGN.test(sign) && at === index && end === index + sign.length;
+    if (domain.host !== null && !(isPlain && isUserAtHost(text.slice(start, at), domain.host))) continue;
     if (!goesOn) clean += text.slice(kept, start) + REDACTED;
     kept = domain.end;
   }
   return kept === 0 ? text : clean + text.slice(kept);
+}
+
+/** Where tags and comments begin that end at a place; the place itself where there are none. */
+function tagsStart(text: string, end: number, least: number): number {
+  if (text.charAt(end - 1) !== '>') return end;
+  const before = text.slice(Math.max(least, end - TAGS_CHARACTERS_MAX), end);
+  return end - (TAGS_BEFORE.exec(before)?.[0].length ?? 0);
+}
+
+function tagsEnd(text: string, from: number): number {
+  TAGS_BEHIND.lastIndex = from;
+  return from + (TAGS_BEHIND.exec(text)?.[0].length ?? 0);
 }
 
 function localStart(text: string, at: number, least: number): number {

@@ -1,4 +1,5 @@
 import { isCalled } from './calling_words.ts';
+import { BEHIND_ESCAPE } from './literal_escape.ts';
 import { REDACTED } from './redacted.ts';
 import { HOLDS_GROUPS, HOLDS_NUMBER_BEHIND } from './scan_text.ts';
 
@@ -8,8 +9,7 @@ const OPEN = String.raw`(?:\(|%(?:25)*28)`;
 const CLOSE = String.raw`(?:\)|%(?:25)*29)`;
 
 // Not inside a word, an identifier, a date or a decimal; right after a percent escape or `Tel.` a number may begin.
-const START =
-  '(?:(?<![A-Za-z0-9_]|[0-9][-.,/])|(?<=%[0-9A-Fa-f]{2})|(?<=(?<![A-Za-z])(?:[Tt][Ee][Ll]|[Mm][Oo][Bb]|[Ff][Aa][Xx]|[Pp][Hh])[._:]?))';
+const START = `(?:(?<![A-Za-z0-9_]|[0-9][-.,/])|${BEHIND_ESCAPE}|(?<=%[0-9A-Fa-f]{2})|(?<=(?<![A-Za-z])(?:[Tt][Ee][Ll]|[Mm][Oo][Bb]|[Ff][Aa][Xx]|[Pp][Hh])[._:]?))`;
 // Behind it may follow an extension, a short number that is another word's (`24h`), or another phone number.
 const END = `(?:(?=[xX][0-9])|(?= [0-9]{1,2}[A-Za-z/:])|(?= (?:0[1-9][ .-]?[0-9]|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}))|(?![A-Za-z0-9_]|${BETWEEN}?[0-9]))`;
 const DATE = String.raw`[0-9]{2}[-./ \u2010-\u2015][0-9]{2}[-./ \u2010-\u2015][0-9]{4}(?![0-9])`;

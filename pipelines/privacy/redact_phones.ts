@@ -1,3 +1,4 @@
+import { isEscapeLetter } from './literal_escape.ts';
 import { REDACTED } from './redacted.ts';
 import { HOLDS_COLON_OR_SLASH, HOLDS_PERCENT, HOLDS_PLUS } from './scan_text.ts';
 
@@ -40,7 +41,7 @@ export function redactPhones(text: string, bits: number): string {
     if (ONLY_DIGITS.test(digits) && isDigit(text, offset + match.length)) return match;
     const before = text.slice(Math.max(0, offset - 3), offset);
     const count = digits.match(DIGIT)?.length ?? 0;
-    const followsWord = WORD_END.test(before) && !ESCAPE_END.test(before);
+    const followsWord = WORD_END.test(before) && !ESCAPE_END.test(before) && !isEscapeLetter(text, offset - 1);
     return followsWord && count < DIGITS_AFTER_WORD_MIN ? match : REDACTED;
   });
 }

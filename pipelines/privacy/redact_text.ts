@@ -2,14 +2,16 @@ import { isIP } from 'node:net';
 import { outsideOfCodes } from './codes.ts';
 import { betweenNumbers } from './number_joints.ts';
 import { redactEncoded } from './percent_encoded.ts';
-import type { PhoneReads } from './phone_reads.ts';
+import { allowPhoneReads, type PhoneReads } from './phone_reads.ts';
 import { plainText } from './plain_text.ts';
 import { redactCountryPhones } from './redact_country_phones.ts';
+import { redactJoinedPhones, redactSpelledPhones } from './redact_dialled_phones.ts';
 import { redactEmails } from './redact_emails.ts';
 import { redactMembers } from './redact_members.ts';
 import { redactNationalPhones } from './redact_national_phones.ts';
 import { redactParameters } from './redact_parameters.ts';
 import { redactPhones } from './redact_phones.ts';
+import { redactUserinfo } from './redact_userinfo.ts';
 import { REDACTED } from './redacted.ts';
 import {
   HOLDS_AT,
@@ -18,6 +20,7 @@ import {
   HOLDS_NON_ASCII,
   HOLDS_NUMBER,
   HOLDS_PERCENT,
+  HOLDS_PLUS,
   HOLDS_QUOTE,
   scanText,
 } from './scan_text.ts';
@@ -25,10 +28,10 @@ import {
 const NOWHERE: readonly string[] = [];
 
 /**
- * The text without e-mail addresses and phone numbers that are written as such, each replaced in place by the word
- * `redacted`; of a URL only the parameter's value goes. Looked for is in what people read: where something is found
- * that was written with hidden or fullwidth characters, character references or needless escapes, the text comes back
- * without these. Otherwise it comes back as it was, lone surrogates as U+FFFD.
+ * The text without e-mail addresses, phone numbers that are written as such, and the user and password of URLs, each
+ * replaced in place by the word `redacted`; of a URL's parameter only the value goes. Looked for is in what people read:
+ * where something is found that was written with hidden or fullwidth characters, character references or needless
+ * escapes, the text comes back without these. Otherwise it comes back as it was, lone surrogates as U+FFFD.
  *
  * @param anonymous Remove also what identifies a visitor: parameters such as click ids, and a text that is an IP address.
  * @param countries Those by whose numbering plans numbers without a country code are recognised (ISO 3166-1 alpha-2).
@@ -74,10 +77,18 @@ function redactPlain(text: string, bits: number, { anonymous, countries, reads }
   let clean = text;
   if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous);
   if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous);
+  if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactUserinfo(clean);
   if ((bits & HOLDS_AT) !== 0) clean = redactEmails(clean);
+  const left = reads ?? allowPhoneReads();
+  if ((bits & (HOLDS_PLUS | HOLDS_PERCENT)) !== 0) clean = redactJoinedPhones(clean, left);
   if ((bits & HOLDS_NUMBER) === 0) return clean;
   const redactNumbers = (part: string): string =>
-    redactCountryPhones(redactNationalPhones(redactPhones(part, bits), bits), bits, countries, reads);
+    redactCountryPhones(
+      redactNationalPhones(redactPhones(redactSpelledPhones(part, left), bits), bits),
+      bits,
+      countries,
+      left,
+    );
   return outsideOfCodes(clean, (part) =>
     (bits & HOLDS_GROUPS) === 0 ? redactNumbers(part) : betweenNumbers(part, redactNumbers),
   );

@@ -30,6 +30,8 @@ export interface LookAlike {
 export interface NotCaught {
   kind: string;
   text: string;
+  /** What comes back, where a part of it goes; the text itself without. */
+  left?: string;
   why: string;
 }
 

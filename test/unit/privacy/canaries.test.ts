@@ -156,6 +156,6 @@ describe('look-alikes', () => {
   });
 });
 
-it.each(NOT_CAUGHT)('$text is not caught: $kind', ({ text }) => {
-  expect(redactText(text, false, ['US', 'DE'])).toBe(text);
+it.each(NOT_CAUGHT)('$text is not caught: $kind', ({ text, left }) => {
+  expect(redactText(text, false, ['US', 'DE'])).toBe(left ?? text);
 });
