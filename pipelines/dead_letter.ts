@@ -4,6 +4,17 @@ import type { DeadLetter } from '#schemas/records.ts';
 export const DEAD_BYTES_MAX = 64 * 1024;
 const DETAIL_CHARACTERS_MAX = 500;
 
+/** Reasons that the version before wrote, and what they are called now. Its letters are there for weeks. */
+const FORMER_REASONS: ReadonlyMap<string, string> = new Map([
+  ['threw', 'transform_failed'],
+  ['kills_process', 'poison_pill'],
+]);
+
+/** What a reason is called now, whichever version wrote it or asks for it. */
+export function presentReason(reason: string): string {
+  return FORMER_REASONS.get(reason) ?? reason;
+}
+
 export interface DeadPlace {
   stage: string;
   topic: string;

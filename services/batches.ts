@@ -57,7 +57,7 @@ export function buriedRecord(stage: Stage, batch: InBatch, codec: Codec<DeadLett
   const tally = emptyTally();
   const letters = batch.records.map(({ offset, value }) => {
     const place = { stage, topic: batch.topic, partition: batch.partition, offset, index: -1 };
-    return deadLetter(place, 'kills_process', '', value, nowMs);
+    return deadLetter(place, 'poison_pill', '', value, nowMs);
   });
   const outputs = deadRecords(stage, letters, codec, tally, SMALL_PARTITIONS);
   return { outputs, committed: () => publish(metrics, tally, nowMs, Date.now()) };

@@ -40,7 +40,7 @@ export async function withoutCulprits<T, R>(
     writer.add(coordinate, view.personBytes, view.eventBytes);
     const nowhere = { partition: batch.partition, offset: -1, index: -1 };
     const place = { stage, topic: coordinate === null ? batch.topic : TOPICS.raw, ...(coordinate ?? nowhere) };
-    return deadLetter(place, 'threw', kindOf(error), writer.finish(), nowMs);
+    return deadLetter(place, 'transform_failed', kindOf(error), writer.finish(), nowMs);
   });
   return { results, dead };
 }

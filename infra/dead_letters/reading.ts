@@ -5,6 +5,7 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { RegistryError } from '#infra/registry/registry.ts';
+import { presentReason } from '#pipelines/dead_letter.ts';
 import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -70,7 +71,9 @@ export async function readLetters(
   const letters: Letter[] = [];
   for (const { place, record } of found) {
     const read = await codec.decode(record.value);
-    if (read.ok) letters.push({ id: letterId(place), place, letter: read.value });
+    if (!read.ok) continue;
+    const reason = presentReason(read.value.reason);
+    letters.push({ id: letterId(place), place, letter: { ...read.value, reason } });
   }
   return letters;
 }

@@ -7,6 +7,7 @@ import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topic
 import type { Logger } from '#infra/log/logger.ts';
 import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/registry.ts';
+import { presentReason } from '#pipelines/dead_letter.ts';
 import { type LetterPlace, letterId, resentKey } from '#pipelines/dead_letter_id.ts';
 import { coordinateAgain, type ResendingStage, type ResendOutcome, refusedAsIs } from '#pipelines/resend.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
@@ -128,7 +129,7 @@ async function list(world: StoreWorld, { stage, reason, sinceMs, after, limit }:
       if (first >= until) continue;
       const read = await readLetters(world.session, world.codec, one, [{ partition, first, end: until }], () => true);
       for (const found of read) {
-        if (reason !== null && found.letter.reason !== reason) continue;
+        if (reason !== null && found.letter.reason !== presentReason(reason)) continue;
         letters.push(await shown(world, found, resent));
         if (letters.length === limit) return { letters, next: found.place };
       }

@@ -44,7 +44,14 @@ runProcess('quota', async (runtime) => {
   const producer = await createKeyedProducer(session.kafka, session.config.watchdogMs);
   runtime.onStop(() => producer.stop());
   const settledEvents = metrics.counter('svc_quota_settled_total', 'Unique events settled against an allowance', []);
-  const givenBack = metrics.counter('svc_quota_given_back_total', 'Reserved events that were given back', ['reason']);
+  const released = metrics.counter('svc_quota_released_total', 'Reserved events that were released', ['reason']);
+  // The former name is there for one version, so that dashboards can be changed first.
+  const givenBack = metrics.counter('svc_quota_given_back_total', 'Former name of svc_quota_released_total', [
+    'reason',
+  ]);
+  const release = (reason: string, events: number): void => {
+    for (const counter of [released, givenBack]) counter.inc({ reason }, events);
+  };
   const restored = metrics.counter('svc_quota_restored_total', 'Partitions whose lost counters were put back', []);
 
   const hasClosed = (month: string): boolean => isClosed(month, Date.now());
@@ -81,7 +88,7 @@ runProcess('quota', async (runtime) => {
     tally.passed = events.unique - events.nobodys;
     if (events.nobodys > 0) count(tally.dropped, 'no_account', events.nobodys);
     settledEvents.inc(tally.passed);
-    if (events.duplicate > 0) givenBack.inc({ reason: 'duplicate' }, events.duplicate);
+    if (events.duplicate > 0) release('duplicate', events.duplicate);
     publish(metrics, tally, startedMs, Date.now());
     return undefined;
   }
@@ -122,7 +129,7 @@ runProcess('quota', async (runtime) => {
       settings.table
         .accounts()
         .flatMap(({ account_id }) => openMonths(Date.now()).map((month) => ({ accountId: account_id, month }))),
-    onGivenBack: (number) => givenBack.inc({ reason: 'never_arrived' }, number),
+    onGivenBack: (events) => release('never_arrived', events),
     check: () => partitions.check(consumption.assigned().map(({ partition }) => partition)),
     everyMs: CHECK_MS,
     logger,

@@ -65,12 +65,12 @@ runProcess('warehouse', async (runtime) => {
         return [];
       }
       for (const { view, index, error } of read.value.culprits) {
-        await letters.bury({ ...at, index }, 'threw', kindOf(error), batchOf(eventSchemaId, view));
+        await letters.bury({ ...at, index }, 'transform_failed', kindOf(error), batchOf(eventSchemaId, view));
       }
       return read.value.rows;
     } catch (error) {
       if (!isNotForeseen(error)) throw error;
-      await letters.bury(at, 'threw', kindOf(error), record.value);
+      await letters.bury(at, 'transform_failed', kindOf(error), record.value);
       return [];
     }
   }
@@ -111,7 +111,7 @@ runProcess('warehouse', async (runtime) => {
     fetchBytesMin: GATHERING.fetchBytesMin,
     toRows,
     bury: (topic, partition, { offset, value }) =>
-      letters.bury({ topic, partition, offset, index: -1 }, 'kills_process', '', value),
+      letters.bury({ topic, partition, offset, index: -1 }, 'poison_pill', '', value),
     insert,
     blockRowsMax: config.blockRowsMax,
     blockBytesMax: config.blockBytesMax,

@@ -106,7 +106,7 @@ test('poison on every events topic dies by itself, and what lies beside it passe
   const dead = async (stage: Stage) => (await lettersOf(at, stage)).map(({ reason }) => reason).sort();
   const inStages: [Stage, string[]][] = [
     ['dedup', raw.reasons],
-    ['identity', [...unique.reasons, 'threw']],
+    ['identity', [...unique.reasons, 'transform_failed']],
     ['warehouse', identified.reasons],
     ['delivery', identified.reasons],
   ];
@@ -115,7 +115,11 @@ test('poison on every events topic dies by itself, and what lies beside it passe
     expect([stage, await dead(stage)]).toEqual([stage, [...reasons].sort()]);
   }
   const letters = await lettersOf(at, 'identity');
-  expect(letters.find(({ reason }) => reason === 'threw')).toMatchObject({ topic: TOPICS.raw, partition: 0, index: 1 });
+  expect(letters.find(({ reason }) => reason === 'transform_failed')).toMatchObject({
+    topic: TOPICS.raw,
+    partition: 0,
+    index: 1,
+  });
   const large = letters.find(({ bytes_total }) => bytes_total === LARGE_BYTES);
   expect(large).toMatchObject({ stage: 'identity', topic: TOPICS.unique, partition: 0, index: -1 });
   expect(large?.bytes).toHaveLength(DEAD_BYTES_MAX);
@@ -135,7 +139,13 @@ async function batchOf(at: StageWorld, site: string, ids: readonly string[], coo
 
 async function putLetter(at: StageWorld, stage: Stage, value: Buffer, index: number, total = value.length) {
   const codec = await createCodec<DeadLetter>(at.registry, deadTopic(stage), 'dead_letter');
-  const letter = deadLetter({ stage, topic: TOPICS.raw, ...NOWHERE, index }, 'threw', 'Error', value, Date.now());
+  const letter = deadLetter(
+    { stage, topic: TOPICS.raw, ...NOWHERE, index },
+    'transform_failed',
+    'Error',
+    value,
+    Date.now(),
+  );
   await append(at, deadTopic(stage), 1, [codec.encode({ ...letter, bytes_total: total })]);
 }
 
@@ -143,7 +153,7 @@ async function idsOfLetters(store: DeadLetterStore): Promise<LetterPlace[]> {
   const places: LetterPlace[] = [];
   let after: LetterPlace | null = null;
   do {
-    const page = await store.list({ stage: null, reason: 'threw', sinceMs: null, after, limit: 3 });
+    const page = await store.list({ stage: null, reason: 'transform_failed', sinceMs: null, after, limit: 3 });
     const ours = page.letters.filter(({ letter }) => letter.offset === NOWHERE.offset);
     places.push(...ours.map(({ place }) => place));
     after = page.next;

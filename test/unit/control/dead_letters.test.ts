@@ -22,7 +22,7 @@ test('dead letters are listed page by page, without what they hold', async () =>
 test('they are narrowed by stage and reason; others are refused', async () => {
   shop.letters.letters = [shownLetter(1), shownLetter(2, { stage: 'identity', reason: 'schema_unknown' })];
   expect(idsOf((await shop.call('GET', 'dead-letters?stage=identity')).body.items)).toEqual(['identity-0-2']);
-  expect(idsOf((await shop.call('GET', 'dead-letters?reason=threw')).body.items)).toEqual(['dedup-0-1']);
+  expect(idsOf((await shop.call('GET', 'dead-letters?reason=transform_failed')).body.items)).toEqual(['dedup-0-1']);
   for (const query of ['stage=nobody', 'limit=0', 'limit=5000', 'after=x', 'since=-1']) {
     expect((await shop.call('GET', `dead-letters?${query}`)).status).toBe(400);
   }

@@ -61,7 +61,15 @@ export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, is
   };
   const bytes = Buffer.from('what died');
   const dead: DeadLetter = {
-    ...{ stage, reason: 'threw', detail: 'TypeError', topic: 'events.raw', partition: 1, offset: 70, index: 0 },
+    ...{
+      stage,
+      reason: 'transform_failed',
+      detail: 'TypeError',
+      topic: 'events.raw',
+      partition: 1,
+      offset: 70,
+      index: 0,
+    },
     ...{ died_at: 5, bytes_total: bytes.length, bytes },
     ...letter,
   };
