@@ -5,9 +5,9 @@ export const INGEST_EXAMPLE = {
   events: [
     {
       event: 'purchase',
-      uuid: 'order-1001',
+      uuid: 'order-3001',
       distinct_id: 'customer-1',
-      properties: { value: 12.5, currency: 'EUR', order_id: '1001', email: 'me@example.com' },
+      properties: { value: 12.5, currency: 'EUR', order_id: '3001', email: 'me@example.com' },
     },
   ],
 };
