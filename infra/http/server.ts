@@ -7,6 +7,7 @@ import Fastify, {
 } from 'fastify';
 
 import { watchConnections } from './connections.ts';
+import { bareAddresses } from './forwarded_for.ts';
 
 export type HttpServer = FastifyInstance;
 export type HttpRequestIn = FastifyRequest;
@@ -95,6 +96,10 @@ function withAddresses(app: HttpServer): HttpServer {
   // Asked for while the connection is new, as the system forgets the address of one that was reset.
   app.server.on('connection', (socket) => void socket.remoteAddress);
   app.addHook('onRequest', (request, reply, done) => {
+    const { headers } = request.raw;
+    const forwarded = headers['x-forwarded-for'];
+    // The server compares what stands there with the trusted proxies, and answers with it, as it is.
+    if (typeof forwarded === 'string') headers['x-forwarded-for'] = bareAddresses(forwarded);
     const { ip } = request as { ip: string | undefined };
     if (ip === undefined) {
       reply.hijack();
