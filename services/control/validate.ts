@@ -13,6 +13,9 @@ interface SchemaError {
   message: string;
 }
 
+/** More are not read by anybody, and the documentation lists them. */
+const LISTED_MAX = 20;
+
 /** What of a value a schema does not take; no problem: it takes it. No message holds a value. */
 export function schemaProblems(schema: TSchema, value: unknown): Problem[] {
   const validator = validators.get(schema) ?? Compile(schema);
@@ -36,7 +39,12 @@ function problemsOf(schema: TSchema, error: SchemaError): Problem[] {
   }
   // Each unknown field is also reported by itself, as one for which the schema is false.
   if (error.keyword === 'boolean') return [];
-  return [problem(codeAt(schema, error.schemaPath), fieldName(error.instancePath), error.message)];
+  return [problem(codeAt(schema, error.schemaPath), fieldName(error.instancePath), messageOf(error))];
+}
+
+function messageOf({ keyword, params, message }: SchemaError): string {
+  const allowed = keyword === 'enum' && 'allowedValues' in params ? namesIn(params.allowedValues) : [];
+  return allowed.length > 0 && allowed.length <= LISTED_MAX ? `must be one of: ${allowed.join(', ')}` : message;
 }
 
 function namesIn(names: unknown): string[] {

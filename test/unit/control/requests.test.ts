@@ -141,6 +141,16 @@ describe('what cannot be done', () => {
     expect(world.unknown).toEqual([]);
   });
 
+  it.each([
+    ['PATCH', 'sites/shop', { mode: 'x' }, 'must be one of: online, offline'],
+    ['PATCH', 'sites/shop', { business_category: 'x' }, /^must be one of: ecommerce_retail, .*, other$/],
+    ['POST', 'keys', { ...key, caller: 'robot' }, 'must be one of: browser, server'],
+  ])('%s %s %j says what may stand there', async (method, path, body, message) => {
+    const { call } = await controlWithShop();
+    const { problems } = (await call(method, path, { body, ifMatch: '*' })).body;
+    expect(problems[0].message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+  });
+
   it('says which methods a route takes, and how to authenticate', async () => {
     const world = await control();
     expect((await world.call('DELETE', 'accounts')).headers['allow']).toBe('GET, POST');
