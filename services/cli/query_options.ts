@@ -1,7 +1,7 @@
 import { COLUMNS, type Field, type Filter, type Selection } from '#pipelines/query/shapes.ts';
 import type { Arguments, OptionSpec } from './command.ts';
 import { UsageError } from './usage_error.ts';
-import { readDuration } from './values.ts';
+import { readLength } from './values.ts';
 
 const DAY_MS = 86_400_000;
 const SINCE = '30d';
@@ -43,15 +43,18 @@ export function optional<Item>(items: Item[]): Item[] | undefined {
 /** Whole days, so that the same words on one day are the same question, and today with them. */
 function readTimes(args: Arguments, nowMs: number): { from: number; to: number } {
   const until = args.text('until');
-  const to = until === undefined ? nowMs - (nowMs % DAY_MS) + DAY_MS : readDay(until, 'until');
+  const to = until === undefined ? nowMs - (nowMs % DAY_MS) + DAY_MS : readDay(until, 'until', DAY_FORMS);
   const since = args.text('since') ?? SINCE;
-  const from = /^\d{4}-/.test(since) ? readDay(since, 'since') : to - readDuration(since, 'since');
-  return { from, to };
+  const length = readLength(since);
+  return { from: length === null ? readDay(since, 'since', SINCE_FORMS) : to - length, to };
 }
 
-function readDay(text: string, option: string): number {
+const DAY_FORMS = 'a date (2027-01-31) or a time in UTC (2027-01-31T08:00Z)';
+const SINCE_FORMS = `${DAY_FORMS}, or how long before the end (30d, 12h, 30m)`;
+
+function readDay(text: string, option: string, forms: string): number {
   const at = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw new UsageError('time_malformed', `--${option} ${text} is not like 2027-01-31 or 30d`);
+  if (Number.isNaN(at)) throw new UsageError('time_malformed', `--${option} ${text} is none of: ${forms}`);
   return at;
 }
 

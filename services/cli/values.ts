@@ -19,6 +19,9 @@ export function readExpiry(text: string, nowMs: number): number | null {
   return instantMs;
 }
 
+const MOMENT_FORMS =
+  'a date (2027-01-31), a time with its offset (2027-01-31T08:00Z), how long ago (3d, 12h, 30m), or now';
+
 /**
  * Reads a moment in milliseconds since 1970 UTC: `now`, `3h` (so long ago; m, h, d), or an ISO 8601 date or time with
  * offset. @throws UsageError for anything else.
@@ -29,18 +32,23 @@ export function readMoment(text: string, option: string, nowMs: number): number 
   if (amount !== undefined) return nowMs - Number(amount) * (UNIT_MS[unit] ?? 0);
   const instantMs = INSTANT_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(instantMs)) {
-    throw new UsageError('moment_malformed', `--${option} ${text} is not like 2027-01-31T08:00Z, 3h (ago) or now`);
+    throw new UsageError('moment_malformed', `--${option} ${text} is none of: ${MOMENT_FORMS}`);
   }
   return instantMs;
 }
 
 /** Reads a length of time in milliseconds: `7d`, `12h`, `30m` or `0`. @throws UsageError for anything else. */
 export function readDuration(text: string, option: string): number {
+  const length = readLength(text);
+  if (length === null) throw new UsageError('duration_malformed', `--${option} ${text} is not like 7d, 12h or 30m`);
+  return length;
+}
+
+/** The same, or null for anything else. */
+export function readLength(text: string): number | null {
   if (text === '0') return 0;
   const [, amount, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
-  if (amount === undefined)
-    throw new UsageError('duration_malformed', `--${option} ${text} is not like 7d, 12h or 30m`);
-  return Number(amount) * (UNIT_MS[unit] ?? 0);
+  return amount === undefined ? null : Number(amount) * (UNIT_MS[unit] ?? 0);
 }
 
 /** The path of a resource; what was typed may hold anything. */

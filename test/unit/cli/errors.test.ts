@@ -117,6 +117,18 @@ describe('what cannot be done', () => {
     expect(result.stderr).not.toContain(SECRET);
   });
 
+  it.each([
+    ['dead list --since yesterday', 'moment_malformed', 'a time with its offset (2027-01-31T08:00Z), how long ago (3d'],
+    ['trends show shop --event a --since yesterday', 'time_malformed', 'or how long before the end (30d, 12h, 30m)'],
+    ['trends show shop --event a --since 5w', 'time_malformed', 'a date (2027-01-31)'],
+    ['trends show shop --event a --until 3d', 'time_malformed', 'a date (2027-01-31) or a time in UTC'],
+    ['site create new --account acme --mode paused', 'mode_unknown', 'must be one of: online, offline'],
+  ])('%j says which forms are read', async (words, code, forms) => {
+    const { stderr } = await (await installedShop()).svc(words);
+    expect(stderr).toMatch(new RegExp(`^svc: ${code}: `));
+    expect(stderr).toContain(forms);
+  });
+
   it('never prints a whole key back', async () => {
     const key = `svc_sk_${'k'.repeat(32)}`;
     const result = await (await installedShop()).svc(`key revoke ${key}`);
