@@ -5,6 +5,7 @@ const SHARDED_BY: Record<string, string> = {
   quota_usage: 'cityHash64(account_id, partition)',
   delivery_outcomes: 'cityHash64(site_id, event_id)',
   inventory: 'cityHash64(site_id, page)',
+  schema_migrations: 'cityHash64(name)',
   // Filled on each shard from what is inserted there.
   event_hours: 'rand()',
 };
@@ -64,6 +65,16 @@ function altered(name: string, rest: string, cluster: string): string[] {
   const alter = (table: string): string =>
     `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`;
   return /(COMMENT|ADD) COLUMN/.test(rest) ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
+}
+
+/** The table that holds a table's rows, as ALTER TABLE names it: on a cluster the replicated one of each shard. */
+export function alteredTable(table: string, cluster: string | null): string {
+  return cluster === null ? table : `${localTable(table, cluster)} ON CLUSTER '${cluster}'`;
+}
+
+/** The table that holds rows on one server. */
+export function localTable(table: string, cluster: string | null): string {
+  return cluster === null ? table : `${table}_local`;
 }
 
 /** What is filled by inserts is filled on each shard, from the rows there. */

@@ -1,4 +1,5 @@
 import { readError, type Warehouse } from './client.ts';
+import { alteredTable, localTable } from './cluster.ts';
 
 /** By which time a table's rows grow old. */
 const AGED_BY = {
@@ -14,12 +15,20 @@ export type AgingTable = keyof typeof AGED_BY;
  * Sets how many days a table keeps its rows; 0: for ever. Nothing is done where that is so already. Old rows go when their
  * parts are merged next. @throws WarehouseError
  */
-export async function keepDays(warehouse: Warehouse, table: AgingTable, days: number): Promise<void> {
+export async function keepDays(
+  warehouse: Warehouse,
+  table: AgingTable,
+  days: number,
+  cluster: string | null = null,
+): Promise<void> {
   const rule = `toDateTime(${AGED_BY[table]}) + toIntervalDay(${days})`;
-  const now = await ttlOf(warehouse, table);
+  const now = await ttlOf(warehouse, localTable(table, cluster));
   if (days === 0 ? now === null : now === rule) return;
   const change = days === 0 ? 'REMOVE TTL' : `MODIFY TTL ${rule}`;
-  await run(warehouse, `ALTER TABLE ${table} ${change} SETTINGS materialize_ttl_after_modify = 0`);
+  await run(
+    warehouse,
+    `ALTER TABLE ${alteredTable(table, cluster)} ${change} SETTINGS materialize_ttl_after_modify = 0`,
+  );
 }
 
 async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null> {
@@ -35,7 +44,7 @@ async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null
  * `events` says the same before and after; the links stay, as rows of before may still come. Answers how many rows were
  * behind. @throws WarehouseError
  */
-export async function mergePersons(warehouse: Warehouse): Promise<number> {
+export async function mergePersons(warehouse: Warehouse, cluster: string | null = null): Promise<number> {
   const dictionary = `'${await databaseOf(warehouse)}.person_overrides'`;
   const behind = `dictHas(${dictionary}, (site_id, arrived_person_id))`;
   const count = `SELECT count() AS found FROM event_rows WHERE ${behind}`;
@@ -46,7 +55,7 @@ export async function mergePersons(warehouse: Warehouse): Promise<number> {
   // The server calls a dictionary nondeterministic; every replica has the same links.
   await run(
     warehouse,
-    `ALTER TABLE event_rows UPDATE arrived_person_id = ${target} WHERE ${behind} SETTINGS allow_nondeterministic_mutations = 1`,
+    `ALTER TABLE ${alteredTable('event_rows', cluster)} UPDATE arrived_person_id = ${target} WHERE ${behind} SETTINGS allow_nondeterministic_mutations = 1`,
   );
   return found;
 }

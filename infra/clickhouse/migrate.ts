@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Warehouse } from './client.ts';
+import { onCluster } from './cluster.ts';
 
 /** A migration that was applied once and whose file has changed since: reported, never applied again. */
 interface MigrationMismatch {
@@ -21,18 +22,27 @@ interface Migration {
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 
-/** Applies what is missing, in order, each statement by itself; a migration is recorded when all of it went through. */
-export async function migrate(warehouse: Warehouse, url: string): Promise<MigrationReport> {
-  await warehouse.command({
-    query: `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime DEFAULT now())
-            ENGINE = MergeTree ORDER BY name`,
-  });
+const OWN_TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime DEFAULT now())
+ENGINE = MergeTree ORDER BY name`;
+
+/**
+ * Applies what is missing, in order, each statement by itself; a migration is recorded when all of it went through. With a
+ * cluster named, everything is made on the whole of it. @throws NotShardedError
+ */
+export async function migrate(
+  warehouse: Warehouse,
+  url: string,
+  cluster: string | null = null,
+): Promise<MigrationReport> {
+  const variant = (statements: readonly string[]): readonly string[] =>
+    cluster === null ? statements : onCluster(statements, cluster, databaseOf(url));
+  for (const query of variant([OWN_TABLE])) await warehouse.command({ query });
   const done = await appliedMigrations(warehouse);
   const migrations = readMigrations();
   const applied: string[] = [];
   for (const migration of migrations) {
     if (done.has(migration.name)) continue;
-    await apply(warehouse, migration, url);
+    await apply(warehouse, migration, variant(statementsOf(migration.text, url)));
     applied.push(migration.name);
   }
   return { applied, mismatches: mismatchesOf(migrations, done) };
@@ -67,19 +77,25 @@ function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string
 }
 
 /** A statement that an interrupted run had already made answers "exists" and is passed over. */
-async function apply(warehouse: Warehouse, migration: Migration, url: string): Promise<void> {
-  for (const statement of statementsOf(migration.text, url)) await warehouse.command({ query: statement });
+async function apply(warehouse: Warehouse, migration: Migration, statements: readonly string[]): Promise<void> {
+  for (const query of statements) await warehouse.command({ query });
   await warehouse.insert({
     table: 'schema_migrations',
     values: [{ name: migration.name, checksum: migration.checksum }],
     format: 'JSONEachRow',
+    clickhouse_settings: { distributed_foreground_insert: 1 },
   });
+}
+
+function databaseOf(url: string): string {
+  const parsed = new URL(url);
+  return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
 }
 
 /** Statements of a file, with `{user}`, `{password}`, `{database}` as quoted literals and `{database_name}` bare. */
 export function statementsOf(text: string, url: string): string[] {
   const parsed = new URL(url);
-  const database = parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
+  const database = databaseOf(url);
   const values: Record<string, string> = {
     user: quoted(decodeURIComponent(parsed.username) || 'default'),
     password: quoted(decodeURIComponent(parsed.password)),

@@ -7,6 +7,8 @@ export interface PartsConfig {
   redisUrl: string;
   redisCluster: boolean;
   clickhouseUrl: string;
+  /** The cluster on which tables are made and altered; null for a server alone. */
+  clickhouseCluster: string | null;
 }
 
 export interface KafkaConfig {
@@ -51,6 +53,7 @@ export function partsConfig(env: Environment): PartsConfig {
     redisUrl: text(env, 'REDIS_URL'),
     redisCluster: flag(env, 'REDIS_CLUSTER', false),
     clickhouseUrl: text(env, 'CLICKHOUSE_URL'),
+    clickhouseCluster: text(env, 'CLICKHOUSE_CLUSTER', '') || null,
   };
 }
 

@@ -50,7 +50,7 @@ async function inParallel<T>(workers: number, items: readonly T[], work: (item: 
 async function migrations(parts: PartsConfig): Promise<ProvisionReport> {
   const warehouse = createWarehouse(parts.clickhouseUrl);
   try {
-    const report = await migrate(warehouse, parts.clickhouseUrl);
+    const report = await migrate(warehouse, parts.clickhouseUrl, parts.clickhouseCluster);
     return {
       done: report.applied.length === 0 ? [] : [`${report.applied.length} migrations applied`],
       mismatches: report.mismatches.map(({ name, reason }) => `migration ${name}: ${reason} since it was applied`),

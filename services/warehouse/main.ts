@@ -36,15 +36,17 @@ runProcess('warehouse', async (runtime) => {
   const overrides = createReloader(warehouse, PERSON_DICTIONARIES, logger);
   runtime.onStop(async () => overrides.stop());
   const { eventDays, outcomeDays } = config;
+  const { clickhouseCluster: cluster } = runtime.config.parts;
   for (const table of ['event_rows', 'event_hours'] as const) {
-    if (eventDays !== null) await keepDays(warehouse, table, eventDays);
+    if (eventDays !== null) await keepDays(warehouse, table, eventDays, cluster);
   }
   for (const table of ['delivery_outcomes', 'inventory'] as const) {
-    if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays);
+    if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays, cluster);
   }
   const merging = everyNight(
     config.squashHour,
-    async () => logger.info({ rows: await mergePersons(warehouse) }, 'merged persons are written into the rows'),
+    async () =>
+      logger.info({ rows: await mergePersons(warehouse, cluster) }, 'merged persons are written into the rows'),
     (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
   );
   runtime.onStop(async () => merging.stop());

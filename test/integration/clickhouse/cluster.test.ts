@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { NotShardedError, onCluster } from '#infra/clickhouse/cluster.ts';
-import { statementsOf } from '#infra/clickhouse/migrate.ts';
+import { keepDays, mergePersons } from '#infra/clickhouse/maintenance.ts';
+import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import { useClickhouse } from './warehouse_world.ts';
 
@@ -60,4 +62,29 @@ function keptSeconds(): number {
 test('a table that nobody said how to spread is refused', () => {
   const statements = ['CREATE TABLE IF NOT EXISTS novelty (a Int8) ENGINE = MergeTree ORDER BY a'];
   expect(() => onCluster(statements, 'main', 'svc')).toThrow(NotShardedError);
+});
+
+test('migrations, ages and the rewriting of persons go to the whole cluster', async () => {
+  const commands: string[] = [];
+  const warehouse = {
+    command: async ({ query }: { query: string }) => void commands.push(query),
+    insert: async () => undefined,
+    query: async ({ query }: { query: string }) => ({
+      json: async () => (query.includes('found') ? [{ found: 1 }] : []),
+    }),
+  } as unknown as Warehouse;
+  const { applied } = await migrate(warehouse, 'http://127.0.0.1/svc', 'main');
+  expect(applied).toEqual(readdirSync(FOLDER).sort());
+  expect(commands[0]).toContain('TABLE IF NOT EXISTS schema_migrations_local');
+  const changes = commands.filter((query) => /^(CREATE|ALTER)/.test(query));
+  expect(changes.filter((query) => !query.includes(" ON CLUSTER 'main'"))).toEqual([]);
+
+  commands.length = 0;
+  await keepDays(warehouse, 'inventory', 30, 'main');
+  await mergePersons(warehouse, 'main');
+  const tables = commands.map((query) => query.split(/ MODIFY | UPDATE /)[0]);
+  expect(tables).toEqual([
+    "ALTER TABLE inventory_local ON CLUSTER 'main'",
+    "ALTER TABLE event_rows_local ON CLUSTER 'main'",
+  ]);
 });
