@@ -6,7 +6,7 @@ import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts
 import type { AccountItem } from '#services/control/accounts.ts';
 import type { AuditPage } from '#services/control/audit.ts';
 import { ControlRefusal, ControlUnavailableError } from '#services/control/client.ts';
-import type { OpenControl } from '#services/control/in_process.ts';
+import type { OpenControl } from '#test/harness/control_in_process.ts';
 import { quiet, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
 import { until } from '../support/wait.ts';

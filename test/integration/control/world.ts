@@ -6,7 +6,7 @@ import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import type { LocalAddresses } from '#infra/local/parts.ts';
 import { createRegistry } from '#infra/registry/registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
-import { type OpenControl, openControl } from '#services/control/in_process.ts';
+import { type OpenControl, openControl } from '#test/harness/control_in_process.ts';
 import { quiet } from '../support/kafka.ts';
 
 const { secret: token, tokenHash } = issueToken(randomBytes);

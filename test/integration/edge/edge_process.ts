@@ -1,18 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { openKafka } from '#infra/kafka/session.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { createRegistry } from '#infra/registry/registry.ts';
-import { openSettingsStore } from '#infra/settings/store.ts';
-import { keyOfSetting } from '#pipelines/settings/address.ts';
-import { issueKey } from '#pipelines/settings/keys.ts';
-import { serviceEnvironment } from '#services/local/start/config.ts';
+import type { IssuedKeyItem } from '#services/control/key_shapes.ts';
+import { localAdminToken, serviceEnvironment } from '#services/local/start/config.ts';
 import { provision } from '#services/provision/provision.ts';
 import { type BenchChild, startChild } from '#test/bench/edge/child.ts';
+import { openControl } from '#test/harness/control_in_process.ts';
 import { discard } from '#test/harness/parts.ts';
-import { account, apiKey, setting, site } from '#test/unit/settings/samples.ts';
 
 const ALLOWANCE = 1_000_000_000;
 
@@ -36,7 +31,7 @@ export async function startEdgeProcess(dataDir: string, env: Record<string, stri
   });
   try {
     const service = await serviceEnvironment(dataDir, parts.addresses);
-    const serverKey = await settle(service);
+    const serverKey = await settle(service, dataDir);
     const edge = await startChild('../../../services/edge/main.ts', [], {
       ...service,
       EDGE_PORT: '0',
@@ -60,23 +55,19 @@ export async function startEdgeProcess(dataDir: string, env: Record<string, stri
   }
 }
 
-async function settle(service: Record<string, string>): Promise<string> {
-  const config = partsConfig(service);
+async function settle(service: Record<string, string>, dataDir: string): Promise<string> {
   const logger = createLogger('test', 'silent');
-  await provision(config, logger);
-  const session = await openKafka(config.kafka, 'svc.test', logger);
-  const store = await openSettingsStore(session, createRegistry(config.registryUrl), logger);
-  const { secret, keyHash } = issueKey('server', randomBytes);
-  // No stage settles here what the edge reserves: the month must have room for all that a test sends.
-  const facts = [
-    { account: account({ monthly_allowance: ALLOWANCE }) },
-    { site: site() },
-    { key: apiKey({ key_hash: keyHash, caller: 'server' }) },
-  ];
-  for (const fact of facts.map(setting)) await store.write(keyOfSetting(fact) ?? '', fact);
-  await store.close();
-  await session.stop();
-  return secret;
+  await provision(partsConfig(service), logger);
+  const { client, close } = await openControl(service, localAdminToken(dataDir), logger);
+  try {
+    // No stage settles here what the edge reserves: the month must have room for all that a test sends.
+    await client.send('POST', '/accounts', null, { account_id: 'acme', monthly_allowance: ALLOWANCE });
+    await client.send('POST', '/sites', null, { site_id: 'shop', account_id: 'acme' });
+    const key = { site_id: 'shop', caller: 'server' };
+    return (await client.send<IssuedKeyItem>('POST', '/keys', null, key)).secret;
+  } finally {
+    await close();
+  }
 }
 
 function rssOf({ pid }: BenchChild): number {

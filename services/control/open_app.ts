@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import type { PartsConfig } from '#infra/config/service_config.ts';
+import type { ControlConfig } from '#infra/config/stage_config.ts';
+import { createDeadLetterStore } from '#infra/dead_letters/store.ts';
+import { isAddressAllowed } from '#infra/egress/guard.ts';
+import type { HttpServer } from '#infra/http/server.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { createKeyUseView } from '#infra/redis/key_use.ts';
+import { createMonthUseView } from '#infra/redis/month_use.ts';
+import type { Registry } from '#infra/registry/registry.ts';
+import { followReplays } from '#infra/replay/follow.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { sealSecret } from '#infra/secrets/seal.ts';
+import { openSettingsJournal } from '#infra/settings/journal.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { type ControlOptions, createControlApp } from './app.ts';
+import { ensureFirstToken } from './first_token.ts';
+import { openQueries } from './open_queries.ts';
+
+/** What a control service is made of; a process and a test each bring their own. */
+export interface ControlParts {
+  config: ControlConfig;
+  addresses: Pick<PartsConfig, 'redisUrl' | 'clickhouseUrl'>;
+  session: KafkaSession;
+  registry: Registry;
+  logger: Logger;
+  errors: ControlOptions['errors'];
+  fatal(error: unknown): void;
+  /** Registers what to stop, to be run in reverse order. */
+  onStop(task: () => Promise<unknown>): void;
+}
+
+/** Connects the control service to its parts; the app that is answered neither listens nor is stopped here. */
+export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
+  const { config, addresses, session, registry, logger, fatal, onStop } = parts;
+  const ring = parseKeyRing(config.secretsKeys);
+  const journal = await openSettingsJournal(session, registry, logger, fatal);
+  onStop(() => journal.close());
+  if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
+  const redis = createRedis(addresses.redisUrl, logger);
+  onStop(async () => redis.disconnect());
+  const replays = await followReplays(session, registry, logger, fatal);
+  onStop(() => replays.stop());
+  const queries = openQueries(addresses.clickhouseUrl, logger);
+  onStop(() => queries.close());
+  return createControlApp({
+    journal,
+    adapters: DESTINATIONS,
+    queries: queries.answers,
+    deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
+    replayProgress: (id) => replays.states.get(id),
+    keyUse: createKeyUseView(redis, logger, Date.now),
+    monthUse: createMonthUseView(redis, logger, Date.now),
+    seal: (place, value) => sealSecret(ring, place, value, randomBytes),
+    randomBytes,
+    isAddressAllowed: (address) => isAddressAllowed(address, config.allowLoopback),
+    nowMs: Date.now,
+    healthy: () => journal.writable(),
+    errors: parts.errors,
+  });
+}

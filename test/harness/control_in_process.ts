@@ -1,0 +1,61 @@
+import type { Environment } from '#infra/config/config.ts';
+import { partsConfig } from '#infra/config/service_config.ts';
+import { controlConfig } from '#infra/config/stage_config.ts';
+import type { HttpServer } from '#infra/http/server.ts';
+import { openKafka } from '#infra/kafka/session.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { createRegistry } from '#infra/registry/registry.ts';
+import { type ControlClient, createControlClient, type Transport } from '#services/control/client.ts';
+import { openControlApp } from '#services/control/open_app.ts';
+
+/** A control service inside the caller's process, without a port. */
+export interface OpenControl {
+  client: ControlClient;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the control service on the parts that an environment names, where no control process runs. Its
+ * `CONTROL_FIRST_TOKEN_SHA256` must be the hash of the token given. A control process that does run is fenced by its
+ * first change, and opens the topic anew at its own next one.
+ */
+export async function openControl(env: Environment, token: string, logger: Logger): Promise<OpenControl> {
+  const addresses = partsConfig(env);
+  const session = await openKafka(addresses.kafka, 'svc.control.once', logger);
+  const stops: (() => Promise<unknown>)[] = [() => session.stop()];
+  let failure: unknown = null;
+  const fatal = (error: unknown): void => {
+    failure ??= error;
+  };
+  const app = await openControlApp({
+    config: controlConfig(env),
+    addresses,
+    session,
+    registry: createRegistry(addresses.registryUrl),
+    logger,
+    errors: { saw: fatal, succeeded: () => undefined },
+    fatal,
+    onStop: (task) => stops.push(task),
+  });
+  stops.push(() => app.close());
+  const transport: Transport = async (request) => {
+    const answer = await injected(app)(request);
+    if (failure !== null) throw failure;
+    return answer;
+  };
+  return {
+    client: createControlClient(transport, token),
+    async close() {
+      for (const stop of stops.toReversed()) await stop();
+    },
+  };
+}
+
+/** Carries requests to an app without a socket. */
+export function injected(app: HttpServer): Transport {
+  return async ({ method, path, headers, body }) => {
+    const payload = body === null ? {} : { payload: body };
+    const response = await app.inject({ method: method as 'GET', url: path, headers, ...payload });
+    return { status: response.statusCode, body: response.body };
+  };
+}
