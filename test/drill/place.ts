@@ -4,6 +4,7 @@ import { PLATFORMS } from '#services/local/platforms/platforms.ts';
 import type { Standin } from '#services/local/platforms/server.ts';
 import { startService } from '#test/harness/service.ts';
 import type { ControlledService } from '#test/harness/settings.ts';
+import { standin as tiktok } from '#test/platforms/tiktok.ts';
 
 /** The destinations of a drill: one that is to fail, one with a site whose token is revoked, one beside them. */
 export const DRILLED = ['tiktok', 'meta', 'webhook'] as const;
@@ -19,7 +20,7 @@ export interface Place {
 
 export async function startStandins(): Promise<Record<Drilled, Standin>> {
   const started = DRILLED.map(async (name) => {
-    const platform = PLATFORMS[name];
+    const platform = name === 'tiktok' ? tiktok : PLATFORMS[name];
     if (platform === undefined) throw new Error(`no stand-in is called ${name}`);
     return [name, await startPlatform(platform)] as const;
   });

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isCurrency } from './checks.ts';
+import { isCurrency } from './currency.ts';
 import { isRecord } from './json.ts';
 
 /** Why Meta refuses an event, and with it the request. */

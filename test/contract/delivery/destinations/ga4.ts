@@ -1,6 +1,6 @@
 import { ga4 } from '#pipelines/delivery/destinations/ga4/adapter.ts';
-import { standin } from '#services/local/platforms/ga4.ts';
 import { startPlatform } from '#services/local/platforms/platform.ts';
+import { standin } from '#test/platforms/ga4.ts';
 import type { Subject } from '../subject.ts';
 import { ga4Answers } from './ga4_answers.ts';
 import { ga4Cases } from './ga4_cases.ts';

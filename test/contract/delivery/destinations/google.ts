@@ -1,6 +1,6 @@
 import { google } from '#pipelines/delivery/destinations/google/adapter.ts';
-import { googleStandin } from '#services/local/platforms/google.ts';
 import { startPlatform } from '#services/local/platforms/platform.ts';
+import { googleStandin } from '#test/platforms/google.ts';
 import { SERVICE_ACCOUNT } from '../service_accounts.ts';
 import type { Subject } from '../subject.ts';
 import { googleAnswers } from './google_answers.ts';

@@ -1,8 +1,11 @@
 import { linkedin } from '#pipelines/delivery/destinations/linkedin/adapter.ts';
+import { isCurrency } from '#services/local/platforms/currency.ts';
+import { isRecord } from '#services/local/platforms/json.ts';
+import { startPlatform } from '#services/local/platforms/platform.ts';
+import type { Subject } from '#test/contract/delivery/subject.ts';
 import {
   type Check,
   fieldFault,
-  isCurrency,
   isDecimalText,
   isDigest,
   isListOf,
@@ -10,11 +13,8 @@ import {
   isText,
   isWhole,
   missingFault,
-} from '#services/local/platforms/checks.ts';
-import { isRecord } from '#services/local/platforms/json.ts';
-import { bearerToken, jsonAnswer, jsonStandin } from '#services/local/platforms/json_platform.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
-import type { Subject } from '#test/contract/delivery/subject.ts';
+} from '#test/platforms/checks.ts';
+import { bearerToken, jsonAnswer, jsonStandin } from '#test/platforms/json_platform.ts';
 import { linkedinAnswers } from './linkedin_answers.ts';
 import { linkedinCases } from './linkedin_cases.ts';
 

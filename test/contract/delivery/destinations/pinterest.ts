@@ -1,6 +1,6 @@
 import { pinterest } from '#pipelines/delivery/destinations/pinterest/adapter.ts';
-import { standin } from '#services/local/platforms/pinterest.ts';
 import { startPlatform } from '#services/local/platforms/platform.ts';
+import { standin } from '#test/platforms/pinterest.ts';
 import type { Subject } from '../subject.ts';
 import { pinterestAnswers } from './pinterest_answers.ts';
 import { pinterestCases } from './pinterest_cases.ts';

@@ -1,6 +1,6 @@
 import { posthog } from '#pipelines/delivery/destinations/posthog/adapter.ts';
 import { startPlatform } from '#services/local/platforms/platform.ts';
-import { standin } from '#services/local/platforms/posthog.ts';
+import { standin } from '#test/platforms/posthog.ts';
 import type { Subject } from '../subject.ts';
 import { posthogAnswers } from './posthog_answers.ts';
 import { posthogCases } from './posthog_cases.ts';

@@ -1,6 +1,6 @@
 import { reddit } from '#pipelines/delivery/destinations/reddit/adapter.ts';
 import { startPlatform } from '#services/local/platforms/platform.ts';
-import { standin } from '#services/local/platforms/reddit.ts';
+import { standin } from '#test/platforms/reddit.ts';
 import type { Subject } from '../subject.ts';
 import { redditAnswers } from './reddit_answers.ts';
 import { redditCases } from './reddit_cases.ts';

@@ -1,6 +1,6 @@
 import { snapchat } from '#pipelines/delivery/destinations/snapchat/adapter.ts';
 import { startPlatform } from '#services/local/platforms/platform.ts';
-import { standin } from '#services/local/platforms/snapchat.ts';
+import { standin } from '#test/platforms/snapchat.ts';
 import type { Subject } from '../subject.ts';
 import { snapchatAnswers } from './snapchat_answers.ts';
 import { snapchatCases } from './snapchat_cases.ts';

@@ -1,6 +1,6 @@
 import { tiktok } from '#pipelines/delivery/destinations/tiktok/adapter.ts';
 import { startPlatform } from '#services/local/platforms/platform.ts';
-import { standin } from '#services/local/platforms/tiktok.ts';
+import { standin } from '#test/platforms/tiktok.ts';
 import type { Subject } from '../subject.ts';
 import { tiktokAnswers } from './tiktok_answers.ts';
 import { tiktokCases } from './tiktok_cases.ts';

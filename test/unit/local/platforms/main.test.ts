@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
-import { PLATFORMS } from '#services/local/platforms/platforms.ts';
 
 const MAIN = fileURLToPath(new URL('../../../../services/local/platforms/main.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'standin-'));
@@ -41,14 +40,10 @@ const post = (url: string): Promise<Response> =>
     body: JSON.stringify({ type: 'event', data: { event_id: 'e1', event: 'purchase' } }),
   });
 
-it('serves every platform it is given a port for, and only those', async () => {
-  const { child, meta, webhook, ...others } = await start(Object.keys(PLATFORMS));
-  expect(Object.keys(others).sort()).toEqual(
-    ['ready', ...Object.keys(PLATFORMS)].filter((name) => name !== 'meta' && name !== 'webhook').sort(),
-  );
-  for (const url of [meta, webhook, others['ga4'], others['google']]) {
-    expect((await fetch(`${String(url)}/_standin/health`)).status).toBe(200);
-  }
+it('serves the platforms it is given a port for, and only those', async () => {
+  const { child, ...others } = await start(['webhook']);
+  expect(Object.keys(others).sort()).toEqual(['ready', 'webhook']);
+  expect((await fetch(`${others.webhook}/_standin/health`)).status).toBe(200);
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
 });

@@ -1,7 +1,8 @@
+import { isCurrency } from '#services/local/platforms/currency.ts';
+import { isRecord, textOf } from '#services/local/platforms/json.ts';
 import {
   type Check,
   fieldFault,
-  isCurrency,
   isDigest,
   isListOf,
   isNumber,
@@ -11,7 +12,6 @@ import {
   isWhole,
   missingFault,
 } from './checks.ts';
-import { isRecord, textOf } from './json.ts';
 import { bearerToken, jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const TYPES = [

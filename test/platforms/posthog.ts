@@ -1,5 +1,5 @@
+import { isRecord, textOf } from '#services/local/platforms/json.ts';
 import { fieldFault, isText, missingFault } from './checks.ts';
-import { isRecord, textOf } from './json.ts';
 import { jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const isUuid = (value: unknown): boolean =>

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isRecord } from './json.ts';
+import { isRecord } from '#services/local/platforms/json.ts';
 
 /** What a value must be, by the words of a platform's page. */
 export type Check = (value: unknown) => boolean;
@@ -11,8 +11,6 @@ export const isFlag: Check = (value) => typeof value === 'boolean';
 export const isDigest: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 export const isAddress: Check = (value) => typeof value === 'string' && isIP(value) > 0;
 export const isWebAddress: Check = (value) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value);
-const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
-export const isCurrency: Check = (value) => typeof value === 'string' && CURRENCIES.has(value);
 export const isOneOf =
   (words: readonly string[]): Check =>
   (value) =>

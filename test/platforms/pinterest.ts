@@ -1,8 +1,9 @@
+import { isCurrency } from '#services/local/platforms/currency.ts';
+import { isRecord, textOf } from '#services/local/platforms/json.ts';
 import {
   type Check,
   fieldFault,
   isAddress,
-  isCurrency,
   isDecimalText,
   isDigest,
   isFlag,
@@ -16,7 +17,6 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { isRecord, textOf } from './json.ts';
 import { bearerToken, type Faults, jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const NAMES = [

@@ -1,7 +1,7 @@
-import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
-import { isRecord, readJson } from './json.ts';
-import type { PlatformStandin } from './platform.ts';
-import type { StandinOptions } from './server.ts';
+import type { PlatformAnswer, PlatformRequest } from '#services/local/platforms/http_exchange.ts';
+import { isRecord, readJson } from '#services/local/platforms/json.ts';
+import type { PlatformStandin } from '#services/local/platforms/platform.ts';
+import type { StandinOptions } from '#services/local/platforms/server.ts';
 
 /** A request as a JSON platform sees it. */
 export interface JsonRequest {

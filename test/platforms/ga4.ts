@@ -1,3 +1,5 @@
+import type { PlatformAnswer, PlatformRequest } from '#services/local/platforms/http_exchange.ts';
+import { isRecord, readJson, textOf } from '#services/local/platforms/json.ts';
 import {
   type Check,
   fieldFault,
@@ -9,8 +11,6 @@ import {
   isOneOf,
   isText,
 } from './checks.ts';
-import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
-import { isRecord, readJson, textOf } from './json.ts';
 import { type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const HOURS_MAX = 72;

@@ -1,8 +1,10 @@
+import { isCurrency } from '#services/local/platforms/currency.ts';
+import type { PlatformAnswer } from '#services/local/platforms/http_exchange.ts';
+import { isRecord, textOf } from '#services/local/platforms/json.ts';
 import {
   type Check,
   fieldFault,
   isAddress,
-  isCurrency,
   isDigest,
   isFlag,
   isListOf,
@@ -15,8 +17,6 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import type { PlatformAnswer } from './http_exchange.ts';
-import { isRecord, textOf } from './json.ts';
 import { type Faults, type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const SOURCES = ['web', 'app', 'offline', 'crm'];

@@ -1,8 +1,11 @@
 import { createPublicKey, createVerify } from 'node:crypto';
+import { isCurrency } from '#services/local/platforms/currency.ts';
+import type { PlatformAnswer, PlatformRequest } from '#services/local/platforms/http_exchange.ts';
+import { isRecord, readJson } from '#services/local/platforms/json.ts';
+import type { PlatformStandin } from '#services/local/platforms/platform.ts';
 import {
   type Check,
   fieldFault,
-  isCurrency,
   isDigest,
   isListOf,
   isNumber,
@@ -11,13 +14,10 @@ import {
   isText,
   missingFault,
 } from './checks.ts';
-import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
-import { isRecord, readJson } from './json.ts';
 import { bearerToken, type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
-import type { PlatformStandin } from './platform.ts';
 
-/** Public keys in PEM by the service account they belong to; null takes every account unseen. */
-export type ServiceAccounts = Readonly<Record<string, string>> | null;
+/** Public keys in PEM by the service account they belong to. */
+type ServiceAccounts = Readonly<Record<string, string>>;
 
 const SCOPE = 'https://www.googleapis.com/auth/datamanager';
 const TOKEN_LIFETIME_S = 3599;
@@ -106,7 +106,6 @@ function signerOf(assertion: string, accounts: ServiceAccounts, nowMs: number): 
   if (decoded(header)['alg'] !== 'RS256' || typeof iss !== 'string' || scope !== SCOPE || typeof aud !== 'string')
     return null;
   if (typeof iat !== 'number' || typeof exp !== 'number' || exp - iat > 3600 || exp * 1000 < nowMs) return null;
-  if (accounts === null) return iss;
   const pem = accounts[iss];
   if (pem === undefined) return null;
   const verify = createVerify('RSA-SHA256').update(`${header}.${claims}`);
@@ -178,6 +177,3 @@ export function googleStandin(accounts: ServiceAccounts): PlatformStandin {
       request.path === '/token' ? { scope: '@token', answer: giveToken(request, nowMs) } : null,
   });
 }
-
-/** The same where no key is known. */
-export const standin: PlatformStandin = googleStandin(null);

@@ -1,8 +1,9 @@
+import { isCurrency } from '#services/local/platforms/currency.ts';
+import { isRecord, textOf } from '#services/local/platforms/json.ts';
 import {
   type Check,
   fieldFault,
   isAddress,
-  isCurrency,
   isDigest,
   isListOf,
   isNumber,
@@ -14,7 +15,6 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { isRecord, textOf } from './json.ts';
 import { jsonAnswer, jsonStandin } from './json_platform.ts';
 
 const NAMES = [
