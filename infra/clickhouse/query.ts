@@ -1,6 +1,6 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
-import type { Statement } from '#pipelines/query/statement.ts';
 import { readError, type Warehouse } from './client.ts';
+import type { Statement } from './queries/statement.ts';
 
 /** What one query may take; more of anything ends it. */
 export interface QueryLimits {

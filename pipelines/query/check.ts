@@ -1,6 +1,6 @@
 import { type Problem, problem } from '#pipelines/settings/problem.ts';
-import { isTimeZone } from './intervals.ts';
 import { type FunnelQuery, RANGE_MS_MAX } from './shapes.ts';
+import { isTimeZone } from './time_zone.ts';
 
 interface Range {
   from: number;

@@ -26,16 +26,14 @@ export const SAME_EVENTS: readonly (readonly [ours: string, ...others: string[]]
   ['start_trial', 'Trial Started'],
 ];
 
-const OURS = new Map(SAME_EVENTS.flatMap(([ours, ...others]) => others.map((name) => [name, ours] as const)));
+/** Our name of every other one. */
+export const OUR_NAMES: ReadonlyMap<string, string> = new Map(
+  SAME_EVENTS.flatMap(([ours, ...others]) => others.map((name) => [name, ours] as const)),
+);
 const ALL = new Map(SAME_EVENTS.map((names) => [names[0], names] as const));
 
-const texts = (names: Iterable<string>): string => `[${[...names].map((name) => `'${name}'`).join(', ')}]`;
-
-/** The name of an event as queries show it. */
-export const EVENT_TEXT = `transform(event, ${texts(OURS.keys())}, ${texts(OURS.values())}, event)`;
-
 function ourName<Value>(name: Value): Value | string {
-  return typeof name === 'string' ? (OURS.get(name) ?? name) : name;
+  return typeof name === 'string' ? (OUR_NAMES.get(name) ?? name) : name;
 }
 
 function everyName(names: readonly string[]): string[] {

@@ -1,6 +1,20 @@
 import { type Static, Type } from 'typebox';
-import { type FunnelRow, type StepFigures, TIME_CLASSES_MS } from './funnel.ts';
+import { TIME_CLASSES_MS } from './funnel_plan.ts';
 import type { FunnelQuery } from './shapes.ts';
+
+/** Figures of a step: `[reached, sum of the times as text, [median, p90], least, most]`. */
+type StepFigures = [number, string, [number, number], number, number];
+
+/** One row of the answer: of everything, of a value of the breakdown, of all others together, or of an interval of the trend. */
+export interface FunnelRow {
+  kind: 'all' | 'value' | 'other' | 'interval';
+  /** Of the row's attempts. */
+  texts: number;
+  text: string;
+  bucket: number;
+  steps: StepFigures[];
+  times: number[];
+}
 
 const count = (description: string) => Type.Integer({ description, minimum: 0 });
 const share = (description: string) => Type.Number({ description, minimum: 0, maximum: 1 });

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { allOf, inScope, selects } from './filters.ts';
-import type { LiveQuery, TimelineQuery } from './shapes.ts';
-import { type Binder, createBinder, type Statement } from './statement.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import type { LiveQuery, Selection, TimelineQuery } from './shapes.ts';
 
 const LIVE_LIMIT = 50;
 const LIVE_MS = 3_600_000;
@@ -23,44 +22,26 @@ export interface ListedRow {
   properties: string;
 }
 
-const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
-  distinct_id, person_id AS person, action_source, mode, country, value, currency, order_id, properties`;
-
-/** The statement of what arrived last, newest first. Rows: ListedRow. */
-export function liveStatement(siteId: string, query: LiveQuery, nowMs: number): Statement {
-  const binder = createBinder();
-  const after = binder.bind(query.received_after ?? nowMs - LIVE_MS, 'Int64');
-  const wanted = allOf([
-    `site_id = ${binder.bind(siteId, 'String')}`,
-    `received_at > fromUnixTimestamp64Milli(${after}, 'UTC')`,
-    selects(query, binder),
-  ]);
-  return binder.statement(`SELECT ${LISTED} FROM events WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${query.limit ?? LIVE_LIMIT}`);
+/** A question of the live tail with everything decided that it leaves open. */
+export interface LivePlan {
+  selection: Selection;
+  receivedAfterMs: number;
+  limit: number;
 }
 
-/**
- * The statement of what a person did, newest first, under whichever of its ids: the person that was named, or that it has
- * become part of, or that a distinct id belongs to. Rows: ListedRow.
- */
-export function timelineStatement(siteId: string, query: TimelineQuery): Statement {
-  const binder = createBinder();
-  const site = binder.bind(siteId, 'String');
-  const named =
-    'person_id' in query
-      ? `arrived_person_id = ${binder.bind(query.person_id, 'String')} OR person_id = ${binder.bind(query.person_id, 'String')}`
-      : `distinct_id = ${binder.bind(query.distinct_id, 'String')}`;
-  const persons = `SELECT person_id FROM events WHERE site_id = ${site} AND (${named})${mergedInto(site, query, binder)}`;
-  const wanted = allOf([...inScope(siteId, query, binder), `person_id IN (${persons})`]);
-  return binder.statement(`SELECT ${LISTED} FROM events WHERE ${wanted}
-ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${query.limit ?? TIMELINE_LIMIT}`);
+export function livePlan({ received_after, limit = LIVE_LIMIT, ...selection }: LiveQuery, nowMs: number): LivePlan {
+  return { selection, receivedAfterMs: received_after ?? nowMs - LIVE_MS, limit };
 }
 
-/** Once merges are written into the rows, nothing but the links knows a person that became part of another. */
-function mergedInto(site: string, query: TimelineQuery, binder: Binder): string {
-  if (!('person_id' in query)) return '';
-  return ` UNION ALL SELECT argMax(target, version) FROM person_links
-  WHERE site_id = ${site} AND person_id = ${binder.bind(query.person_id, 'String')} HAVING count() > 0`;
+/** A question of a timeline with everything decided that it leaves open: of a person, or of whoever has a distinct id. */
+export interface TimelinePlan extends Scope {
+  of: { personId: string } | { distinctId: string };
+  limit: number;
+}
+
+export function timelinePlan(query: TimelineQuery): TimelinePlan {
+  const of = 'person_id' in query ? { personId: query.person_id } : { distinctId: query.distinct_id };
+  return { ...scopeOf(query), of, limit: query.limit ?? TIMELINE_LIMIT };
 }
 
 const listedShape = Type.Object({

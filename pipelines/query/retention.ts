@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { allOf, inScope, selects } from './filters.ts';
-import { startOf } from './intervals.ts';
-import type { RetentionQuery } from './shapes.ts';
-import { createBinder, type Statement } from './statement.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import type { RetentionQuery, Selection } from './shapes.ts';
 
 export interface RetentionRow {
   cohort: number;
@@ -11,23 +9,17 @@ export interface RetentionRow {
   persons: number;
 }
 
-/**
- * The statement of retention. A person belongs to the interval of its first start event, and returns in each interval in
- * which it has an event to come back with that happened after it. Rows: RetentionRow.
- */
-export function retentionStatement(siteId: string, query: RetentionQuery): Statement {
-  const binder = createBinder();
-  const zone = query.time_zone ?? 'UTC';
-  const start = selects(query.start, binder);
-  const back = selects(query.back, binder);
-  const periods = `arrayMap(t -> toInt32(dateDiff('${query.interval}', started, t, ${binder.bind(zone, 'String')})), arrayFilter(t -> t > started, returned))`;
-  return binder.statement(`SELECT cohort, period, count() AS persons
-FROM (SELECT ${startOf(query.interval, 'started', zone, binder)} AS cohort,
-    arrayJoin(arrayConcat([toInt32(-1)], arrayDistinct(${periods}))) AS period
-  FROM (SELECT minIf(timestamp, ${start}) AS started, groupArrayIf(timestamp, ${back}) AS returned
-    FROM events WHERE ${allOf([...inScope(siteId, query, binder), `(${start} OR ${back})`])}
-    GROUP BY person_id HAVING countIf(${start}) > 0))
-GROUP BY cohort, period ORDER BY cohort, period`);
+/** Retention with everything decided that its question leaves open. */
+export interface RetentionPlan extends Scope {
+  interval: RetentionQuery['interval'];
+  timeZone: string;
+  start: Selection;
+  back: Selection;
+}
+
+export function retentionPlan(query: RetentionQuery): RetentionPlan {
+  const { interval, time_zone: timeZone = 'UTC', start, back } = query;
+  return { ...scopeOf(query), interval, timeZone, start, back };
 }
 
 /** The answer to retention. */

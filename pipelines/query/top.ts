@@ -1,9 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { AMOUNT_UNITS, unitsOf } from './amounts.ts';
-import { allOf, inScope, selects, textOf } from './filters.ts';
-import type { TopQuery } from './shapes.ts';
-import { createBinder, type Statement } from './statement.ts';
-import { FIRST_ROW } from './trends.ts';
+import { AMOUNT_UNITS } from './amounts.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import type { Field, Selection, TopQuery } from './shapes.ts';
 
 const LIMIT = 20;
 
@@ -18,20 +16,17 @@ export interface TopRow {
   units: string;
 }
 
-/** The statement of the commonest values of a field. Rows: TopRow. */
-export function topStatement(siteId: string, query: TopQuery): Statement {
-  const binder = createBinder();
-  const names = query.events === undefined ? {} : { events: query.events };
-  const by = { events: 'counted', persons: 'finalizeAggregation(people)', value: 'added' }[query.by ?? 'events'];
-  const limit = query.limit ?? LIMIT;
-  return binder.statement(`SELECT name AS text, isRest AS rest, count() AS texts, sum(counted) AS events,
-  uniqExactMerge(people) AS persons, toString(sum(added)) AS units
-FROM (SELECT *, row_number() OVER (ORDER BY ${by} DESC, value) AS place, place > ${limit} AS isRest, if(isRest, '', value) AS name
-  FROM (SELECT first.1 AS value, count() AS counted, uniqExactState(first.2) AS people, sum(first.3) AS added
-    FROM (SELECT argMin(tuple(${textOf(query.field, binder)}, person_id, ${unitsOf('value')}), ${FIRST_ROW}) AS first
-      FROM events WHERE ${allOf([...inScope(siteId, query, binder), selects(names, binder)])} GROUP BY event_id)
-    GROUP BY value))
-GROUP BY name, isRest ORDER BY min(place)`);
+/** Top values with everything decided that their question leaves open. */
+export interface TopPlan extends Scope {
+  selection: Selection;
+  field: Field;
+  by: 'events' | 'persons' | 'value';
+  limit: number;
+}
+
+export function topPlan(query: TopQuery): TopPlan {
+  const { events, field, by = 'events', limit = LIMIT } = query;
+  return { ...scopeOf(query), selection: events === undefined ? {} : { events }, field, by, limit };
 }
 
 const figures = {

@@ -1,12 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { AMOUNT_UNITS, unitsOf } from './amounts.ts';
-import { allOf, inScope, numberOf, selects, textOf } from './filters.ts';
-import { startOf } from './intervals.ts';
-import type { TrendsQuery } from './shapes.ts';
-import { type Binder, createBinder, type Statement } from './statement.ts';
-
-/** From which rows an event is read that stands there more than once: the first by time, then by arrival. */
-export const FIRST_ROW = 'tuple(timestamp, received_at, raw_index)';
+import { AMOUNT_UNITS } from './amounts.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import type { Field, Interval, Selection, TrendsQuery } from './shapes.ts';
 
 /** Values of a breakdown that are given one by one. */
 const VALUES = 100;
@@ -25,49 +20,18 @@ export interface TrendRow {
   units: string;
 }
 
-/** The statement of trends. Rows: TrendRow. */
-export function trendsStatement(siteId: string, query: TrendsQuery): Statement {
-  const binder = createBinder();
-  const text = query.breakdown === undefined ? "''" : textOf(query.breakdown.field, binder);
-  const bucket = startOf(query.interval, 'timestamp', query.time_zone ?? 'UTC', binder);
-  const conditions = query.series.map((series) => selects(series, binder));
-  const matched = conditions.map((condition) => `toBool(${condition})`).join(', ');
-  const units = query.series.map(({ sum }) => unitsOf(sum === undefined ? 'NULL' : numberOf(sum, binder))).join(', ');
-  const events = `SELECT series, text, bucket, person, amounts[series] AS amount
-FROM (SELECT first.1 AS person, first.2 AS bucket, first.3 AS matched, first.4 AS amounts, first.5 AS text
-  FROM (SELECT argMin(tuple(person_id, ${bucket}, [${matched}], [${units}], ${text}), ${FIRST_ROW}) AS first
-    FROM events WHERE ${rowsWanted(siteId, query, conditions, binder)} GROUP BY event_id))
-ARRAY JOIN arrayEnumerate(matched) AS series
-WHERE matched[series]`;
-  return binder.statement(query.breakdown === undefined ? plainSql(events) : byValueSql(events, query.breakdown.limit));
+/** Trends with everything decided that their question leaves open. */
+export interface TrendsPlan extends Scope {
+  interval: Interval;
+  timeZone: string;
+  series: readonly (Selection & { sum?: Field })[];
+  breakdown: { field: Field; limit: number } | null;
 }
 
-function plainSql(events: string): string {
-  return `SELECT series, if(grouping(bucket) = 0, 'interval', 'all') AS kind, '' AS text, 0 AS rest, 0 AS texts, bucket,
-  count() AS events, uniqExact(person) AS persons, toString(sum(amount)) AS units
-FROM (${events})
-GROUP BY GROUPING SETS ((series), (series, bucket))
-ORDER BY series, kind, bucket`;
-}
-
-/** Persons are counted once among all values that are given together, so sets of them are merged and not numbers added. */
-function byValueSql(events: string, limit = VALUES): string {
-  const counted = `SELECT series, text, bucket, count() AS counted, uniqExactState(person) AS people, sum(amount) AS added
-FROM (${events}) GROUP BY series, text, bucket`;
-  const totals = `SELECT *, sum(counted) OVER (PARTITION BY series, text) AS total FROM (${counted})`;
-  const placed = `SELECT *, dense_rank() OVER (PARTITION BY series ORDER BY total DESC, text) > ${limit} AS isRest FROM (${totals})`;
-  return `SELECT series, ${KIND} AS kind, name AS text, isRest AS rest, uniqExact(value) AS texts, bucket,
-  sum(counted) AS events, uniqExactMerge(people) AS persons, toString(sum(added)) AS units
-FROM (SELECT * EXCEPT text, text AS value, if(isRest, '', text) AS name FROM (${placed}))
-GROUP BY GROUPING SETS ((series), (series, bucket), (series, isRest, name), (series, isRest, name, bucket))
-ORDER BY series, kind, events DESC, text, bucket`;
-}
-
-const KIND = `multiIf(grouping(name) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(name) = 0, 'value',
-  grouping(bucket) = 0, 'interval', 'all')`;
-
-function rowsWanted(siteId: string, query: TrendsQuery, conditions: readonly string[], binder: Binder): string {
-  return allOf([...inScope(siteId, query, binder), `(${conditions.join(' OR ')})`]);
+export function trendsPlan(query: TrendsQuery): TrendsPlan {
+  const { interval, time_zone: timeZone = 'UTC', series, breakdown } = query;
+  const limited = breakdown === undefined ? null : { field: breakdown.field, limit: breakdown.limit ?? VALUES };
+  return { ...scopeOf(query), interval, timeZone, series, breakdown: limited };
 }
 
 const figures = {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { type HealthRow, healthState, healthStatement } from '#pipelines/delivery/health.ts';
+import { healthStatement } from '#infra/clickhouse/queries/delivery_health_statement.ts';
+import { type HealthRow, healthState } from '#pipelines/delivery/health.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/lanes.ts';
 import { type Route, refused, route } from './route.ts';
 import { closed, idField, nothing, nullable, timeField } from './shapes.ts';

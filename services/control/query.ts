@@ -1,21 +1,30 @@
 import { type Static, type TObject, type TSchema, type TUnion, Type } from 'typebox';
+import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
+import { liveStatement, timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
+import { retentionStatement } from '#infra/clickhouse/queries/retention_statement.ts';
+import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
+import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { funnelProblems, rangeProblems, zoneProblems } from '#pipelines/query/check.ts';
 import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
-import { type FunnelRow, funnelStatement } from '#pipelines/query/funnel.ts';
-import { funnelAnswer, funnelAnswerShape } from '#pipelines/query/funnel_answer.ts';
+import { type FunnelRow, funnelAnswer, funnelAnswerShape } from '#pipelines/query/funnel_answer.ts';
+import { type FunnelPlan, funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import {
   type ListedRow,
+  type LivePlan,
   listingAnswer,
   listingShape,
-  liveStatement,
-  timelineStatement,
+  livePlan,
+  type TimelinePlan,
+  timelinePlan,
 } from '#pipelines/query/listing.ts';
 import {
+  type RetentionPlan,
   type RetentionRow,
   retentionAnswer,
   retentionAnswerShape,
-  retentionStatement,
+  retentionPlan,
 } from '#pipelines/query/retention.ts';
 import {
   funnelShape,
@@ -25,9 +34,14 @@ import {
   topShape,
   trendsShape,
 } from '#pipelines/query/shapes.ts';
-import type { Statement } from '#pipelines/query/statement.ts';
-import { type TopRow, topAnswer, topAnswerShape, topStatement } from '#pipelines/query/top.ts';
-import { type TrendRow, trendsAnswer, trendsAnswerShape, trendsStatement } from '#pipelines/query/trends.ts';
+import { type TopPlan, type TopRow, topAnswer, topAnswerShape, topPlan } from '#pipelines/query/top.ts';
+import {
+  type TrendRow,
+  type TrendsPlan,
+  trendsAnswer,
+  trendsAnswerShape,
+  trendsPlan,
+} from '#pipelines/query/trends.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import { type Input, type Question, type Route, refused, type World } from './route.ts';
 import { closed, idField, nothing, timeField } from './shapes.ts';
@@ -35,20 +49,21 @@ import { closed, idField, nothing, timeField } from './shapes.ts';
 const siteParams = closed({ site_id: idField('The site') });
 const LIVE_KEPT_MS = 1_000;
 
-interface QuerySpec<Query extends TObject | TUnion, Row> {
+interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
   name: string;
   operationId: string;
   summary: string;
   shape: Query;
   answerShape: TObject;
   problems(query: Static<Query>): Problem[];
-  statement(siteId: string, query: Static<Query>, nowMs: number): Statement;
+  plan(query: Static<Query>, nowMs: number): Plan;
+  statement(siteId: string, plan: Plan): Statement;
   answer(query: Static<Query>, rows: readonly Row[]): object;
   keptMs(query: Static<Query>, nowMs: number): number;
 }
 
 /** A route that asks ClickHouse about the events of one site. */
-function queryRoute<Query extends TObject | TUnion, Row>(spec: QuerySpec<Query, Row>): Route {
+function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: QuerySpec<Query, Plan, Row>): Route {
   return {
     method: 'POST',
     path: `/v1/query/{site_id}/${spec.name}`,
@@ -66,7 +81,11 @@ function queryRoute<Query extends TObject | TUnion, Row>(spec: QuerySpec<Query, 
   };
 }
 
-function ask<Query extends TObject | TUnion, Row>(spec: QuerySpec<Query, Row>, input: Input, world: World): Question {
+function ask<Query extends TObject | TUnion, Plan, Row>(
+  spec: QuerySpec<Query, Plan, Row>,
+  input: Input,
+  world: World,
+): Question {
   const { site_id: siteId } = input.params as Static<typeof siteParams>;
   if (world.view.table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
   const query = input.body as Static<Query>;
@@ -74,7 +93,7 @@ function ask<Query extends TObject | TUnion, Row>(spec: QuerySpec<Query, Row>, i
   if (problems.length > 0) return { kind: 'refused', code: 'settings_invalid', problems };
   return {
     kind: 'ask',
-    statement: spec.statement(siteId, withEveryName(query), world.nowMs),
+    statement: spec.statement(siteId, spec.plan(withEveryName(query), world.nowMs)),
     keptMs: spec.keptMs(query, world.nowMs),
     answer: (rows) => spec.answer(query, rows as Row[]),
   };
@@ -92,68 +111,74 @@ interface Ranged {
 const byRange = ({ to, fresh }: Ranged, nowMs: number): number => (fresh === true ? 0 : keptMs(to, nowMs));
 
 export const queryRoutes: Route[] = [
-  queryRoute<typeof funnelShape, FunnelRow>({
+  queryRoute<typeof funnelShape, FunnelPlan, FunnelRow>({
     name: 'funnel',
     operationId: 'queryFunnel',
     summary: 'How many persons or sessions get from step to step, how long it takes, and by what they came',
     shape: funnelShape,
     answerShape: funnelAnswerShape,
     problems: funnelProblems,
+    plan: funnelPlan,
     statement: funnelStatement,
     answer: funnelAnswer,
     keptMs: byRange,
   }),
-  queryRoute<typeof trendsShape, TrendRow>({
+  queryRoute<typeof trendsShape, TrendsPlan, TrendRow>({
     name: 'trends',
     operationId: 'queryTrends',
     summary: 'Events, persons and sums by interval',
     shape: trendsShape,
     answerShape: trendsAnswerShape,
     problems: (query) => [...rangeProblems(query), ...zoneProblems(query.time_zone)],
+    plan: trendsPlan,
     statement: trendsStatement,
     answer: trendsAnswer,
     keptMs: byRange,
   }),
-  queryRoute<typeof retentionShape, RetentionRow>({
+  queryRoute<typeof retentionShape, RetentionPlan, RetentionRow>({
     name: 'retention',
     operationId: 'queryRetention',
     summary: 'Of those who began in an interval, how many came back in each one after it',
     shape: retentionShape,
     answerShape: retentionAnswerShape,
     problems: (query) => [...rangeProblems(query), ...zoneProblems(query.time_zone)],
+    plan: retentionPlan,
     statement: retentionStatement,
     answer: (_query, rows) => retentionAnswer(rows),
     keptMs: byRange,
   }),
-  queryRoute<typeof topShape, TopRow>({
+  queryRoute<typeof topShape, TopPlan, TopRow>({
     name: 'top',
     operationId: 'queryTop',
     summary: 'The commonest values of a column or property',
     shape: topShape,
     answerShape: topAnswerShape,
     problems: rangeProblems,
+    plan: topPlan,
     statement: topStatement,
     answer: topAnswer,
     keptMs: byRange,
   }),
-  queryRoute<typeof liveShape, ListedRow>({
+  queryRoute<typeof liveShape, LivePlan, ListedRow>({
     name: 'live',
     operationId: 'queryLive',
     summary: 'What arrived last, newest first',
     shape: liveShape,
     answerShape: listingShape,
     problems: () => [],
+    plan: livePlan,
     statement: liveStatement,
     answer: (_query, rows) => listingAnswer(rows),
     keptMs: () => LIVE_KEPT_MS,
   }),
-  queryRoute<typeof timelineShape, ListedRow>({
+  queryRoute<typeof timelineShape, TimelinePlan, ListedRow>({
     name: 'timeline',
     operationId: 'queryTimeline',
     summary: 'What one person did, under all its ids, newest first',
     shape: timelineShape,
     answerShape: listingShape,
     problems: rangeProblems,
+    plan: timelinePlan,
     statement: timelineStatement,
     answer: (_query, rows) => listingAnswer(rows),
     keptMs: byRange,

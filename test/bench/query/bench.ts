@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
+import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
+import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/query.ts';
 import { startParts } from '#infra/local/parts.ts';
-import { funnelStatement } from '#pipelines/query/funnel.ts';
+import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';
-import type { Statement } from '#pipelines/query/statement.ts';
 import { EVENTS, FROM, fill, SITE, SITE_EVENTS, TO } from './fill.ts';
 
 const ROUNDS = 15;
@@ -55,9 +56,9 @@ async function measure(warehouse: Warehouse): Promise<void> {
     ['plain scan of the same rows', { sql: SCAN, parameters: {} }],
     ['windowFunnel, people as they arrived', { sql: windowFunnel('event_rows', 'arrived_person_id'), parameters: {} }],
     ['windowFunnel, people as known now', { sql: windowFunnel('events', 'person_id'), parameters: {} }],
-    ['the funnel of /v1/query', funnelStatement(SITE, FUNNEL)],
-    ['the funnel in strict order', funnelStatement(SITE, { ...FUNNEL, order: 'strict' })],
-    ['the funnel by session', funnelStatement(SITE, { ...FUNNEL, count_by: 'session' })],
+    ['the funnel of /v1/query', funnelStatement(SITE, funnelPlan(FUNNEL))],
+    ['the funnel in strict order', funnelStatement(SITE, funnelPlan({ ...FUNNEL, order: 'strict' }))],
+    ['the funnel by session', funnelStatement(SITE, funnelPlan({ ...FUNNEL, count_by: 'session' }))],
   ];
   say(`${await partsOf(warehouse)} parts; ${ROUNDS} rounds; the server's own time in ms`);
   say(`${''.padEnd(40)}${'least'.padStart(8)}${'median'.padStart(8)}${'most'.padStart(8)}`);

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
+import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
+import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { QueryTooHeavyError } from '#infra/clickhouse/query.ts';
-import { funnelStatement } from '#pipelines/query/funnel.ts';
-import type { Statement } from '#pipelines/query/statement.ts';
+import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import { type Control, control } from '../control/harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -47,14 +48,17 @@ test('the same question asked by many at once is asked once', async () => {
 test('nothing of what was asked is part of the text of a statement', () => {
   const text = 'SPLICED';
   const field = { property: [text] };
-  const { sql, parameters } = funnelStatement(text, {
-    ...query,
-    steps: [{ events: [text] }, { filters: [{ field, is: 'equal', to: [text] }] }],
-    filters: [{ field, is: 'containing', to: text }],
-    exclusions: [{ events: [text] }],
-    breakdown: { field, at: 'first_touch' },
-    trend: { interval: 'day', time_zone: text },
-  });
+  const { sql, parameters } = funnelStatement(
+    text,
+    funnelPlan({
+      ...query,
+      steps: [{ events: [text] }, { filters: [{ field, is: 'equal', to: [text] }] }],
+      filters: [{ field, is: 'containing', to: text }],
+      exclusions: [{ events: [text] }],
+      breakdown: { field, at: 'first_touch' },
+      trend: { interval: 'day', time_zone: text },
+    }),
+  );
   expect(sql).not.toContain(text);
   expect(JSON.stringify(parameters)).toContain(text);
 });

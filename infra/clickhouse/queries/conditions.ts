@@ -1,6 +1,15 @@
-import { EVENT_TEXT } from './event_names.ts';
-import type { Column, Field, Filter, Selection } from './shapes.ts';
+import { OUR_NAMES } from '#pipelines/query/event_names.ts';
+import type { Scope } from '#pipelines/query/scope.ts';
+import type { Column, Field, Filter, Selection } from '#pipelines/query/shapes.ts';
 import type { Binder } from './statement.ts';
+
+/** From which rows an event is read that stands there more than once: the first by time, then by arrival. */
+export const FIRST_ROW = 'tuple(timestamp, received_at, raw_index)';
+
+const texts = (names: Iterable<string>): string => `[${[...names].map((name) => `'${name}'`).join(', ')}]`;
+
+/** The name of an event as queries show it. */
+const EVENT_TEXT = `transform(event, ${texts(OUR_NAMES.keys())}, ${texts(OUR_NAMES.values())}, event)`;
 
 /** Columns whose text is not the column itself. */
 const TEXTS: Partial<Record<Column, string>> = {
@@ -78,15 +87,9 @@ export function allOf(conditions: readonly string[]): string {
   return conditions.length === 0 ? 'true' : `(${conditions.join(' AND ')})`;
 }
 
-interface Scope {
-  from: number;
-  to: number;
-  filters?: Filter[];
-}
-
 /** Conditions on time and filters that the events of a whole query share. */
 export function inScope(siteId: string, scope: Scope, binder: Binder): string[] {
-  return [...inRange(siteId, scope, binder), ...(scope.filters ?? []).map((filter) => conditionOf(filter, binder))];
+  return [...inRange(siteId, scope, binder), ...scope.filters.map((filter) => conditionOf(filter, binder))];
 }
 
 /** Events of a site that happened in a time. */

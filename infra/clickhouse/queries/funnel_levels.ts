@@ -1,5 +1,5 @@
-import { excludedAfter, PLACE_BITS } from './sequence.ts';
-import type { FunnelQuery } from './shapes.ts';
+import type { FunnelPlan } from '#pipelines/query/funnel_plan.ts';
+import { excludedAfter, PLACE_BITS } from './funnel_actors.ts';
 import type { Binder } from './statement.ts';
 
 /** Columns over an actor's arrays: first those over its events, then of them, one SELECT further out, those of the steps. */
@@ -14,26 +14,26 @@ export interface Levels {
  *
  * Two stamps lie in the window when the later one is less than `span` greater: a step of a millisecond is 2^20 of it.
  */
-export function levelColumns(query: FunnelQuery, binder: Binder): Levels {
-  const span = binder.bind(String(BigInt(query.window_ms + 1) << BigInt(PLACE_BITS)), 'UInt64');
-  return query.order === 'any' ? anyOrder(query, span) : inOrder(query, span);
+export function levelColumns(plan: FunnelPlan, binder: Binder): Levels {
+  const span = binder.bind(String(BigInt(plan.windowMs + 1) << BigInt(PLACE_BITS)), 'UInt64');
+  return plan.order === 'any' ? anyOrder(plan, span) : inOrder(plan, span);
 }
 
 /**
  * `found<n>` has, at each event that can be step n, the stamp of the latest beginning of a way that ends there; `open<n>`
  * carries it on to later events, until an excluded one. In strict order nothing is carried on.
  */
-function inOrder(query: FunnelQuery, span: string): Levels {
-  const overEvents = query.steps.flatMap((_, index) => {
+function inOrder(plan: FunnelPlan, span: string): Levels {
+  const overEvents = plan.steps.flatMap((_, index) => {
     const step = index + 1;
     const found =
       index === 0
         ? 'arrayMap((m, s) -> bitTest(m, 0) * s, mask, stamp)'
-        : `arrayMap((m, s, b) -> (bitTest(m, ${index}) AND s - b < ${span}) * b, mask, stamp, ${before(query, index)})`;
-    const carried = query.order === 'strict' ? `found${step}` : carriedOn(`found${step}`, excludedAfter(query, step));
-    return [`${found} AS found${step}`, ...(step === query.steps.length ? [] : [`${carried} AS open${step}`])];
+        : `arrayMap((m, s, b) -> (bitTest(m, ${index}) AND s - b < ${span}) * b, mask, stamp, ${before(plan, index)})`;
+    const carried = plan.order === 'strict' ? `found${step}` : carriedOn(`found${step}`, excludedAfter(plan, step));
+    return [`${found} AS found${step}`, ...(step === plan.steps.length ? [] : [`${carried} AS open${step}`])];
   });
-  const ofSteps = query.steps.flatMap((_, index) => {
+  const ofSteps = plan.steps.flatMap((_, index) => {
     const found = `found${index + 1}`;
     const place = `place${index + 1}`;
     return [`arrayFirstIndex(x -> x > 0, ${found}) AS ${place}`, `${found}[${place}] AS start${index + 1}`];
@@ -45,10 +45,10 @@ function inOrder(query: FunnelQuery, span: string): Levels {
  * Of each event the beginning that is open before it. One that can be only one of two steps is not what opened it, so that
  * nothing has to be moved by one.
  */
-function before(query: FunnelQuery, step: number): string {
-  const [one, next] = query.steps.slice(step - 1);
+function before(plan: FunnelPlan, step: number): string {
+  const [one, next] = plan.steps.slice(step - 1);
   const same = one?.events === undefined || next?.events?.some((name) => one.events?.includes(name)) !== false;
-  const moved = same || query.order === 'strict' || excludedAfter(query, step) !== 0;
+  const moved = same || plan.order === 'strict' || excludedAfter(plan, step) !== 0;
   return moved ? `arrayPopBack(arrayPushFront(open${step}, toUInt64(0)))` : `open${step}`;
 }
 
@@ -58,12 +58,12 @@ function carriedOn(found: string, excluded: number): string {
 }
 
 /** `last<n>` is the latest event so far of step n; an event may fill several steps. */
-function anyOrder(query: FunnelQuery, span: string): Levels {
-  const names = query.steps.map((_, index) => `last${index + 1}`);
+function anyOrder(plan: FunnelPlan, span: string): Levels {
+  const names = plan.steps.map((_, index) => `last${index + 1}`);
   const inWindow = (now: string, then: string): string => `(${then} > 0 AND ${now} - ${then} < ${span})`;
   const lasts = names.map((name, index) => {
     const found = `arrayMap((m, s) -> if(bitTest(m, ${index}), s, 0), mask, stamp)`;
-    return `${carriedOn(found, excludedAfter(query, index + 1))} AS ${name}`;
+    return `${carriedOn(found, excludedAfter(plan, index + 1))} AS ${name}`;
   });
   const counts = `arrayMap((s, ${names.join(', ')}) -> ${names.map((name) => inWindow('s', name)).join(' + ')}, stamp, ${names.join(', ')}) AS filled`;
   const ofSteps = names.flatMap((_, index) => {

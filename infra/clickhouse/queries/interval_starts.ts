@@ -1,4 +1,4 @@
-import type { Interval } from './shapes.ts';
+import type { Interval } from '#pipelines/query/shapes.ts';
 import type { Binder } from './statement.ts';
 
 /** Sundays do not begin weeks here: ISO 8601. */
@@ -12,14 +12,4 @@ const STARTS: Record<Interval, (time: string, zone: string) => string> = {
 /** When the interval of a time begins, in milliseconds since 1970 UTC. */
 export function startOf(interval: Interval, time: string, timeZone: string, binder: Binder): string {
   return `toUnixTimestamp(${STARTS[interval](time, binder.bind(timeZone, 'String'))}) * 1000`;
-}
-
-/** Whether a zone is known by its IANA name. */
-export function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
 }

@@ -1,9 +1,7 @@
-import { allOf, conditionOf, inRange, selects, textOf } from './filters.ts';
-import { EXCLUSIONS_MAX, type FunnelQuery, type Selection, STEPS_MAX } from './shapes.ts';
+import { type FunnelPlan, SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts';
+import { EXCLUSIONS_MAX, type Selection, STEPS_MAX } from '#pipelines/query/shapes.ts';
+import { allOf, conditionOf, inRange, selects, textOf } from './conditions.ts';
 import type { Binder } from './statement.ts';
-
-/** A pause of more than this between two events of a person ends a session. */
-const SESSION_GAP_MS = 30 * 60_000;
 
 /** Low bits of a stamp, which hold the position. */
 export const PLACE_BITS = 20;
@@ -23,26 +21,19 @@ const BUCKETS = 16;
 /** ClickHouse hands groups on together, to be worked on by one core, where they are fewer than this. */
 const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
 
-/** Whether events count that neither fill a step nor are excluded. */
-function needsEveryEvent({ order, count_by }: FunnelQuery): boolean {
-  return order === 'strict' || count_by === 'session';
-}
-
-const isTouch = ({ breakdown }: FunnelQuery): boolean => breakdown !== undefined && breakdown.at !== 'first_step';
-
 /**
  * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in
  * one number) and, for a breakdown, `texts`. The order is that of time, then arrival, then place in the
  * request, then a digest of the id. Of events of a person with one id only the first counts.
  */
-export function actorsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
+export function actorsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
   const stamp = `arrayMap((x, i) -> bitShiftLeft(${timeOf('x')}, ${PLACE_BITS}) + i, packed, arrayEnumerate(packed)) AS stamp`;
-  const columns = [`arrayMap(x -> ${maskOf('x')}, packed) AS mask`, stamp, ...textColumns(query)];
+  const columns = [`arrayMap(x -> ${maskOf('x')}, packed) AS mask`, stamp, ...textColumns(plan)];
   return `SELECT ${columns.join(', ')}
-FROM (${query.count_by === 'session' ? sessionsSql(siteId, query, binder) : personsSql(siteId, query, binder)})`;
+FROM (${plan.countBy === 'session' ? sessionsSql(siteId, plan, binder) : personsSql(siteId, plan, binder)})`;
 }
 
-const textColumns = ({ breakdown }: FunnelQuery): string[] => (breakdown === undefined ? [] : ['texts']);
+const textColumns = ({ breakdown }: FunnelPlan): string[] => (breakdown === null ? [] : ['texts']);
 
 /**
  * An event as one number of 256 bits. Of 64 each, the highest first: its actor; its time; its arrival and its place in the
@@ -59,14 +50,14 @@ const digestOf = (packed: string): string => `bitShiftRight(toUInt64(${packed}),
 const maskOf = (packed: string): string => `toUInt16(${packed})`;
 
 /** `packed` and `texts` of each person that may have got somewhere. */
-function personsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const names = ['packed', ...textColumns(query)];
+function personsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+  const names = ['packed', ...textColumns(plan)];
   const digests = `arrayMap(x -> ${digestOf('x')}, all_packed)`;
   const firsts = (name: string): string => `arrayFilter((x, n) -> n = 1, all_${name}, arrayEnumerateUniq(${digests}))`;
-  const first = query.order === 'any' ? 2 ** query.steps.length - 1 : 1;
+  const first = plan.order === 'any' ? 2 ** plan.steps.length - 1 : 1;
   return `SELECT has(arrayPopFront(arrayDifference(arraySort(${digests}))), 0) AS repeated,
   ${names.map((name) => `if(repeated, ${firsts(name)}, all_${name}) AS ${name}`).join(', ')}
-FROM (${bucketsSql(siteId, query, binder)}) ARRAY JOIN ${names.map((name) => `cut_${name} AS all_${name}`).join(', ')}
+FROM (${bucketsSql(siteId, plan, binder)}) ARRAY JOIN ${names.map((name) => `cut_${name} AS all_${name}`).join(', ')}
 WHERE arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, all_packed)
   AND throwIf(length(all_packed) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
 }
@@ -75,20 +66,20 @@ WHERE arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, all_packed)
  * `cut_packed` and `cut_texts`: of some of the persons together their events, an array for each person. Gathering into a few
  * long arrays and sorting these takes a quarter of the time that it takes to gather into an array for each person.
  */
-function bucketsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const names = ['packed', ...textColumns(query)];
-  const texts = textColumns(query).map(
+function bucketsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+  const names = ['packed', ...textColumns(plan)];
+  const texts = textColumns(plan).map(
     (name) => `arraySort((text, entry) -> entry, groupArray(text), groupArray(entry)) AS ${name}`,
   );
   const changes = `arrayDifference(arrayMap(x -> ${actorOf('x')}, packed))`;
   const cuts = names.map((name) => `arraySplit((x, change) -> change != 0, ${name}, ${changes}) AS cut_${name}`);
   return `SELECT ${['arraySort(groupArray(entry)) AS packed', ...texts, ...cuts].join(', ')}
-FROM (${rowsSql(siteId, query, binder)}) GROUP BY bitAnd(actor, ${BUCKETS - 1}) ${BUCKETS_APART}`;
+FROM (${rowsSql(siteId, plan, binder)}) GROUP BY bitAnd(actor, ${BUCKETS - 1}) ${BUCKETS_APART}`;
 }
 
 /** Sessions are made of all events of a person; the filters choose among them afterwards. */
-function sessionsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const names = ['packed', ...textColumns(query)];
+function sessionsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+  const names = ['packed', ...textColumns(plan)];
   const pauses = `arrayDifference(arrayMap(x -> ${timeOf('x')}, packed))`;
   const cut = names.map(
     (name) => `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, ${name}, ${pauses}) AS cut_${name}`,
@@ -99,29 +90,33 @@ function sessionsSql(siteId: string, query: FunnelQuery, binder: Binder): string
   );
   const joined = names.map((name) => `cut_${name} AS one_${name}`);
   return `SELECT ${passing.join(', ')}
-FROM (SELECT ${cut.join(', ')} FROM (${personsSql(siteId, query, binder)})) ARRAY JOIN ${joined.join(', ')}`;
+FROM (SELECT ${cut.join(', ')} FROM (${personsSql(siteId, plan, binder)})) ARRAY JOIN ${joined.join(', ')}`;
 }
 
 /** `entry`, an event as PACKED, with its `actor` and, for a breakdown, its `text`. */
-function rowsSql(siteId: string, query: FunnelQuery, binder: Binder): string {
-  const text = query.breakdown === undefined ? '' : `, ${textOf(query.breakdown.field, binder)} AS text`;
-  return `SELECT actor, ${maskSql(query, binder)} AS flags, ${PACKED} AS entry${text}
-FROM event_rows WHERE ${rowsWanted(siteId, query, binder).join(' AND ')}`;
+function rowsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+  const text = plan.breakdown === null ? '' : `, ${textOf(plan.breakdown.field, binder)} AS text`;
+  return `SELECT actor, ${maskSql(plan, binder)} AS flags, ${PACKED} AS entry${text}
+FROM event_rows WHERE ${rowsWanted(siteId, plan, binder).join(' AND ')}`;
 }
 
-function rowsWanted(siteId: string, query: FunnelQuery, binder: Binder): string[] {
-  const from = query.from - (query.breakdown?.lookback_ms ?? 0);
-  const range = inRange(siteId, { from, to: query.to }, binder);
-  if (query.count_by === 'session') return range;
-  const passing = [...range, ...(query.filters ?? []).map((filter) => conditionOf(filter, binder))];
-  if (needsEveryEvent(query)) return passing;
-  if (isTouch(query)) return [...passing, "(flags != 0 OR text != '')"];
-  return [...passing, ...matching(query, binder)];
+function rowsWanted(siteId: string, plan: FunnelPlan, binder: Binder): string[] {
+  const range = inRange(siteId, { from: plan.from - (plan.lookbackMs ?? 0), to: plan.to }, binder);
+  if (plan.looked === 'all') return range;
+  const passing = [...range, ...plan.filters.map((filter) => conditionOf(filter, binder))];
+  switch (plan.looked) {
+    case 'passing':
+      return passing;
+    case 'touches':
+      return [...passing, "(flags != 0 OR text != '')"];
+    case 'selected':
+      return [...passing, ...matching(plan, binder)];
+  }
 }
 
 /** The names, which the sort key can sort out, where every step and exclusion has some; then what names alone do not tell. */
-function matching(query: FunnelQuery, binder: Binder): string[] {
-  const selections = bitsOf(query).map(({ selection }) => selection);
+function matching(plan: FunnelPlan, binder: Binder): string[] {
+  const selections = bitsOf(plan).map(({ selection }) => selection);
   const names = new Set(selections.flatMap(({ events = [] }) => events));
   return [
     ...(selections.every(({ events }) => events !== undefined)
@@ -137,19 +132,19 @@ interface SelectionBit {
 }
 
 /** Steps and exclusions, each with its bit of the mask. */
-function bitsOf({ steps, exclusions = [] }: FunnelQuery): SelectionBit[] {
+function bitsOf({ steps, exclusions }: FunnelPlan): SelectionBit[] {
   return [
     ...steps.map((selection, index) => ({ selection, bit: 2 ** index })),
-    ...exclusions.map((selection, index) => ({ selection, bit: 2 ** (EXCLUSION_BIT + index) })),
+    ...exclusions.map(({ selection }, index) => ({ selection, bit: 2 ** (EXCLUSION_BIT + index) })),
   ];
 }
 
 /** Whether the name of an event alone tells. */
 const isOfNames = ({ events, filters = [] }: Selection): boolean => events !== undefined && filters.length === 0;
 
-function maskSql(query: FunnelQuery, binder: Binder): string {
-  const { filters = [], from, count_by, breakdown } = query;
-  const all = bitsOf(query);
+function maskSql(plan: FunnelPlan, binder: Binder): string {
+  const { filters, from, looked, lookbackMs } = plan;
+  const all = bitsOf(plan);
   const bits = [
     ...bitsByName(
       all.filter(({ selection }) => isOfNames(selection)),
@@ -159,11 +154,11 @@ function maskSql(query: FunnelQuery, binder: Binder): string {
       .filter(({ selection }) => !isOfNames(selection))
       .map(({ selection, bit }) => `(${selects(selection, binder)}) * ${bit}`),
   ].join(' + ');
-  if (count_by === 'session') {
+  if (looked === 'all') {
     const passes = allOf(filters.map((filter) => conditionOf(filter, binder)));
     return `if(${passes}, toUInt16(${bits} + ${2 ** PASSES_BIT}), toUInt16(0))`;
   }
-  if (breakdown?.lookback_ms === undefined) return `toUInt16(${bits})`;
+  if (lookbackMs === null) return `toUInt16(${bits})`;
   return `if(timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC'), toUInt16(${bits}), toUInt16(0))`;
 }
 
@@ -178,10 +173,10 @@ function bitsByName(named: readonly SelectionBit[], binder: Binder): string[] {
 }
 
 /** Bits of the exclusions that lie between a step and the next one; 0 where there are none. */
-export function excludedAfter({ exclusions = [], steps, order }: FunnelQuery, step: number): number {
+export function excludedAfter({ exclusions }: FunnelPlan, step: number): number {
   let bits = 0;
-  exclusions.forEach(({ after_step = 1, before_step = steps.length }, index) => {
-    if (order === 'any' || (step >= after_step && step < before_step)) bits += 2 ** (EXCLUSION_BIT + index);
+  exclusions.forEach(({ fromStep, beforeStep }, index) => {
+    if (step >= fromStep && step < beforeStep) bits += 2 ** (EXCLUSION_BIT + index);
   });
   return bits;
 }

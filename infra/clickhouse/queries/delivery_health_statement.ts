@@ -1,0 +1,63 @@
+import type { HealthQuestion } from '#pipelines/delivery/health.ts';
+import { createBinder, type Statement } from './statement.ts';
+
+const TRIED = `outcome != 'skipped'`;
+const FAILED = `outcome IN ('diverted', 'paused', 'dead')`;
+
+const WAITS = `outcome IN ('diverted', 'paused')`;
+/** What names an event among the outcomes of all; the first is what rows are spread over shards by. */
+const EVENT_KEY = 'site_id, destination, event_id, coordinate_partition, coordinate_offset, coordinate_index';
+
+/** Asks for the health of each destination and site of which anything was written since a time, or of which events wait. */
+export function healthStatement({ sinceMs, waitingSinceMs, siteId, destination }: HealthQuestion): Statement {
+  const { bind, statement } = createBinder();
+  const since = (timeMs: number): string => `attempted_at >= fromUnixTimestamp64Milli(${bind(timeMs, 'Int64')})`;
+  const chosen = [
+    ...(siteId === null ? [] : [`AND site_id = ${bind(siteId, 'String')}`]),
+    ...(destination === null ? [] : [`AND destination = ${bind(destination, 'String')}`]),
+  ].join(' ');
+  return statement(`
+    SELECT site_id, destination, attempts, delivered, diverted, paused, waiting, dead, skipped, latest, latest_reason,
+      delivered_at, failed_at, failed_reason,
+      if(empty(took_ms), [0, 0], took_ms) AS took_ms, if(empty(age_ms), [0, 0], age_ms) AS age_ms
+    FROM (${outcomesOf(`${since(sinceMs)} ${chosen}`)}) AS outcomes
+    FULL OUTER JOIN (${waitingOf(`${since(waitingSinceMs)} ${chosen}`)}) AS held USING (site_id, destination)
+    ORDER BY destination, site_id
+    SETTINGS join_use_nulls = 0`);
+}
+
+function outcomesOf(condition: string): string {
+  return `
+    SELECT site_id, destination,
+      countIf(outcome IN ('delivered', 'diverted', 'dead')) AS attempts,
+      countIf(outcome = 'delivered') AS delivered,
+      countIf(outcome = 'diverted') AS diverted,
+      countIf(outcome = 'paused') AS paused,
+      countIf(outcome = 'dead') AS dead,
+      sumMapIf(map(toString(reason), toUInt64(1)), outcome = 'skipped') AS skipped,
+      toString(argMaxIf(outcome, attempted_at, ${TRIED})) AS latest,
+      toString(argMaxIf(reason, attempted_at, ${TRIED})) AS latest_reason,
+      toUnixTimestamp64Milli(maxIf(attempted_at, outcome = 'delivered')) AS delivered_at,
+      toUnixTimestamp64Milli(maxIf(attempted_at, ${FAILED})) AS failed_at,
+      toString(argMaxIf(reason, attempted_at, ${FAILED})) AS failed_reason,
+      arrayMap(x -> if(isNaN(x), 0, round(x)), quantilesIf(0.5, 0.99)(took_ms, took_ms > 0)) AS took_ms,
+      arrayMap(x -> if(isNaN(x), 0, round(x)), quantilesIf(0.5, 0.99)(
+        toUnixTimestamp64Milli(attempted_at) - toUnixTimestamp64Milli(received_at), outcome = 'delivered')) AS age_ms
+    FROM delivery_outcomes
+    WHERE ${condition}
+    GROUP BY site_id, destination`;
+}
+
+/** Only events that were once put on a lane are looked at one by one, by their newest outcome. */
+function waitingOf(condition: string): string {
+  return `
+    SELECT site_id, destination, count() AS waiting
+    FROM (
+      SELECT ${EVENT_KEY}, argMax(outcome, (attempted_at, attempt)) AS newest
+      FROM delivery_outcomes
+      WHERE ${condition}
+        AND (${EVENT_KEY}) GLOBAL IN (SELECT ${EVENT_KEY} FROM delivery_outcomes WHERE ${condition} AND ${WAITS})
+      GROUP BY ${EVENT_KEY})
+    WHERE newest IN ('diverted', 'paused')
+    GROUP BY site_id, destination`;
+}

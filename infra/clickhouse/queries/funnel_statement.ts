@@ -1,0 +1,112 @@
+import { type FunnelPlan, TIME_CLASSES_MS } from '#pipelines/query/funnel_plan.ts';
+import { actorsSql, PLACE_BITS } from './funnel_actors.ts';
+import { levelColumns } from './funnel_levels.ts';
+import { startOf } from './interval_starts.ts';
+import { type Binder, createBinder, type Statement } from './statement.ts';
+
+/** The statement of a funnel, as docs/analytics.md defines it. Rows: FunnelRow. */
+export function funnelStatement(siteId: string, plan: FunnelPlan): Statement {
+  const { breakdown, trend } = plan;
+  const binder = createBinder();
+  const attempts = attemptsSql(siteId, plan, binder);
+  if (breakdown === null && trend === null) {
+    return binder.statement(
+      `SELECT 'all' AS kind, 0 AS texts, '' AS text, 0 AS bucket, ${figuresSql(plan)}\nFROM (${attempts}) HAVING count() > 0`,
+    );
+  }
+  if (breakdown !== null) return binder.statement(byValueSql(plan, breakdown.limit, attempts));
+  return binder.statement(`SELECT ${kindSql(plan)} AS kind, 0 AS texts, '' AS text, bucket, ${figuresSql(plan)}
+FROM (${attempts})
+GROUP BY GROUPING SETS ((), (bucket)) HAVING count() > 0
+ORDER BY kind, bucket LIMIT ${plan.groupsMax} BY kind`);
+}
+
+/** Times of all values that are given together have a median of their own, so states are merged and not numbers added. */
+function byValueSql(plan: FunnelPlan, limit: number, attempts: string): string {
+  const { trend } = plan;
+  const sets = ['()', '(text)', ...(trend === null ? [] : ['(bucket)'])];
+  const states = aggregates(plan).map(
+    ([name, values], index) => `${withSuffix(name, 'State')}(${values}) AS state${index}`,
+  );
+  const groups = `SELECT ${kindSql(plan)} AS of_kind, text AS of_text, ${trend === null ? '0 AS bucket' : 'bucket'}, count() AS began,
+  ${states.join(', ')}
+FROM (${attempts}) GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING began > 0`;
+  const isRest = `of_kind = 'value' AND row_number() OVER (PARTITION BY of_kind ORDER BY began DESC, of_text) > ${limit}`;
+  const merged = aggregates(plan).map(([name], index) => `${withSuffix(name, 'Merge')}(state${index})`);
+  return `SELECT kind, text, bucket, count() AS texts, ${figuresOf(merged)}
+FROM (SELECT *, ${isRest} AS is_rest, if(is_rest, 'other', of_kind) AS kind, if(is_rest, '', of_text) AS text FROM (${groups}))
+GROUP BY kind, text, bucket
+ORDER BY kind, sum(began) DESC, text, bucket LIMIT ${plan.groupsMax} BY kind`;
+}
+
+function kindSql({ breakdown, trend }: FunnelPlan): string {
+  const inTrend = trend === null ? 'false' : 'grouping(bucket) = 0';
+  const inBreakdown = breakdown === null ? 'false' : 'grouping(text) = 0';
+  return `multiIf(${inTrend}, 'interval', ${inBreakdown}, 'value', 'all')`;
+}
+
+/**
+ * Of each actor that got to a step the attempt that got it furthest: `reached` and `took` have an element for each step.
+ * A column over events is one of a SELECT of its own, as an alias is worked out anew wherever it is named.
+ */
+function attemptsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+  const { overEvents, ofSteps } = levelColumns(plan, binder);
+  const texts = plan.breakdown === null ? [] : ['texts'];
+  return `SELECT ${[...ofSteps, ...attemptColumns(plan, binder)].join(',\n  ')}
+FROM (SELECT ${['stamp', ...texts, ...overEvents].join(',\n  ')}
+FROM (${actorsSql(siteId, plan, binder)})) WHERE reached[1]`;
+}
+
+function attemptColumns({ steps, breakdown, trend }: FunnelPlan, binder: Binder): string[] {
+  const each = (of: (step: number) => string): string => `[${steps.map((_, index) => of(index + 1)).join(', ')}]`;
+  const starts = each((step) => `start${step}`);
+  const places = each((step) => `place${step}`);
+  const ends = each((step) => `stamp[place${step}]`);
+  const began = `fromUnixTimestamp64Milli(toInt64(${timeOf(`${starts}[arrayCount(reached)]`)}), 'UTC')`;
+  return [
+    `arrayMap(x -> x > 0, ${starts}) AS reached`,
+    `arrayMap((end, start) -> ${timeOf('end')} - ${timeOf('start')}, ${ends}, ${starts}) AS took`,
+    ...(breakdown === null ? [] : [`${textAt(breakdown.at, starts, places)} AS text`]),
+    ...(trend === null ? [] : [`${startOf(trend.interval, began, trend.timeZone, binder)} AS bucket`]),
+  ];
+}
+
+const timeOf = (stamp: string): string => `bitShiftRight(${stamp}, ${PLACE_BITS})`;
+
+/** Of the furthest step the text at its way's beginning, or the first or last one until its end. */
+function textAt(at: 'first_step' | 'first_touch' | 'last_touch', starts: string, places: string): string {
+  if (at === 'first_step') return `texts[bitAnd(${starts}[arrayCount(reached)], ${2 ** PLACE_BITS - 1})]`;
+  const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';
+  return `${find}(x -> x != '', arraySlice(texts, 1, ${places}[arrayCount(reached)]))`;
+}
+
+/**
+ * Six aggregates over arrays and not five for each step: ClickHouse takes longer to analyse an aggregate than to count what
+ * it is given here. Each with what it is given.
+ */
+const aggregates = (plan: FunnelPlan): [name: string, values: string][] => [
+  ['sumForEach', 'reached'],
+  ['sumIfForEach', 'took, reached'],
+  ['quantilesExactIfForEach(0.5, 0.9)', 'took, reached'],
+  ['minIfForEach', 'took, reached'],
+  ['maxIfForEach', 'took, reached'],
+  ['sumForEach', classed(plan)],
+];
+
+/** An aggregate that makes or merges states; its parameters stand behind its name. */
+const withSuffix = (name: string, suffix: string): string => name.replace(/^\w+/, `$&${suffix}`);
+
+const figuresSql = (plan: FunnelPlan): string =>
+  figuresOf(aggregates(plan).map(([name, values]) => `${name}(${values})`));
+
+/** `steps`, a StepFigures of each, and `times`, from the aggregates. */
+function figuresOf([reached, took, quantiles, least, most, times]: readonly string[]): string {
+  return `arrayZip(${reached}, arrayMap(x -> toString(x), ${took}), ${quantiles}, ${least}, ${most}) AS steps, ${times} AS times`;
+}
+
+/** Whether an attempt got to the last step in no more than each class allows; in the last one any. */
+function classed({ steps }: FunnelPlan): string {
+  const last = steps.length;
+  const classes = [...TIME_CLASSES_MS, 'toUInt64(-1)'].join(', ');
+  return `arrayMap(x -> reached[${last}] AND took[${last}] <= x, [${classes}])`;
+}
