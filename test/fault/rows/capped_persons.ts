@@ -1,10 +1,12 @@
+import { TOPICS } from '#infra/kafka/topics.ts';
 import { PERSONS_PER_PERSON_MAX } from '#infra/redis/identity.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import { until } from '#test/harness/until.ts';
 import { send } from '../load/send.ts';
 import { canonical } from '../oracle/people.ts';
-import { storedPeople } from '../oracle/stored.ts';
+import { rowsById, storedPeople } from '../oracle/stored.ts';
 import type { Row, RowContext } from '../row.ts';
+import { recordsByKey, whileCompacting } from '../world/compaction.ts';
 import { makeFaultSite } from '../world/site.ts';
 import { flushAll } from './parts.ts';
 
@@ -14,13 +16,16 @@ const EVENTS_IN_REQUEST = 40;
 const REQUESTS_PER_SECOND = 20;
 const PEOPLE_MS = 90_000;
 const ACCEPTED_MS = 30_000;
+/** The broker's cleaner looks for work every 15 s. */
+const COMPACTED_MS = 120_000;
 
 const named = (kind: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${kind}${at}`);
 
 /**
  * More visitors than may be one person give a till's address, and Redis is emptied behind them. Whoever was one stays
- * one, and who was not, and who comes later, joins nobody. They have a site of their own, as the ledger's rule of who is
- * one knows no cap.
+ * one, and who was not, and who comes later, joins nobody. Those who are one say so again after the others, and what they
+ * said first is compacted away: the links that are left are not in the order in which it was decided. They have a site of
+ * their own, as the ledger's rule of who is one knows no cap.
  */
 export const REDIS_LOST_WITH_CAPPED_PERSONS: Row = {
   name: 'redis.lost_with_capped_persons',
@@ -30,17 +35,24 @@ export const REDIS_LOST_WITH_CAPPED_PERSONS: Row = {
     const { site, serverKey } = await makeFaultSite(world, 'capped');
     const first = named('first', PERSONS_PER_PERSON_MAX);
     const capped = named('capped', CAPPED);
+    const separate = capped.map((one) => [one]);
     // They fill it before others come.
     await sendLogins(context, serverKey, first, 'a');
-    await untilPeople(context, site, [first]);
+    await untilPeople(context, site, [first], first.length);
     await sendLogins(context, serverKey, capped, 'b');
-    await untilPeople(context, site, [first, ...capped.map((one) => [one])]);
-    await untilSent(events / 2);
+    await untilPeople(context, site, [first, ...separate], first.length + capped.length);
+    await sendLogins(context, serverKey, first, 'c');
+    const before = 2 * first.length + capped.length;
+    await untilPeople(context, site, [first, ...separate], before);
+    await untilCompacted(context, site, first.length + capped.length);
+    await untilSent(ledger.size() + events / 4);
     await flushAll(context);
     await untilSent(ledger.size() + events / 4);
     const later = named('later', NEWCOMERS);
-    await sendLogins(context, serverKey, [...later, ...capped, ...first], 'c');
-    await untilPeople(context, site, [first, ...[...capped, ...later].map((one) => [one])]);
+    const everybody = [...later, ...capped, ...first];
+    await sendLogins(context, serverKey, everybody, 'd');
+    const people = [first, ...separate, ...later.map((one) => [one])];
+    await untilPeople(context, site, people, before + everybody.length);
   },
 };
 
@@ -66,12 +78,32 @@ async function sendLogins({ world }: RowContext, key: string, visitors: readonly
   }
 }
 
-async function untilPeople({ world }: RowContext, site: string, people: readonly string[][]): Promise<void> {
+/** Each visitor's edge to the till's address is there once, where those who came back had written it twice. */
+async function untilCompacted({ world }: RowContext, site: string, edges: number): Promise<void> {
+  await whileCompacting(world, TOPICS.links, () =>
+    until(
+      'links to be compacted',
+      async () => {
+        const counts = [...(await recordsByKey(world, TOPICS.links, `${site}/edge/`)).values()];
+        const records = counts.reduce((sum, count) => sum + count, 0);
+        return { edges: counts.length, records };
+      },
+      (seen) => seen.edges === edges && seen.records === edges,
+      { timeoutMs: COMPACTED_MS, everyMs: 1_000 },
+    ),
+  );
+}
+
+/** Resolves when every event is stored, and its people are those. */
+async function untilPeople({ world }: RowContext, site: string, people: readonly string[][], events: number) {
   const expected = JSON.stringify(canonical(people));
   await until(
     'the people that were',
-    async () => JSON.stringify(await storedPeople(world, site)),
-    (seen) => seen === expected,
+    async () => ({
+      events: (await rowsById(world, site)).size,
+      people: JSON.stringify(await storedPeople(world, site)),
+    }),
+    (seen) => seen.events === events && seen.people === expected,
     { timeoutMs: PEOPLE_MS, everyMs: 500 },
   );
 }
