@@ -1,4 +1,4 @@
-import type { AccountItem } from '#services/control/accounts.ts';
+import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import { changedFields, given, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderTable } from './render.ts';

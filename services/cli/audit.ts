@@ -1,4 +1,4 @@
-import type { AuditItem, AuditPage } from '#services/control/audit.ts';
+import type { AuditItem, AuditPage } from '#services/control_api/audit_shapes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderList, renderTable, renderTime } from './render.ts';
 import { readWhole } from './values.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Meta } from '#services/control/versions.ts';
+import type { Meta } from '#services/control_api/fields.ts';
 import { UsageError } from './usage_error.ts';
 
 /** @throws UsageError when there is no such fact. */

@@ -1,4 +1,4 @@
-import type { ControlClient } from '#services/control/client.ts';
+import type { ControlClient } from '#services/control_api/client.ts';
 
 /** The arguments of one command, read and known to be complete. */
 export interface Arguments {

@@ -1,4 +1,4 @@
-import type { LetterDetails, LetterItem, ResendAnswer } from '#services/control/dead_letters.ts';
+import type { LetterDetails, LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { renderTable, renderTime } from './render.ts';

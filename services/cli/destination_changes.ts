@@ -1,4 +1,4 @@
-import type { DestinationItem } from '#services/control/destination_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
 import { unchanged } from './changes.ts';
 import type { Arguments, Context, OptionSpec } from './command.ts';
 import { readText } from './inputs.ts';

@@ -1,4 +1,4 @@
-import type { HealthItem } from '#services/control/delivery_health.ts';
+import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderList, renderTable, renderTime } from './render.ts';

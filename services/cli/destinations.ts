@@ -1,4 +1,4 @@
-import type { DestinationItem } from '#services/control/destination_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
 import { unchanged, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { changedSettings, DESTINATION_OPTIONS, DESTINATION_REMOVALS, givenSettings } from './destination_changes.ts';

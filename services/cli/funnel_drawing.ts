@@ -1,6 +1,5 @@
 import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
-import { bar } from '#services/local/demo/report/funnel_chart.ts';
-import { number } from '#services/local/demo/report/style.ts';
+import { bar, number } from '#services/terminal_style.ts';
 import { oneLine, renderTable } from './render.ts';
 
 /** A funnel for the terminal: a bar for each step, then its breakdown and trend where they were asked for. */

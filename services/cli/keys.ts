@@ -1,7 +1,7 @@
 import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/keys.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/web_names.ts';
-import type { ControlClient } from '#services/control/client.ts';
-import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control/key_shapes.ts';
+import type { ControlClient } from '#services/control_api/client.ts';
+import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/key_shapes.ts';
 import { changedFields, edited, given, known, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { renderList, renderTable, renderTime } from './render.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '#infra/config/config.ts';
-import { createControlClient } from '#services/control/client.ts';
-import { httpTransport } from '#services/control/http_transport.ts';
+import { createControlClient } from '#services/control_api/client.ts';
+import { httpTransport } from '#services/control_api/http_transport.ts';
 import type { Context } from './command.ts';
 import { controlAddress } from './control_config.ts';
 import { readLocalFile, readReadyFile } from './local_files.ts';

@@ -1,4 +1,4 @@
-import type { ReplayItem } from '#services/control/replay_shapes.ts';
+import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
 
 /** What a replay waits for, by its code. */
 const WAITS_FOR: Record<string, string> = {

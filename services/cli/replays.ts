@@ -1,4 +1,4 @@
-import type { ReplayItem } from '#services/control/replay_shapes.ts';
+import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
 import { given, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { renderTable, renderTime } from './render.ts';

@@ -1,4 +1,4 @@
-import { ControlRefusal } from '#services/control/client.ts';
+import { ControlRefusal } from '#services/control_api/client.ts';
 import type { CliResult, Context } from './command.ts';
 import { type Plan, planOf } from './plan.ts';
 import { oneLine } from './render.ts';

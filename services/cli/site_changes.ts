@@ -2,7 +2,7 @@ import { blockRuleText } from '#pipelines/settings/block_rules.ts';
 import { type EventDefinition, readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import type { BlockRule } from '#schemas/setting.ts';
-import type { SiteItem } from '#services/control/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { edited, given } from './changes.ts';
 import type { Arguments, Context, OptionSpec } from './command.ts';
 import { readText } from './inputs.ts';

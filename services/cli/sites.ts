@@ -1,4 +1,4 @@
-import type { SiteItem } from '#services/control/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { changedFields, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderList, renderTable } from './render.ts';

@@ -1,5 +1,5 @@
-import type { ControlClient } from '#services/control/client.ts';
-import type { IssuedTokenItem, TokenItem } from '#services/control/tokens.ts';
+import type { ControlClient } from '#services/control_api/client.ts';
+import type { IssuedTokenItem, TokenItem } from '#services/control_api/token_shapes.ts';
 import { given, known, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { renderTable, renderTime } from './render.ts';

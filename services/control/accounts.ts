@@ -1,47 +1,16 @@
-import { type Static, Type } from 'typebox';
 import { accountKey } from '#pipelines/settings/address.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
+import type { AccountItem } from '#services/control_api/account_shapes.ts';
+import { accountChange, accountParams, accountShape, newAccount } from '#services/control_api/account_shapes.ts';
+import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { page } from './page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
-import {
-  closed,
-  idField,
-  metaFields,
-  nameField,
-  nothing,
-  nullable,
-  page,
-  pageFields,
-  pageOf,
-  refusedAs,
-} from './shapes.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 
 const ACCOUNTS_MAX = 10_000;
-const ALLOWANCE_MAX = 1_000_000_000_000;
 
-const accountId = idField('Chosen at creation, for good');
-const name = nameField('Name shown to people');
-const allowance = Type.Integer({
-  description: 'Events per UTC month, before the grace of 20%',
-  minimum: 0,
-  maximum: ALLOWANCE_MAX,
-  ...refusedAs('allowance_malformed'),
-});
-
-export const accountShape = Type.Object({
-  account_id: accountId,
-  name,
-  monthly_allowance: allowance,
-  used_this_month: nullable(Type.Integer({ description: 'Events settled in this UTC month', minimum: 0 }), {
-    description: 'Events settled in this UTC month, duplicates not counted; null where that is not known',
-  }),
-  ...metaFields,
-});
-export type AccountItem = Static<typeof accountShape>;
-
-const params = closed({ account_id: accountId });
 const tag = 'Accounts';
 const base = '/v1/admin/accounts';
 
@@ -79,7 +48,7 @@ export const accountRoutes: Route[] = [
     summary: 'Create an account',
     params: nothing,
     query: nothing,
-    body: closed({ account_id: accountId, name: Type.Optional(name), monthly_allowance: allowance }),
+    body: newAccount,
     ifMatch: 'none',
     success: { status: 201, schema: accountShape, description: 'The account' },
     errors: ['account_exists', 'limit_reached'],
@@ -97,7 +66,7 @@ export const accountRoutes: Route[] = [
     tag,
     showsMonthUse: true,
     summary: 'Read an account',
-    params,
+    params: accountParams,
     query: nothing,
     body: null,
     ifMatch: 'none',
@@ -115,9 +84,9 @@ export const accountRoutes: Route[] = [
     tag,
     showsMonthUse: true,
     summary: 'Change the fields of an account that are given',
-    params,
+    params: accountParams,
     query: nothing,
-    body: closed({ name: Type.Optional(name), monthly_allowance: Type.Optional(allowance) }),
+    body: accountChange,
     ifMatch: 'required',
     success: { status: 200, schema: accountShape, description: 'The account as it is now' },
     errors: ['account_unknown'],

@@ -1,70 +1,25 @@
 import { hash } from 'node:crypto';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/store.ts';
-import { STAGES } from '#infra/kafka/topics.ts';
 import { type LetterPlace, letterId, parseLetterId } from '#pipelines/dead_letter_id.ts';
 import { isCut, refusedAsIs } from '#pipelines/resend.ts';
+import {
+  type LetterDetails,
+  type LetterItem,
+  letterDetails,
+  letterParams,
+  letterQuery,
+  letterShape,
+  resendBody,
+  resendShape,
+} from '#services/control_api/dead_letter_shapes.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
 import { done, type LettersAnswer, type Route, type refused, route } from './route.ts';
-import { closed, limitField, nothing, nullable, pageOf, timeField } from './shapes.ts';
 
 const tag = 'Dead letters';
 const base = '/v1/admin/dead-letters';
 const LIMIT = 100;
-/** A letter has 64 KiB at the most, and a transaction is one. */
-const RESENT_AT_ONCE_MAX = 100;
 const EVENTS_SHOWN_MAX = 100;
-
-const idField = Type.String({
-  description: 'The dead letter: STAGE-PARTITION-OFFSET',
-  pattern: '^[a-z]{1,20}-\\d{1,5}-\\d{1,15}$',
-});
-const stageField = Type.Enum([...STAGES], { description: 'The stage that could not take it' });
-
-const letterFields = {
-  id: idField,
-  stage: stageField,
-  reason: Type.String({ description: 'Why: a stable code' }),
-  detail: Type.String({ description: 'Kind of the error, without personal data' }),
-  topic: Type.String({ description: 'Where the record, or the event, stands' }),
-  partition: Type.Integer(),
-  offset: Type.Integer(),
-  index: Type.Integer({ description: 'Event in the record; -1: the record as a whole' }),
-  died_at: timeField('When it was put away'),
-  bytes_total: Type.Integer({ description: 'Size of what died' }),
-  cut: Type.Boolean({ description: 'Only the first 64 KiB are kept: it cannot be sent in again' }),
-  resendable: Type.Boolean({ description: 'Whether it could be sent in again: it holds events that can be read now' }),
-  resent_at: nullable(timeField('When it was sent in again'), { description: 'Null: it was not' }),
-  events: nullable(Type.Integer({ description: 'Events in it' }), { description: 'Null where they cannot be read' }),
-};
-const letterShape = Type.Object(letterFields);
-export type LetterItem = Static<typeof letterShape>;
-
-const eventShape = Type.Object({
-  site_id: Type.String(),
-  event_id: Type.String(),
-  distinct_id: Type.String({ description: 'As the edge has cleaned it' }),
-  received_at: timeField('When it arrived'),
-});
-const letterDetails = Type.Object({
-  ...letterFields,
-  sha256: Type.String({ description: 'Of the bytes that are kept' }),
-  contents: nullable(Type.Array(eventShape), { description: 'The first 100 events; null where they cannot be read' }),
-});
-export type LetterDetails = Static<typeof letterDetails>;
-
-const outcomeShape = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      id: idField,
-      outcome: Type.Enum(['resent', 'resent_before', 'unknown', 'not_resendable', 'cut', 'unreadable']),
-    }),
-  ),
-});
-export type ResendAnswer = Static<typeof outcomeShape>;
-
-const resendBody = closed({
-  ids: Type.Array(idField, { description: 'Dead letters', minItems: 1, maxItems: RESENT_AT_ONCE_MAX }),
-});
 
 export const deadLetterRoutes: Route[] = [
   route({
@@ -74,13 +29,7 @@ export const deadLetterRoutes: Route[] = [
     tag,
     summary: 'List dead letters, by stage and partition, oldest first; a page may be short and yet not the last',
     params: nothing,
-    query: closed({
-      stage: Type.Optional(stageField),
-      reason: Type.Optional(Type.String({ description: 'Only those with this reason', maxLength: 100 })),
-      since: Type.Optional(timeField('Only those that were put away from then on')),
-      limit: limitField,
-      after: Type.Optional(idField),
-    }),
+    query: letterQuery,
     body: null,
     ifMatch: 'none',
     success: { status: 200, schema: pageOf(letterShape), description: 'Dead letters, without what they hold' },
@@ -94,7 +43,7 @@ export const deadLetterRoutes: Route[] = [
     operationId: 'getDeadLetter',
     tag,
     summary: 'Show a dead letter: whose events it holds, or the size and digest of what cannot be read',
-    params: closed({ letter_id: idField }),
+    params: letterParams,
     query: nothing,
     body: null,
     ifMatch: 'none',
@@ -117,7 +66,7 @@ export const deadLetterRoutes: Route[] = [
     query: nothing,
     body: resendBody,
     ifMatch: 'none',
-    success: { status: 200, schema: outcomeShape, description: 'What became of each' },
+    success: { status: 200, schema: resendShape, description: 'What became of each' },
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted: ({ body }) => ({ about: 'dead_letters', with: { resend: (body as Static<typeof resendBody>).ids } }),
@@ -129,16 +78,8 @@ export const deadLetterRoutes: Route[] = [
   }),
 ];
 
-interface ListQuery {
-  stage?: (typeof STAGES)[number];
-  reason?: string;
-  since?: number;
-  limit?: number;
-  after?: string;
-}
-
 async function listLetters({ query }: { query: unknown }, letters: DeadLetterStore): Promise<LettersAnswer> {
-  const { stage = null, reason = null, since = null, limit = LIMIT, after } = query as ListQuery;
+  const { stage = null, reason = null, since = null, limit = LIMIT, after } = query as Static<typeof letterQuery>;
   const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
   const page = await letters.list({ stage, reason, sinceMs: since, after: place, limit });
   const next = page.next === null ? null : letterId(page.next);

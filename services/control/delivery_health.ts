@@ -2,43 +2,13 @@ import { type Static, Type } from 'typebox';
 import { healthStatement } from '#infra/clickhouse/queries/delivery_health_statement.ts';
 import { type HealthRow, healthState } from '#pipelines/delivery/health.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/lanes.ts';
+import { type HealthItem, healthQuery, healthShape } from '#services/control_api/delivery_health_shapes.ts';
+import { nothing, timeField } from '#services/control_api/fields.ts';
 import { type Route, refused, route } from './route.ts';
-import { closed, idField, nothing, nullable, timeField } from './shapes.ts';
 
 const DAY_MS = 86_400_000;
 /** Answers are shared for this long. */
 const KEPT_MS = 1_000;
-
-const count = (description: string) => Type.Integer({ description, minimum: 0 });
-const spread = (description: string) => Type.Object({ p50: Type.Number(), p99: Type.Number() }, { description });
-
-const healthShape = Type.Object({
-  site_id: Type.String(),
-  destination: Type.String(),
-  state: Type.Enum(['delivering', 'failing', 'waits_for_settings', 'idle'], {
-    description:
-      'By the newest attempt; waits_for_settings: credentials that the platform refuses, or settings that are missing',
-  }),
-  reason: Type.String({ description: 'Why, where it is not delivering: a stable code; else empty' }),
-  attempts: count('Events attempted'),
-  delivered: count('Of these, delivered'),
-  diverted: count('Of these, put on a lane for another attempt'),
-  dead: count('Of these, given up'),
-  paused: count('Events put on a lane without an attempt'),
-  waiting: count('Events that wait on a lane now; those that wait in the main topic are lag, not counted here'),
-  skipped: Type.Record(Type.String(), Type.Integer(), { description: 'Events left out, by reason' }),
-  delivered_at: nullable(timeField('When an event was last delivered')),
-  failed_at: nullable(timeField('When one last was not')),
-  failed_reason: Type.String({ description: 'Why it was not; empty where none failed' }),
-  took_ms: spread('Time of the calls'),
-  age_ms: spread('From arrival at the edge until the attempt that delivered'),
-});
-export type HealthItem = Static<typeof healthShape>;
-
-const healthQuery = closed({
-  site_id: Type.Optional(idField('Only this site')),
-  destination: Type.Optional(idField('Only this kind of destination')),
-});
 
 export const deliveryHealthRoutes: Route[] = [
   {

@@ -14,10 +14,11 @@ import {
   destinationShape,
   kindsShape,
   newDestination,
-} from './destination_shapes.ts';
+} from '#services/control_api/destination_shapes.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
+import { siteParams } from '#services/control_api/site_shapes.ts';
+import { page } from './page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
-import { nothing, page, pageOf } from './shapes.ts';
-import { siteParams } from './site_shapes.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Destinations';

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { page } from './page.ts';
 import { done, type Route, route } from './route.ts';
-import { closed, idField, nothing, page, pageFields, pageOf } from './shapes.ts';
 
 const claimShape = Type.Object({
   domain: Type.String(),

@@ -10,9 +10,9 @@ import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problem.ts';
 import { siteProblems } from '#pipelines/settings/validate_site.ts';
 import type { Site } from '#schemas/setting.ts';
+import { nothing } from '#services/control_api/fields.ts';
+import { definitionInput, definitionParams, siteParams } from '#services/control_api/site_shapes.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
-import { nothing } from './shapes.ts';
-import { definitionInput, definitionParams, siteParams } from './site_shapes.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Event definitions';

@@ -4,6 +4,7 @@ import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/k
 import { keyProblems } from '#pipelines/settings/validate.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/web_names.ts';
 import type { ApiKey } from '#schemas/setting.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
 import {
   issuedKeyShape,
   keyChange,
@@ -14,9 +15,9 @@ import {
   newKey,
   OVERLAP_MS,
   rotatedKeyShape,
-} from './key_shapes.ts';
+} from '#services/control_api/key_shapes.ts';
+import { page } from './page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type World } from './route.ts';
-import { nothing, page, pageOf } from './shapes.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const ACTIVE_KEYS_PER_SITE_MAX = 100;

@@ -1,16 +1,16 @@
 import { type TSchema, Type } from 'typebox';
 import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '#pipelines/openapi/document.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
-import { accountShape } from './accounts.ts';
-import { destinationShape } from './destination_shapes.ts';
+import { accountShape } from '#services/control_api/account_shapes.ts';
+import { destinationShape } from '#services/control_api/destination_shapes.ts';
+import { closed, errorShape } from '#services/control_api/fields.ts';
+import { keyShape } from '#services/control_api/key_shapes.ts';
+import { definitionInput, siteShape } from '#services/control_api/site_shapes.ts';
+import { tokenShape } from '#services/control_api/token_shapes.ts';
 import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
 import { EXAMPLES } from './examples.ts';
-import { keyShape } from './key_shapes.ts';
 import type { Route } from './route.ts';
 import { errorsOf, ROUTES } from './routes.ts';
-import { closed, errorShape } from './shapes.ts';
-import { definitionInput, siteShape } from './site_shapes.ts';
-import { tokenShape } from './tokens.ts';
 
 const DESCRIPTION = `Accounts, sites, keys and destinations of the event ingest service. Every change is recorded with the label of the
 admin token that made it. A change names the version it is of: the ETag that was read goes into If-Match, and 412 says

@@ -43,8 +43,8 @@ import {
   trendsPlan,
 } from '#pipelines/query/trends.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
+import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
 import { type Input, type Question, type Route, refused, type World } from './route.ts';
-import { closed, idField, nothing, timeField } from './shapes.ts';
 
 const siteParams = closed({ site_id: idField('The site') });
 const LIVE_KEPT_MS = 1_000;

@@ -5,9 +5,17 @@ import { randomBase62 } from '#pipelines/settings/keys.ts';
 import { type Problem, unless } from '#pipelines/settings/problem.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { newReplay, type ReplayItem, replayChange, replayParams, replayQuery, replayShape } from './replay_shapes.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
+import {
+  newReplay,
+  type ReplayItem,
+  replayChange,
+  replayParams,
+  replayQuery,
+  replayShape,
+} from '#services/control_api/replay_shapes.ts';
+import { page } from './page.ts';
 import { done, type Route, refused, route, type Shown, type World } from './route.ts';
-import { nothing, page, pageOf } from './shapes.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Replays';

@@ -6,9 +6,10 @@ import { type Problem, problem } from '#pipelines/settings/problem.ts';
 import { siteProblems } from '#pipelines/settings/validate_site.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import type { Site } from '#schemas/setting.ts';
+import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { newSite, type SiteChange, siteChange, siteParams, siteShape } from '#services/control_api/site_shapes.ts';
+import { page } from './page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
-import { closed, idField, nothing, page, pageFields, pageOf } from './shapes.ts';
-import { newSite, type SiteChange, siteChange, siteParams, siteShape } from './site_shapes.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 
 const SITES_PER_ACCOUNT_MAX = 1_000;

@@ -1,50 +1,17 @@
-import { type Static, Type } from 'typebox';
 import { adminTokenKey } from '#pipelines/settings/address.ts';
 import { issueToken, tokenProblems } from '#pipelines/settings/admin_tokens.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import type { AdminToken } from '#schemas/setting.ts';
+import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import type { TokenItem } from '#services/control_api/token_shapes.ts';
+import { issuedTokenShape, newToken, tokenParams, tokenShape } from '#services/control_api/token_shapes.ts';
+import { page } from './page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route } from './route.ts';
-import {
-  closed,
-  hashField,
-  metaFields,
-  nameField,
-  nothing,
-  nullable,
-  page,
-  pageFields,
-  pageOf,
-  refusedAs,
-  timeField,
-} from './shapes.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const ACTIVE_TOKENS_MAX = 100;
 const tag = 'Admin tokens';
 const base = '/v1/admin/tokens';
-
-const tokenHash = hashField('SHA-256 of the token');
-const label = nameField('Who or what holds it; recorded with every change');
-const expiresAt = nullable(timeField('When it stops working'), refusedAs('expiry_malformed'));
-const params = closed({ token_hash: tokenHash });
-
-export const tokenShape = Type.Object({
-  token_hash: tokenHash,
-  shown_prefix: Type.String({ description: 'The first characters of the token' }),
-  label,
-  created_at: timeField('When it was issued'),
-  expires_at: expiresAt,
-  revoked_at: nullable(timeField('When it was revoked')),
-  state: Type.Enum(['active', 'expired', 'revoked']),
-  ...metaFields,
-});
-export type TokenItem = Static<typeof tokenShape>;
-
-const issuedTokenShape = Type.Object({
-  secret: Type.String({ description: 'The whole token: shown this once and stored nowhere' }),
-  token: tokenShape,
-});
-export type IssuedTokenItem = Static<typeof issuedTokenShape>;
 
 export const tokenRoutes: Route[] = [
   route({
@@ -77,7 +44,7 @@ export const tokenRoutes: Route[] = [
     summary: 'Issue an admin token and show it, once',
     params: nothing,
     query: nothing,
-    body: closed({ label, expires_at: Type.Optional(expiresAt) }),
+    body: newToken,
     ifMatch: 'none',
     success: { status: 201, schema: issuedTokenShape, description: 'The token' },
     errors: ['token_exists', 'limit_reached'],
@@ -109,7 +76,7 @@ export const tokenRoutes: Route[] = [
     operationId: 'getToken',
     tag,
     summary: 'Read an admin token',
-    params,
+    params: tokenParams,
     query: nothing,
     body: null,
     ifMatch: 'none',
@@ -126,7 +93,7 @@ export const tokenRoutes: Route[] = [
     operationId: 'revokeToken',
     tag,
     summary: 'Revoke an admin token, at once and for good; the last active one stays',
-    params,
+    params: tokenParams,
     query: nothing,
     body: null,
     ifMatch: 'optional',

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { type Problem, type ProblemCode, problem } from '#pipelines/settings/problem.ts';
-import { PROBLEM_KEYWORD } from './shapes.ts';
+import { PROBLEM_KEYWORD } from '#services/control_api/fields.ts';
 
 const validators = new WeakMap<TSchema, Validator>();
 

@@ -1,13 +1,7 @@
 import { type SettingsView, versionOf } from '#pipelines/settings/journal.ts';
 import type { Setting } from '#schemas/setting.ts';
+import type { Meta } from '#services/control_api/fields.ts';
 import { type Outcome, refused, type Shown } from './route.ts';
-
-/** What is known of a fact beside its body. */
-export interface Meta {
-  version: string;
-  changed_at: number;
-  changed_by: string;
-}
 
 /** The version of a fact, and who wrote it when. @throws when there is no such fact. */
 export function metaOf(view: SettingsView, key: string): Meta {

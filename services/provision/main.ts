@@ -1,7 +1,7 @@
 import { environment, text } from '#infra/config/config.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { provision } from './provision.ts';
+import { provision } from '#services/provision_parts.ts';
 
 /**
  * Creates the topics, schemas and tables that are missing in the parts that the environment names, says what it did,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HealthItem } from '#services/control/delivery_health.ts';
+import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import { openSettings, type SettingsEditor } from '#test/harness/settings.ts';
 import { until } from '#test/harness/until.ts';
 import { arrivalsOf, quantile } from './arrivals.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReplayItem } from '#services/control/replay_shapes.ts';
+import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
 import { openSettings, type SettingsEditor } from '#test/harness/settings.ts';
 import { until } from '#test/harness/until.ts';
 import { arrivalsOf } from './arrivals.ts';

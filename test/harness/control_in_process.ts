@@ -5,8 +5,8 @@ import type { HttpServer } from '#infra/http/server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createRegistry } from '#infra/registry/registry.ts';
-import { type ControlClient, createControlClient, type Transport } from '#services/control/client.ts';
 import { openControlApp } from '#services/control/open_app.ts';
+import { type ControlClient, createControlClient, type Transport } from '#services/control_api/client.ts';
 
 /** A control service inside the caller's process, without a port. */
 export interface OpenControl {

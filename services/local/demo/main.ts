@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { number, styleFor } from '#services/terminal_style.ts';
 import { type DemoOptions, readOptions, USAGE, UsageError } from './args.ts';
 import { coloursWanted } from './config.ts';
 import { ReadyError, readReady } from './ready.ts';
-import { number, styleFor } from './report/style.ts';
 import { runDemo } from './run.ts';
 import { EdgeAwayError } from './send.ts';
 import { UnreadableError } from './wait.ts';

@@ -1,10 +1,10 @@
+import { number, type Style } from '#services/terminal_style.ts';
 import type { RequestOutcome } from './answer.ts';
 import { compare, countDiffering, type Expected, type Findings, type SiteFindings } from './compare.ts';
 import { createDeliveryReader, type DeliveryReader } from './deliveries.ts';
 import { DESTINATIONS, type DestinationName, eligibleIds } from './eligible.ts';
 import type { Ready } from './ready.ts';
 import { type ProgressOutput, sentNote, startProgress } from './report/progress.ts';
-import { number, type Style } from './report/style.ts';
 import { drawSummary } from './report/summary.ts';
 import { sendAll } from './send.ts';
 import { type Goal, type WaitResult, waitFor } from './wait.ts';

@@ -3,11 +3,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashKey } from '#pipelines/settings/keys.ts';
 import type { Caller } from '#schemas/event.ts';
-import type { AccountItem } from '#services/control/accounts.ts';
-import type { ControlClient } from '#services/control/client.ts';
-import type { DestinationItem } from '#services/control/destination_shapes.ts';
-import type { IssuedKeyItem, KeyItem } from '#services/control/key_shapes.ts';
-import type { SiteItem } from '#services/control/site_shapes.ts';
+import type { AccountItem } from '#services/control_api/account_shapes.ts';
+import type { ControlClient } from '#services/control_api/client.ts';
+import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { IssuedKeyItem, KeyItem } from '#services/control_api/key_shapes.ts';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
 
 /** A demo site as scripts find it in ready.json. */
 interface DemoSite {

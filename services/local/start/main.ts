@@ -13,10 +13,10 @@ import { createRegistry } from '#infra/registry/registry.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import { createControlClient } from '#services/control/client.ts';
-import { httpTransport } from '#services/control/http_transport.ts';
+import { createControlClient } from '#services/control_api/client.ts';
+import { httpTransport } from '#services/control_api/http_transport.ts';
 import { createSupervisor, type Supervisor } from '#services/local/supervisor/supervisor.ts';
-import { provision } from '#services/provision/provision.ts';
+import { provision } from '#services/provision_parts.ts';
 import {
   adminTokenFile,
   dataDirectory,

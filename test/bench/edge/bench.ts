@@ -9,7 +9,7 @@ import { createLogger } from '#infra/log/logger.ts';
 import { localAdminToken, serviceEnvironment } from '#services/local/start/config.ts';
 import { ensureDemo } from '#services/local/start/demo_settings.ts';
 import { EDGE_NODE_ARGS } from '#services/local/start/processes.ts';
-import { provision } from '#services/provision/provision.ts';
+import { provision } from '#services/provision_parts.ts';
 import { openControl } from '#test/harness/control_in_process.ts';
 import { requestBody } from './body.ts';
 import { type BenchChild, startChild } from './child.ts';

@@ -7,7 +7,7 @@ import { createLogger } from '#infra/log/logger.ts';
 import { adminTokenFile, serviceEnvironment } from '#services/local/start/config.ts';
 import { controlSpec, deliverySpecs, processSpecs } from '#services/local/start/processes.ts';
 import type { ProcessSpec } from '#services/local/supervisor/supervisor.ts';
-import { provision } from '#services/provision/provision.ts';
+import { provision } from '#services/provision_parts.ts';
 import { discard } from '#test/harness/parts.ts';
 import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';

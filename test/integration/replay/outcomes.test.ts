@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
-import type { HealthItem } from '#services/control/delivery_health.ts';
+import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
 import { useQueryWorld } from '../query/query_world.ts';
 

@@ -14,7 +14,7 @@ import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
 import { createRegistry, type Registry } from '#infra/registry/registry.ts';
 import { serviceEnvironment } from '#services/local/start/config.ts';
-import { provision } from '#services/provision/provision.ts';
+import { provision } from '#services/provision_parts.ts';
 import type { ReadyMessage } from '#services/runtime.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
 import { discard } from '#test/harness/parts.ts';

@@ -4,6 +4,9 @@ import type { Module } from './source.ts';
 /** Imports go one way: each of these folders knows only itself and those before it. */
 const FOLDERS = ['schemas', 'pipelines', 'infra', 'services', 'test'];
 
+/** The folders of services/ that are no process but what several of them have: how the control service is talked to. */
+const SHARED_BY_SERVICES = ['control_api'];
+
 /**
  * Where each vendor's package may be named, its types included. Tests may name all: they check what a vendor's part
  * holds without asking our own code.
@@ -62,11 +65,21 @@ function ofOwn(path: string, target: string): string[] {
   const from = rankOf(path);
   const to = rankOf(target);
   if (to < 0) return [`imports ${target}, which is in no folder of the house`];
+  const service = serviceOf(target);
+  if (isIn(path, 'services') && service !== null && service !== serviceOf(path)) {
+    return [`imports ${target}: no service knows the inside of another`];
+  }
   return from < to ? [`imports ${target}: ${FOLDERS[from]} knows nothing of ${FOLDERS[to]}`] : [];
 }
 
 function rankOf(path: string): number {
   return FOLDERS.indexOf(path.split('/')[0] ?? '');
+}
+
+/** The service whose inside a path is; null for what services share, and outside of services/. */
+function serviceOf(path: string): string | null {
+  const [folder, service = '', ...rest] = path.split('/');
+  return folder === 'services' && rest.length > 0 && !SHARED_BY_SERVICES.includes(service) ? service : null;
 }
 
 function packageOf(specifier: string): string {

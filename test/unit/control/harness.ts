@@ -14,9 +14,9 @@ import {
 import { hashKey } from '#pipelines/settings/keys.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import { createControlApp } from '#services/control/app.ts';
-import type { Transport } from '#services/control/client.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
+import type { Transport } from '#services/control_api/client.ts';
 import { injected } from '#test/harness/control_in_process.ts';
 import { undocumented } from './documented.ts';
 import { type MemoryLetters, memoryLetters } from './memory_letters.ts';

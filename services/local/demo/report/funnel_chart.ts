@@ -1,14 +1,4 @@
-import { number, type Style } from './style.ts';
-
-const BAR_WIDTH = 28;
-const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
-
-/** A bar of `share` times BAR_WIDTH columns, to an eighth of a column; what is not nothing is at least a sliver. */
-export function bar(share: number): string {
-  const eighths = Math.round(Math.min(Math.max(share, 0), 1) * BAR_WIDTH * 8);
-  const drawn = share > 0 ? Math.max(eighths, 1) : 0;
-  return ('█'.repeat(Math.floor(drawn / 8)) + (EIGHTHS[drawn % 8] ?? '')).padEnd(BAR_WIDTH);
-}
+import { BAR_WIDTH, bar, number, type Style } from '#services/terminal_style.ts';
 
 function percent(part: number, whole: number | undefined): string {
   return whole === undefined || whole === 0 ? '' : `${((part / whole) * 100).toFixed(1)} %`;

@@ -1,4 +1,4 @@
-import { number } from './style.ts';
+import { number } from '#services/terminal_style.ts';
 
 export interface ProgressOutput {
   isTTY: boolean;

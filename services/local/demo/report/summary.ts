@@ -1,8 +1,8 @@
+import type { Style } from '#services/terminal_style.ts';
 import { countDiffering, type Expected, type Findings, type Section } from '../compare.ts';
 import { SITE_SLOTS } from '../world/event.ts';
 import { FUNNEL_STEPS } from '../world/funnel.ts';
 import { drawFunnel } from './funnel_chart.ts';
-import type { Style } from './style.ts';
 import { drawSection } from './table.ts';
 
 const SURPRISES_SHOWN = 5;

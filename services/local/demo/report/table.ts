@@ -1,5 +1,5 @@
+import { number, type Style } from '#services/terminal_style.ts';
 import type { Row, Section } from '../compare.ts';
-import { number, type Style } from './style.ts';
 
 const LABEL_WIDTH = 33;
 const CELL_WIDTH = 11;

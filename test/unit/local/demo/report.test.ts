@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Section } from '#services/local/demo/compare.ts';
 import { drawFunnel } from '#services/local/demo/report/funnel_chart.ts';
 import { progressLine, startProgress } from '#services/local/demo/report/progress.ts';
-import { styleFor } from '#services/local/demo/report/style.ts';
 import { closingLine, drawSurprises } from '#services/local/demo/report/summary.ts';
 import { drawSection } from '#services/local/demo/report/table.ts';
+import { styleFor } from '#services/terminal_style.ts';
 
 const PLAIN = styleFor(false);
 const COLOURED = styleFor(true);

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eligibleIds } from '#services/local/demo/eligible.ts';
 import type { Ready } from '#services/local/demo/ready.ts';
-import { styleFor } from '#services/local/demo/report/style.ts';
 import { runDemo } from '#services/local/demo/run.ts';
 import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/event.ts';
 import { createWorld } from '#services/local/demo/world/world.ts';
+import { styleFor } from '#services/terminal_style.ts';
 
 const ENDS_AT = Date.UTC(2026, 10, 20, 21);
 const world = createWorld({ seed: 6, run: 'run', visitors: 60, endsAt: ENDS_AT });

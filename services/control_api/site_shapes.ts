@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
 import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
-import { closed, idField, metaFields, nameField, nullable, refusedAs } from './shapes.ts';
+import { closed, idField, metaFields, nameField, nullable, refusedAs } from './fields.ts';
 
 const { id, name, trigger, ...withDefaults } = eventDefinitionSchema.properties;
 

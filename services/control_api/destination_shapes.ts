@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { closed, idField, metaFields, nullable, pageFields } from './shapes.ts';
+import { closed, idField, metaFields, nullable, pageFields } from './fields.ts';
 
 const name = idField('The kind of destination, such as meta or webhook');
 const siteId = idField('The site it belongs to');

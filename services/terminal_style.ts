@@ -20,3 +20,13 @@ const FORMAT = new Intl.NumberFormat('en-US');
 export function number(value: number): string {
   return FORMAT.format(value);
 }
+
+export const BAR_WIDTH = 28;
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
+
+/** A bar of `share` times BAR_WIDTH columns, to an eighth of a column; what is not nothing is at least a sliver. */
+export function bar(share: number): string {
+  const eighths = Math.round(Math.min(Math.max(share, 0), 1) * BAR_WIDTH * 8);
+  const drawn = share > 0 ? Math.max(eighths, 1) : 0;
+  return ('█'.repeat(Math.floor(drawn / 8)) + (EIGHTHS[drawn % 8] ?? '')).padEnd(BAR_WIDTH);
+}

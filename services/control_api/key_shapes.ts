@@ -10,7 +10,7 @@ import {
   pageFields,
   refusedAs,
   timeField,
-} from './shapes.ts';
+} from './fields.ts';
 
 const DAY_MS = 86_400_000;
 export const OVERLAP_MS = DAY_MS;

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { closed, idField, metaFields, nullable, pageFields, timeField } from './shapes.ts';
+import { closed, idField, metaFields, nullable, pageFields, timeField } from './fields.ts';
 
 const destination = idField('The kind of destination, such as meta or webhook');
 const source = Type.Enum(['events', 'dead_letters'], {

@@ -38,6 +38,13 @@ export const closed = <Properties extends TProperties>(properties: Properties, o
 
 export const nothing = closed({});
 
+/** What is known of a fact beside its body. */
+export interface Meta {
+  version: string;
+  changed_at: number;
+  changed_by: string;
+}
+
 /** What every resource carries beside its own fields. */
 export const metaFields = {
   version: Type.String({ description: 'Changes with every change; the ETag without its quotes' }),
@@ -45,7 +52,7 @@ export const metaFields = {
   changed_by: Type.String({ description: 'Label of the admin token that changed it' }),
 };
 
-const PAGE_ITEMS = 100;
+export const PAGE_ITEMS = 100;
 const PAGE_ITEMS_MAX = 1000;
 
 export const limitField = Type.Optional(
@@ -63,26 +70,6 @@ export const pageOf = <Item extends TObject>(item: Item) =>
     items: Type.Array(item),
     next: nullable(Type.String(), { description: 'Give it as `after` for the next page; null on the last one' }),
   });
-
-interface PageQuery {
-  limit?: number;
-  after?: string;
-}
-
-/** One page of a list. `textOf` is unique, and the list is sorted by it. */
-export function page<Item, View>(
-  items: readonly Item[],
-  query: PageQuery,
-  textOf: (item: Item) => string,
-  viewOf: (item: Item) => View,
-): { items: View[]; next: string | null } {
-  const { after, limit = PAGE_ITEMS } = query;
-  const rest = after === undefined ? items : items.filter((item) => textOf(item) > after);
-  const taken = rest.slice(0, limit);
-  const last = taken.at(-1);
-  const next = last !== undefined && rest.length > taken.length ? textOf(last) : null;
-  return { items: taken.map(viewOf), next };
-}
 
 export const errorShape = Type.Object({
   error: Type.Object({

@@ -1,0 +1,66 @@
+import { type Static, Type } from 'typebox';
+import { STAGES } from '#infra/kafka/topics.ts';
+import { closed, limitField, nullable, timeField } from './fields.ts';
+
+/** A letter has 64 KiB at the most, and a transaction is one. */
+const RESENT_AT_ONCE_MAX = 100;
+
+const letterField = Type.String({
+  description: 'The dead letter: STAGE-PARTITION-OFFSET',
+  pattern: '^[a-z]{1,20}-\\d{1,5}-\\d{1,15}$',
+});
+const stageField = Type.Enum([...STAGES], { description: 'The stage that could not take it' });
+
+const letterFields = {
+  id: letterField,
+  stage: stageField,
+  reason: Type.String({ description: 'Why: a stable code' }),
+  detail: Type.String({ description: 'Kind of the error, without personal data' }),
+  topic: Type.String({ description: 'Where the record, or the event, stands' }),
+  partition: Type.Integer(),
+  offset: Type.Integer(),
+  index: Type.Integer({ description: 'Event in the record; -1: the record as a whole' }),
+  died_at: timeField('When it was put away'),
+  bytes_total: Type.Integer({ description: 'Size of what died' }),
+  cut: Type.Boolean({ description: 'Only the first 64 KiB are kept: it cannot be sent in again' }),
+  resendable: Type.Boolean({ description: 'Whether it could be sent in again: it holds events that can be read now' }),
+  resent_at: nullable(timeField('When it was sent in again'), { description: 'Null: it was not' }),
+  events: nullable(Type.Integer({ description: 'Events in it' }), { description: 'Null where they cannot be read' }),
+};
+export const letterShape = Type.Object(letterFields);
+export type LetterItem = Static<typeof letterShape>;
+
+const eventShape = Type.Object({
+  site_id: Type.String(),
+  event_id: Type.String(),
+  distinct_id: Type.String({ description: 'As the edge has cleaned it' }),
+  received_at: timeField('When it arrived'),
+});
+export const letterDetails = Type.Object({
+  ...letterFields,
+  sha256: Type.String({ description: 'Of the bytes that are kept' }),
+  contents: nullable(Type.Array(eventShape), { description: 'The first 100 events; null where they cannot be read' }),
+});
+export type LetterDetails = Static<typeof letterDetails>;
+
+export const resendShape = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      id: letterField,
+      outcome: Type.Enum(['resent', 'resent_before', 'unknown', 'not_resendable', 'cut', 'unreadable']),
+    }),
+  ),
+});
+export type ResendAnswer = Static<typeof resendShape>;
+
+export const resendBody = closed({
+  ids: Type.Array(letterField, { description: 'Dead letters', minItems: 1, maxItems: RESENT_AT_ONCE_MAX }),
+});
+export const letterParams = closed({ letter_id: letterField });
+export const letterQuery = closed({
+  stage: Type.Optional(stageField),
+  reason: Type.Optional(Type.String({ description: 'Only those with this reason', maxLength: 100 })),
+  since: Type.Optional(timeField('Only those that were put away from then on')),
+  limit: limitField,
+  after: Type.Optional(letterField),
+});
