@@ -1,10 +1,12 @@
-import { environment } from '#infra/config/config.ts';
-import { type ProcessConfig, processConfig } from '#infra/config/service_config.ts';
+import type { Environment } from '#infra/config/config.ts';
+import type { ProcessConfig } from '#infra/config/service_config.ts';
+import { armFailpoint } from '#infra/failpoint/failpoint.ts';
 import { createHttpServer, listen } from '#infra/http/server.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/session.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import { createRegistry, type Registry } from '#infra/registry/registry.ts';
+import { readConfig, warnOfSettings } from './read_config.ts';
 
 /** What every process of the service has. */
 export interface Runtime {
@@ -37,12 +39,20 @@ export interface ReadyMessage {
 const STOP_MS_MAX = 20_000;
 
 /**
- * Runs one process: reads configuration, connects, runs `main`, and stops cleanly on SIGTERM and SIGINT. Whatever is
- * thrown and not handled ends the process.
+ * Runs one process: reads its configuration with `read`, connects, runs `main`, and stops cleanly on SIGTERM and SIGINT.
+ * Whatever is thrown and not handled ends the process. A stage whose name depends on the configuration is given as a
+ * function of it.
  */
-export function runProcess(stage: string, main: (runtime: Runtime) => Promise<void>): void {
-  const config = processConfig(environment());
+export function runProcess<C extends ProcessConfig>(
+  name: string | ((config: C) => string),
+  read: (env: Environment) => C,
+  main: (runtime: Runtime, config: C) => Promise<void>,
+): void {
+  const config = readConfig(read);
+  const stage = typeof name === 'string' ? name : name(config);
   const logger = createLogger(stage, config.logLevel);
+  warnOfSettings((text) => logger.warn(text));
+  armFailpoint(config.failpoint);
   const stops: (() => Promise<unknown>)[] = [];
   let stopping = false;
 
@@ -72,7 +82,7 @@ export function runProcess(stage: string, main: (runtime: Runtime) => Promise<vo
   process.on('disconnect', () => void stop('disconnect'));
   process.on('uncaughtException', fatal);
   process.on('unhandledRejection', fatal);
-  start(stage, config, logger, { stops, fatal }, main).catch(fatal);
+  start(stage, config, logger, { stops, fatal }, (runtime) => main(runtime, config)).catch(fatal);
 }
 
 async function start(

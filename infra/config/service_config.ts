@@ -1,87 +1,196 @@
-import { type Environment, flag, integer, list, secret, text } from './config.ts';
+import { type StaticDecode, Type } from 'typebox';
+import { FAILPOINT } from '#infra/failpoint/failpoint_config.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { isBase64Of, isHostAndPort } from './checks.ts';
+import type { Environment } from './config.ts';
+import { readSettings } from './read_settings.ts';
+import { choice, flag, integer, list, orNull, text } from './variable.ts';
+
+const HTTP = { pattern: '^https?://.', allowed: 'an http or https URL' };
+
+const SASL = Type.Object({
+  mechanism: choice('KAFKA_SASL_MECHANISM', ['none', 'plain', 'scram-sha-256', 'scram-sha-512'], {
+    default: 'none',
+    description: 'How clients say who they are to the brokers.',
+  }),
+  username: orNull(text('KAFKA_SASL_USERNAME', { description: 'The user name; required with a SASL mechanism.' })),
+  password: orNull(text('KAFKA_SASL_PASSWORD', { description: 'The password; required with a SASL mechanism.' })),
+});
+
+type Sasl = StaticDecode<typeof SASL>;
+
+function needsNo(field: 'username' | 'password'): (sasl: Sasl) => boolean {
+  return (sasl) => sasl.mechanism === 'none' || sasl[field] !== null;
+}
+
+const WHOLE_SASL = Type.Refine(
+  Type.Refine(
+    SASL,
+    needsNo('username'),
+    () => 'KAFKA_SASL_USERNAME is not set: it must be, as KAFKA_SASL_MECHANISM is set',
+  ),
+  needsNo('password'),
+  () => 'KAFKA_SASL_PASSWORD is not set: it must be, as KAFKA_SASL_MECHANISM is set',
+);
+
+const KAFKA = Type.Object({
+  brokers: list('KAFKA_BROKERS', {
+    check: isHostAndPort,
+    minItems: 1,
+    allowed: 'host:port, several separated by commas',
+    description: 'Brokers that clients connect to first.',
+  }),
+  tls: flag('KAFKA_TLS', { default: false, description: 'Whether connections to the brokers use TLS.' }),
+  tlsCaFile: orNull(
+    text('KAFKA_TLS_CA_FILE', {
+      allowed: 'the path of a PEM file',
+      defaultText: "the system's authorities",
+      description: "The certificate authority that signed the brokers' certificates.",
+    }),
+  ),
+  sasl: Type.Decode(WHOLE_SASL, ({ mechanism, username, password }) =>
+    mechanism === 'none' ? null : { mechanism, username: username ?? '', password: password ?? '' },
+  ),
+  eventPartitions: integer('EVENT_PARTITIONS', {
+    default: 12,
+    minimum: 1,
+    maximum: 10_000,
+    startDefault: 'what the topics have, else `2`',
+    description:
+      'Partitions of each events topic; every process must have the same number, and it must be what the topics have.',
+  }),
+  partitionGroupSize: integer('TRANSACTION_PARTITION_GROUP_SIZE', {
+    default: 4,
+    minimum: 1,
+    maximum: 6,
+    formerly: 'EVENT_PARTITIONS_TOGETHER',
+    description:
+      'Event partitions that are assigned together to one dedup or identity process, which passes their events on in one transaction; every process must have the same number.',
+  }),
+  replicationFactor: integer('KAFKA_REPLICATION_FACTOR', {
+    default: 1,
+    minimum: 1,
+    maximum: 10,
+    description:
+      'Replication factor of the topics that provisioning creates; from 3 on they get `min.insync.replicas` 2.',
+  }),
+  sessionTimeoutMs: integer('KAFKA_SESSION_TIMEOUT_MS', {
+    default: 10_000,
+    minimum: 6_000,
+    maximum: 300_000,
+    description: 'How long a consumer that sends no heartbeat keeps its partitions.',
+  }),
+  watchdogMs: integer('KAFKA_WATCHDOG_MS', {
+    default: 300_000,
+    minimum: 10_000,
+    maximum: 3_600_000,
+    description:
+      'The longest that a transaction, a commit, an insert or a produce request may take before its process ends.',
+  }),
+  prefix: text('KAFKA_GROUP_PREFIX', {
+    default: 'svc',
+    description:
+      "A prefix for consumer groups and transactional ids, so that several installations can share a cluster; the topics' names are fixed.",
+  }),
+});
 
 /** Where the real parts are and how each process reaches them. */
-export interface PartsConfig {
-  kafka: KafkaConfig;
-  registryUrl: string;
-  redisUrl: string;
-  redisCluster: boolean;
-  clickhouseUrl: string;
-  /** The cluster on which tables are made and altered; null for a server alone. */
-  clickhouseCluster: string | null;
-}
+export const PARTS = Type.Object({
+  registryUrl: text('SCHEMA_REGISTRY_URL', {
+    ...HTTP,
+    description: "Base URL of the schema registry's Confluent API, such as `http://127.0.0.1:8081/apis/ccompat/v7`.",
+  }),
+  redisUrl: text('REDIS_URL', {
+    pattern: '^rediss?://.',
+    allowed: 'a redis:// or rediss:// URL',
+    description: 'Address of Redis, with the credentials.',
+  }),
+  clickhouseUrl: text('CLICKHOUSE_URL', {
+    ...HTTP,
+    description: 'Address of ClickHouse, as `http(s)://user:password@host:port/database`; the database must exist.',
+  }),
+  kafka: KAFKA,
+  clickhouseCluster: orNull(
+    text('CLICKHOUSE_CLUSTER', {
+      allowed: 'the name of a cluster',
+      description:
+        'Cluster on which provisioning makes replicated and distributed tables, by the macros `shard` and `replica`.',
+    }),
+  ),
+  redisCluster: flag('REDIS_CLUSTER', {
+    default: false,
+    description:
+      'Whether claims are spread over hash slots; connections still go to one node, so a Redis Cluster is not supported yet.',
+  }),
+});
 
-export interface KafkaConfig {
-  brokers: string[];
-  tls: boolean;
-  tlsCaFile: string | null;
-  sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
-  /** Partitions of each events topic. */
-  eventPartitions: number;
-  /** Event partitions that one dedup or identity process has together, and passes on in one transaction. */
-  partitionsTogether: number;
-  replicationFactor: number;
-  sessionTimeoutMs: number;
-  /** Longest that a transaction, a produce request, an insert or a commit may take before the process ends. */
-  watchdogMs: number;
-  /** Put before group and transactional ids, so that several installations may share a cluster. */
-  prefix: string;
-}
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const LOG_LEVEL = {
+  defaultText: '`info`; provisioning: `warn`',
+  description: 'The least severe messages that are logged.',
+};
 
-export interface ProcessConfig {
-  parts: PartsConfig;
-  logLevel: string;
-  /** Address of the metrics and health server. */
-  metricsHost: string;
-  /** 0: any free port, which the log names. */
-  metricsPort: number;
-}
+/** What every long-running process reads. */
+export const PROCESS = Type.Object({
+  logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'info' }),
+  metricsHost: text('METRICS_HOST', {
+    default: '127.0.0.1',
+    allowed: 'an address of this machine',
+    description: 'Address on which `/metrics` and `/ready` are served.',
+  }),
+  metricsPort: integer('METRICS_PORT', {
+    default: 0,
+    maximum: 65_535,
+    description:
+      'Port on which `/metrics` and `/ready` are served; `0` takes any free port, which the log line `ready` names. Do not set it with `npm start`, whose processes would all want the same port.',
+  }),
+});
 
-export function processConfig(env: Environment): ProcessConfig {
-  return {
-    parts: partsConfig(env),
-    logLevel: text(env, 'LOG_LEVEL', 'info'),
-    metricsHost: text(env, 'METRICS_HOST', '127.0.0.1'),
-    metricsPort: integer(env, 'METRICS_PORT', 0, 0, 65_535),
-  };
-}
+/** The schema of a process that has no settings of its own: quota and replay. */
+export const ANY_PROCESS = Type.Object({ parts: PARTS, ...PROCESS.properties, failpoint: FAILPOINT });
 
-export function partsConfig(env: Environment): PartsConfig {
-  return {
-    kafka: kafkaConfig(env),
-    registryUrl: text(env, 'SCHEMA_REGISTRY_URL'),
-    redisUrl: text(env, 'REDIS_URL'),
-    redisCluster: flag(env, 'REDIS_CLUSTER', false),
-    clickhouseUrl: text(env, 'CLICKHOUSE_URL'),
-    clickhouseCluster: text(env, 'CLICKHOUSE_CLUSTER', '') || null,
-  };
-}
+/** What provisioning reads. */
+const PROVISION = Type.Object({
+  parts: PARTS,
+  logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'warn' }),
+});
 
-function kafkaConfig(env: Environment): KafkaConfig {
-  return {
-    brokers: list(env, 'KAFKA_BROKERS', [text(env, 'KAFKA_BROKERS')]),
-    tls: flag(env, 'KAFKA_TLS', false),
-    tlsCaFile: env['KAFKA_TLS_CA_FILE'] ?? null,
-    sasl: saslConfig(env),
-    eventPartitions: integer(env, 'EVENT_PARTITIONS', 12, 1, 10_000),
-    partitionsTogether: integer(env, 'EVENT_PARTITIONS_TOGETHER', 4, 1, 6),
-    replicationFactor: integer(env, 'KAFKA_REPLICATION_FACTOR', 1, 1, 10),
-    sessionTimeoutMs: integer(env, 'KAFKA_SESSION_TIMEOUT_MS', 10_000, 6_000, 300_000),
-    watchdogMs: integer(env, 'KAFKA_WATCHDOG_MS', 300_000, 10_000, 3_600_000),
-    prefix: text(env, 'KAFKA_GROUP_PREFIX', 'svc'),
-  };
-}
+const IDENTITY_SECRET_BYTES_MIN = 32;
 
-function saslConfig(env: Environment): KafkaConfig['sasl'] {
-  const mechanism = text(env, 'KAFKA_SASL_MECHANISM', 'none').toLowerCase();
-  if (mechanism === 'none') return null;
-  if (mechanism !== 'plain' && mechanism !== 'scram-sha-256' && mechanism !== 'scram-sha-512') {
-    throw new Error('KAFKA_SASL_MECHANISM must be plain, scram-sha-256 or scram-sha-512');
+/** Secrets, of which each process reads those it needs. */
+export const SECRETS = {
+  secretsKeys: text('SECRETS_KEYS', {
+    check: isKeyRing,
+    allowed: 'id:base64 with 32 bytes each, several with different ids separated by commas',
+    startDefault: "the data folder's `secrets.keys`",
+    description:
+      "Keys for destinations' secrets, read by control and delivery: the first one seals them, and all of them open what they sealed.",
+  }),
+  identitySecret: Type.Decode(
+    text('IDENTITY_SECRET', {
+      check: isBase64Of(IDENTITY_SECRET_BYTES_MIN),
+      allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more`,
+      startDefault: "the data folder's `identity.secret`",
+      description:
+        'Key of the HMAC over the identifiers that people are joined on, read by the edge and identity; another secret makes new people of known ones.',
+    }),
+    (base64) => Buffer.from(base64, 'base64'),
+  ),
+};
+
+function isKeyRing(value: string): boolean {
+  try {
+    parseKeyRing(value);
+    return true;
+  } catch {
+    return false;
   }
-  return { mechanism, username: text(env, 'KAFKA_SASL_USERNAME'), password: text(env, 'KAFKA_SASL_PASSWORD') };
 }
 
-/** Secret that keys the HMAC of identity nodes and of distinct ids that are an e-mail or phone. */
-export function identitySecret(env: Environment): Buffer {
-  return secret(env, 'IDENTITY_SECRET', 32);
-}
+export type PartsConfig = StaticDecode<typeof PARTS>;
+export type KafkaConfig = StaticDecode<typeof KAFKA>;
+export type ProcessConfig = StaticDecode<typeof ANY_PROCESS>;
+
+export const partsConfig = (env: Environment): PartsConfig => readSettings(PARTS, env);
+export const processConfig = (env: Environment): ProcessConfig => readSettings(ANY_PROCESS, env);
+export const provisionConfig = (env: Environment): StaticDecode<typeof PROVISION> => readSettings(PROVISION, env);

@@ -1,134 +1,137 @@
-import { ConfigError, type Environment, flag, integer, list, text } from './config.ts';
+import { type StaticDecode, Type } from 'typebox';
+import type { Environment } from './config.ts';
+import { readSettings } from './read_settings.ts';
+import { ANY_PROCESS, SECRETS } from './service_config.ts';
+import { choice, flag, integer, orNull, text } from './variable.ts';
 
 const HOUR_MS = 3_600_000;
-
-export interface DedupConfig {
-  /** How long an event id is remembered at least. */
-  claimWindowMs: number;
-  /** Base64url characters that choose a claim's bucket; 3 are right up to about 70 million claims a period. */
-  claimBucketChars: number;
-}
-
-export function dedupConfig(env: Environment): DedupConfig {
-  return {
-    claimWindowMs: integer(env, 'DEDUP_WINDOW_HOURS', 192, 1, 24 * 90) * HOUR_MS,
-    claimBucketChars: integer(env, 'DEDUP_BUCKET_CHARS', 3, 1, 5),
-  };
-}
-
-export interface WarehouseConfig {
-  blockRowsMax: number;
-  blockBytesMax: number;
-  blockPaceMs: number;
-  /** Days that events, with their roll-up, and outcomes and inventory are kept; 0: for ever; null: left as it is. */
-  eventDays: number | null;
-  outcomeDays: number | null;
-  /** Hour in UTC at which merged persons are written into the rows. */
-  squashHour: number;
-}
-
+const MIB = 1024 * 1024;
 const DAYS_MAX = 36_500;
 
-export function warehouseConfig(env: Environment): WarehouseConfig {
-  return {
-    blockRowsMax: integer(env, 'WAREHOUSE_BLOCK_ROWS', 100_000, 1, 1_000_000),
-    blockBytesMax: integer(env, 'WAREHOUSE_BLOCK_MIB', 64, 1, 128) * 1024 * 1024,
-    blockPaceMs: integer(env, 'WAREHOUSE_BLOCK_PACE_MS', 1_050, 50, 60_000),
-    eventDays: env['WAREHOUSE_EVENT_DAYS'] === undefined ? null : integer(env, 'WAREHOUSE_EVENT_DAYS', 0, 0, DAYS_MAX),
-    outcomeDays:
-      env['WAREHOUSE_OUTCOME_DAYS'] === undefined ? null : integer(env, 'WAREHOUSE_OUTCOME_DAYS', 0, 0, DAYS_MAX),
-    squashHour: integer(env, 'WAREHOUSE_SQUASH_HOUR', 3, 0, 23),
-  };
+const CLAIM_WINDOW = Type.Object({
+  claimWindowMs: Type.Decode(
+    integer('DEDUP_WINDOW_HOURS', {
+      default: 192,
+      minimum: 1,
+      maximum: 24 * 90,
+      description:
+        'How long an event id is remembered at least, 8 days by default; dedup and the warehouse must have the same.',
+    }),
+    (hours) => hours * HOUR_MS,
+  ),
+});
+
+export const DEDUP = Type.Object({
+  ...CLAIM_WINDOW.properties,
+  claimBucketChars: integer('DEDUP_BUCKET_CHARS', {
+    default: 3,
+    minimum: 1,
+    maximum: 5,
+    description:
+      "Characters of an event id's hash that choose a claim's bucket: 3 suit up to about 100 million claims in the window, and each one more 64 times as many. After a change all claims are made anew.",
+  }),
+});
+
+export const WAREHOUSE = Type.Object({
+  blockRowsMax: integer('WAREHOUSE_BLOCK_ROWS', {
+    default: 100_000,
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'Rows at which a block is inserted.',
+  }),
+  blockBytesMax: Type.Decode(
+    integer('WAREHOUSE_BLOCK_MIB', {
+      default: 64,
+      minimum: 1,
+      maximum: 128,
+      description: 'MiB of records at which a block is inserted; its rows take a few times that in memory.',
+    }),
+    (mib) => mib * MIB,
+  ),
+  flushIntervalMs: integer('WAREHOUSE_FLUSH_INTERVAL_MS', {
+    default: 1_050,
+    minimum: 50,
+    maximum: 60_000,
+    formerly: 'WAREHOUSE_BLOCK_PACE_MS',
+    description:
+      'The least time between two inserts of blocks that reach neither size: such a block is inserted with the first records that come after that time, or, if none come, after another quarter of it.',
+  }),
+  eventDays: orNull(
+    integer('WAREHOUSE_EVENT_DAYS', {
+      maximum: DAYS_MAX,
+      defaultText: 'none: tables are left as they are',
+      description: 'Days for which events and their hourly roll-up are kept; `0` keeps them for ever.',
+    }),
+  ),
+  outcomeDays: orNull(
+    integer('WAREHOUSE_OUTCOME_DAYS', {
+      maximum: DAYS_MAX,
+      defaultText: 'none: tables are left as they are',
+      description: 'Days for which delivery outcomes and inventory are kept; `0` keeps them for ever.',
+    }),
+  ),
+  personMergeHour: integer('PERSON_MERGE_HOUR', {
+    default: 3,
+    maximum: 23,
+    formerly: 'WAREHOUSE_SQUASH_HOUR',
+    description:
+      'Hour of the day, in UTC, at which the warehouse writes the persons that were merged since into the stored rows.',
+  }),
+});
+
+/** What control allows when a site's URL is saved, and delivery when it calls it. */
+export const EGRESS = Type.Object({
+  allowLoopback: flag('EGRESS_ALLOW_LOOPBACK', {
+    default: false,
+    startDefault: '`true`',
+    description:
+      "Whether a site's URLs may be `http` and lead to loopback, for development only; read by control, which saves them, and delivery, which calls them.",
+  }),
+});
+
+/** What only a delivery process reads: `name` is its destination's, `names` are those there are. */
+export function deliverySettings(name: string, names: readonly string[]) {
+  return Type.Object({
+    destination: choice('DELIVERY_DESTINATION', [...names], {
+      description: 'Destination that this delivery process sends to.',
+    }),
+    baseUrl: orNull(
+      text(`DELIVERY_${name.toUpperCase()}_BASE_URL`, {
+        pattern: '^https?://.',
+        allowed: 'an http or https URL',
+        defaultText: "the platform's own",
+        description: 'Another address for a destination, as in `DELIVERY_META_BASE_URL`.',
+      }),
+    ),
+  });
 }
 
-export interface DeliveryConfig {
-  /** The destination this process delivers to. */
-  destination: string;
-  /** Platform address of each destination that has another than its own, by name. */
-  baseUrl: string | null;
-  /** Whether webhook URLs may be http or point at loopback: for local development only. */
-  allowLoopback: boolean;
+const DEDUP_PROCESS = Type.Object({ ...ANY_PROCESS.properties, ...DEDUP.properties });
+const IDENTITY_PROCESS = Type.Object({ ...ANY_PROCESS.properties, identitySecret: SECRETS.identitySecret });
+const WAREHOUSE_PROCESS = Type.Object({
+  ...ANY_PROCESS.properties,
+  ...CLAIM_WINDOW.properties,
+  ...WAREHOUSE.properties,
+});
+
+function deliveryProcess(name: string, names: readonly string[]) {
+  return Type.Object({
+    ...ANY_PROCESS.properties,
+    ...deliverySettings(name, names).properties,
+    ...EGRESS.properties,
+    secretsKeys: SECRETS.secretsKeys,
+  });
 }
 
-export function deliveryConfig(env: Environment): DeliveryConfig {
-  const destination = text(env, 'DELIVERY_DESTINATION');
-  return {
-    destination,
-    baseUrl: env[`DELIVERY_${destination.toUpperCase()}_BASE_URL`] ?? null,
-    allowLoopback: flag(env, 'EGRESS_ALLOW_LOOPBACK', false),
-  };
-}
+export const dedupConfig = (env: Environment): StaticDecode<typeof DEDUP_PROCESS> => readSettings(DEDUP_PROCESS, env);
+export const identityConfig = (env: Environment): StaticDecode<typeof IDENTITY_PROCESS> =>
+  readSettings(IDENTITY_PROCESS, env);
+export const warehouseConfig = (env: Environment): StaticDecode<typeof WAREHOUSE_PROCESS> =>
+  readSettings(WAREHOUSE_PROCESS, env);
 
-export interface EdgeConfig {
-  host: string;
-  port: number;
-  trustedProxies: string[];
-  /** Longest an answer waits for Kafka. */
-  acknowledgeMs: number;
-  /** Bytes waiting for Kafka at the most; more are refused with 503. */
-  queuedBytesMax: number;
-  /** Requests with a body open at a time; more are refused with 503. */
-  openRequestsMax: number;
-  /** Bytes of request bodies held at a time; more are refused with 503. */
-  openBytesMax: number;
-  /** Requests in 10 s; 0: no limit. */
-  requestsPerIp: number;
-  requestsPerKey: number;
-  /** Of an address, whose body was looked through for a key and had no valid one. */
-  requestsWithoutKey: number;
-  /** Addresses and ranges that the limit per address does not count. */
-  ipExempt: string[];
-  /** After how long without a word of it an edge counts as dead. */
-  leaseMs: number;
-  requestErrorsMax: number;
-}
+export type DeliveryConfig = StaticDecode<ReturnType<typeof deliveryProcess>>;
 
-export function edgeConfig(env: Environment): EdgeConfig {
-  return {
-    host: text(env, 'EDGE_HOST', '127.0.0.1'),
-    port: integer(env, 'EDGE_PORT', 8080, 0, 65_535),
-    trustedProxies: list(env, 'TRUSTED_PROXIES', []),
-    acknowledgeMs: integer(env, 'EDGE_ACKNOWLEDGE_MS', 5_000, 100, 60_000),
-    queuedBytesMax: integer(env, 'EDGE_QUEUED_BYTES', 64 * 1024 * 1024, 1024 * 1024),
-    openRequestsMax: integer(env, 'EDGE_OPEN_REQUESTS', 10_000, 1),
-    openBytesMax: integer(env, 'EDGE_OPEN_BYTES', 128 * 1024 * 1024, 8 * 1024 * 1024),
-    requestsPerIp: integer(env, 'RATE_LIMIT_IP', 200),
-    requestsPerKey: integer(env, 'RATE_LIMIT_KEY', 1_000),
-    requestsWithoutKey: integer(env, 'RATE_LIMIT_WITHOUT_KEY', 50),
-    ipExempt: list(env, 'RATE_LIMIT_IP_EXEMPT', []),
-    leaseMs: integer(env, 'EDGE_LEASE_MS', 30_000, 5_000, 600_000),
-    requestErrorsMax: requestErrorsMax(env),
-  };
-}
-
-export interface ControlConfig {
-  host: string;
-  port: number;
-  /** Keys that seal secrets, as SECRETS_KEYS has them. */
-  secretsKeys: string;
-  /** SHA-256 in hex of a token that is put on the topic where it is not there yet; null for none. */
-  firstToken: { hash: string; label: string } | null;
-  /** What delivery allows, so that an address it would refuse is refused when it is saved. */
-  allowLoopback: boolean;
-  requestErrorsMax: number;
-}
-
-export function controlConfig(env: Environment): ControlConfig {
-  const hash = text(env, 'CONTROL_FIRST_TOKEN_SHA256', 'none');
-  if (hash !== 'none' && !/^[0-9a-f]{64}$/.test(hash)) {
-    throw new ConfigError('CONTROL_FIRST_TOKEN_SHA256 must be a SHA-256 in lower-case hex');
-  }
-  return {
-    host: text(env, 'CONTROL_HOST', '127.0.0.1'),
-    port: integer(env, 'CONTROL_PORT', 8090, 0, 65_535),
-    secretsKeys: text(env, 'SECRETS_KEYS'),
-    firstToken: hash === 'none' ? null : { hash, label: text(env, 'CONTROL_FIRST_TOKEN_LABEL', 'first') },
-    allowLoopback: flag(env, 'EGRESS_ALLOW_LOOPBACK', false),
-    requestErrorsMax: requestErrorsMax(env),
-  };
-}
-
-/** Unknown errors inside requests, with no success between them, after which the process is started anew; 0: never. */
-function requestErrorsMax(env: Environment): number {
-  return integer(env, 'REQUEST_ERRORS_MAX', 100);
+/** Reads a delivery process's environment; `names` are the destinations there are. */
+export function deliveryConfig(env: Environment, names: readonly string[]): DeliveryConfig {
+  return readSettings(deliveryProcess(env['DELIVERY_DESTINATION'] ?? '', names), env);
 }

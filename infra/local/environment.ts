@@ -1,3 +1,5 @@
+import { environment } from '#infra/config/config.ts';
+import { toolsConfig } from '#infra/config/tools_config.ts';
 import { owner } from './proc.ts';
 
 /** Marks every process started for this one, so that the reaper also finds those that were never registered. */
@@ -12,13 +14,13 @@ export function ownerEnvironment(): Record<string, string> {
 
 /** The whole environment for tools (maven, pip, apt), which may need proxy settings. */
 export function toolEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, ...ownerEnvironment() };
+  return { ...environment(), ...ownerEnvironment() };
 }
 
 /** A small environment for parts: a stray variable must not change how a broker or a database is configured. */
 export function partEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = PART_VARIABLES.flatMap((name) => {
-    const value = process.env[name];
+    const value = environment()[name];
     return value === undefined ? [] : [[name, value] as const];
   });
   return { ...Object.fromEntries(kept), ...ownerEnvironment(), ...extra };
@@ -26,10 +28,12 @@ export function partEnvironment(extra: Record<string, string> = {}): NodeJS.Proc
 
 /** Folders on PATH, in order. */
 export function searchPath(): string[] {
-  return (process.env['PATH'] ?? '').split(':').filter((folder) => folder !== '');
+  return toolsConfig(environment())
+    .path.split(':')
+    .filter((folder) => folder !== '');
 }
 
-/** JAVA_HOME, when set. */
-export function javaHome(): string | undefined {
-  return process.env['JAVA_HOME'] || undefined;
+/** JAVA_HOME; null where it is not set. */
+export function javaHome(): string | null {
+  return toolsConfig(environment()).javaHome;
 }

@@ -1,4 +1,5 @@
 import type { Environment } from '#infra/config/config.ts';
+import { type CommandLineConfig, commandLineConfig } from '#infra/config/local_config.ts';
 import { UsageError } from './usage_error.ts';
 
 /** Where the control service is, and what lets the command line in. */
@@ -12,7 +13,7 @@ export interface ControlAddress {
  *
  * @param readyText What ready.json holds; null while nothing runs here.
  * @param readToken Reads the file of the local admin token.
- * @throws UsageError when neither is known.
+ * @throws UsageError when neither is known; ConfigError when the environment cannot be used.
  */
 export function controlAddress(
   env: Environment,
@@ -20,17 +21,22 @@ export function controlAddress(
   readToken: (path: string) => string,
 ): ControlAddress {
   const ready: Record<string, unknown> = readyText === null ? {} : { ...JSON.parse(readyText) };
-  const url = env['SVC_CONTROL_URL'] || ready['control'];
+  const config = commandLineConfig(env);
+  const url = config.controlUrl ?? ready['control'];
   if (typeof url !== 'string') {
     throw new UsageError('not_running', 'nothing runs here and SVC_CONTROL_URL is not set: start it with npm start');
   }
-  return { url, token: env['SVC_ADMIN_TOKEN'] || localToken(env, ready, readToken) };
+  return { url, token: config.adminToken ?? localToken(config, ready, readToken) };
 }
 
 /** The local token is for the local service: it is not shown to another one. */
-function localToken(env: Environment, ready: Record<string, unknown>, readToken: (path: string) => string): string {
+function localToken(
+  { controlUrl }: CommandLineConfig,
+  ready: Record<string, unknown>,
+  readToken: (path: string) => string,
+): string {
   const path = ready['adminTokenFile'];
-  if (env['SVC_CONTROL_URL'] && env['SVC_CONTROL_URL'] !== ready['control']) {
+  if (controlUrl !== null && controlUrl !== ready['control']) {
     throw new UsageError('token_missing', 'SVC_CONTROL_URL is set and SVC_ADMIN_TOKEN is not');
   }
   if (typeof path !== 'string') throw new UsageError('token_missing', 'SVC_ADMIN_TOKEN is not set');

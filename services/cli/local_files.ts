@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Environment, text } from '#infra/config/config.ts';
+import type { Environment } from '#infra/config/config.ts';
+import { commandLineConfig } from '#infra/config/local_config.ts';
 
 /** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
 function dataDirectory(env: Environment): string {
-  return text(env, 'LOCAL_DIR', fileURLToPath(new URL('../../.local', import.meta.url)));
+  return commandLineConfig(env).localDir ?? fileURLToPath(new URL('../../.local', import.meta.url));
 }
 
 /** What `npm start` wrote when everything was ready; null while it has not. */

@@ -1,4 +1,4 @@
-import type { ControlConfig } from '#infra/config/stage_config.ts';
+import type { ControlConfig } from '#infra/config/control_config.ts';
 import { auditedRecords, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { AdminToken } from '#schemas/setting.ts';
 

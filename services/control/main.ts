@@ -1,14 +1,12 @@
-import { environment } from '#infra/config/config.ts';
-import { controlConfig } from '#infra/config/stage_config.ts';
+import { controlConfig } from '#infra/config/control_config.ts';
 import { listen } from '#infra/http/server.ts';
 import { createRequestErrors } from '#services/request_errors.ts';
 import { runProcess } from '#services/runtime.ts';
 import { openControlApp } from './open_app.ts';
 
 /** HTTP -> site.config: the only writer of settings. What follows the topic goes on without it. */
-runProcess('control', async (runtime) => {
+runProcess('control', controlConfig, async (runtime, config) => {
   const { session, registry, logger, metrics, fatal, onStop } = runtime;
-  const config = controlConfig(environment());
   const errors = createRequestErrors({
     metrics,
     logger,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { ControlConfig } from '#infra/config/control_config.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
-import type { ControlConfig } from '#infra/config/stage_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/store.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/server.ts';

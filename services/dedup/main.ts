@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { environment } from '#infra/config/config.ts';
 import { dedupConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { GATHERING, type InBatch } from '#infra/kafka/consumer/consume.ts';
@@ -23,9 +22,8 @@ import { countsRecord } from './counts_record.ts';
 import { rebuildClaims } from './rebuild.ts';
 
 /** events.raw -> events.unique: the first event of each id passes, the rest are counted and dropped. */
-runProcess('dedup', async (runtime) => {
+runProcess('dedup', dedupConfig, async (runtime, { claimWindowMs, claimBucketChars }) => {
   const { session, registry, metrics, logger } = runtime;
-  const { claimWindowMs, claimBucketChars } = dedupConfig(environment());
   const reader = await createBatchReader(registry, TOPICS.unique);
   const dead = await createCodec<DeadLetter>(registry, deadTopic('dedup'), 'dead_letter');
   const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
@@ -104,7 +102,7 @@ runProcess('dedup', async (runtime) => {
     watchdogMs: session.config.watchdogMs,
     concurrency: partitions,
     ...GATHERING,
-    partitionsTogether: session.config.partitionsTogether,
+    partitionsTogether: session.config.partitionGroupSize,
     transform,
     bury(batch) {
       const { outputs, committed } = buriedRecord('dedup', batch, dead, metrics);

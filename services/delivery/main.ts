@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { environment, text } from '#infra/config/config.ts';
-import { deliveryConfig } from '#infra/config/stage_config.ts';
+import type { Environment } from '#infra/config/config.ts';
+import { type DeliveryConfig, deliveryConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
@@ -13,7 +13,7 @@ import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
 import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
 import { createRefusals } from '#pipelines/delivery/refusals.ts';
-import { destinationOf } from '#pipelines/delivery/registry.ts';
+import { DESTINATIONS, destinationOf } from '#pipelines/delivery/registry.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -40,10 +40,13 @@ const CHANGES_POLL_MS = 500;
 /** Outcomes kept at the most until they are committed; some 150 bytes each. */
 const UNCOMMITTED_MAX = 100_000;
 
-/** events.identified and this destination's lanes -> the platform; what may be tried again goes to a lane. */
-const { destination, baseUrl, allowLoopback } = deliveryConfig(environment());
+const NAMES = DESTINATIONS.map(({ name }) => name);
+const read = (env: Environment): DeliveryConfig => deliveryConfig(env, NAMES);
+const stageOf = (config: DeliveryConfig): string => `delivery.${config.destination}`;
 
-runProcess(`delivery.${destination}`, async (runtime) => {
+/** events.identified and this destination's lanes -> the platform; what may be tried again goes to a lane. */
+runProcess(stageOf, read, async (runtime, config) => {
+  const { destination, baseUrl, allowLoopback } = config;
   const { session, registry, metrics, logger } = runtime;
   const adapter = destinationOf(destination);
   if (adapter === null) throw new Error(`no destination is called ${destination}`);
@@ -76,7 +79,7 @@ runProcess(`delivery.${destination}`, async (runtime) => {
     adapter,
     baseUrl,
     table: settings.table,
-    ring: parseKeyRing(text(environment(), 'SECRETS_KEYS')),
+    ring: parseKeyRing(config.secretsKeys),
     breakers,
     turns: createTurns(CALLS_MAX),
     watch,

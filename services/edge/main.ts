@@ -1,7 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { environment } from '#infra/config/config.ts';
-import { identitySecret } from '#infra/config/service_config.ts';
-import { edgeConfig } from '#infra/config/stage_config.ts';
+import { edgeConfig } from '#infra/config/edge_config.ts';
 import { listen } from '#infra/http/server.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { openAdmin, watchCluster } from '#infra/kafka/health_probe.ts';
@@ -40,9 +38,8 @@ const RATE_WINDOW_MS = 10_000;
 const ADMISSION_MS_MAX = 1_000;
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
-runProcess('edge', async (runtime) => {
+runProcess('edge', edgeConfig, async (runtime, config) => {
   const { session, registry, metrics, logger } = runtime;
-  const config = edgeConfig(environment());
   const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');
   const settings = await followSettings(session, registry, logger, runtime.fatal);
   runtime.onStop(() => settings.stop());
@@ -73,7 +70,7 @@ runProcess('edge', async (runtime) => {
   const sender = await senderOf(TOPICS.raw);
 
   const partitions = session.config.eventPartitions;
-  const secret = identitySecret(environment());
+  const secret = config.identitySecret;
   const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
   const store = createAdmissionStore(redis, {
     limits,

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { environment } from '#infra/config/config.ts';
-import { identitySecret } from '#infra/config/service_config.ts';
+import { identityConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { FOLLOWING, type InBatch } from '#infra/kafka/consumer/consume.ts';
 import { emptyTally, publish } from '#infra/kafka/counting.ts';
@@ -24,9 +23,8 @@ import { runProcess } from '#services/runtime.ts';
 import { rebuildIdentity } from './rebuild.ts';
 
 /** events.unique -> events.identified: attaches who the event belongs to and what is known of them. */
-runProcess('identity', async (runtime) => {
+runProcess('identity', identityConfig, async (runtime, { identitySecret: secret }) => {
   const { session, registry, metrics, logger } = runtime;
-  const secret = identitySecret(environment());
   const reader = await createBatchReader(registry, TOPICS.identified);
   const links = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
   const dead = await createCodec<DeadLetter>(registry, deadTopic('identity'), 'dead_letter');
@@ -103,7 +101,7 @@ runProcess('identity', async (runtime) => {
     watchdogMs: session.config.watchdogMs,
     concurrency: partitions,
     ...FOLLOWING,
-    partitionsTogether: session.config.partitionsTogether,
+    partitionsTogether: session.config.partitionGroupSize,
     transform,
     bury: (batch) => buriedRecord('identity', batch, dead, metrics),
     logger,

@@ -37,7 +37,7 @@ export async function rebuildIdentity(options: RebuildOptions, sinceMs: number |
   const { session, reader, store, secret, logger, nowMs } = options;
   for (const topic of [TOPICS.unique, TOPICS.againIdentity]) {
     const { length } = await topicOffsets(session.admin, topic);
-    await fenceHop(session.kafka, options.groupId, topic, length, session.config.partitionsTogether);
+    await fenceHop(session.kafka, options.groupId, topic, length, session.config.partitionGroupSize);
   }
   const progress = createProgress(logger, 'identity', nowMs);
 

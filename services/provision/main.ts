@@ -1,14 +1,16 @@
-import { environment, text } from '#infra/config/config.ts';
-import { partsConfig } from '#infra/config/service_config.ts';
+import { provisionConfig } from '#infra/config/service_config.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { provision } from '#services/provision_parts.ts';
+import { readConfig, warnOfSettings } from '#services/read_config.ts';
 
 /**
  * Creates the topics, schemas and tables that are missing in the parts that the environment names, says what it did,
  * and ends. Exit status 1 where something exists that differs from what is declared: that is left as it is.
  */
-const env = environment();
-const report = await provision(partsConfig(env), createLogger('provision', text(env, 'LOG_LEVEL', 'warn')));
+const config = readConfig(provisionConfig);
+const logger = createLogger('provision', config.logLevel);
+warnOfSettings((text) => logger.warn(text));
+const report = await provision(config.parts, logger);
 for (const line of report.done) console.log(line);
 for (const line of report.mismatches) console.log(`MISMATCH (left as it is): ${line}`);
 if (report.done.length === 0 && report.mismatches.length === 0) console.log('everything is there');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { processConfig } from '#infra/config/service_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { consume, endOf, type InBatch } from '#infra/kafka/consumer/consume.ts';
 import { committed, committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
@@ -30,7 +31,7 @@ const CHECK_MS = 1_000;
 const SETTLE_EVERY_MS = 1_000;
 
 /** quota.counts -> counters: settles what dedup let pass against the account's month, and publishes usage. */
-runProcess('quota', async (runtime) => {
+runProcess('quota', processConfig, async (runtime) => {
   const { session, registry, metrics, logger } = runtime;
   const groupId = session.groupOf('quota');
   const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { processConfig } from '#infra/config/service_config.ts';
 import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
@@ -18,7 +19,7 @@ import type { ReplayContext } from './run_context.ts';
 const POLL_MS = 250;
 
 /** Commands on site.config -> what they name of events.identified or the dead letters -> delivery's replay topics. */
-runProcess('replay', async (runtime) => {
+runProcess('replay', processConfig, async (runtime) => {
   const { session, registry, logger } = runtime;
   const settings = await followSettings(session, registry, logger, runtime.fatal);
   runtime.onStop(() => settings.stop());

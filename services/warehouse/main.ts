@@ -4,8 +4,7 @@ import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
 import { keepDays, mergePersons } from '#infra/clickhouse/maintenance.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
-import { environment } from '#infra/config/config.ts';
-import { dedupConfig, warehouseConfig } from '#infra/config/stage_config.ts';
+import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
 import { GATHERING } from '#infra/kafka/consumer/consume.ts';
 import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
@@ -24,10 +23,8 @@ import { insertWithoutRefused } from './refused_rows.ts';
 import { createTables, type Row, textOf } from './tables.ts';
 
 /** events.identified and the changelogs -> ClickHouse, each record's rows once. */
-runProcess('warehouse', async (runtime) => {
+runProcess('warehouse', warehouseConfig, async (runtime, config) => {
   const { session, registry, metrics, logger } = runtime;
-  const config = warehouseConfig(environment());
-  const { claimWindowMs } = dedupConfig(environment());
   const warehouse = createWarehouse(runtime.config.parts.clickhouseUrl);
   runtime.onStop(() => warehouse.close());
   const probe = watchWarehouse(runtime.config.parts.clickhouseUrl);
@@ -35,7 +32,7 @@ runProcess('warehouse', async (runtime) => {
   runtime.ableWhen('clickhouse', probe.isAlive);
   const overrides = createReloader(warehouse, PERSON_DICTIONARIES, logger);
   runtime.onStop(async () => overrides.stop());
-  const { eventDays, outcomeDays } = config;
+  const { eventDays, outcomeDays, claimWindowMs } = config;
   const { clickhouseCluster: cluster } = runtime.config.parts;
   for (const table of ['event_rows', 'event_hours'] as const) {
     if (eventDays !== null) await keepDays(warehouse, table, eventDays, cluster);
@@ -44,7 +41,7 @@ runProcess('warehouse', async (runtime) => {
     if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays, cluster);
   }
   const merging = everyNight(
-    config.squashHour,
+    config.personMergeHour,
     async () =>
       logger.info({ rows: await mergePersons(warehouse, cluster) }, 'merged persons are written into the rows'),
     (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
@@ -117,7 +114,7 @@ runProcess('warehouse', async (runtime) => {
     insert,
     blockRowsMax: config.blockRowsMax,
     blockBytesMax: config.blockBytesMax,
-    blockPaceMs: config.blockPaceMs,
+    blockPaceMs: config.flushIntervalMs,
     committed(topic, _partition, rows) {
       metrics.in(rows.length);
       metrics.passed(rows.length);

@@ -1,6 +1,6 @@
 import type { Environment } from '#infra/config/config.ts';
+import { controlConfig } from '#infra/config/control_config.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { controlConfig } from '#infra/config/stage_config.ts';
 import type { HttpServer } from '#infra/http/server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';

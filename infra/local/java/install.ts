@@ -35,7 +35,7 @@ function installedJavas(): string[] {
   const onPath = findOnPath('java');
   const distribution = existsSync(DISTRIBUTION_FOLDER) ? readdirSync(DISTRIBUTION_FOLDER).sort() : [];
   return [
-    ...(home === undefined ? [] : [join(home, 'bin/java')]),
+    ...(home === null ? [] : [join(home, 'bin/java')]),
     ...(onPath === undefined ? [] : [onPath]),
     ...distribution.map((name) => join(DISTRIBUTION_FOLDER, name, 'bin/java')),
   ];

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Environment, environment, list, text } from '#infra/config/config.ts';
+import { checkGiven } from '#infra/config/catalogue.ts';
+import { type Environment, environment } from '#infra/config/config.ts';
+import { type StartConfig, startConfig } from '#infra/config/local_config.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { partitionsOf } from '#infra/kafka/provision.ts';
@@ -11,27 +13,40 @@ import { ownerEnvironment } from '#infra/local/environment.ts';
 import type { LocalAddresses } from '#infra/local/parts.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { loadOrCreateLocalKeyRing } from '#infra/secrets/local_key_ring.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import { hashKey } from '#pipelines/settings/keys.ts';
 
+const DESTINATION_NAMES = DESTINATIONS.map(({ name }) => name);
+
+/**
+ * What the user has set for `npm start`.
+ *
+ * @throws ConfigError with every fault of every variable that is set, so that no process is started in vain.
+ */
+export function readStartConfig(env: Environment): StartConfig {
+  checkGiven(env, DESTINATION_NAMES);
+  return startConfig(env, DESTINATION_NAMES);
+}
+
 /** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
-export function dataDirectory(): string {
-  return text(environment(), 'LOCAL_DIR', fileURLToPath(new URL('../../../.local', import.meta.url)));
+export function dataDirectory({ localDir }: StartConfig): string {
+  return localDir ?? fileURLToPath(new URL('../../../.local', import.meta.url));
 }
 
 /** Addresses the user configured: those parts are not started here. */
-export function externalAddresses(): Partial<LocalAddresses> {
-  const env = environment();
+export function externalAddresses({
+  brokers,
+  registryUrl,
+  redisUrl,
+  clickhouseUrl,
+}: StartConfig): Partial<LocalAddresses> {
   return {
-    ...given('kafkaBrokers', env['KAFKA_BROKERS']),
-    ...given('registryUrl', env['SCHEMA_REGISTRY_URL']),
-    ...given('redisUrl', env['REDIS_URL']),
-    ...given('clickhouseUrl', env['CLICKHOUSE_URL']),
+    ...(brokers === null ? {} : { kafkaBrokers: brokers.join(',') }),
+    ...(registryUrl === null ? {} : { registryUrl }),
+    ...(redisUrl === null ? {} : { redisUrl }),
+    ...(clickhouseUrl === null ? {} : { clickhouseUrl }),
   };
-}
-
-function given(name: keyof LocalAddresses, value: string | undefined): Partial<LocalAddresses> {
-  return value === undefined || value === '' ? {} : { [name]: value };
 }
 
 /**
@@ -56,7 +71,7 @@ export async function serviceEnvironment(dataDir: string, addresses: LocalAddres
   };
   const chosen = {
     ...defaults,
-    ...definedOnly(env),
+    ...setOnly(env),
     ...ownerEnvironment(),
     CONTROL_FIRST_TOKEN_SHA256: hashKey(localAdminToken(dataDir)),
     CONTROL_FIRST_TOKEN_LABEL: 'local',
@@ -65,17 +80,19 @@ export async function serviceEnvironment(dataDir: string, addresses: LocalAddres
     REDIS_URL: addresses.redisUrl,
     CLICKHOUSE_URL: addresses.clickhouseUrl,
   };
-  return { EVENT_PARTITIONS: env['EVENT_PARTITIONS'] ?? (await partitionsThere(chosen)), ...chosen };
+  const { eventPartitions } = startConfig(env, DESTINATION_NAMES);
+  return { ...chosen, EVENT_PARTITIONS: String(eventPartitions ?? (await partitionsThere(chosen))) };
 }
 
 /** As many as the topics have where there are topics: a start with other defaults must not bring visitors out of order. */
-async function partitionsThere(env: Environment): Promise<string> {
+async function partitionsThere(env: Environment): Promise<number> {
   const kafka = createKafka(partsConfig(env).kafka, 'svc.start', createLogger('start', 'warn'));
-  return String((await partitionsOf(kafka, TOPICS.raw)) ?? LOCAL_PARTITIONS);
+  return (await partitionsOf(kafka, TOPICS.raw)) ?? LOCAL_PARTITIONS;
 }
 
-function definedOnly(env: Environment): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)) as Record<string, string>;
+/** A variable that is empty is not set: it must not take the place of a default. */
+function setOnly(env: Environment): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value)) as Record<string, string>;
 }
 
 const SECRET_BYTES = 32;
@@ -93,15 +110,4 @@ export function localAdminToken(dataDir: string): string {
   const path = adminTokenFile(dataDir);
   if (!existsSync(path)) writeFileSync(path, `${issueToken(randomBytes).secret}\n`, { mode: 0o600 });
   return readFileSync(path, 'utf8').trim();
-}
-
-/** Destinations whose delivery may run; all by default. */
-export function wantedDestinations(all: readonly string[]): string[] {
-  return list(environment(), 'DELIVERY_DESTINATIONS', all);
-}
-
-/** The port the user wants for a process, or null for a free one. */
-export function wantedPort(variable: 'EDGE_PORT' | 'CONTROL_PORT'): number | null {
-  const value = environment()[variable];
-  return value === undefined || value === '' ? null : Number(value);
 }

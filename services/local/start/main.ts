@@ -17,14 +17,14 @@ import { createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
 import { createSupervisor, type Supervisor } from '#services/local/supervisor/supervisor.ts';
 import { provision } from '#services/provision_parts.ts';
+import { readConfig, warnOfSettings } from '#services/read_config.ts';
 import {
   adminTokenFile,
   dataDirectory,
   externalAddresses,
   localAdminToken,
+  readStartConfig,
   serviceEnvironment,
-  wantedDestinations,
-  wantedPort,
 } from './config.ts';
 import { createDeliveries } from './deliveries.ts';
 import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
@@ -36,7 +36,8 @@ import { watchStart } from './start_watch.ts';
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const HOST = '127.0.0.1';
 
-const dataDir = dataDirectory();
+const wanted = readConfig(readStartConfig);
+const dataDir = dataDirectory(wanted);
 const logDir = join(dataDir, 'log');
 mkdirSync(logDir, { recursive: true });
 
@@ -78,11 +79,12 @@ process.stdout.on('error', () => void stop('output closed', 0));
 
 async function start(): Promise<void> {
   const startedMs = Date.now();
+  warnOfSettings(say);
   removeReadyFile(dataDir);
   ensureReaper();
   const parts = await startParts({
     dataDir,
-    external: externalAddresses(),
+    external: externalAddresses(wanted),
     onProgress: say,
     onPartExit: (name, detail) => say(`${name} died: ${detail}`),
     restartDeadParts: true,
@@ -99,8 +101,8 @@ async function start(): Promise<void> {
   const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin']);
   const chosen = {
     ...ports,
-    edge: wantedPort('EDGE_PORT') ?? ports.edge,
-    control: wantedPort('CONTROL_PORT') ?? ports.control,
+    edge: wanted.edgePort ?? ports.edge,
+    control: wanted.controlPort ?? ports.control,
   };
   const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
   let ready: (() => ReadyFile) | null = null;
@@ -134,7 +136,7 @@ async function startAsNeeded(
 ): Promise<void> {
   const deliveries = createDeliveries({
     table,
-    wanted: wantedDestinations(DESTINATIONS.map(({ name }) => name)),
+    wanted: wanted.destinations ?? DESTINATIONS.map(({ name }) => name),
     always: DEMO_DESTINATIONS,
     start: (names) => supervisor.start(deliverySpecs(env, names)),
   });

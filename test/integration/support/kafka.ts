@@ -18,7 +18,7 @@ export function kafkaOf(brokers: string, clientId = 'test'): Kafka {
     tlsCaFile: null,
     sasl: null,
     eventPartitions: 4,
-    partitionsTogether: 2,
+    partitionGroupSize: 2,
     replicationFactor: 1,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     watchdogMs: 300_000,

@@ -1,28 +1,33 @@
+import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { failpointConfig } from '#infra/failpoint/failpoint_config.ts';
+import type { Environment } from '#infra/config/config.ts';
+import { readSettings } from '#infra/config/read_settings.ts';
+import { type ArmedFailpoint, FAILPOINT } from '#infra/failpoint/failpoint_config.ts';
 
+const SCHEMA = Type.Object({ failpoint: FAILPOINT });
+const armed = (env: Environment): ArmedFailpoint | null => readSettings(SCHEMA, env).failpoint;
 const allowed = { FAILPOINTS_ALLOWED: 'true' };
 
 test('nothing is armed where nothing is set', () => {
-  expect(failpointConfig({})).toBeNull();
-  expect(failpointConfig(allowed)).toBeNull();
+  expect(armed({})).toBeNull();
+  expect(armed(allowed)).toBeNull();
 });
 
 test.for([
   ['hop.after_send', { name: 'hop.after_send', pass: 1, signal: 'SIGKILL' }],
   ['hop.after_send:3', { name: 'hop.after_send', pass: 3, signal: 'SIGKILL' }],
   ['hop.after_send:3:stall', { name: 'hop.after_send', pass: 3, signal: 'SIGSTOP' }],
-] as const)('%s is armed in a test', ([text, armed]) => {
-  expect(failpointConfig({ ...allowed, FAILPOINT: text })).toEqual(armed);
+] as const)('%s is armed in a test', ([text, expected]) => {
+  expect(armed({ ...allowed, FAILPOINT: text })).toEqual(expected);
 });
 
 test.for(['hop.nowhere', 'hop.after_send:0', 'hop.after_send:x', 'toString'])('%s is refused', (text) => {
-  expect(() => failpointConfig({ ...allowed, FAILPOINT: text })).toThrow('FAILPOINT must be one of');
+  expect(() => armed({ ...allowed, FAILPOINT: text })).toThrow('FAILPOINT must be NAME');
 });
 
 test('a process outside tests refuses to be armed', () => {
-  expect(() => failpointConfig({ FAILPOINT: 'hop.after_send' })).toThrow('FAILPOINTS_ALLOWED');
-  expect(() => failpointConfig({ FAILPOINT: 'hop.after_send', FAILPOINTS_ALLOWED: 'false' })).toThrow(
-    'FAILPOINTS_ALLOWED',
+  expect(() => armed({ FAILPOINT: 'hop.after_send' })).toThrow('FAILPOINTS_ALLOWED must be true');
+  expect(() => armed({ FAILPOINT: 'hop.after_send', FAILPOINTS_ALLOWED: 'false' })).toThrow(
+    'FAILPOINTS_ALLOWED must be true',
   );
 });

@@ -1,0 +1,48 @@
+import { type TProperties, Type } from 'typebox';
+import { FAILPOINT } from '#infra/failpoint/failpoint_config.ts';
+import type { Environment } from './config.ts';
+import { CONTROL } from './control_config.ts';
+import { EDGE, HTTP } from './edge_config.ts';
+import { COMMAND_LINE, deliveriesSettings, LOCAL } from './local_config.ts';
+import { readSettings } from './read_settings.ts';
+import { PARTS, PROCESS, SECRETS } from './service_config.ts';
+import { DEDUP, deliverySettings, EGRESS, WAREHOUSE } from './stage_config.ts';
+import { TOOLS } from './tools_config.ts';
+import { orNull, type Variable, variablesOf } from './variable.ts';
+
+/** Stands for the name of any destination in the name of a variable. */
+export const ANY_NAME = '<NAME>';
+
+/**
+ * Every variable there is, in the groups in which docs/configuration.md has them. `destinations` are the names of all
+ * destinations, for those that have to be one of them.
+ */
+export function settingGroups(destinations: readonly string[]): Record<string, Variable[]> {
+  const groups: Record<string, TProperties> = {
+    parts: PARTS.properties,
+    secrets: SECRETS,
+    process: PROCESS.properties,
+    edge: EDGE.properties,
+    http: HTTP.properties,
+    control: CONTROL.properties,
+    'command-line': COMMAND_LINE.properties,
+    dedup: DEDUP.properties,
+    warehouse: WAREHOUSE.properties,
+    delivery: { ...deliverySettings(ANY_NAME, destinations).properties, ...EGRESS.properties },
+    start: { ...LOCAL.properties, ...deliveriesSettings(destinations).properties, ...TOOLS.properties },
+    failpoints: FAILPOINT.properties,
+  };
+  return Object.fromEntries(Object.entries(groups).map(([name, properties]) => [name, variablesOf(properties)]));
+}
+
+/**
+ * Checks every variable that is set, whichever process reads it, before any process is started.
+ *
+ * @throws ConfigError with every fault there is.
+ */
+export function checkGiven(env: Environment, destinations: readonly string[]): void {
+  const known = Object.values(settingGroups(destinations)).flat();
+  const named = destinations.flatMap((name) => variablesOf(deliverySettings(name, destinations).properties));
+  const fields = [...known, ...named].map(({ facts, schema }) => [facts.variable, orNull(schema)]);
+  readSettings(Type.Object(Object.fromEntries(fields)), env);
+}

@@ -1,0 +1,21 @@
+import { isIP } from 'node:net';
+
+/** `host:port`. */
+export function isHostAndPort(text: string): boolean {
+  const [, port = '0'] = /^(?:[^\s:/]+|\[[0-9a-f:]+\]):(\d{1,5})$/i.exec(text) ?? [];
+  return Number(port) > 0 && Number(port) <= 65_535;
+}
+
+const BITS: Record<number, number> = { 4: 32, 6: 128 };
+
+/** An IP address, or a range of them in CIDR notation. */
+export function isAddressOrRange(text: string): boolean {
+  const [address = '', prefix = '0', ...rest] = text.split('/');
+  const bits = BITS[isIP(address)];
+  return rest.length === 0 && bits !== undefined && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
+}
+
+/** Whether base64 stands for so many bytes at least. */
+export function isBase64Of(bytesMin: number): (text: string) => boolean {
+  return (text) => Buffer.from(text, 'base64').length >= bytesMin;
+}

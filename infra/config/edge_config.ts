@@ -1,0 +1,96 @@
+import { type StaticDecode, Type } from 'typebox';
+import { isAddressOrRange } from './checks.ts';
+import type { Environment } from './config.ts';
+import { readSettings } from './read_settings.ts';
+import { ANY_PROCESS, SECRETS } from './service_config.ts';
+import { integer, list, text } from './variable.ts';
+
+const MIB = 1024 * 1024;
+const RANGES = { check: isAddressOrRange, allowed: 'IP addresses and CIDR ranges, separated by commas' };
+
+/** What only the edge reads. */
+export const EDGE = Type.Object({
+  host: text('EDGE_HOST', {
+    default: '127.0.0.1',
+    allowed: 'an address of this machine',
+    description: 'Address to listen on.',
+  }),
+  port: integer('EDGE_PORT', {
+    default: 8080,
+    maximum: 65_535,
+    startDefault: 'a free port, kept',
+    description: 'Port to listen on; `0` takes any free port.',
+  }),
+  trustedProxies: list('TRUSTED_PROXIES', {
+    ...RANGES,
+    default: [],
+    startDefault: 'loopback',
+    description: 'Proxies whose `X-Forwarded-For` is believed; the addresses in it may have ports.',
+  }),
+  acknowledgeMs: integer('EDGE_ACKNOWLEDGE_MS', {
+    default: 5_000,
+    minimum: 100,
+    maximum: 60_000,
+    description: "The longest a request waits for Kafka's acknowledgement before it gets a 503.",
+  }),
+  queuedBytesMax: integer('EDGE_QUEUED_BYTES', {
+    default: 64 * MIB,
+    minimum: MIB,
+    description: 'Bytes that may wait for Kafka; requests beyond that get a 503.',
+  }),
+  openRequestsMax: integer('EDGE_OPEN_REQUESTS', {
+    default: 10_000,
+    minimum: 1,
+    description: 'Requests with a body that may be open at a time; more get a 503.',
+  }),
+  openBytesMax: integer('EDGE_OPEN_BYTES', {
+    default: 128 * MIB,
+    minimum: 8 * MIB,
+    description: 'Bytes of request bodies that may be in memory at a time; requests beyond that get a 503.',
+  }),
+  requestsPerIp: integer('RATE_LIMIT_IP', {
+    default: 200,
+    description: 'Requests in 10 seconds from one address, or from one /64 of IPv6; more get a 429. `0` sets no limit.',
+  }),
+  requestsPerKey: integer('RATE_LIMIT_KEY', {
+    default: 1_000,
+    description: 'Requests in 10 seconds with a key that has no limit of its own; more get a 429. `0` sets no limit.',
+  }),
+  requestsWithoutKey: integer('RATE_LIMIT_WITHOUT_KEY', {
+    default: 50,
+    description:
+      'Requests in 10 seconds from one address whose body was searched for a key and held no valid one; more get a 429 before their body is searched. Each edge counts for itself. `0` sets no limit.',
+  }),
+  ipExempt: list('RATE_LIMIT_IP_EXEMPT', {
+    ...RANGES,
+    default: [],
+    startDefault: 'loopback',
+    description:
+      'Addresses to which the limit per address does not apply, such as that of a server that sends for many shoppers.',
+  }),
+  leaseMs: integer('EDGE_LEASE_MS', {
+    default: 30_000,
+    minimum: 5_000,
+    maximum: 600_000,
+    description:
+      'How long an edge may go without renewing its lease before it counts as dead and what it reserved but never produced is given back.',
+  }),
+});
+
+/** What the edge and the control service read for their HTTP servers. */
+export const HTTP = Type.Object({
+  requestErrorsMax: integer('REQUEST_ERRORS_MAX', {
+    default: 100,
+    description:
+      'Requests that may fail in a row for unknown reasons, over at least a minute, before the process ends so that it is started anew. `0` never ends it.',
+  }),
+});
+
+const EDGE_PROCESS = Type.Object({
+  ...ANY_PROCESS.properties,
+  ...EDGE.properties,
+  ...HTTP.properties,
+  identitySecret: SECRETS.identitySecret,
+});
+
+export const edgeConfig = (env: Environment): StaticDecode<typeof EDGE_PROCESS> => readSettings(EDGE_PROCESS, env);

@@ -1,0 +1,80 @@
+import { type StaticDecode, Type } from 'typebox';
+import type { Environment } from './config.ts';
+import { CONTROL } from './control_config.ts';
+import { EDGE } from './edge_config.ts';
+import { readSettings } from './read_settings.ts';
+import { PARTS } from './service_config.ts';
+import { list, orNull, text } from './variable.ts';
+
+/** Where everything local is kept: read by `npm start`, and by the command line, which looks there for what runs. */
+export const LOCAL = Type.Object({
+  localDir: orNull(
+    text('LOCAL_DIR', {
+      allowed: 'the path of a folder',
+      defaultText: '`.local`',
+      description:
+        'Data folder of `npm start`, in which `npm run svc` looks for what runs; `npm run demo` takes `--ready PATH` instead.',
+    }),
+  ),
+});
+
+/** What `npm start` reads for itself; `names` are the destinations there are. */
+export function deliveriesSettings(names: readonly string[]) {
+  return Type.Object({
+    destinations: orNull(
+      list('DELIVERY_DESTINATIONS', {
+        check: (name) => names.includes(name),
+        allowed: 'names of destinations, separated by commas',
+        defaultText: 'all',
+        description:
+          'Destinations whose delivery may run; each one starts when the first site has a destination of that name.',
+      }),
+    ),
+  });
+}
+
+function startSettings(names: readonly string[]) {
+  const { registryUrl, redisUrl, clickhouseUrl, kafka } = PARTS.properties;
+  return Type.Object({
+    ...LOCAL.properties,
+    ...deliveriesSettings(names).properties,
+    edgePort: orNull(EDGE.properties.port),
+    controlPort: orNull(CONTROL.properties.port),
+    brokers: orNull(kafka.properties.brokers),
+    eventPartitions: orNull(kafka.properties.eventPartitions),
+    registryUrl: orNull(registryUrl),
+    redisUrl: orNull(redisUrl),
+    clickhouseUrl: orNull(clickhouseUrl),
+  });
+}
+
+export type StartConfig = StaticDecode<ReturnType<typeof startSettings>>;
+
+/** What the user has set for `npm start`; null where nothing is set. */
+export function startConfig(env: Environment, names: readonly string[]): StartConfig {
+  return readSettings(startSettings(names), env);
+}
+
+/** What the command line reads. */
+export const COMMAND_LINE = Type.Object({
+  controlUrl: orNull(
+    text('SVC_CONTROL_URL', {
+      pattern: '^https?://.',
+      allowed: 'an http or https URL',
+      defaultText: 'from `ready.json`',
+      description: 'Address of the control service.',
+    }),
+  ),
+  adminToken: orNull(
+    text('SVC_ADMIN_TOKEN', {
+      defaultText: 'the local token',
+      description: 'An admin token; required where `SVC_CONTROL_URL` is the address of another service.',
+    }),
+  ),
+});
+
+const COMMAND_LINE_AND_FOLDER = Type.Object({ ...LOCAL.properties, ...COMMAND_LINE.properties });
+
+export type CommandLineConfig = StaticDecode<typeof COMMAND_LINE_AND_FOLDER>;
+
+export const commandLineConfig = (env: Environment): CommandLineConfig => readSettings(COMMAND_LINE_AND_FOLDER, env);

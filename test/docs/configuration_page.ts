@@ -1,0 +1,48 @@
+import { settingGroups } from '#infra/config/catalogue.ts';
+import type { Variable, VariableFacts } from '#infra/config/variable.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+
+const TABLE = /(<!-- variables: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
+const HEAD = ['variable', 'default', 'value', 'meaning'];
+
+/**
+ * The page with its tables made anew from the schemas; what stands between them is left as it is.
+ *
+ * @throws Error where the page has no place for a group of variables, two places, or a place for a group that is not.
+ */
+export function withTables(page: string): string {
+  const groups = settingGroups(DESTINATIONS.map(({ name }) => name));
+  const places = [...page.matchAll(TABLE)].map(([, , name = '']) => name);
+  if (places.toSorted().join() !== Object.keys(groups).toSorted().join()) {
+    throw new Error(`the page has places for ${places.join()}, and there are ${Object.keys(groups).join()}`);
+  }
+  return page.replace(
+    TABLE,
+    (_, begin: string, name: string, end: string) => `${begin}\n${table((groups[name] ?? []).map(row))}\n\n${end}`,
+  );
+}
+
+/** Columns as wide as their widest cell, as the formatter has them. */
+function table(rows: readonly string[][]): string {
+  const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((cells) => cells[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [HEAD, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('\n');
+}
+
+function row({ facts, nullable }: Variable): string[] {
+  const { variable, formerly, allowed, description } = facts;
+  const name = formerly === undefined ? `\`${variable}\`` : `\`${variable}\`, formerly \`${formerly}\``;
+  return [name, defaultOf(facts, nullable), allowed, description];
+}
+
+function defaultOf(facts: VariableFacts, nullable: boolean): string {
+  const start = facts.startDefault === undefined ? '' : `; \`npm start\`: ${facts.startDefault}`;
+  return `${facts.defaultText ?? shown(facts.default, nullable)}${start}`;
+}
+
+function shown(value: VariableFacts['default'], nullable: boolean): string {
+  if (value === undefined) return nullable ? 'none' : 'none, required';
+  const text = value.toString();
+  return text === '' ? 'none' : `\`${text}\``;
+}

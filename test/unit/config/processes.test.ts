@@ -1,0 +1,169 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, test } from 'vitest';
+import { ConfigError, type Environment } from '#infra/config/config.ts';
+import { controlConfig } from '#infra/config/control_config.ts';
+import { edgeConfig } from '#infra/config/edge_config.ts';
+import { partsConfig, processConfig, provisionConfig } from '#infra/config/service_config.ts';
+import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
+import { readStartConfig } from '#services/local/start/config.ts';
+import { childEnvironment } from '#test/harness/environment.ts';
+
+const KEY = Buffer.alloc(32, 7).toString('base64');
+const PARTS = {
+  SCHEMA_REGISTRY_URL: 'http://127.0.0.1:8081/apis/ccompat/v7',
+  REDIS_URL: 'redis://127.0.0.1:6379',
+  CLICKHOUSE_URL: 'http://svc:hidden@127.0.0.1:8123/svc',
+  KAFKA_BROKERS: 'a:9092,[::1]:9093',
+};
+const WHOLE = { ...PARTS, IDENTITY_SECRET: KEY, SECRETS_KEYS: `k:${KEY}`, DELIVERY_DESTINATION: 'meta' };
+const delivery = (env: Environment) => deliveryConfig(env, ['meta', 'ga4']);
+
+function faultsOf(read: (env: Environment) => unknown, env: Environment): readonly string[] {
+  try {
+    read(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+const READERS = {
+  edge: edgeConfig,
+  control: controlConfig,
+  dedup: dedupConfig,
+  identity: identityConfig,
+  warehouse: warehouseConfig,
+  delivery,
+  'quota and replay': processConfig,
+  provisioning: provisionConfig,
+};
+
+describe.each(Object.entries(READERS))('the configuration of %s', (_, read) => {
+  it('takes an environment that has what is required', () => {
+    expect(faultsOf(read, WHOLE)).toEqual([]);
+  });
+
+  it('wants the parts, and says of each that it is not set', () => {
+    const named = faultsOf(read, {}).map((fault) => fault.split(' ')[0]);
+    expect(named).toEqual(expect.arrayContaining(Object.keys(PARTS)));
+  });
+});
+
+test('the edge says all its faults at once, and no value', () => {
+  const env = {
+    ...WHOLE,
+    KAFKA_SESSION_TIMEOUT_MS: '1',
+    EDGE_PORT: 'x',
+    IDENTITY_SECRET: 'c2hvcnQ=',
+    CLICKHOUSE_URL: 'svc:hidden@127.0.0.1',
+    RATE_LIMIT_IP_EXEMPT: '127.0.0.0/8,10.0.0.0/33',
+    LOG_LEVEL: 'loud',
+  };
+  const faults = faultsOf(edgeConfig, env);
+  expect([...faults].sort()).toEqual([
+    'CLICKHOUSE_URL must be an http or https URL',
+    'EDGE_PORT must be a whole number from 0 to 65535',
+    'IDENTITY_SECRET must be base64 of 32 bytes or more',
+    'KAFKA_SESSION_TIMEOUT_MS must be a whole number from 6000 to 300000',
+    'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
+    'RATE_LIMIT_IP_EXEMPT must be IP addresses and CIDR ranges, separated by commas',
+  ]);
+});
+
+test('the warehouse says all its faults at once', () => {
+  const env = { ...WHOLE, KAFKA_BROKERS: ',', DEDUP_WINDOW_HOURS: '0', WAREHOUSE_SQUASH_HOUR: '24', FAILPOINT: 'x' };
+  expect([...faultsOf(warehouseConfig, env)].sort()).toEqual([
+    'DEDUP_WINDOW_HOURS must be a whole number from 1 to 2160',
+    'FAILPOINT must be NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint/failpoint_names.ts',
+    'KAFKA_BROKERS must be host:port, several separated by commas',
+    'WAREHOUSE_SQUASH_HOUR must be a whole number from 0 to 23',
+  ]);
+});
+
+test.for([
+  ['KAFKA_BROKERS', 'a'],
+  ['KAFKA_BROKERS', 'a:0'],
+  ['KAFKA_BROKERS', 'a:9092,b:65536'],
+  ['REDIS_URL', 'http://a'],
+  ['KAFKA_SASL_MECHANISM', 'gssapi'],
+] as const)('%s=%s is refused', ([name, value]) => {
+  expect(faultsOf(processConfig, { ...WHOLE, [name]: value })).toEqual([expect.stringContaining(`${name} must be`)]);
+});
+
+test.for(['', 'k', `k:${KEY},k:${KEY}`, 'k:c2hvcnQ='])('SECRETS_KEYS=%s is refused', (value) => {
+  expect(faultsOf(controlConfig, { ...WHOLE, SECRETS_KEYS: value })).toEqual([expect.stringMatching(/^SECRETS_KEYS /)]);
+});
+
+describe('SASL', () => {
+  it('is off where no mechanism is set', () => {
+    expect(partsConfig({ ...PARTS, KAFKA_SASL_USERNAME: 'me' }).kafka.sasl).toBeNull();
+  });
+
+  it('is a mechanism with a name and a password', () => {
+    const env = {
+      ...PARTS,
+      KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
+      KAFKA_SASL_USERNAME: 'me',
+      KAFKA_SASL_PASSWORD: 'mine',
+    };
+    expect(partsConfig(env).kafka.sasl).toEqual({ mechanism: 'scram-sha-512', username: 'me', password: 'mine' });
+  });
+
+  it('wants both, and says so beside the other faults', () => {
+    expect(faultsOf(partsConfig, { ...PARTS, KAFKA_SASL_MECHANISM: 'plain', KAFKA_TLS: 'x' })).toEqual([
+      'KAFKA_TLS must be true or false',
+      'KAFKA_SASL_USERNAME is not set: it must be, as KAFKA_SASL_MECHANISM is set',
+      'KAFKA_SASL_PASSWORD is not set: it must be, as KAFKA_SASL_MECHANISM is set',
+    ]);
+  });
+});
+
+describe('a delivery process', () => {
+  it('reads the address of its own destination only', () => {
+    const env = { ...WHOLE, DELIVERY_META_BASE_URL: 'http://meta', DELIVERY_GA4_BASE_URL: 'x' };
+    expect(delivery(env)).toMatchObject({ destination: 'meta', baseUrl: 'http://meta' });
+    expect(delivery({ ...WHOLE, DELIVERY_META_BASE_URL: '' }).baseUrl).toBeNull();
+  });
+
+  it('serves a destination there is', () => {
+    expect(faultsOf(delivery, { ...WHOLE, DELIVERY_DESTINATION: 'mta' })).toEqual([
+      'DELIVERY_DESTINATION must be meta or ga4',
+    ]);
+  });
+});
+
+describe('npm start', () => {
+  it('needs nothing', () => {
+    expect(faultsOf(readStartConfig, {})).toEqual([]);
+  });
+
+  it('says the faults of everything it would start', () => {
+    const env = {
+      EDGE_PORT: 'x',
+      WAREHOUSE_BLOCK_ROWS: '0',
+      DELIVERY_DESTINATIONS: 'mta',
+      DELIVERY_META_BASE_URL: 'x',
+    };
+    expect([...faultsOf(readStartConfig, env)].sort()).toEqual([
+      'DELIVERY_DESTINATIONS must be names of destinations, separated by commas',
+      'DELIVERY_META_BASE_URL must be an http or https URL',
+      'EDGE_PORT must be a whole number from 0 to 65535',
+      'WAREHOUSE_BLOCK_ROWS must be a whole number from 1 to 1000000',
+    ]);
+  });
+});
+
+test.for(['edge', 'provision', 'local/start'])('%s ends with exit code 1 and says every fault', (name) => {
+  const main = fileURLToPath(new URL(`../../../services/${name}/main.ts`, import.meta.url));
+  const env = childEnvironment({ LOG_LEVEL: 'loud', KAFKA_SESSION_TIMEOUT_MS: '1', REDIS_ULR: 'redis://:hidden@a' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main], { env, encoding: 'utf8' });
+  expect(status).toBe(1);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('config_invalid: ');
+  expect(stderr).toContain('\n  LOG_LEVEL must be ');
+  expect(stderr).toContain('\n  KAFKA_SESSION_TIMEOUT_MS must be a whole number from 6000 to 300000\n');
+  expect(stderr).toContain('\nwarning: nothing reads REDIS_ULR: did you mean REDIS_URL?\n');
+  expect(stderr).not.toContain('hidden');
+});

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { settingGroups } from '#infra/config/catalogue.ts';
+import { settingWarnings } from '#infra/config/setting_warnings.ts';
+
+test.for([
+  ['WAREHOUSE_BLOK_ROWS', 'WAREHOUSE_BLOCK_ROWS'],
+  ['EDGE_PROT', 'EDGE_PORT'],
+  ['KAFKA_BROKER', 'KAFKA_BROKERS'],
+  ['DEDUP_WINDOW_HOUR', 'DEDUP_WINDOW_HOURS'],
+  ['DELIVERY_META_BASE_URI', 'DELIVERY_<NAME>_BASE_URL'],
+] as const)('%s is taken for a mistake, and %s is what was meant', ([name, meant]) => {
+  expect(settingWarnings({ [name]: '1' })).toEqual([`nothing reads ${name}: did you mean ${meant}?`]);
+});
+
+test.for(['HOME', 'LOG_DIR', 'EVENT_INGEST_OWNER', 'EDGE_SERVICE_HOST', 'EDGE_PORT_8080_TCP_ADDR', 'NODE_ENV'])(
+  '%s is nothing of ours',
+  (name) => {
+    expect(settingWarnings({ [name]: 'x' })).toEqual([]);
+  },
+);
+
+test('a variable that is read, and one that is empty, give no warning', () => {
+  expect(settingWarnings({ EDGE_PORT: '1', DELIVERY_META_BASE_URL: 'http://a', KAFKA_BROKER: '' })).toEqual([]);
+});
+
+test.for([
+  ['WAREHOUSE_BLOCK_PACE_MS', 'WAREHOUSE_FLUSH_INTERVAL_MS'],
+  ['EVENT_PARTITIONS_TOGETHER', 'TRANSACTION_PARTITION_GROUP_SIZE'],
+  ['WAREHOUSE_SQUASH_HOUR', 'PERSON_MERGE_HOUR'],
+] as const)('%s is still read, with a warning that it is %s now', ([former, name]) => {
+  expect(settingWarnings({ [former]: '3' })).toEqual([
+    `${former} is now called ${name}: the next version does not read the former name`,
+  ]);
+});
+
+/** Names whose beginnings are everybody's. */
+const SHARED = ['LOG_LEVEL', 'LOCAL_DIR', 'JAVA_HOME', 'PATH', 'NO_COLOR'];
+
+test('a misspelt end of any variable of ours is noticed', () => {
+  const names = Object.values(settingGroups([])).flatMap((group) => group.map(({ facts }) => facts.variable));
+  const unnoticed = names.filter((name) => settingWarnings({ [`${name}X`]: '1' }).length === 0);
+  expect(unnoticed.sort()).toEqual(SHARED.sort());
+});
