@@ -1,7 +1,7 @@
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
+import { renderTable } from '#services/render.ts';
 import { changedFields, given, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { renderTable } from './render.ts';
 import { pathOf, readWhole } from './values.ts';
 
 const subject = { name: 'ACCOUNT', help: 'its id: lower-case letters, digits, - and _' };

@@ -1,7 +1,7 @@
 import { analystName } from '#infra/clickhouse/analyst.ts';
 import { ANALYST_SITE } from '#infra/local/clickhouse/users.ts';
+import { renderTable } from '#services/render.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { renderTable } from './render.ts';
 import { UsageError } from './usage_error.ts';
 
 export const analystCommand: Command = {

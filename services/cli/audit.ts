@@ -1,6 +1,6 @@
 import type { AuditItem, AuditPage } from '#services/control_api/audit_shapes.ts';
+import { renderList, renderTable, renderTime } from '#services/render.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { renderList, renderTable, renderTime } from './render.ts';
 import { readWhole } from './values.ts';
 
 export const auditCommands: Command[] = [

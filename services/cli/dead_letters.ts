@@ -1,7 +1,7 @@
 import type { LetterDetails, LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
+import { renderTable, renderTime } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
-import { renderTable, renderTime } from './render.ts';
 import { UsageError } from './usage_error.ts';
 import { pathOf, readMoment, readWhole } from './values.ts';
 

@@ -1,7 +1,7 @@
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import { renderList, renderTable, renderTime } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { renderList, renderTable, renderTime } from './render.ts';
 
 export const healthCommand: Command = {
   noun: 'destination',

@@ -1,8 +1,8 @@
 import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import { renderList, renderTable } from '#services/render.ts';
 import { unchanged, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { changedSettings, DESTINATION_OPTIONS, DESTINATION_REMOVALS, givenSettings } from './destination_changes.ts';
-import { renderList, renderTable } from './render.ts';
 import { pathOf } from './values.ts';
 
 const subject = { name: 'NAME', help: 'the kind of destination, such as meta or webhook' };

@@ -1,7 +1,8 @@
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import { STEPS_MIN } from '#pipelines/query/shapes.ts';
+import { drawFunnel } from '#services/funnel_drawing.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { drawFunnel, funnelCsv } from './funnel_drawing.ts';
+import { funnelCsv } from './funnel_csv.ts';
 import { readFunnel } from './funnel_options.ts';
 import { RANGE_OPTIONS } from './query_options.ts';
 import { UsageError } from './usage_error.ts';

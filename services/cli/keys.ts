@@ -2,9 +2,9 @@ import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/keys.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/web_names.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/key_shapes.ts';
+import { renderList, renderTable, renderTime } from '#services/render.ts';
 import { changedFields, edited, given, known, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
-import { renderList, renderTable, renderTime } from './render.ts';
 import { UsageError } from './usage_error.ts';
 import { pathOf, readDuration, readExpiry, readWhole } from './values.ts';
 

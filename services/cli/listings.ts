@@ -1,9 +1,9 @@
 import type { Listing } from '#pipelines/query/listing.ts';
 import type { LiveQuery, TimelineQuery } from '#pipelines/query/shapes.ts';
+import { renderNumber, renderTable, renderTime, renderValue } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { optional, RANGE_OPTIONS, readFilters, readRange } from './query_options.ts';
-import { renderNumber, renderTable, renderTime, renderValue } from './render.ts';
 import { UsageError } from './usage_error.ts';
 import { readWhole } from './values.ts';
 

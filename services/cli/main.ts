@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '#infra/config/config.ts';
 import { createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
+import { oneLine } from '#services/render.ts';
 import type { Context } from './command.ts';
 import { controlAddress } from './control_config.ts';
 import { readLocalFile, readReadyFile } from './local_files.ts';
-import { oneLine } from './render.ts';
 import { type CliPorts, runCli } from './run.ts';
 
 const HEALTH_TIMEOUT_MS = 3000;

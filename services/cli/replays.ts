@@ -1,7 +1,7 @@
 import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import { renderTable, renderTime } from '#services/render.ts';
 import { given, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
-import { renderTable, renderTime } from './render.ts';
 import { detailsOf, hasEnded, lineOf } from './replay_text.ts';
 import { pathOf, readMoment, readWhole } from './values.ts';
 

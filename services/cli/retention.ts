@@ -1,9 +1,9 @@
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import type { RetentionQuery } from '#pipelines/query/shapes.ts';
+import { renderMoment, renderNumber, renderTable } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { RANGE_OPTIONS, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
-import { renderMoment, renderNumber, renderTable } from './render.ts';
 
 type Cohort = RetentionAnswer['cohorts'][number];
 

@@ -1,7 +1,7 @@
 import { ControlRefusal } from '#services/control_api/client.ts';
+import { oneLine } from '#services/render.ts';
 import type { CliResult, Context } from './command.ts';
 import { type Plan, planOf } from './plan.ts';
-import { oneLine } from './render.ts';
 import { type StatusPorts, statusReport } from './status.ts';
 import { UsageError } from './usage_error.ts';
 

@@ -1,7 +1,7 @@
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import { renderList, renderTable } from '#services/render.ts';
 import { changedFields, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { renderList, renderTable } from './render.ts';
 import { changedLists, newFields, SITE_OPTIONS, SITE_REMOVALS } from './site_changes.ts';
 import { pathOf } from './values.ts';
 

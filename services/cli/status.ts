@@ -1,6 +1,6 @@
+import { renderTable } from '#services/render.ts';
 import type { CliResult } from './command.ts';
 import { type Fetched, type ProcessState, processStates } from './process_states.ts';
-import { renderTable } from './render.ts';
 
 /** What the status is read from. */
 export interface StatusPorts {

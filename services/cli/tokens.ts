@@ -1,8 +1,8 @@
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { IssuedTokenItem, TokenItem } from '#services/control_api/token_shapes.ts';
+import { renderTable, renderTime } from '#services/render.ts';
 import { given, known, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { renderTable, renderTime } from './render.ts';
 import { UsageError } from './usage_error.ts';
 import { pathOf, readExpiry } from './values.ts';
 

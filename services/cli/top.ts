@@ -1,9 +1,9 @@
 import type { TopQuery } from '#pipelines/query/shapes.ts';
 import type { TopAnswer } from '#pipelines/query/top.ts';
+import { renderNumber, renderTable, renderValue } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { optional, RANGE_OPTIONS, readField, readRange } from './query_options.ts';
-import { renderNumber, renderTable, renderValue } from './render.ts';
 import { readWhole } from './values.ts';
 
 export const topCommand: Command = {

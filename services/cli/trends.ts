@@ -1,9 +1,9 @@
 import type { TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends.ts';
+import { renderMoment, renderNumber, renderTable, renderValue } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { RANGE_OPTIONS, readField, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
-import { renderMoment, renderNumber, renderTable, renderValue } from './render.ts';
 import { UsageError } from './usage_error.ts';
 
 type Series = TrendsAnswer['series'][number];

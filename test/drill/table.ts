@@ -1,4 +1,4 @@
-import { renderTable } from '#services/cli/render.ts';
+import { renderTable } from '#services/render.ts';
 
 /** What a drill found. It held where there are no problems. */
 export interface Report {

@@ -1,6 +1,15 @@
 import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
-import { bar, number } from '#services/terminal_style.ts';
-import { oneLine, renderTable } from './render.ts';
+import { oneLine, renderNumber, renderTable } from './render.ts';
+
+const BAR_WIDTH = 28;
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
+
+/** A bar of `share` times BAR_WIDTH columns, to an eighth of a column; what is not nothing is at least a sliver. */
+function bar(share: number): string {
+  const eighths = Math.round(Math.min(Math.max(share, 0), 1) * BAR_WIDTH * 8);
+  const drawn = share > 0 ? Math.max(eighths, 1) : 0;
+  return ('█'.repeat(Math.floor(drawn / 8)) + (EIGHTHS[drawn % 8] ?? '')).padEnd(BAR_WIDTH);
+}
 
 /** A funnel for the terminal: a bar for each step, then its breakdown and trend where they were asked for. */
 export function drawFunnel(title: string, names: readonly string[], answer: FunnelAnswer): string {
@@ -17,11 +26,11 @@ function valuesOf({ breakdown, other }: FunnelAnswer): { name: string; steps: Fu
 
 function stepTable(names: readonly string[], steps: readonly FunnelStep[]): string {
   const width = Math.max(...names.map((name) => name.length), 4);
-  const head = `     ${'STEP'.padEnd(width)}  ${''.padEnd(28)}${'REACHED'.padStart(11)}${'OF FIRST'.padStart(10)}${'OF PREV.'.padStart(10)}   MEDIAN TIME`;
+  const head = `     ${'STEP'.padEnd(width)}  ${''.padEnd(BAR_WIDTH)}${'REACHED'.padStart(11)}${'OF FIRST'.padStart(10)}${'OF PREV.'.padStart(10)}   MEDIAN TIME`;
   const lines = steps.map((step, index) =>
     [
       `  ${String(index + 1).padStart(2)} ${(names[index] ?? '').padEnd(width)}  ${bar(step.of_first)}`,
-      number(step.reached).padStart(11),
+      renderNumber(step.reached).padStart(11),
       percent(step.of_first).padStart(10),
       percent(step.of_previous).padStart(10),
       index === 0 ? '' : `   ${duration(step.time_ms?.median)}`,
@@ -40,7 +49,7 @@ function groupTable<Group extends { steps: FunnelStep[] }>(
 ): string {
   const rows = groups.map((group) => [
     nameOf(group),
-    ...group.steps.map(({ reached }) => number(reached)),
+    ...group.steps.map(({ reached }) => renderNumber(reached)),
     percent(group.steps.at(-1)?.of_first ?? 0),
   ]);
   return renderTable([heading, ...names.map((name) => name.toUpperCase()), 'CONVERTED'], rows, '');
@@ -66,49 +75,4 @@ function duration(ms: number | undefined): string {
   if (ms === undefined) return '-';
   const [unitMs, unit] = UNITS.find(([length]) => ms >= length) ?? [1, 'ms'];
   return `${(ms / unitMs).toFixed(unit === 'ms' ? 0 : 1)} ${unit}`;
-}
-
-/** A funnel as CSV (RFC 4180): a row for each step of everything, of each value and of each interval. */
-export function funnelCsv(names: readonly string[], answer: FunnelAnswer): string {
-  const rows = [
-    ...csvRows('all', '', names, answer.steps),
-    ...answer.breakdown.flatMap(({ value, steps }) => csvRows('value', value, names, steps)),
-    ...(answer.other === null ? [] : csvRows('other', '', names, answer.other.steps)),
-    ...answer.trend.flatMap(({ from, steps }) => csvRows('interval', new Date(from).toISOString(), names, steps)),
-  ];
-  const head = [
-    'group',
-    'value',
-    'step',
-    'name',
-    'reached',
-    'of_first',
-    'of_previous',
-    'median_ms',
-    'p90_ms',
-    'average_ms',
-  ];
-  return [head, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');
-}
-
-function csvRows(group: string, value: string, names: readonly string[], steps: readonly FunnelStep[]): Cell[][] {
-  return steps.map(({ reached, of_first, of_previous, time_ms }, index) => [
-    group,
-    value,
-    index + 1,
-    names[index],
-    reached,
-    of_first,
-    of_previous,
-    time_ms?.median,
-    time_ms?.p90,
-    time_ms?.average,
-  ]);
-}
-
-type Cell = string | number | undefined;
-
-function csvCell(value: Cell): string {
-  const text = value === undefined ? '' : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
