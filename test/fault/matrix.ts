@@ -6,6 +6,7 @@ import { DUPLICATE_STORM } from './rows/duplicates.ts';
 import { clientHangs } from './rows/hang.ts';
 import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
 import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
+import { OTHERS_UNDELAYED, OTHERS_UNDELAYED_BY_PLATFORM } from './rows/others_undelayed.ts';
 import { DESTINATION_OUTAGE } from './rows/outage.ts';
 import {
   BROKER_STALLED_THEN_EDGE_KILLED,
@@ -21,6 +22,7 @@ import {
 } from './rows/parts.ts';
 import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
 import { POISON } from './rows/poison.ts';
+import { REPLAY_MISSED } from './rows/replay.ts';
 import { IDLE_LANE } from './rows/retention.ts';
 import { TOKEN_FORGOTTEN } from './rows/token_forgotten.ts';
 
@@ -65,9 +67,12 @@ export const MATRIX: readonly Row[] = [
   DUPLICATE_STORM,
   POISON,
   DESTINATION_OUTAGE,
+  OTHERS_UNDELAYED,
+  REPLAY_MISSED,
   TRANSACTION_FAILS,
   REBALANCE_DURING_DELIVERY,
   allAtOnce(PROCESSES, MINUTES_AT_ONCE),
+  OTHERS_UNDELAYED_BY_PLATFORM,
   ONE_OF_THREE_KILLED,
   DISK_FULL,
 ];

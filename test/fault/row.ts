@@ -37,6 +37,8 @@ export interface Row {
   smoke?: true;
   /** New events; the run's own number where absent. */
   events?: number;
+  /** Of the load at the least, where the fault sends its own `events` beside it. */
+  loadEvents?: number;
   requestsPerSecond?: number;
   /** A destination may get an event again, under the same key: only where a delivery process or the broker is disturbed. */
   resends?: true;

@@ -94,7 +94,7 @@ async function run(
       traffic: createTraffic(site.site, random('traffic'), Date.now),
       ledger,
       random: random('load'),
-      eventsMin: events,
+      eventsMin: row.loadEvents ?? events,
       requestsPerSecond: row.requestsPerSecond ?? REQUESTS_PER_SECOND,
     },
     row.fault(context),

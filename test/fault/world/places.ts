@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { logTails } from '#test/harness/service.ts';
+import { platformEnvironment, startPlatforms, stopPlatforms } from './platforms.ts';
 import { mountSmallDisk, type SmallDisk } from './small_disk.ts';
 import { startThreeBrokers } from './three_brokers.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
 /** Which kind of world a row needs. Most share the first. */
-export type PlaceKind = 'one_broker' | 'three_brokers' | 'small_disk';
+export type PlaceKind = 'one_broker' | 'own_platforms' | 'three_brokers' | 'small_disk';
 
 /** A world with what is special about it. */
 export interface Place {
@@ -18,6 +19,8 @@ export function openPlace(kind: PlaceKind, dataDir: string, say: (line: string) 
   switch (kind) {
     case 'one_broker':
       return withoutMore({ dataDir, onProgress: say });
+    case 'own_platforms':
+      return ownPlatforms(dataDir, say);
     case 'three_brokers':
       return threeBrokers(dataDir, say);
     case 'small_disk':
@@ -37,6 +40,23 @@ async function start(options: WorldOptions): Promise<World> {
 async function withoutMore(options: WorldOptions): Promise<Place> {
   const world = await start(options);
   return { world, close: () => world.stop() };
+}
+
+/** As in production, but for the platforms' addresses: an outage is a whole destination's. */
+async function ownPlatforms(dataDir: string, say: (line: string) => void): Promise<Place> {
+  const platforms = await startPlatforms();
+  try {
+    const world = await start({ dataDir, onProgress: say, env: platformEnvironment(platforms) });
+    const close = async (): Promise<void> => {
+      await world.stop();
+      await stopPlatforms(platforms);
+    };
+    const standins = { meta: platforms.meta.url, webhook: platforms.webhook.url };
+    return { world: { ...world, standins, platforms }, close };
+  } catch (error) {
+    await stopPlatforms(platforms);
+    throw error;
+  }
 }
 
 async function threeBrokers(dataDir: string, say: (line: string) => void): Promise<Place> {

@@ -11,6 +11,7 @@ import { provision } from '#services/provision_parts.ts';
 import { discard } from '#test/harness/parts.ts';
 import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';
+import type { Platforms } from './platforms.ts';
 import type { SmallDisk } from './small_disk.ts';
 
 /** Real processes on real parts, every one of which a row may break. */
@@ -29,6 +30,8 @@ export interface World {
   brokers?: LocalPart[];
   /** Where the broker's folder is on a disk of its own. */
   disk?: SmallDisk;
+  /** Where destinations' platforms are elsewhere for all sites. */
+  platforms?: Platforms;
   /** The variables every process of the service gets. */
   env: Readonly<Record<string, string>>;
   /** Ends everything at once; nothing that was in it is wanted any more. */

@@ -1,44 +1,44 @@
 import { randomBytes } from 'node:crypto';
-import type { SettingsEditor } from '#test/harness/settings.ts';
 import { until } from '#test/harness/until.ts';
-import { DRILLED, type Drilled, type Place } from './place.ts';
+import type { Observed } from './observed.ts';
+import { DESTINATIONS, type Destination } from './platforms.ts';
 
-/** A site of a drill with all destinations. */
-export interface DrillSite {
+/** A site with all destinations. */
+export interface PlatformSite {
   site: string;
   key: string;
   /** How each stand-in names what is meant for the site. */
-  scopes: Record<Drilled, string>;
+  scopes: Record<Destination, string>;
 }
 
 /** The token that a site's platform may revoke. */
 export const OLD_TOKEN = 'old-token';
 
 /** Makes sites that share an account; returns when the edge knows them. */
-export async function makeSites(place: Place, settings: SettingsEditor, count: number): Promise<DrillSite[]> {
+export async function makeSites(observed: Observed, count: number): Promise<PlatformSite[]> {
+  const { settings, edge } = observed;
   const run = randomBytes(3).toString('hex');
-  const account = `drill-${run}`;
+  const account = `p-${run}`;
   await settings.run('account', 'create', account, '--allowance', '100000000');
-  const sites: DrillSite[] = [];
-  for (let number = 0; number < count; number++)
-    sites.push(await makeSite(place, settings, account, `${run}${number}`));
+  const sites: PlatformSite[] = [];
+  for (let number = 0; number < count; number++) sites.push(await makeSite(observed, account, `${run}${number}`));
   const last = sites.at(-1);
-  if (last !== undefined) await keyWorks(place.edge, last.key);
-  await everyDeliveryRuns(place, settings, sites);
+  if (last !== undefined) await keyWorks(edge, last.key);
+  await everyDeliveryRuns(observed, sites);
   return sites;
 }
 
-async function makeSite(place: Place, settings: SettingsEditor, account: string, suffix: string): Promise<DrillSite> {
-  const site = `drill-${suffix}`;
+async function makeSite({ platforms, settings }: Observed, account: string, suffix: string): Promise<PlatformSite> {
+  const site = `p-${suffix}`;
   const pixel = String(Number.parseInt(randomBytes(6).toString('hex'), 16));
   const scopes = { tiktok: `C${pixel}`, meta: pixel, webhook: `/${site}` };
   await settings.run('site', 'create', site, '--account', account);
-  const words: Record<Drilled, string[]> = {
-    tiktok: ['--set', `pixel_code=${scopes.tiktok}`, '--set', `base_url=${place.standins.tiktok.url}`],
-    meta: ['--set', `pixel_id=${pixel}`, '--set', `base_url=${place.standins.meta.url}`],
-    webhook: ['--set', `url=${place.standins.webhook.url}${scopes.webhook}`],
+  const words: Record<Destination, string[]> = {
+    tiktok: ['--set', `pixel_code=${scopes.tiktok}`, '--set', `base_url=${platforms.tiktok.url}`],
+    meta: ['--set', `pixel_id=${pixel}`, '--set', `base_url=${platforms.meta.url}`],
+    webhook: ['--set', `url=${platforms.webhook.url}${scopes.webhook}`],
   };
-  for (const name of DRILLED) {
+  for (const name of DESTINATIONS) {
     const secret =
       name === 'webhook' ? `secret=whsec_${randomBytes(32).toString('base64')}` : `access_token=${OLD_TOKEN}`;
     await settings.run('destination', 'create', name, '--site', site, ...words[name], '--secret', secret);
@@ -54,19 +54,19 @@ async function keyWorks(edge: string, key: string): Promise<void> {
 
 const RUNS_MS = 60_000;
 
-/** A destination's process is started when the first site has it; an event that comes through shows that it runs. */
-async function everyDeliveryRuns(place: Place, _settings: SettingsEditor, sites: readonly DrillSite[]): Promise<void> {
+/** An event that comes through shows that a destination's process reads. */
+async function everyDeliveryRuns({ edge, platforms }: Observed, sites: readonly PlatformSite[]): Promise<void> {
   const [first] = sites;
   if (first === undefined) return;
-  const event = drillEvent('first');
-  await post(place.edge, first.key, [event]);
+  const event = purchase('first');
+  await post(edge, first.key, [event]);
   const arrived = () =>
-    DRILLED.every((name) => (place.standins[name].ledger.totals()[first.scopes[name]]?.first ?? 0) > 0);
+    DESTINATIONS.every((name) => (platforms[name].ledger.totals()[first.scopes[name]]?.first ?? 0) > 0);
   await until('every delivery runs', arrived, Boolean, { timeoutMs: RUNS_MS });
 }
 
 /** An event that every destination takes. */
-export function drillEvent(prefix: string): { uuid: string } {
+export function purchase(prefix: string): { uuid: string } {
   const uuid = `${prefix}-${randomBytes(8).toString('hex')}`;
   return {
     ...{ uuid, event: 'purchase', distinct_id: `v-${uuid.slice(-4)}` },

@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '#services/local/platforms/ledger.ts';
-import type { Drilled, Place } from './place.ts';
-import type { Sent } from './traffic.ts';
+import type { Sent } from '../load/steady.ts';
+import type { Destination, Platforms } from '../world/platforms.ts';
 
 /** What came of events at one destination. */
 export interface Arrivals {
@@ -11,9 +11,10 @@ export interface Arrivals {
   delaysMs: number[];
 }
 
-export function arrivalsOf(place: Place, destination: Drilled, sent: readonly Sent[]): Arrivals {
+/** Holds what a platform has accepted against what was sent. */
+export function arrivalsOf(platforms: Platforms, destination: Destination, sent: readonly Sent[]): Arrivals {
   const byScope = new Map<string, Map<string, LedgerEntry>>();
-  for (const entry of place.standins[destination].ledger.page(0, Number.MAX_SAFE_INTEGER).events) {
+  for (const entry of platforms[destination].ledger.page(0, Number.MAX_SAFE_INTEGER).events) {
     const known = byScope.get(entry.scope) ?? new Map<string, LedgerEntry>();
     byScope.set(entry.scope, known.set(entry.event_id, entry));
   }
@@ -27,6 +28,11 @@ export function arrivalsOf(place: Place, destination: Drilled, sent: readonly Se
     doubled: entries.filter((entry) => entry !== undefined && entry.effects > 1).length,
     delaysMs: delaysMs.sort((a, b) => a - b),
   };
+}
+
+/** How many of what was sent have not arrived, over several destinations. */
+export function missingAt(platforms: Platforms, destinations: readonly Destination[], sent: readonly Sent[]): number {
+  return destinations.reduce((sum, name) => sum + arrivalsOf(platforms, name, sent).missing, 0);
 }
 
 /** A quantile of sorted values; 0 where there are none. */

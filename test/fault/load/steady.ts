@@ -1,10 +1,10 @@
-import { pacer } from '#test/fault/load/pace.ts';
-import { type DrillSite, drillEvent, post } from './sites.ts';
+import { type PlatformSite, post, purchase } from '../world/platform_sites.ts';
+import { pacer } from './pace.ts';
 
 /** An event that the edge has accepted. */
 export interface Sent {
   uuid: string;
-  site: DrillSite;
+  site: PlatformSite;
   /** When it was answered; milliseconds since 1970 UTC. */
   acceptedMs: number;
 }
@@ -15,7 +15,7 @@ const EVENTS_IN_REQUEST = 5;
 /** Sends events to all sites in turn, at a rate; answers what was accepted, all of it. */
 export async function sendEvents(
   edge: string,
-  sites: readonly DrillSite[],
+  sites: readonly PlatformSite[],
   prefix: string,
   { count, perSecond }: { count: number; perSecond: number },
 ): Promise<Sent[]> {
@@ -25,10 +25,10 @@ export async function sendEvents(
   async function client(): Promise<void> {
     while (begun < count) {
       const number = Math.min(EVENTS_IN_REQUEST, count - begun);
-      const site = sites[Math.floor(begun / EVENTS_IN_REQUEST) % sites.length] as DrillSite;
+      const site = sites[Math.floor(begun / EVENTS_IN_REQUEST) % sites.length] as PlatformSite;
       begun += number;
       await pace();
-      const events = Array.from({ length: number }, () => drillEvent(prefix));
+      const events = Array.from({ length: number }, () => purchase(prefix));
       await post(edge, site.key, events);
       const acceptedMs = Date.now();
       sent.push(...events.map(({ uuid }) => ({ uuid, site, acceptedMs })));

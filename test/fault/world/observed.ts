@@ -1,0 +1,26 @@
+import { deliverySpecs, replaySpec } from '#services/local/start/processes.ts';
+import { openSettings, type SettingsEditor } from '#test/harness/settings.ts';
+import { type Platforms, startPlatforms, stopPlatforms } from './platforms.ts';
+import type { World } from './world.ts';
+
+/** What a row needs that watches several destinations of many sites. */
+export interface Observed {
+  edge: string;
+  platforms: Platforms;
+  settings: SettingsEditor;
+}
+
+/** Starts the processes and platforms that no other row needs, and ends them when the task is over. */
+export async function withPlatforms(world: World, task: (observed: Observed) => Promise<void>): Promise<void> {
+  const platforms = world.platforms ?? (await startPlatforms());
+  const specs = [...deliverySpecs(world.env, ['tiktok']), replaySpec(world.env)];
+  const settings = await openSettings(world);
+  try {
+    await world.fleet.start(specs);
+    await task({ edge: world.edges[0] as string, platforms, settings });
+  } finally {
+    await settings.close();
+    for (const { name } of specs) await world.fleet.stop(name);
+    if (world.platforms === undefined) await stopPlatforms(platforms);
+  }
+}
