@@ -66,12 +66,6 @@ export function openSecret(ring: KeyRing, place: SecretPlace, sealedText: string
   return value === null ? { ok: false, code: diagnose(parsed, place) } : { ok: true, value };
 }
 
-/** The id of the key a value was sealed with, for finding what a rotation still has to seal again; null if malformed. */
-export function sealingKeyId(sealedText: string): string | null {
-  const parts = sealedText.split('.');
-  return parts.length === 3 && parts[0] ? parts[0] : null;
-}
-
 function parseSealed(ring: KeyRing, text: string): Sealed | { code: OpenErrorCode } {
   const [keyId = '', nonceText = '', bodyText = '', ...rest] = text.split('.');
   const nonce = decodeBase64url(nonceText);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { openSecret, type SecretPlace, sealingKeyId, sealSecret } from '#infra/secrets/seal.ts';
+import { openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
 
 const key = (id: string, byte: number): string => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
 const ring = parseKeyRing(key('k1', 1));
@@ -32,8 +32,7 @@ describe('a sealed secret', () => {
     const rotated = parseKeyRing(`${key('k2', 2)},${key('k1', 1)}`);
     const old = sealSecret(ring, place, 'v', randomBytes);
     expect(openSecret(rotated, place, old)).toEqual({ ok: true, value: 'v' });
-    expect([sealingKeyId(old), sealingKeyId(sealSecret(rotated, place, 'v', randomBytes))]).toEqual(['k1', 'k2']);
-    expect([sealingKeyId('nonsense'), sealingKeyId('.a.b')]).toEqual([null, null]);
+    expect(sealSecret(rotated, place, 'v', randomBytes)).toMatch(/^k2\./);
   });
 });
 
