@@ -1,5 +1,3 @@
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 import type { DemoRequest } from './world/event.ts';
 
 export type Reply =
@@ -18,14 +16,6 @@ export interface RequestOutcome {
   surprise: string | null;
 }
 
-const TALLY = Type.Object({
-  accepted: Type.Optional(Type.Integer({ minimum: 0 })),
-  dropped: Type.Optional(Type.Integer({ minimum: 0 })),
-  rejected: Type.Optional(Type.Array(Type.Unknown())),
-  error: Type.Optional(Type.Object({ code: Type.String() })),
-});
-type Tally = Static<typeof TALLY>;
-
 const RETRIED_STATUSES = new Set([429, 502, 503, 504]);
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2_000;
@@ -34,10 +24,9 @@ const LONGEST_ASKED_WAIT_MS = 60_000;
 
 /** Retry-After in milliseconds from now: delta seconds or an HTTP date (RFC 9110, section 10.2.3); null when neither. */
 export function readRetryAfter(header: string | null, nowMs: number): number | null {
-  if (header === null) return null;
-  if (/^\s*\d+\s*$/.test(header)) return Math.min(Number(header) * 1000, LONGEST_ASKED_WAIT_MS);
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? null : Math.min(Math.max(date - nowMs, 0), LONGEST_ASKED_WAIT_MS);
+  const seconds = /^\s*(\d+)\s*$/.exec(header ?? '')?.[1];
+  const ms = seconds === undefined ? Date.parse(header ?? '') - nowMs : Number(seconds) * 1000;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), LONGEST_ASKED_WAIT_MS);
 }
 
 /**
@@ -54,38 +43,34 @@ export function retryDelayMs(reply: Reply, tries: number, nowMs: number, random:
   return Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS) * (0.5 + random / 2);
 }
 
-function readTally(body: string): Tally | null {
+/** Compares the final reply with what the world expects of the request. */
+export function judge({ eventCount, expect }: DemoRequest, reply: Reply, tries: number): RequestOutcome {
+  const none = { eventCount, accepted: 0, rejected: 0, dropped: 0, tries };
+  if (reply.kind === 'no_answer') return { ...none, status: null, surprise: `no answer (${reply.reason})` };
+  const { status } = reply;
+  const body = readBody(reply.body);
+  if (body === null) return { ...none, status, surprise: `${status} with a body that is not the documented one` };
+  const counts = { accepted: body.accepted ?? 0, rejected: body.rejected?.length ?? 0, dropped: body.dropped ?? 0 };
+  const differing = (['accepted', 'rejected', 'dropped'] as const).find((name) => counts[name] !== expect[name]);
+  const code = body.error === undefined ? '' : ` ${body.error.code}`;
+  let surprise: string | null = null;
+  if (status !== expect.status) surprise = `${status}${code} instead of ${expect.status}`;
+  else if (differing !== undefined) surprise = `${differing} ${counts[differing]} instead of ${expect[differing]}`;
+  return { ...none, ...counts, status, surprise };
+}
+
+/** An answer of the edge (docs/sending.md). */
+interface Body {
+  accepted?: number;
+  dropped?: number;
+  rejected?: unknown[];
+  error?: { code: string };
+}
+
+function readBody(text: string): Body | null {
   try {
-    const value: unknown = JSON.parse(body);
-    return Value.Check(TALLY, value) ? value : null;
+    return JSON.parse(text) as Body;
   } catch {
     return null;
   }
-}
-
-/** Compares the final reply with what the world expects of the request. */
-export function judge(request: DemoRequest, reply: Reply, tries: number): RequestOutcome {
-  const none = { eventCount: request.eventCount, accepted: 0, rejected: 0, dropped: 0, tries };
-  if (reply.kind === 'no_answer') return { ...none, status: null, surprise: `no answer (${reply.reason})` };
-  const tally = readTally(reply.body);
-  if (tally === null)
-    return { ...none, status: reply.status, surprise: `${reply.status} with a body that is not the documented one` };
-  const counts = { accepted: tally.accepted ?? 0, rejected: tally.rejected?.length ?? 0, dropped: tally.dropped ?? 0 };
-  return {
-    ...none,
-    ...counts,
-    status: reply.status,
-    surprise: surpriseOf(request, reply.status, counts, tally.error?.code),
-  };
-}
-
-function surpriseOf(
-  { expect }: DemoRequest,
-  status: number,
-  counts: Pick<RequestOutcome, 'accepted' | 'rejected' | 'dropped'>,
-  code: string | undefined,
-): string | null {
-  if (status !== expect.status) return `${status}${code === undefined ? '' : ` ${code}`} instead of ${expect.status}`;
-  const differing = (['accepted', 'rejected', 'dropped'] as const).find((name) => counts[name] !== expect[name]);
-  return differing === undefined ? null : `${differing} ${counts[differing]} instead of ${expect[differing]}`;
 }

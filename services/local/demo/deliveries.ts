@@ -1,21 +1,10 @@
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { request } from 'undici';
-
-const PAGE = Type.Object({
-  /** One entry for each idempotency key; `effects` is how often the platform counted it. */
-  events: Type.Array(Type.Object({ event_id: Type.String(), times: Type.Integer(), effects: Type.Integer() })),
-  next_cursor: Type.Union([Type.Integer(), Type.Null()]),
-});
-type Page = Static<typeof PAGE>;
+import type { LedgerEntry, LedgerPage } from '../platforms/ledger.ts';
 
 const PAGE_ENTRIES = 5_000;
 
 /** What a stand-in did with one event: how often it accepted it, and how often that had an effect. */
-export interface Delivery {
-  times: number;
-  effects: number;
-}
+export type Delivery = Pick<LedgerEntry, 'times' | 'effects'>;
 
 /** Deliveries by event id. */
 export type Deliveries = ReadonlyMap<string, Delivery>;
@@ -27,61 +16,55 @@ export interface DeliveryReader {
   list(): Promise<Deliveries>;
 }
 
-/** `code` is `standin_unreadable`: it answered with another status, or with something that is not its ledger. */
+/** `code` is `standin_unreadable`: something else than the stand-in's ledger was answered. */
 class StandinError extends Error {
   readonly code = 'standin_unreadable';
 }
 
-async function readPage(standin: string, cursor: number): Promise<Page> {
+async function readPage(standin: string, cursor: number): Promise<LedgerPage> {
   const url = new URL(`/_standin/ledger?cursor=${cursor}&limit=${PAGE_ENTRIES}`, standin);
   const { statusCode, body } = await request(url);
-  const text = await body.text();
-  const value: unknown = statusCode === 200 ? JSON.parse(text) : null;
-  if (Value.Check(PAGE, value)) return value;
+  if (statusCode === 200) return (await body.json()) as LedgerPage;
+  await body.dump();
   throw new StandinError(`${url.origin}${url.pathname} answered ${statusCode} with no ledger`);
 }
 
 /**
  * Reads a stand-in's ledger, which is in the order of first acceptance and holds other runs as well.
  *
- * @param standin its address
  * @param idPrefix what every event id of the run begins with
  */
 export function createDeliveryReader(standin: string, idPrefix: string): DeliveryReader {
   const seen = new Set<string>();
-  /** Where the run's first entry was seen, and where the next one may be. */
-  let begin: number | null = null;
-  let cursor = 0;
+  /** How far the ledger has been counted, and how far it held nothing of the run. */
+  let counted = 0;
+  let before: number | null = null;
 
-  async function* entriesFrom(start: number): AsyncGenerator<{ page: Page; at: number }> {
+  async function* entriesFrom(start: number): AsyncGenerator<LedgerEntry[]> {
     for (let at: number | null = start; at !== null; ) {
-      const page: Page = await readPage(standin, at);
-      yield { page, at };
+      const page: LedgerPage = await readPage(standin, at);
+      counted = Math.max(counted, at + page.events.length);
+      const ours = page.events.filter(({ event_id }) => event_id.startsWith(idPrefix));
+      if (ours.length > 0) before ??= at;
+      yield ours;
       at = page.next_cursor;
     }
   }
 
-  async function count(): Promise<number> {
-    for await (const { page, at } of entriesFrom(cursor)) {
-      const ours = page.events.filter(({ event_id }) => event_id.startsWith(idPrefix));
-      for (const { event_id } of ours) seen.add(event_id);
-      if (ours.length > 0) begin ??= at;
-      cursor = at + page.events.length;
-    }
-    return seen.size;
-  }
-
-  async function list(): Promise<Deliveries> {
-    const deliveries = new Map<string, Delivery>();
-    for await (const { page } of entriesFrom(begin ?? 0)) {
-      for (const { event_id, times, effects } of page.events) {
-        if (!event_id.startsWith(idPrefix)) continue;
-        const known = deliveries.get(event_id) ?? { times: 0, effects: 0 };
-        deliveries.set(event_id, { times: known.times + times, effects: known.effects + effects });
+  return {
+    async count() {
+      for await (const entries of entriesFrom(counted)) for (const { event_id } of entries) seen.add(event_id);
+      return seen.size;
+    },
+    async list() {
+      const deliveries = new Map<string, Delivery>();
+      for await (const entries of entriesFrom(before ?? 0)) {
+        for (const { event_id, times, effects } of entries) {
+          const known = deliveries.get(event_id) ?? { times: 0, effects: 0 };
+          deliveries.set(event_id, { times: known.times + times, effects: known.effects + effects });
+        }
       }
-    }
-    return deliveries;
-  }
-
-  return { count, list };
+      return deliveries;
+    },
+  };
 }

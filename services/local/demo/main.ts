@@ -1,56 +1,51 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { number, styleFor } from '#services/terminal_style.ts';
-import { type DemoOptions, readOptions, USAGE, UsageError } from './args.ts';
-import { coloursWanted } from './config.ts';
-import { ReadyError, readReady } from './ready.ts';
+import { createControlClient } from '#services/control_api/client.ts';
+import { httpTransport } from '#services/control_api/http_transport.ts';
+import { renderNumber } from '#services/render.ts';
+import { coloursWanted, DemoError, type DemoOptions, readOptions, readReady, USAGE } from './config.ts';
 import { runDemo } from './run.ts';
 import { EdgeAwayError } from './send.ts';
 import { UnreadableError } from './wait.ts';
 import { createWorld, type World } from './world/world.ts';
 
-function introduce(options: DemoOptions, { ledger }: World): string {
-  const { totals } = ledger;
+function introduce({ visitors, seed, run }: DemoOptions, { totals }: World['ledger']): string {
+  const { sent, requests, duplicates, filtered } = totals;
   return [
-    `A day of a shop and a travel site: ${number(options.visitors)} visitors, seed ${options.seed}, run ${options.run}`,
-    `${number(totals.sent)} events in ${number(totals.requests)} requests, ${number(totals.duplicates)} of them duplicates, ${number(totals.filtered)} by bots`,
-    '',
-    '',
+    `A day of a shop and a travel site: ${renderNumber(visitors)} visitors, seed ${seed}, run ${run}`,
+    `${renderNumber(sent)} events in ${renderNumber(requests)} requests, ${renderNumber(duplicates)} of them duplicates, ${renderNumber(filtered)} by bots`,
+    '\n',
   ].join('\n');
 }
 
-async function demo(argv: readonly string[]): Promise<number> {
+async function demo(options: DemoOptions): Promise<number> {
+  const ready = readReady(options.ready);
+  const { shop, travel } = ready.demo;
+  const blockedIps = { shop: shop.blockedIp, travel: travel.blockedIp };
+  const world = createWorld({ ...options, endsAt: Date.now(), blockedIps });
+  const output = process.stdout;
+  output.write(introduce(options, world.ledger));
+  const token = readFileSync(ready.adminTokenFile, 'utf8').trim();
+  const client = createControlClient(httpTransport(ready.control), token);
+  const coloured = coloursWanted(output.isTTY);
+  return runDemo(world, { ready, client, output, coloured, now: Date.now, wait, random: Math.random }, options);
+}
+
+/** 0 when every count is equal, 1 when some differ, 2 when the demo could not be run. */
+async function main(argv: readonly string[]): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     process.stdout.write(USAGE);
     return 0;
   }
-  const options = readOptions(argv, Date.now());
-  const ready = await readReady(options.ready);
-  const { shop, travel } = ready.demo;
-  const blockedIps = {
-    ...(shop.blockedIp === undefined ? {} : { shop: shop.blockedIp }),
-    ...(travel.blockedIp === undefined ? {} : { travel: travel.blockedIp }),
-  };
-  const world = createWorld({ ...options, endsAt: Date.now(), blockedIps });
-  process.stdout.write(introduce(options, world));
-  const style = styleFor(coloursWanted(process.stdout.isTTY));
-  const around = { ready, output: process.stdout, style, now: Date.now, wait, random: Math.random };
-  return runDemo(world, around, options);
-}
-
-/** Failures that the reader of the terminal can do something about; all others keep their stack. */
-const EXPLAINED = [ReadyError, EdgeAwayError, UnreadableError];
-
-/** 0 when every count is equal, 1 when some differ, 2 when the demo could not be run. */
-async function main(): Promise<number> {
   try {
-    return (await demo(process.argv.slice(2))) === 0 ? 0 : 1;
+    return (await demo(readOptions(argv, Date.now()))) === 0 ? 0 : 1;
   } catch (error) {
-    if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${USAGE}`);
-    else if (error instanceof Error && EXPLAINED.some((kind) => error instanceof kind))
-      process.stderr.write(`${error.message}\n`);
-    else throw error;
+    // Failures that the reader of the terminal can do something about; all others keep their stack.
+    if (![DemoError, EdgeAwayError, UnreadableError].some((kind) => error instanceof kind)) throw error;
+    const { code, message } = error as DemoError;
+    process.stderr.write(code === 'usage' ? `${message}\n\n${USAGE}` : `${message}\n`);
     return 2;
   }
 }
 
-process.exitCode = await main();
+process.exitCode = await main(process.argv.slice(2));

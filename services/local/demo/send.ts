@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
+import type { DemoSite } from '../start/demo_settings.ts';
 import { judge, type Reply, type RequestOutcome, retryDelayMs } from './answer.ts';
-import type { DemoSite } from './ready.ts';
 import type { DemoRequest, SiteSlot } from './world/event.ts';
 
 export interface SenderOptions {
   edge: string;
-  sites: Record<SiteSlot, DemoSite>;
+  sites: Record<SiteSlot, Pick<DemoSite, 'browserKey' | 'serverKey'>>;
   /** Requests in flight. */
   concurrency: number;
   /** How long one request is tried before the edge counts as away. */
@@ -32,7 +32,7 @@ interface WireForm {
 }
 
 /** Adds the key and packs the body. Made once a request, so that every try sends the same bytes. */
-function wireForm(request: DemoRequest, site: DemoSite): WireForm {
+function wireForm(request: DemoRequest, site: SenderOptions['sites'][SiteSlot]): WireForm {
   const key = request.caller === 'browser' ? site.browserKey : site.serverKey;
   const packed = request.headers['content-encoding'] === 'gzip';
   return {

@@ -33,7 +33,7 @@ function isReached({ expected, found }: Goal): boolean {
 
 function unreadable(cause: unknown): UnreadableError {
   const words = cause instanceof Error ? cause.message : 'unknown failure';
-  return new UnreadableError(`what ClickHouse and the stand-ins hold cannot be read: ${words}`, { cause });
+  return new UnreadableError(`what is stored and delivered cannot be read: ${words}`, { cause });
 }
 
 /**

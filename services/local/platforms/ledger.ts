@@ -20,7 +20,7 @@ export interface LedgerEntry extends Omit<Acceptance, 'at'> {
   effects: number;
 }
 
-interface LedgerPage {
+export interface LedgerPage {
   events: LedgerEntry[];
   /** Where the next page begins; null when this is the last. */
   next_cursor: number | null;

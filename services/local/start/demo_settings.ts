@@ -10,7 +10,7 @@ import type { IssuedKeyItem, KeyItem } from '#services/control_api/key_shapes.ts
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
 
 /** A demo site as scripts find it in ready.json. */
-interface DemoSite {
+export interface DemoSite {
   site: string;
   browserKey: string;
   serverKey: string;

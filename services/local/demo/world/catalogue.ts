@@ -15,10 +15,10 @@ export interface Storefront {
   listPath: string;
   productPath: string;
   listName: string;
-  products: readonly [Product, ...Product[]];
-  searches: readonly [string, ...string[]];
+  products: readonly Product[];
+  searches: readonly string[];
   /** Pages that lead nowhere near a purchase. */
-  readingPages: readonly [Page, ...Page[]];
+  readingPages: readonly Page[];
   orderPrefix: string;
 }
 
@@ -92,7 +92,7 @@ export const STOREFRONTS: Record<SiteSlot, Storefront> = {
   },
 };
 
-const ARRIVALS: readonly [Weighted<Arrival>, ...Weighted<Arrival>[]] = [
+const ARRIVALS: readonly Weighted<Arrival>[] = [
   [30, { referrer: null, utm: {}, click: null }],
   [22, { referrer: 'https://www.google.com/', utm: {}, click: null }],
   [16, campaign('https://www.google.com/', 'google', 'cpc', 'brand_search', 'gclid')],

@@ -10,7 +10,7 @@ export interface Device {
   language: string;
 }
 
-const USER_AGENTS: readonly [Weighted<string>, ...Weighted<string>[]] = [
+const USER_AGENTS: readonly Weighted<string>[] = [
   [
     30,
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1',
@@ -36,7 +36,7 @@ const USER_AGENTS: readonly [Weighted<string>, ...Weighted<string>[]] = [
 ];
 
 /** Crawlers that name themselves. */
-export const CRAWLERS: readonly [string, ...string[]] = [
+export const CRAWLERS: readonly string[] = [
   'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36',
   'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
   'Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)',
@@ -44,7 +44,7 @@ export const CRAWLERS: readonly [string, ...string[]] = [
   'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)',
 ];
 
-const LANGUAGES: readonly [string, ...string[]] = ['en-US', 'en-GB', 'de-DE', 'fr-FR', 'sv-SE'];
+const LANGUAGES: readonly string[] = ['en-US', 'en-GB', 'de-DE', 'fr-FR', 'sv-SE'];
 
 /**
  * The `index`-th visitor's address, never given twice below 100,000: one third IPv6 with a /64 of its own in 2001:db8::/32

@@ -2,7 +2,7 @@ import { type PlannedRequest, SITE_SLOTS, type SiteSlot, type WorldEvent } from 
 import { countSteps, stepsReached } from './funnel.ts';
 import { resolvePeople } from './people_found.ts';
 
-export interface SiteLedger {
+interface SiteLedger {
   /** First copies of everything that is accepted, by event id. */
   unique: ReadonlyMap<string, WorldEvent>;
   byName: ReadonlyMap<string, number>;

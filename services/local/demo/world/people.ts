@@ -14,51 +14,15 @@ export interface Customer {
   country: string;
 }
 
-const FIRST_NAMES: readonly [string, ...string[]] = [
-  'Ada',
-  'Bruno',
-  'Clara',
-  'Dmitri',
-  'Élodie',
-  'Farid',
-  'Grace',
-  'Hiro',
-  'Ingrid',
-  'Jonas',
-  'Kofi',
-  'Lucía',
-  'Mary Ann',
-  'Noor',
-  'Oskar',
-  'Priya',
-  'Quentin',
-  'Rosa',
-  'Søren',
-  'Tomás',
-];
-const LAST_NAMES: readonly [string, ...string[]] = [
-  'Almeida',
-  'Bergström',
-  "O'Brien",
-  'Castillo',
-  'Dupont',
-  'Eriksen',
-  'Fischer',
-  'García-Ruiz',
-  'Haddad',
-  'Ito',
-  'Jensen',
-  'Kowalski',
-  'Lindqvist',
-  'Müller',
-  'Nakamura',
-  'Okafor',
-  'Petrov',
-  'Silva',
-  'Tanaka',
-  'van Dijk',
-];
-const PLACES: readonly [Place, ...Place[]] = [
+const FIRST_NAMES =
+  'Ada,Bruno,Clara,Dmitri,Élodie,Farid,Grace,Hiro,Ingrid,Jonas,Kofi,Lucía,Mary Ann,Noor,Oskar,Priya,Quentin,Rosa,Søren,Tomás'.split(
+    ',',
+  );
+const LAST_NAMES =
+  "Almeida,Bergström,O'Brien,Castillo,Dupont,Eriksen,Fischer,García-Ruiz,Haddad,Ito,Jensen,Kowalski,Lindqvist,Müller,Nakamura,Okafor,Petrov,Silva,Tanaka,van Dijk".split(
+    ',',
+  );
+const PLACES: readonly (readonly [city: string, zip: string, country: string])[] = [
   ['New York', '10001', 'US'],
   ['San Francisco', '94103', 'US'],
   ['London', 'SW1A 1AA', 'GB'],
@@ -66,7 +30,6 @@ const PLACES: readonly [Place, ...Place[]] = [
   ['Lyon', '69001', 'FR'],
   ['Göteborg', '411 01', 'SE'],
 ];
-type Place = readonly [city: string, zip: string, country: string];
 
 function plain(name: string): string {
   return name

@@ -7,9 +7,9 @@ export interface Random {
   /** Uniform whole number from `low` to `high`, both included. */
   whole(low: number, high: number): number;
   chance(probability: number): boolean;
-  pick<T>(choices: readonly [T, ...T[]]): T;
+  pick<T>(choices: readonly T[]): T;
   /** Picks by weight; weights need not add up to anything in particular. */
-  weigh<T>(choices: readonly [Weighted<T>, ...Weighted<T>[]]): T;
+  weigh<T>(choices: readonly Weighted<T>[]): T;
 }
 export type Weighted<T> = readonly [weight: number, value: T];
 
@@ -39,13 +39,13 @@ export function xoshiro128(state: readonly [number, number, number, number]): ()
   };
 }
 
-function weigh<T>(draw: number, choices: readonly [Weighted<T>, ...Weighted<T>[]]): T {
+function weigh<T>(draw: number, choices: readonly Weighted<T>[]): T {
   let left = draw * choices.reduce((sum, [weight]) => sum + weight, 0);
   for (const [weight, value] of choices) {
     left -= weight;
     if (left < 0) return value;
   }
-  return choices[0][1];
+  throw new RangeError('nothing to choose from');
 }
 
 /** The stream that belongs to `label`, which says what is drawn and for whom, e.g. `7/visitor/12`. */
@@ -58,7 +58,7 @@ export function randomFor(label: string): Random {
     next,
     whole,
     chance: (probability) => next() < probability,
-    pick: (choices) => choices[whole(0, choices.length - 1)] ?? choices[0],
+    pick: <T>(choices: readonly T[]) => choices[whole(0, choices.length - 1)] as T,
     weigh: (choices) => weigh(next(), choices),
   };
 }

@@ -16,29 +16,11 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** Share of the day's visitors by hour since its start; the day ends with the evening's peak. */
-const HOURS: readonly [Weighted<number>, ...Weighted<number>[]] = [
-  [2, 0],
-  [1, 1],
-  [1, 2],
-  [1, 3],
-  [2, 4],
-  [3, 5],
-  [5, 6],
-  [7, 7],
-  [8, 8],
-  [7, 9],
-  [7, 10],
-  [8, 11],
-  [7, 12],
-  [6, 13],
-  [7, 14],
-  [8, 15],
-  [9, 16],
-  [11, 17],
-  [12, 18],
-];
+const HOURS = [2, 1, 1, 1, 2, 3, 5, 7, 8, 7, 7, 8, 7, 6, 7, 8, 9, 11, 12].map(
+  (weight, hour): Weighted<number> => [weight, hour],
+);
 
-const DEPTH_SHARES: readonly [Weighted<Depth>, ...Weighted<Depth>[]] = [
+const DEPTH_SHARES: readonly Weighted<Depth>[] = [
   [26, 'bounce'],
   [34, 'browse'],
   [16, 'cart'],
@@ -47,7 +29,7 @@ const DEPTH_SHARES: readonly [Weighted<Depth>, ...Weighted<Depth>[]] = [
 ];
 
 type Channel = 'web' | 'physical_store' | 'phone_call';
-const CHANNELS: readonly [Weighted<Channel>, ...Weighted<Channel>[]] = [
+const CHANNELS: readonly Weighted<Channel>[] = [
   [78, 'web'],
   [14, 'physical_store'],
   [8, 'phone_call'],

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { readOptions } from '#services/local/demo/args.ts';
+import { describe, expect, it, test } from 'vitest';
+import { readOptions, readReady } from '#services/local/demo/config.ts';
 
 describe('readOptions', () => {
   it('names the run by the clock, in letters and digits', () => {
@@ -27,4 +27,9 @@ describe('readOptions', () => {
   ])('refuses %s %s', (...argv) => {
     expect(() => readOptions(argv, 0)).toThrow(expect.objectContaining({ code: 'usage' }));
   });
+});
+
+test('readReady says to start the service where its file is not there', () => {
+  const failure = { code: 'not_started', message: expect.stringContaining('npm start') };
+  expect(() => readReady('no-such-folder/ready.json')).toThrow(expect.objectContaining(failure));
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { eligibleIds } from '#services/local/demo/eligible.ts';
+import { dueIds } from '#services/local/demo/due.ts';
 import { createWorld } from '#services/local/demo/world/world.ts';
 
 const ENDS_AT = Date.UTC(2026, 10, 20, 21);
 const { ledger } = createWorld({ seed: 2, run: 'eligible', visitors: 1000, endsAt: ENDS_AT });
 const events = [...ledger.sites.shop.unique.values()];
-const ids = eligibleIds('shop', events, ENDS_AT);
+const ids = { meta: dueIds('meta', events, ENDS_AT), webhook: dueIds('webhook', events, ENDS_AT) };
 
-describe('eligibleIds', () => {
+describe('dueIds', () => {
   it('gives the webhook everything', () => {
     expect(ids.webhook).toEqual(new Set(events.map(({ eventId }) => eventId)));
   });

@@ -6,7 +6,7 @@ import { nodesOf } from '#pipelines/identity/resolve.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { Event } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
-import { eligibleIds } from '#services/local/demo/eligible.ts';
+import { dueIds } from '#services/local/demo/due.ts';
 import { type DemoRequest, SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/event.ts';
 import { createWorld } from '#services/local/demo/world/world.ts';
 
@@ -106,7 +106,7 @@ describe('the edge’s own rules', () => {
       data_processing: 'unset',
       base_url: 'https://graph.facebook.com',
     } as const;
-    const due = eligibleIds(slot, world.ledger.sites[slot].unique.values(), ENDS_AT).meta;
+    const due = dueIds('meta', world.ledger.sites[slot].unique.values(), ENDS_AT);
     const wrong = served
       .filter(({ request }) => request.siteSlot === slot)
       .flatMap(({ batch }) => batch.taken)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readOptions } from '#services/local/demo/args.ts';
+import { readOptions } from '#services/local/demo/config.ts';
 import { SITE_SLOTS } from '#services/local/demo/world/event.ts';
 import { runPrefix } from '#services/local/demo/world/ids.ts';
 import { createWorld } from '#services/local/demo/world/world.ts';
