@@ -1,5 +1,5 @@
 /** An item that cannot be worked on, and what it made the work throw. */
-export interface Culprit<T> {
+export interface PoisonPill<T> {
   item: T;
   error: unknown;
 }
@@ -7,17 +7,17 @@ export interface Culprit<T> {
 export interface Isolated<T, R> {
   /** Results over the other items, in their order. */
   results: R[];
-  culprits: Culprit<T>[];
+  poisonPills: PoisonPill<T>[];
 }
 
 /** More in one batch are no bad items: the work itself is at fault. */
-export const CULPRITS_MAX = 16;
+export const POISON_PILLS_MAX = 16;
 
 /**
  * Does a piece of work over items. Where it throws, the items are halved until those are found that make it throw by
  * themselves, and it is done for the rest: so it must bear being done again for the same items.
  *
- * Throws on what `isItems` says is no item's fault, and the first error where more than CULPRITS_MAX items would be at
+ * Throws on what `isItems` says is no item's fault, and the first error where more than POISON_PILLS_MAX items would be at
  * fault.
  */
 export async function isolate<T, R>(
@@ -25,7 +25,7 @@ export async function isolate<T, R>(
   work: (items: readonly T[]) => Promise<R>,
   isItems: (error: unknown) => boolean,
 ): Promise<Isolated<T, R>> {
-  const isolated: Isolated<T, R> = { results: [], culprits: [] };
+  const isolated: Isolated<T, R> = { results: [], poisonPills: [] };
   await narrow(items, work, isItems, isolated);
   return isolated;
 }
@@ -43,8 +43,8 @@ async function narrow<T, R>(
     const [only] = items;
     if (!isItems(error) || only === undefined) throw error;
     if (items.length === 1) {
-      into.culprits.push({ item: only, error });
-      if (into.culprits.length > CULPRITS_MAX) throw into.culprits[0]?.error;
+      into.poisonPills.push({ item: only, error });
+      if (into.poisonPills.length > POISON_PILLS_MAX) throw into.poisonPills[0]?.error;
       return;
     }
   }

@@ -10,9 +10,15 @@ import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
+/** A record of event batches that could be read. */
+export interface ReadRecord {
+  offset: number;
+  views: EntryView[];
+}
+
 /** The readable records of a batch, and dead letters for the others. */
 export interface ReadRecords {
-  records: { offset: number; views: EntryView[] }[];
+  records: ReadRecord[];
   dead: DeadLetter[];
 }
 

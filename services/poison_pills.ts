@@ -16,7 +16,7 @@ export interface EventWork {
   nowMs: number;
 }
 
-export interface WithCulprits<R> {
+export interface Isolated<R> {
   /** Results over the events that could be worked on, in their order. */
   results: R[];
   dead: DeadLetter[];
@@ -27,14 +27,14 @@ export interface WithCulprits<R> {
  * Errors that say how to recover from them are no event's fault and are thrown. `work` may be called again for the same
  * events.
  */
-export async function withoutCulprits<T, R>(
+export async function isolatePoisonPills<T, R>(
   { stage, batch, schemaId, nowMs }: EventWork,
   events: readonly T[],
   viewOf: (event: T) => { view: EntryView; coordinate: Coordinate | null },
   work: (events: readonly T[]) => Promise<R>,
-): Promise<WithCulprits<R>> {
-  const { results, culprits } = await isolate(events, work, isNotForeseen);
-  const dead = culprits.map(({ item, error }) => {
+): Promise<Isolated<R>> {
+  const { results, poisonPills } = await isolate(events, work, isNotForeseen);
+  const dead = poisonPills.map(({ item, error }) => {
     const { view, coordinate } = viewOf(item);
     const writer = createBatchWriter(schemaId);
     writer.add(coordinate, view.personBytes, view.eventBytes);

@@ -135,7 +135,7 @@ export class ColumnarEvent {
 export interface ColumnarEvents {
   rows: ColumnarEvent[];
   /** Events that make no row. */
-  culprits: { view: EntryView; index: number; error: unknown }[];
+  poisonPills: { view: EntryView; index: number; error: unknown }[];
 }
 
 /**
@@ -144,7 +144,7 @@ export interface ColumnarEvents {
  */
 export function columnarEvents(views: readonly EntryView[]): ColumnarEvents {
   const chunk: Chunk = { rows: 0, streams: [] };
-  const events: ColumnarEvents = { rows: [], culprits: [] };
+  const events: ColumnarEvents = { rows: [], poisonPills: [] };
   for (const [index, view] of views.entries()) {
     for (const stream of STREAMS) stream.mark();
     try {
@@ -152,7 +152,7 @@ export function columnarEvents(views: readonly EntryView[]): ColumnarEvents {
       events.rows.push(new ColumnarEvent(view, chunk, chunk.rows++));
     } catch (error) {
       for (const stream of STREAMS) stream.back();
-      events.culprits.push({ view, index, error });
+      events.poisonPills.push({ view, index, error });
     }
   }
   chunk.streams = STREAMS.map((stream) => stream.take());
@@ -189,8 +189,8 @@ function chunksOf(rows: readonly ColumnarEvent[]): Chunk[] {
   const chunks: Chunk[] = [];
   let loose: EntryView[] = [];
   function tie(): void {
-    const { rows: again, culprits } = columnarEvents(loose);
-    if (culprits[0] !== undefined) throw culprits[0].error;
+    const { rows: again, poisonPills } = columnarEvents(loose);
+    if (poisonPills[0] !== undefined) throw poisonPills[0].error;
     if (again[0] !== undefined) chunks.push(again[0].chunk);
     loose = [];
   }

@@ -41,14 +41,14 @@ export type EventVerdict =
 
 /**
  * What an answer means for the batch that was sent. `split`: the platform refused the whole batch because of some event
- * in it; `culprits` are the places of those it named, from 0, and absent where it named none. With `isDoubtful` its words
+ * in it; `refusedIndexes` are the places of those it named, from 0, and absent where it named none. With `isDoubtful` its words
  * may be about the destination as well: the same code answers a bad event and a pixel that does not exist. `per_event`:
  * the platform judged each event, in the order sent. `taken_in_part`: it took so many of the events and does not say
  * which; none is sent again, as each may be among them.
  */
 export type Verdict =
   | EventVerdict
-  | { kind: 'split'; reason: string; detail: string; culprits?: readonly number[]; isDoubtful?: true }
+  | { kind: 'split'; reason: string; detail: string; refusedIndexes?: readonly number[]; isDoubtful?: true }
   | { kind: 'taken_in_part'; taken: number; detail: string }
   | { kind: 'per_event'; verdicts: EventVerdict[] };
 

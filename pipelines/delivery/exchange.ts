@@ -40,7 +40,7 @@ export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget):
   }
   if (verdict.isDoubtful === true) return refusedInDoubt(run, batch, called, verdict, budget);
   if (batch.length === 1 || budget.callsLeft <= 0) return void settleVerdict(run, batch, called);
-  const { refused, parts } = partsOf(batch, verdict.culprits ?? []);
+  const { refused, parts } = partsOf(batch, verdict.refusedIndexes ?? []);
   for (const piece of refused) settleAnswered(run, piece, settle(verdict, 1, tookMs)[0]);
   for (const part of parts) await sendPermitted(run, part, budget);
 }
@@ -84,9 +84,9 @@ function noticeTaken(run: Run): void {
 /** Where the platform named the events it refuses, the others go again together; else each half goes by itself. */
 function partsOf(
   batch: IndexedPiece[],
-  culprits: readonly number[],
+  refusedIndexes: readonly number[],
 ): { refused: IndexedPiece[]; parts: IndexedPiece[][] } {
-  const named = new Set(culprits);
+  const named = new Set(refusedIndexes);
   const refused = batch.filter((_, place) => named.has(place));
   const rest = batch.filter((_, place) => !named.has(place));
   if (refused.length > 0) return { refused, parts: rest.length === 0 ? [] : [rest] };

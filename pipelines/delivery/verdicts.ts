@@ -10,12 +10,12 @@ export const credentialsBroken = (reason: string, detail = ''): EventVerdict => 
   reason,
   detail,
 });
-/** @param culprits places of the events that the platform named, from 0. */
-export const split = (reason: string, detail = '', culprits: readonly number[] = []): Verdict => ({
+/** @param refusedIndexes places of the events that the platform named, from 0. */
+export const split = (reason: string, detail = '', refusedIndexes: readonly number[] = []): Verdict => ({
   kind: 'split',
   reason,
   detail,
-  ...(culprits.length === 0 ? {} : { culprits }),
+  ...(refusedIndexes.length === 0 ? {} : { refusedIndexes }),
 });
 /** A refusal in words that may be about an event in the request or about the destination. */
 export const doubtful = (reason: string, detail = ''): Verdict => ({ kind: 'split', reason, detail, isDoubtful: true });

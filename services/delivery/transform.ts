@@ -5,7 +5,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { HopResult } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
-import { withoutCulprits } from '#services/poison_pills.ts';
+import { isolatePoisonPills } from '#services/poison_pills.ts';
 import type { Attempts } from './attempts.ts';
 import { type BatchWork, handOver } from './hand_over.ts';
 import type { DeliveryIntake, TakenJobs } from './intake.ts';
@@ -85,7 +85,7 @@ async function attemptAll(
   const work = { stage: 'delivery', batch, schemaId, nowMs } as const;
   const settled = await Promise.allSettled(
     taken.jobs.map((job) =>
-      withoutCulprits(
+      isolatePoisonPills(
         work,
         job.events,
         ({ view }) => ({ view, coordinate: view.coordinate }),

@@ -63,7 +63,7 @@ runProcess('warehouse', warehouseConfig, async (runtime, config) => {
         await letters.bury(at, read.reason, '', record.value);
         return [];
       }
-      for (const { view, index, error } of read.value.culprits) {
+      for (const { view, index, error } of read.value.poisonPills) {
         await letters.bury({ ...at, index }, 'transform_failed', kindOf(error), batchOf(eventSchemaId, view));
       }
       return read.value.rows;
@@ -84,7 +84,7 @@ runProcess('warehouse', warehouseConfig, async (runtime, config) => {
     progressed: () => void,
   ): Promise<void> {
     const table = tables.tableOf(topic);
-    const culprits = await insertWithoutRefused(rows, token, async (part, some) => {
+    const poisonPills = await insertWithoutRefused(rows, token, async (part, some) => {
       const { sentAgain, gone } = await (again
         ? insertBlockAgain(warehouse, table, part, some, progressed)
         : insertBlockFirst(warehouse, table, part, some, mayBeStored, progressed));
@@ -93,7 +93,7 @@ runProcess('warehouse', warehouseConfig, async (runtime, config) => {
       metrics.dropped('stored_before', sentAgain);
       if (gone > 0) logger.warn({ token: part, rows: gone }, 'rows of a block that was taken up did not stay');
     });
-    for (const { item, error } of culprits) {
+    for (const { item, error } of poisonPills) {
       const at = { topic, ...placeOf(token), index: -1 };
       await letters.bury(at, 'warehouse_refused', kindOf(error), textOf(item));
     }

@@ -1,5 +1,5 @@
 import { WarehouseError } from '#infra/clickhouse/client.ts';
-import { type Culprit, isolate } from '#pipelines/isolate.ts';
+import { isolate, type PoisonPill } from '#pipelines/isolate.ts';
 import type { Row } from './tables.ts';
 
 interface PlacedRow {
@@ -17,15 +17,15 @@ export async function insertWithoutRefused(
   rows: readonly Row[],
   token: string,
   insert: (token: string, rows: readonly Row[]) => Promise<void>,
-): Promise<Culprit<Row>[]> {
+): Promise<PoisonPill<Row>[]> {
   const placed = rows.map((row, at): PlacedRow => ({ row, at }));
   const work = (some: readonly PlacedRow[]): Promise<void> =>
     insert(
       some.length === rows.length ? token : partToken(token, some),
       some.map(({ row }) => row),
     );
-  const { culprits } = await isolate(placed, work, isRefusal);
-  return culprits.map(({ item, error }) => ({ item: item.row, error }));
+  const { poisonPills } = await isolate(placed, work, isRefusal);
+  return poisonPills.map(({ item, error }) => ({ item: item.row, error }));
 }
 
 function partToken(token: string, some: readonly PlacedRow[]): string {

@@ -14,7 +14,7 @@ export type Row = ColumnarEvent | Readonly<Record<string, unknown>>;
 interface Rows {
   rows: Row[];
   /** Events of the record that make no row. */
-  culprits: { view: EntryView; index: number; error: unknown }[];
+  poisonPills: { view: EntryView; index: number; error: unknown }[];
 }
 
 interface Source {
@@ -95,7 +95,7 @@ async function inventory(registry: Registry): Promise<Source> {
 }
 
 function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows> {
-  return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), culprits: [] } } : decoded;
+  return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
 }
 
 /** A row as text, for a dead letter. */

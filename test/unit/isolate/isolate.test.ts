@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CULPRITS_MAX, isolate } from '#pipelines/isolate.ts';
+import { isolate, POISON_PILLS_MAX } from '#pipelines/isolate.ts';
 
 const always = (): boolean => true;
 
@@ -14,14 +14,14 @@ const worker =
   };
 
 test('whatever items are bad, they and only they are left out, and the others keep their order', async () => {
-  const bad = fc.uniqueArray(fc.integer({ min: 0, max: 99 }), { maxLength: CULPRITS_MAX });
+  const bad = fc.uniqueArray(fc.integer({ min: 0, max: 99 }), { maxLength: POISON_PILLS_MAX });
   await fc.assert(
     fc.asyncProperty(bad, fc.integer({ min: 0, max: 100 }), async (numbers, count) => {
       const items = Array.from({ length: count }, (_, index) => index);
       const set = new Set(numbers);
-      const { results, culprits } = await isolate(items, worker(set), always);
+      const { results, poisonPills } = await isolate(items, worker(set), always);
       expect(results.flat()).toEqual(items.filter((item) => !set.has(item)));
-      expect(culprits.map(({ item }) => item)).toEqual(items.filter((item) => set.has(item)));
+      expect(poisonPills.map(({ item }) => item)).toEqual(items.filter((item) => set.has(item)));
     }),
   );
 });
@@ -29,8 +29,8 @@ test('whatever items are bad, they and only they are left out, and the others ke
 test('one bad item of a thousand costs two calls a halving', async () => {
   const calls: number[] = [];
   const items = Array.from({ length: 1_000 }, (_, index) => index);
-  const { culprits } = await isolate(items, worker(new Set([617]), calls), always);
-  expect(culprits).toEqual([{ item: 617, error: new RangeError('bad 617') }]);
+  const { poisonPills } = await isolate(items, worker(new Set([617]), calls), always);
+  expect(poisonPills).toEqual([{ item: 617, error: new RangeError('bad 617') }]);
   expect(calls.length).toBeLessThanOrEqual(2 * 10 + 1);
 });
 
@@ -45,6 +45,6 @@ test('what is no item’s fault is thrown', async () => {
 
 test('where too many are bad nobody is at fault but the work, and its first error is thrown', async () => {
   const items = Array.from({ length: 100 }, (_, index) => index);
-  const bad = new Set(items.slice(0, CULPRITS_MAX + 1));
+  const bad = new Set(items.slice(0, POISON_PILLS_MAX + 1));
   await expect(isolate(items, worker(bad), always)).rejects.toEqual(new RangeError('bad 0'));
 });

@@ -15,8 +15,8 @@ const ofSite = (site_id: string): EntryView => view({ eventBytes: encodeEvent(sa
 
 /** The rows of events of which none is refused. */
 function rowsOf(views: readonly EntryView[]): ColumnarEvent[] {
-  const { rows, culprits } = columnarEvents(views);
-  expect(culprits).toEqual([]);
+  const { rows, poisonPills } = columnarEvents(views);
+  expect(poisonPills).toEqual([]);
   return rows;
 }
 
@@ -25,21 +25,21 @@ const blockOf = (...views: EntryView[]): Buffer => nativeBlock(rowsOf(views));
 test('bytes that are cut anywhere, or longer, are refused', () => {
   const cut = Array.from(eventBytes, (_, length) => view({ eventBytes: eventBytes.subarray(0, length) }));
   const longer = view({ eventBytes: Buffer.concat([eventBytes, Buffer.from([0])]) });
-  const { rows, culprits } = columnarEvents([...cut, longer]);
+  const { rows, poisonPills } = columnarEvents([...cut, longer]);
   expect(rows).toEqual([]);
-  expect(culprits.map(({ index }) => index)).toEqual([...cut, longer].map((_, index) => index));
-  for (const { error } of culprits) expect(error).toBeInstanceOf(MalformedError);
+  expect(poisonPills.map(({ index }) => index)).toEqual([...cut, longer].map((_, index) => index));
+  for (const { error } of poisonPills) expect(error).toBeInstanceOf(MalformedError);
 });
 
 test('an event that is refused harms no row before or behind it', () => {
-  const { rows, culprits } = columnarEvents([
+  const { rows, poisonPills } = columnarEvents([
     ofSite('a'),
     view({ eventBytes: eventBytes.subarray(0, -1) }),
     ofSite('b'),
     view({ coordinate: { partition: 2 ** 40, offset: 0, index: 0 } }),
     ofSite('c'),
   ]);
-  expect(culprits.map(({ index }) => index)).toEqual([1, 3]);
+  expect(poisonPills.map(({ index }) => index)).toEqual([1, 3]);
   expect(nativeBlock(rows)).toEqual(blockOf(ofSite('a'), ofSite('b'), ofSite('c')));
 });
 
@@ -49,10 +49,10 @@ test('a flipped byte is refused or makes a row, and nothing else', () => {
     for (const bit of [0x01, 0x40, 0x80, 0xff]) {
       const flipped = Buffer.from(eventBytes);
       flipped[at] = (flipped[at] ?? 0) ^ bit;
-      const { rows, culprits } = columnarEvents([view({ eventBytes: flipped })]);
-      expect(rows.length + culprits.length).toBe(1);
+      const { rows, poisonPills } = columnarEvents([view({ eventBytes: flipped })]);
+      expect(rows.length + poisonPills.length).toBe(1);
       if (rows.length === 1) expect(nativeBlock(rows).length).toBeLessThan(alone + 256);
-      for (const { error } of culprits) expect(error).toBeInstanceOf(MalformedError);
+      for (const { error } of poisonPills) expect(error).toBeInstanceOf(MalformedError);
     }
   }
 });

@@ -23,8 +23,8 @@ function table(bad: ReadonlySet<number>) {
 test('a refused row is left out and the others are in, once, however often the block is formed again', async () => {
   const { insert, rows: found } = table(new Set([3, 8]));
   for (let times = 0; times < 3; times++) {
-    const culprits = await insertWithoutRefused(rows, 'block', insert);
-    expect(culprits.map(({ item }) => item)).toEqual([{ id: 3 }, { id: 8 }]);
+    const poisonPills = await insertWithoutRefused(rows, 'block', insert);
+    expect(poisonPills.map(({ item }) => item)).toEqual([{ id: 3 }, { id: 8 }]);
     expect(found()).toEqual(rows.filter(({ id }) => id !== 3 && id !== 8));
   }
 });

@@ -36,10 +36,10 @@ const placeOf = ({ field }: Violation): number | null => {
 function classifyInvalid(error: Record<string, unknown>, reason: string): Verdict {
   const violations = violationsOf(error);
   const detail = violations[0]?.reason ?? '';
-  const culprits = violations.map(placeOf).filter((place) => place !== null);
+  const refusedIndexes = violations.map(placeOf).filter((place) => place !== null);
   const isOfDestination = violations.length > 0 && violations.every(({ field }) => /\bdestinations\b/.test(field));
   if (isOfDestination) return credentialsBroken('google_destination_invalid', detail);
-  return culprits.length > 0 ? split(reason, detail, culprits) : doubtful(reason, detail);
+  return refusedIndexes.length > 0 ? split(reason, detail, refusedIndexes) : doubtful(reason, detail);
 }
 
 function classifyError(error: Record<string, unknown>, status: number, waitMs: number | null): Verdict {

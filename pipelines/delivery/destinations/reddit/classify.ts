@@ -22,7 +22,7 @@ function classifyTaken(data: Record<string, unknown>, eventIds: readonly string[
 }
 
 /** Places of the events that a refusal names by its fields, as in `data.events[3].type`. */
-function culpritsOf(error: unknown): number[] {
+function refusedIndexesOf(error: unknown): number[] {
   const fields = isRecord(error) ? recordsIn(error['fields']) : [];
   return fields.flatMap(({ field }) => {
     const place = /\bevents\[(\d{1,6})\]/.exec(String(field))?.[1];
@@ -41,8 +41,8 @@ export const classify = (answer: Answer, eventIds: readonly string[]): Verdict =
   classifyAnswer(answer, (body, { status, headers }, waitMs) => {
     if (status === 429) return throttle('http_429', waitMs ?? resetMs(headers));
     if (status === 400 && isRecord(body)) {
-      const culprits = culpritsOf(body['error']);
-      return culprits.length > 0 ? split('reddit_400', '', culprits) : doubtful('reddit_400');
+      const refusedIndexes = refusedIndexesOf(body['error']);
+      return refusedIndexes.length > 0 ? split('reddit_400', '', refusedIndexes) : doubtful('reddit_400');
     }
     if (status !== 200) return null;
     const data = isRecord(body) ? body['data'] : undefined;

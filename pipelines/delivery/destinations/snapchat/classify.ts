@@ -7,7 +7,7 @@ const TAKEN = new Set(['VALID', 'SUCCESS']);
 const REFUSED = new Set(['INVALID', 'FAILED']);
 
 /** Places of the records that an answer finds fault with. */
-function culpritsOf(body: Record<string, unknown>): number[] {
+function refusedIndexesOf(body: Record<string, unknown>): number[] {
   const records: unknown[] = Array.isArray(body['error_records']) ? body['error_records'] : [];
   return records.filter(isRecord).flatMap((record) => {
     const indexes: unknown[] = Array.isArray(record['record_indexes']) ? record['record_indexes'] : [];
@@ -21,9 +21,11 @@ export const classify = (answer: Answer): Verdict =>
     const word = isRecord(body) && typeof body['status'] === 'string' ? body['status'].toUpperCase() : '';
     const isRefusal = REFUSED.has(word) && (status === 200 || status === 400 || status === 422);
     if (isRefusal && isRecord(body)) {
-      const culprits = culpritsOf(body);
+      const refusedIndexes = refusedIndexesOf(body);
       const detail = `status ${status}`;
-      return culprits.length > 0 ? split('snapchat_invalid', detail, culprits) : doubtful('snapchat_invalid', detail);
+      return refusedIndexes.length > 0
+        ? split('snapchat_invalid', detail, refusedIndexes)
+        : doubtful('snapchat_invalid', detail);
     }
     if (status !== 200) return null;
     return TAKEN.has(word) ? DELIVERED : retry('unreadable_answer');

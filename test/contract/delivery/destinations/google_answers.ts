@@ -21,7 +21,7 @@ export const googleAnswers: readonly AnswerCase[] = [
     kind: 'split',
     reason: 'google_invalid_argument',
     detail: 'INVALID_HEX',
-    culprits: [1, 3],
+    refusedIndexes: [1, 3],
   }),
   means('a refusal that names no event', invalid('encoding'), {
     ...{ kind: 'split', reason: 'google_invalid_argument' },

@@ -27,7 +27,7 @@ export const redditAnswers: readonly AnswerCase[] = [
   means('events that are named', refused('data.events[1].type', 'data.events[2].event_at'), {
     kind: 'split',
     reason: 'reddit_400',
-    culprits: [1, 2],
+    refusedIndexes: [1, 2],
   }),
   means('a refusal that names none', refused('data'), { kind: 'split', reason: 'reddit_400', isDoubtful: true }),
   means('401', answered(401, { error: { code: 401 } }), 'credentials_broken'),

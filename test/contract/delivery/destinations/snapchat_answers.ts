@@ -16,9 +16,9 @@ export const snapchatAnswers: readonly AnswerCase[] = [
     kind: 'split',
     reason: 'snapchat_invalid',
     detail: 'status 400',
-    culprits: [0, 2],
+    refusedIndexes: [0, 2],
   }),
-  means('INVALID with 200', answered(200, invalid(1)), { kind: 'split', culprits: [1] }),
+  means('INVALID with 200', answered(200, invalid(1)), { kind: 'split', refusedIndexes: [1] }),
   means('FAILED without records', answered(400, { status: 'FAILED' }), {
     ...{ kind: 'split', reason: 'snapchat_invalid' },
     isDoubtful: true,

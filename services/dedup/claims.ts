@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { environment } from '#infra/config/config.ts';
+import { dedupConfig } from '#infra/config/stage_config.ts';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
+import { createClaimStore } from '#infra/redis/claims.ts';
+import { keepIndex } from '#infra/redis/rebuildable_index.ts';
+import type { BatchReader } from '#infra/registry/codec.ts';
+import { type Deduplicated, deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
+import { openRedis } from '#services/parts.ts';
+import type { Runtime } from '#services/runtime.ts';
+import { rebuildClaims } from './rebuild.ts';
+
+export interface Claims {
+  /** Claims the id of each event, and says which were the first of theirs. */
+  deduplicate(events: readonly RawEntry[], nowMs: number): Promise<Deduplicated>;
+}
+
+/**
+ * The claims in Redis, made again from `events.unique` where Redis has lost them: resolves when they are whole. The process
+ * is not ready while they are not.
+ */
+export async function openClaims(runtime: Runtime, reader: BatchReader): Promise<Claims> {
+  const { session, logger, config, stage } = runtime;
+  const { claimWindowMs, claimBucketChars } = dedupConfig(environment());
+  const redis = openRedis(runtime);
+  const claims = createClaimStore(redis, {
+    windowMs: claimWindowMs,
+    bucketChars: claimBucketChars,
+    cluster: config.parts.redisCluster,
+  });
+  const rebuild = { session, groupId: session.groupOf(stage), reader, claims, logger, nowMs: Date.now };
+  const index = keepIndex({
+    name: 'claims',
+    redis,
+    epoch: claims.epoch,
+    rebuild: (sinceMs) =>
+      rebuildClaims({ ...rebuild, windowMs: claimWindowMs, bucketChars: claimBucketChars }, sinceMs),
+    token: randomUUID(),
+    logger,
+    nowMs: Date.now,
+  });
+  runtime.ableWhen('redis', index.isReady);
+  await index.await();
+  return {
+    async deduplicate(events, nowMs) {
+      const decided = await index.use(() => deduplicate(events, claims, claimBucketChars, nowMs));
+      failpoint('dedup.after_claim');
+      return decided;
+    },
+  };
+}

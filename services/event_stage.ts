@@ -1,0 +1,114 @@
+import type { ConsumeOptions, InBatch } from '#infra/kafka/consumer/consume.ts';
+import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
+import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
+import { type HopResult, runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import { type BatchReader, createCodec } from '#infra/registry/codec.ts';
+import type { Coordinate } from '#schemas/event.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+import { buriedRecord, deadRecords, type ReadRecord, readRecords } from './batches.ts';
+import { isolatePoisonPills } from './poison_pills.ts';
+import type { Runtime } from './runtime.ts';
+import { consumerOptions, runStage } from './stage.ts';
+
+/** An event as a stage works on it. */
+export interface StageEvent {
+  view: EntryView;
+  /** Null where the event came without one. */
+  coordinate: Coordinate | null;
+}
+
+/** A batch of a partition, and the records of it that could be read. */
+export interface BatchRead {
+  batch: InBatch;
+  records: readonly ReadRecord[];
+}
+
+/** What a stage over events decides, and what it writes; the steps around that are the same for all of them. */
+export interface EventStage<Event extends StageEvent, Decision> {
+  /** Topics of event batches. */
+  reads: readonly string[];
+  reader: BatchReader;
+  /** How long it waits to fill a batch. */
+  batching: Pick<ConsumeOptions, 'fetchBytesMin' | 'paceMs'>;
+  /** The events of one readable record. */
+  eventsOf(record: ReadRecord, batch: InBatch): Event[];
+  /** Decides over events of a batch; again over parts of them, where one makes it throw. The same answer every time. */
+  decide(events: readonly Event[], nowMs: number): Promise<Decision>;
+  /** What goes out for the decisions, in the same transaction as the offsets. */
+  write(decisions: readonly Decision[], read: BatchRead): OutRecord[];
+  /** What goes out beside the dead letter of a record that kills the process; nothing where it is absent. */
+  writeDead?(batch: InBatch): OutRecord[];
+  /** How many events passed, and how many were dropped for which reason. */
+  count(decisions: readonly Decision[]): { passed: number; dropped?: Readonly<Record<string, number>> };
+  /** Called when the transaction has committed. */
+  committed?(decisions: readonly Decision[]): void;
+}
+
+/**
+ * Runs a stage over events: read, isolate poison, decide, write and commit in one transaction, count. A record that cannot be
+ * read, and an event that makes the decision throw, become dead letters, and their neighbours pass.
+ */
+export function runEventStage<Event extends StageEvent, Decision>(
+  name: 'dedup' | 'identity',
+  define: (runtime: Runtime) => Promise<EventStage<Event, Decision>>,
+): void {
+  runStage(name, async (runtime) => {
+    const { metrics, registry, session } = runtime;
+    const stage = await define(runtime);
+    const dead = await createCodec<DeadLetter>(registry, deadTopic(name), 'dead_letter');
+
+    async function transform(batch: InBatch): Promise<HopResult> {
+      const startedMs = Date.now();
+      const read = await readRecords(name, batch, batch.records, stage.reader, startedMs);
+      const events = read.records.flatMap((record) => stage.eventsOf(record, batch));
+      const work = { stage: name, batch, schemaId: stage.reader.schemaId, nowMs: startedMs };
+      const decided = await isolatePoisonPills(
+        work,
+        events,
+        (event) => event,
+        (some) => stage.decide(some, startedMs),
+      );
+      const tally = tallyOf(stage.count(decided.results), events, decided.dead.length);
+      const outputs = stage.write(decided.results, { batch, records: read.records });
+      outputs.push(...deadRecords(name, [...read.dead, ...decided.dead], dead, tally, SMALL_PARTITIONS));
+      return {
+        outputs,
+        committed() {
+          stage.committed?.(decided.results);
+          publish(metrics, tally, startedMs, Date.now());
+        },
+      };
+    }
+
+    function bury(batch: InBatch): HopResult {
+      const { outputs, committed } = buriedRecord(name, batch, dead, metrics);
+      return { outputs: [...outputs, ...(stage.writeDead?.(batch) ?? [])], committed };
+    }
+
+    return runHop({
+      ...consumerOptions(runtime),
+      ...stage.batching,
+      admin: session.admin,
+      topics: stage.reads,
+      partitionsTogether: session.config.partitionsTogether,
+      transform,
+      bury,
+    });
+  });
+}
+
+/** Dead letters are added to it as they are written. */
+function tallyOf(
+  { passed, dropped = {} }: { passed: number; dropped?: Readonly<Record<string, number>> },
+  events: readonly StageEvent[],
+  poisonPills: number,
+): Tally {
+  const tally = emptyTally();
+  tally.in = events.length - poisonPills;
+  tally.passed = passed;
+  for (const [reason, number] of Object.entries(dropped)) if (number > 0) count(tally.dropped, reason, number);
+  tally.oldestMs = events[0]?.view.receivedAtMs ?? null;
+  return tally;
+}

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { environment } from '#infra/config/config.ts';
+import { identitySecret } from '#infra/config/service_config.ts';
+import { failpoint } from '#infra/failpoint/failpoint.ts';
+import { createIdentityStore } from '#infra/redis/identity.ts';
+import { keepIndex } from '#infra/redis/rebuildable_index.ts';
+import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import { type Identified, identify } from '#pipelines/identity/identify.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
+import type { StageEvent } from '#services/event_stage.ts';
+import { openRedis } from '#services/parts.ts';
+import type { Runtime } from '#services/runtime.ts';
+import { rebuildIdentity } from './rebuild.ts';
+
+export interface Persons {
+  /** Says who each event belongs to, and learns from the events that may stitch. */
+  identify(events: readonly StageEvent[]): Promise<Identified>;
+}
+
+/**
+ * Who belongs together, in Redis, made again from `identity.links` where Redis has lost it: resolves when it is whole. The
+ * process is not ready while it is not.
+ */
+export async function openPersons(runtime: Runtime, reader: BatchReader, links: Codec<IdentityLink>): Promise<Persons> {
+  const { session, logger, stage } = runtime;
+  const secret = identitySecret(environment());
+  const redis = openRedis(runtime);
+  const store = createIdentityStore(redis);
+  const rebuild = { session, groupId: session.groupOf(stage), reader, links, store, secret, logger, nowMs: Date.now };
+  const index = keepIndex({
+    name: 'identity',
+    redis,
+    epoch: store.epoch,
+    rebuild: (sinceMs) => rebuildIdentity(rebuild, sinceMs),
+    token: randomUUID(),
+    logger,
+    nowMs: Date.now,
+  });
+  runtime.ableWhen('redis', index.isReady);
+  await index.await();
+  return {
+    async identify(events) {
+      const views = events.map(({ view }) => view);
+      const identified = await index.use(() => identify(views, store, secret));
+      failpoint('identity.after_resolve');
+      return identified;
+    },
+  };
+}
