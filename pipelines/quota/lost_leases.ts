@@ -1,5 +1,5 @@
 /** What is asked before a dead edge's lease is given back. */
-export interface HoldPorts {
+export interface LostLeasesPorts {
   /** ReservationLeases whose edge has not been heard of for its lease. */
   deadLeases(): Promise<string[]>;
   /** Offsets at which the partitions of events.raw end now. */
@@ -17,7 +17,7 @@ export interface HoldPorts {
  *
  * Answers a function for one look, to be called again and again by one caller.
  */
-export function createLostHolds(ports: HoldPorts): () => Promise<void> {
+export function createLostLeases(ports: LostLeasesPorts): () => Promise<void> {
   const endsAtDeath = new Map<string, ReadonlyMap<number, number>>();
   return async () => {
     const dead = new Set(await ports.deadLeases());

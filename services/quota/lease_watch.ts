@@ -1,5 +1,5 @@
 import type { Logger } from '#infra/log/logger.ts';
-import { createLostHolds } from '#pipelines/quota/lost_leases.ts';
+import { createLostLeases } from '#pipelines/quota/lost_leases.ts';
 import type { AccountMonth, QuotaStore } from '#pipelines/quota/settle.ts';
 
 export interface LeaseWatchOptions {
@@ -21,7 +21,7 @@ export interface LeaseWatchOptions {
  */
 export async function watchReservationLeases(options: LeaseWatchOptions): Promise<() => Promise<void>> {
   const { store, logger } = options;
-  const look = createLostHolds({
+  const look = createLostLeases({
     deadLeases: () => store.deadLeases(),
     rawEnds: () => options.rawEnds(),
     settled: async () =>

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { Codec } from '#infra/registry/codec.ts';
+import { type Codec, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/registry.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -20,7 +21,7 @@ interface DeadRecord {
  * read again, and possibly twice after a crash.
  */
 export interface DeadLetters {
-  bury(at: DeadRecord, reason: string, detail: string, value: Buffer | null): Promise<void>;
+  write(at: DeadRecord, reason: string, detail: string, value: Buffer | null): Promise<void>;
 }
 
 /** One event as a record of its own, so that it can be sent in again as it is. */
@@ -40,7 +41,7 @@ export function createDeadLetters(
 ): DeadLetters {
   const written = new Set<string>();
   return {
-    async bury(at, reason, detail, value) {
+    async write(at, reason, detail, value) {
       const name = nameOf(at, value);
       if (written.has(name)) return;
       const letter = deadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now());
@@ -54,6 +55,16 @@ export function createDeadLetters(
       metrics.dead(reason, 1);
     },
   };
+}
+
+/** Writes dead letters of the warehouse through a producer. */
+export async function openDeadLetters(
+  registry: Registry,
+  producer: Pick<KeyedProducer, 'send'>,
+  metrics: Pick<Metrics, 'in' | 'dead'>,
+): Promise<DeadLetters> {
+  const codec = await createCodec<DeadLetter>(registry, deadTopic('warehouse'), 'dead_letter');
+  return createDeadLetters(producer, codec, metrics);
 }
 
 /** By the content too: rows that ClickHouse refuses are known by the place of their block only. */

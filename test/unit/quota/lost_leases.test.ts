@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLostHolds } from '#pipelines/quota/lost_leases.ts';
+import { createLostLeases } from '#pipelines/quota/lost_leases.ts';
 
 interface World {
   dead: string[];
@@ -10,7 +10,7 @@ interface World {
 
 function start(): { world: World; look: () => Promise<void> } {
   const world: World = { dead: [], ends: [], settled: [], given: [] };
-  const look = createLostHolds({
+  const look = createLostLeases({
     deadLeases: async () => world.dead,
     rawEnds: async () => new Map(world.ends),
     settled: async () => new Map(world.settled),

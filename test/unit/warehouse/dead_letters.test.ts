@@ -30,20 +30,20 @@ function letters(failures = 0) {
 
 test('a record that is read again before its offset is committed has one letter', async () => {
   const { sent, counted, written } = letters();
-  for (let reading = 0; reading < 3; reading++) await written.bury(AT, 'wire_null', '', null);
+  for (let reading = 0; reading < 3; reading++) await written.write(AT, 'wire_null', '', null);
   expect(sent).toHaveLength(1);
   expect(counted).toEqual({ in: 1, dead: 1 });
 });
 
 test('rows of one block that are refused each have theirs', async () => {
   const { sent, written } = letters();
-  for (const row of ['one', 'two', 'one']) await written.bury(AT, 'warehouse_refused', '', Buffer.from(row));
+  for (const row of ['one', 'two', 'one']) await written.write(AT, 'warehouse_refused', '', Buffer.from(row));
   expect(sent).toHaveLength(2);
 });
 
 test('a letter that could not be written is written the next time', async () => {
   const { sent, written } = letters(1);
-  await expect(written.bury(AT, 'wire_null', '', null)).rejects.toThrow('no leader');
-  await written.bury(AT, 'wire_null', '', null);
+  await expect(written.write(AT, 'wire_null', '', null)).rejects.toThrow('no leader');
+  await written.write(AT, 'wire_null', '', null);
   expect(sent).toHaveLength(1);
 });

@@ -1,0 +1,62 @@
+import { failpoint } from '#infra/failpoint/failpoint.ts';
+import { endOf, type InBatch } from '#infra/kafka/consumer/consume.ts';
+import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
+import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { type Codec, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/registry.ts';
+import { countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
+import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
+import { deadRecords } from '#services/batches.ts';
+import type { QuotaMetrics } from './metrics.ts';
+import type { Partitions } from './partitions.ts';
+import { readCounts } from './read_counts.ts';
+import { usageRecords } from './usage_records.ts';
+
+export interface SettlementOptions {
+  registry: Registry;
+  partitions: Pick<Partitions, 'settle'>;
+  usage: Codec<QuotaUsage>;
+  producer: Pick<KeyedProducer, 'send'>;
+  metrics: QuotaMetrics;
+}
+
+export interface SettlementOfBatches {
+  /**
+   * Settles a batch of quota.counts, publishes usage, commits. The next offset of events.raw to settle goes into the
+   * offset's metadata.
+   */
+  settle(batch: InBatch, commit: (offset: number, metadata: string) => Promise<void>): Promise<undefined>;
+}
+
+export async function createSettlement(options: SettlementOptions): Promise<SettlementOfBatches> {
+  const { registry, partitions, usage, producer, metrics } = options;
+  const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
+  const dead = await createCodec<DeadLetter>(registry, deadTopic('quota'), 'dead_letter');
+  return {
+    async settle(batch, commit) {
+      const startedMs = Date.now();
+      if (batch.records.length === 0) return undefined;
+      const read = await readCounts(batch, counts, startedMs);
+      const events = countedEvents(read.counts);
+      const settlements = settlementsOf(read.counts);
+      const settledOffset = read.counts.at(-1)?.next_offset ?? 0;
+      const tally = emptyTally();
+      const letters = deadRecords('quota', read.dead, dead, tally, SMALL_PARTITIONS);
+      const checkpointed = await partitions.settle(batch.partition, settlements, settledOffset, async (settled) => {
+        failpoint('quota.after_settle');
+        await producer.send([...letters, ...usageRecords(settlements, settled, usage)]);
+        failpoint('quota.after_usage');
+      });
+      await commit(endOf(batch), String(checkpointed));
+      failpoint('quota.after_commit');
+      tally.in += events.unique;
+      tally.passed = events.unique - events.nobodys;
+      if (events.nobodys > 0) count(tally.dropped, 'no_account', events.nobodys);
+      metrics.settled(tally.passed);
+      if (events.duplicate > 0) metrics.released('duplicate', events.duplicate);
+      publish(metrics.stage, tally, startedMs, Date.now());
+      return undefined;
+    },
+  };
+}
