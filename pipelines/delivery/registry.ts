@@ -24,7 +24,9 @@ export const DESTINATIONS: readonly Adapter[] = [
   linkedin,
 ];
 
-/** The destination of that name, or null. */
-export function destinationOf(name: string): Adapter | null {
-  return DESTINATIONS.find((destination) => destination.name === name) ?? null;
+/** The destination of that name. Throws where there is none: a process is configured with it. */
+export function destinationNamed(name: string): Adapter {
+  const found = DESTINATIONS.find((destination) => destination.name === name);
+  if (found === undefined) throw new Error(`no destination is called ${name}`);
+  return found;
 }

@@ -1,5 +1,7 @@
+import type { Consumption } from '#infra/kafka/consumer/consume.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Destination } from '#schemas/setting.ts';
+import type { Runtime } from '#services/runtime.ts';
 
 /** When the settings of sites for one destination last changed, as this process has seen it. */
 export interface SettingChanges {
@@ -30,4 +32,19 @@ export function watchChanges(
     },
     changedMs: (siteId) => changes.get(siteId) ?? beganMs,
   };
+}
+
+/** How soon a change of settings brings what waits for it. */
+const CHANGES_POLL_MS = 500;
+
+/** Looks for changes until the process stops; after one, what waits for a time is looked at again. */
+export function wakeOnChange(
+  { onStop }: Pick<Runtime, 'onStop'>,
+  changes: Pick<SettingChanges, 'look'>,
+  consumption: Pick<Consumption, 'wake'>,
+): void {
+  const looking = setInterval(() => {
+    if (changes.look(Date.now())) consumption.wake();
+  }, CHANGES_POLL_MS);
+  onStop(async () => clearInterval(looking));
 }

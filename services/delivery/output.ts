@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { count, emptyTally, type Tally } from '#infra/kafka/counting.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
@@ -36,12 +37,15 @@ const OUTCOMES_MAX = 1_000;
 /** Skips that say nothing of the event: not worth a row for every event of every site without the destination. */
 const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled', 'before_destination']);
 
+/** For the jitter of lanes. */
+const fromZeroToOne = (): number => randomInt(1_000_000) / 1_000_000;
+
 /** Turns attempts into records. `random` answers from 0 to 1, for jitter. */
 export async function createDeliveryOutput(
   registry: Registry,
   adapter: Adapter,
   eventPartitions: number,
-  random: () => number,
+  random: () => number = fromZeroToOne,
 ): Promise<DeliveryOutput> {
   const codecs: Codecs = {
     eventSchemaId: await registry.idOf(TOPICS.identified, 'event_batch'),

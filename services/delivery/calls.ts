@@ -1,0 +1,79 @@
+import { environment, text } from '#infra/config/config.ts';
+import type { DeliveryConfig } from '#infra/config/stage_config.ts';
+import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
+import { createBreakers } from '#pipelines/delivery/breakers.ts';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
+import { createRefusals } from '#pipelines/delivery/refusals.ts';
+import { createTurns } from '#pipelines/delivery/turns.ts';
+import { createUncommittedOutcomes, type UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { Runtime } from '#services/runtime.ts';
+import { type Attempts, createAttempts } from './attempts.ts';
+import { type OutageWatch, watchOutage } from './outage_watch.ts';
+
+/** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
+const BREAKERS_MAX = 100_000;
+/** Sites whose refusals are remembered at the most. */
+const REFUSALS_MAX = 10_000;
+/** Calls in flight at the most, so that no site's calls wait for the connections of another's. */
+const CALLS_MAX = 64;
+/** Outcomes kept at the most until they are committed; some 150 bytes each. */
+const UNCOMMITTED_MAX = 100_000;
+
+/** The platform as this process calls it, and what it knows of its health. */
+export interface Calls {
+  attempts: Attempts;
+  watch: OutageWatch;
+  uncommitted: UncommittedOutcomes;
+}
+
+/** Opens the way to a platform: connections, breakers, the watch over outages, and what was answered but not committed. */
+export function openCalls(
+  { metrics, logger, onStop }: Runtime,
+  adapter: Adapter,
+  table: SettingsTable,
+  { baseUrl, allowLoopback }: Pick<DeliveryConfig, 'baseUrl' | 'allowLoopback'>,
+): Calls {
+  const egress = createEgress({
+    ...EGRESS_DEFAULTS,
+    connectionsMax: CALLS_MAX,
+    allowHttp: allowLoopback,
+    allowLoopback,
+  });
+  onStop(() => egress.close());
+  const breakers = createBreakers(BREAKER_DEFAULTS, BREAKERS_MAX, Date.now);
+  const sites = table.destinationsNamed(adapter.name);
+  const watch = watchOutage({
+    destination: adapter.name,
+    config: OUTAGE_DEFAULTS,
+    breakers,
+    sites: () => sites.size,
+    logger,
+    nowMs: Date.now,
+  });
+  const shortfall = metrics.counter(
+    'svc_delivery_shortfall_events_total',
+    'Events that a destination did not take of a call, without saying which',
+    [],
+  );
+  const uncommitted = createUncommittedOutcomes(UNCOMMITTED_MAX);
+  const attempts = createAttempts({
+    adapter,
+    baseUrl,
+    table,
+    ring: parseKeyRing(text(environment(), 'SECRETS_KEYS')),
+    breakers,
+    turns: createTurns(CALLS_MAX),
+    watch,
+    egress,
+    uncommitted,
+    refusals: createRefusals(REFUSALS_MAX, Date.now),
+    fellShort: (events) => shortfall.inc(events),
+    logger,
+    nowMs: Date.now,
+  });
+  return { attempts, watch, uncommitted };
+}
