@@ -1,3 +1,5 @@
+import type { Environment } from '#infra/config/config.ts';
+import type { ProcessConfig } from '#infra/config/service_config.ts';
 import type { ConsumeOptions, InBatch } from '#infra/kafka/consumer/consume.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
@@ -50,13 +52,14 @@ export interface EventStage<Event extends StageEvent, Decision> {
  * Runs a stage over events: read, isolate poison, decide, write and commit in one transaction, count. A record that cannot be
  * read, and an event that makes the decision throw, become dead letters, and their neighbours pass.
  */
-export function runEventStage<Event extends StageEvent, Decision>(
+export function runEventStage<C extends ProcessConfig, Event extends StageEvent, Decision>(
   name: 'dedup' | 'identity',
-  define: (runtime: Runtime) => Promise<EventStage<Event, Decision>>,
+  read: (env: Environment) => C,
+  define: (runtime: Runtime, config: C) => Promise<EventStage<Event, Decision>>,
 ): void {
-  runStage(name, async (runtime) => {
+  runStage(name, read, async (runtime, config) => {
     const { metrics, registry, session } = runtime;
-    const stage = await define(runtime);
+    const stage = await define(runtime, config);
     const dead = await createCodec<DeadLetter>(registry, deadTopic(name), 'dead_letter');
 
     async function transform(batch: InBatch): Promise<HopResult> {
@@ -92,7 +95,7 @@ export function runEventStage<Event extends StageEvent, Decision>(
       ...stage.batching,
       admin: session.admin,
       topics: stage.reads,
-      partitionsTogether: session.config.partitionsTogether,
+      partitionsTogether: session.config.partitionGroupSize,
       transform,
       bury,
     });

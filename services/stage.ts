@@ -1,16 +1,22 @@
+import type { Environment } from '#infra/config/config.ts';
+import type { ProcessConfig } from '#infra/config/service_config.ts';
 import type { ConsumeOptions, Consumption } from '#infra/kafka/consumer/consume.ts';
 import { showLag } from './lag.ts';
 import { type Runtime, runProcess } from './runtime.ts';
 
 /**
- * Runs a stage as a process: `start` opens what the stage needs and answers the consumption it has begun, which goes on until
+ * Runs a stage as a process, configured by what `read` makes of the environment: `start` opens what the stage needs and answers the consumption it has begun, which goes on until
  * the process stops. The stage's name is the process's, and its consumer group's behind the prefix.
  */
-export function runStage(name: string, start: (runtime: Runtime) => Promise<Consumption>): void {
-  runProcess(name, async (runtime) => {
-    const consumption = await start(runtime);
+export function runStage<C extends ProcessConfig>(
+  name: string | ((config: C) => string),
+  read: (env: Environment) => C,
+  start: (runtime: Runtime, config: C) => Promise<Consumption>,
+): void {
+  runProcess(name, read, async (runtime, config) => {
+    const consumption = await start(runtime, config);
     runtime.onStop(() => consumption.stop());
-    showLag(runtime, name, consumption);
+    showLag(runtime, runtime.stage, consumption);
     runtime.ready();
   });
 }

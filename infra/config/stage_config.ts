@@ -123,11 +123,13 @@ function deliveryProcess(name: string, names: readonly string[]) {
   });
 }
 
-export const dedupConfig = (env: Environment): StaticDecode<typeof DEDUP_PROCESS> => readSettings(DEDUP_PROCESS, env);
-export const identityConfig = (env: Environment): StaticDecode<typeof IDENTITY_PROCESS> =>
-  readSettings(IDENTITY_PROCESS, env);
-export const warehouseConfig = (env: Environment): StaticDecode<typeof WAREHOUSE_PROCESS> =>
-  readSettings(WAREHOUSE_PROCESS, env);
+export type DedupConfig = StaticDecode<typeof DEDUP_PROCESS>;
+export type IdentityConfig = StaticDecode<typeof IDENTITY_PROCESS>;
+export type WarehouseConfig = StaticDecode<typeof WAREHOUSE_PROCESS>;
+
+export const dedupConfig = (env: Environment): DedupConfig => readSettings(DEDUP_PROCESS, env);
+export const identityConfig = (env: Environment): IdentityConfig => readSettings(IDENTITY_PROCESS, env);
+export const warehouseConfig = (env: Environment): WarehouseConfig => readSettings(WAREHOUSE_PROCESS, env);
 
 export type DeliveryConfig = StaticDecode<ReturnType<typeof deliveryProcess>>;
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { environment } from '#infra/config/config.ts';
-import { dedupConfig } from '#infra/config/stage_config.ts';
+import type { DedupConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { keepIndex } from '#infra/redis/rebuildable_index.ts';
@@ -19,9 +18,12 @@ export interface Claims {
  * The claims in Redis, made again from `events.unique` where Redis has lost them: resolves when they are whole. The process
  * is not ready while they are not.
  */
-export async function openClaims(runtime: Runtime, reader: BatchReader): Promise<Claims> {
+export async function openClaims(
+  runtime: Runtime,
+  { claimWindowMs, claimBucketChars }: DedupConfig,
+  reader: BatchReader,
+): Promise<Claims> {
   const { session, logger, config, stage } = runtime;
-  const { claimWindowMs, claimBucketChars } = dedupConfig(environment());
   const redis = openRedis(runtime);
   const claims = createClaimStore(redis, {
     windowMs: claimWindowMs,

@@ -1,3 +1,4 @@
+import { type DedupConfig, dedupConfig } from '#infra/config/stage_config.ts';
 import { GATHERING } from '#infra/kafka/consumer/consume.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader } from '#infra/registry/codec.ts';
@@ -8,9 +9,9 @@ import { openCounts } from './counts_record.ts';
 import { passedEvents, withCoordinates } from './events.ts';
 
 /** events.raw -> events.unique: the first event of each id passes, the rest are counted and dropped. */
-runEventStage<RawEntry, Deduplicated>('dedup', async (runtime) => {
+runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (runtime, config) => {
   const reader = await createBatchReader(runtime.registry, TOPICS.unique);
-  const claims = await openClaims(runtime, reader);
+  const claims = await openClaims(runtime, config, reader);
   const counts = await openCounts(runtime.registry);
   const { eventPartitions } = runtime.session.config;
   return {

@@ -1,4 +1,3 @@
-import { environment, text } from '#infra/config/config.ts';
 import type { DeliveryConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
@@ -35,7 +34,7 @@ export function openCalls(
   { metrics, logger, onStop }: Runtime,
   adapter: Adapter,
   table: SettingsTable,
-  { baseUrl, allowLoopback }: Pick<DeliveryConfig, 'baseUrl' | 'allowLoopback'>,
+  { baseUrl, allowLoopback, secretsKeys }: Pick<DeliveryConfig, 'baseUrl' | 'allowLoopback' | 'secretsKeys'>,
 ): Calls {
   const egress = createEgress({
     ...EGRESS_DEFAULTS,
@@ -64,7 +63,7 @@ export function openCalls(
     adapter,
     baseUrl,
     table,
-    ring: parseKeyRing(text(environment(), 'SECRETS_KEYS')),
+    ring: parseKeyRing(secretsKeys),
     breakers,
     turns: createTurns(CALLS_MAX),
     watch,

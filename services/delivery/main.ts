@@ -1,11 +1,11 @@
-import { environment } from '#infra/config/config.ts';
-import { deliveryConfig } from '#infra/config/stage_config.ts';
+import type { Environment } from '#infra/config/config.ts';
+import { type DeliveryConfig, deliveryConfig } from '#infra/config/stage_config.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
-import { destinationNamed } from '#pipelines/delivery/registry.ts';
+import { DESTINATIONS, destinationNamed } from '#pipelines/delivery/registry.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { buriedRecord } from '#services/batches.ts';
 import { openSettings } from '#services/parts.ts';
@@ -18,10 +18,13 @@ import { createTransform } from './transform.ts';
 
 /** Small fetches, so that a crash sends few events a second time. */
 const FETCH_BYTES_MAX = 256 * 1024;
-const config = deliveryConfig(environment());
+
+const NAMES = DESTINATIONS.map(({ name }) => name);
+const read = (env: Environment): DeliveryConfig => deliveryConfig(env, NAMES);
+const stageOf = ({ destination }: DeliveryConfig): string => `delivery.${destination}`;
 
 /** events.identified and this destination's lanes -> the platform; what may be tried again goes to a lane. */
-runStage(`delivery.${config.destination}`, async (runtime) => {
+runStage(stageOf, read, async (runtime, config) => {
   const { session, registry, metrics } = runtime;
   const adapter = destinationNamed(config.destination);
   const settings = await openSettings(runtime);

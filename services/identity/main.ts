@@ -1,3 +1,4 @@
+import { type IdentityConfig, identityConfig } from '#infra/config/stage_config.ts';
 import { FOLLOWING } from '#infra/kafka/consumer/consume.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
@@ -8,11 +9,11 @@ import { identifiedEvents, linkRecords, withoutPersons } from './events.ts';
 import { openPersons } from './persons.ts';
 
 /** events.unique -> events.identified: attaches who the event belongs to and what is known of them. */
-runEventStage<StageEvent, Identified>('identity', async (runtime) => {
+runEventStage<IdentityConfig, StageEvent, Identified>('identity', identityConfig, async (runtime, config) => {
   const { registry, metrics, session } = runtime;
   const reader = await createBatchReader(registry, TOPICS.identified);
   const links = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
-  const persons = await openPersons(runtime, reader, links);
+  const persons = await openPersons(runtime, config, reader, links);
   const capped = metrics.counter('svc_identity_capped_total', 'Identifiers not followed at the cap of persons', []);
   return {
     reads: [TOPICS.unique, TOPICS.againIdentity],

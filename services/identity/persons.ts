@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { environment } from '#infra/config/config.ts';
-import { identitySecret } from '#infra/config/service_config.ts';
+import type { IdentityConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
 import { keepIndex } from '#infra/redis/rebuildable_index.ts';
@@ -21,9 +20,13 @@ export interface Persons {
  * Who belongs together, in Redis, made again from `identity.links` where Redis has lost it: resolves when it is whole. The
  * process is not ready while it is not.
  */
-export async function openPersons(runtime: Runtime, reader: BatchReader, links: Codec<IdentityLink>): Promise<Persons> {
+export async function openPersons(
+  runtime: Runtime,
+  { identitySecret: secret }: Pick<IdentityConfig, 'identitySecret'>,
+  reader: BatchReader,
+  links: Codec<IdentityLink>,
+): Promise<Persons> {
   const { session, logger, stage } = runtime;
-  const secret = identitySecret(environment());
   const redis = openRedis(runtime);
   const store = createIdentityStore(redis);
   const rebuild = { session, groupId: session.groupOf(stage), reader, links, store, secret, logger, nowMs: Date.now };

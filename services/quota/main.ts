@@ -1,3 +1,4 @@
+import { processConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -18,7 +19,7 @@ import { createSettlement } from './settlement.ts';
 const SETTLE_EVERY_MS = 1_000;
 
 /** quota.counts -> counters: settles what dedup let pass against the account's month, and publishes usage. */
-runStage('quota', async (runtime) => {
+runStage('quota', processConfig, async (runtime) => {
   const { session, registry } = runtime;
   const { table } = await openSettings(runtime);
   const metrics = createQuotaMetrics(runtime.metrics);

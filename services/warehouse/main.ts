@@ -1,8 +1,7 @@
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
-import { environment } from '#infra/config/config.ts';
-import { dedupConfig, warehouseConfig } from '#infra/config/stage_config.ts';
+import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
 import { GATHERING } from '#infra/kafka/consumer/consume.ts';
 import { openProducer } from '#services/parts.ts';
@@ -15,9 +14,8 @@ import { createRowReader } from './row_reader.ts';
 import { createTables, type Row } from './tables.ts';
 
 /** events.identified and the changelogs -> ClickHouse, each record's rows once. */
-runStage('warehouse', async (runtime) => {
+runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const { session, registry, metrics, logger, onStop } = runtime;
-  const config = warehouseConfig(environment());
   const { clickhouseUrl, clickhouseCluster } = runtime.config.parts;
   const warehouse = createWarehouse(clickhouseUrl);
   onStop(() => warehouse.close());
@@ -27,11 +25,10 @@ runStage('warehouse', async (runtime) => {
   const persons = createReloader(warehouse, PERSON_DICTIONARIES, logger);
   onStop(async () => persons.stop());
   await applyRetention(warehouse, config, clickhouseCluster);
-  mergeEveryNight(runtime, warehouse, config.squashHour, clickhouseCluster);
+  mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);
 
   const tables = await createTables(registry);
   const letters = await openDeadLetters(registry, await openProducer(runtime), metrics);
-  const { claimWindowMs } = dedupConfig(environment());
   return runSink<Row>({
     ...consumerOptions(runtime),
     admin: session.admin,
@@ -39,11 +36,11 @@ runStage('warehouse', async (runtime) => {
     fetchBytesMin: GATHERING.fetchBytesMin,
     blockRowsMax: config.blockRowsMax,
     blockBytesMax: config.blockBytesMax,
-    blockPaceMs: config.blockPaceMs,
+    blockPaceMs: config.flushIntervalMs,
     toRows: await createRowReader(registry, tables, letters),
     bury: (topic, partition, { offset, value }) =>
       letters.write({ topic, partition, offset, index: -1 }, 'poison_pill', '', value),
-    insert: createInsert({ warehouse, tables, letters, metrics, logger, claimWindowMs }),
+    insert: createInsert({ warehouse, tables, letters, metrics, logger, claimWindowMs: config.claimWindowMs }),
     committed: createCommitted(metrics, persons.changed),
     nowMs: Date.now,
   });
