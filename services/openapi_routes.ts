@@ -1,4 +1,4 @@
-import type { HttpServer } from '#infra/http/server.ts';
+import type { HttpServer } from '#infra/http/http_server.ts';
 import { docsPage } from '#pipelines/openapi/page.ts';
 
 /** The pages run nothing and load nothing. */

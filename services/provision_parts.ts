@@ -5,7 +5,7 @@ import { createKafka } from '#infra/kafka/client.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { createRegistry } from '#infra/registry/registry.ts';
+import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 
 /** What provisioning did, in lines for a person; mismatches are never altered by us. */

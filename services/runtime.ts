@@ -1,11 +1,11 @@
 import type { Environment } from '#infra/config/config.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
 import { armFailpoint } from '#infra/failpoint/failpoint.ts';
-import { createHttpServer, listen } from '#infra/http/server.ts';
+import { createHttpServer, listen } from '#infra/http/http_server.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/session.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
-import { createRegistry, type Registry } from '#infra/registry/registry.ts';
+import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
 import { readConfig, warnOfSettings } from './read_config.ts';
 
 /** What every process of the service has. */

@@ -1,5 +1,5 @@
 import { isIP, type LookupFunction } from 'node:net';
-import { isLoopbackAddress, isPublicAddress } from './address.ts';
+import { isLoopbackAddress, isPublicAddress } from './public_address.ts';
 
 /** What a URL from a site's settings may be, beyond https to the public internet. Both are for local development. */
 export interface GuardPolicy {

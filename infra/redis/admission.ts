@@ -1,7 +1,7 @@
 import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
 import { type Redis, RedisUnavailableError } from './client.ts';
+import { createScript } from './lua_script.ts';
 import { CHECKPOINTS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
-import { createScript } from './script.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export interface AdmissionStore {

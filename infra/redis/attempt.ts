@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { asked, IndexLostError, type Redis } from './client.ts';
-import { createIndexScript } from './script.ts';
+import { createIndexScript } from './lua_script.ts';
 
 /**
  * A rebuilding that outlives the process that does it: how far it has come lies beside what it has restored, in the same

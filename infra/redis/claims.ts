@@ -3,7 +3,7 @@ import type { Claim, ClaimStore, PastClaim } from '#pipelines/dedup/claim.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { dropOtherBuckets } from './claim_layout.ts';
 import { createEpoch, type Epoch } from './epoch.ts';
-import { createIndexScript } from './script.ts';
+import { createIndexScript } from './lua_script.ts';
 
 export interface ClaimOptions {
   /** How long an id stays claimed at least, in whole hours; 8 days cover reports that come up to 7 days late. */

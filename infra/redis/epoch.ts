@@ -1,5 +1,5 @@
 import { asked, type Redis } from './client.ts';
-import { createIndexScript } from './script.ts';
+import { createIndexScript } from './lua_script.ts';
 
 /** How an index stands. `sinceMs`: what was written before is there, what was written later may not be; null: nothing is. */
 type IndexState = { kind: 'whole' } | { kind: 'lost'; sinceMs: number | null; runIds: string[] };

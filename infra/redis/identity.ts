@@ -4,7 +4,7 @@ import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { createEpoch, type Epoch } from './epoch.ts';
 import { asItems, type Item } from './identity_items.ts';
-import { createIndexScript } from './script.ts';
+import { createIndexScript } from './lua_script.ts';
 
 /** Persons that may become one; a shared address (a till's, a family's) stops joining people there. */
 export const PERSONS_PER_PERSON_MAX = 100;

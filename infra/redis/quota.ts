@@ -1,7 +1,7 @@
 import type { AccountMonth, QuotaStore, Settled, SettledUsage, Settlement } from '#pipelines/quota/settle.ts';
 import { asked, type Redis } from './client.ts';
+import { createScript } from './lua_script.ts';
 import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
-import { createScript } from './script.ts';
 
 /**
  * Counters of usage, a hash for each account's month: `used` and `held` in all; `u:P` and `s:P` what is used and settled of a

@@ -3,7 +3,7 @@ import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.
 import { MalformedError } from '#schemas/varint.ts';
 import { assertHolds } from '#schemas/walk.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
-import type { Registry } from './registry.ts';
+import type { Registry } from './schema_registry.ts';
 
 /** Why a value cannot be read: the record is poison. */
 type PoisonReason = 'wire_null' | 'wire_short' | 'wire_magic' | 'schema_unknown' | 'schema_mismatch' | 'avro_malformed';

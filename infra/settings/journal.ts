@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createMutex } from '#infra/concurrency/mutex.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { type FencedProducer, openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
-import { type Following, followTopic } from '#infra/kafka/reader/follow.ts';
+import { type Following, followTopic } from '#infra/kafka/reader/follow_topic.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import {
   createSettingsView,
   JournalError,

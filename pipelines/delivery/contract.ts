@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
-import type { ConversionName } from './names.ts';
+import type { ConversionName } from './conversion_names.ts';
 import type { PrivacyChoices } from './privacy_choices.ts';
 
 /** What is sent. `body` is already serialised, so that its size is known and a re-send is the same bytes. */

@@ -1,11 +1,11 @@
 import type { EventEntry } from '#schemas/event.ts';
-import { batchEventsMax, cutBatches } from './batches.ts';
 import type { EntryOutcome } from './contract.ts';
+import { batchEventsMax, cutBatches } from './cut_batches.ts';
+import { type DeliveryJob, type DeliveryPorts, type IndexedPiece, type Run, settleAll } from './delivery_run.ts';
 import { prepare } from './eligibility.ts';
 import { exchange, newBudget, sendPermitted, settleHeld } from './exchange.ts';
 import { dead, handedOver, paused, pausedByBreaker, skipped } from './outcomes.ts';
-import { type DeliveryJob, type DeliveryPorts, type IndexedPiece, type Run, settleAll } from './run.ts';
-import { readSettings } from './settings.ts';
+import { readSettings } from './setting_fields.ts';
 
 /** How long events wait for a site's settings to become valid before they are looked at again. */
 const SETTINGS_WAIT_MS = 60_000;

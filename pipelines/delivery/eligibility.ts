@@ -1,11 +1,11 @@
 import type { Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
+import { chosenName } from './chosen_names.ts';
 import type { Adapter, MapResult } from './contract.ts';
+import { conversionName } from './conversion_names.ts';
 import { type EventRule, eventRule } from './definitions.ts';
-import { chosenName } from './event_names.ts';
 import { deadlineOfAge } from './event_time.ts';
-import { matchingIdentifiers } from './identifiers.ts';
-import { conversionName } from './names.ts';
+import { matchingIdentifiers } from './matching_identifiers.ts';
 import { isRestricted, type PrivacyChoices, privacyChoices } from './privacy_choices.ts';
 
 /** When the platform stops taking the event, milliseconds since 1970 UTC; null where age does not matter. */

@@ -1,8 +1,8 @@
-import { type Called, call } from './call.ts';
 import type { EntryOutcome, EventVerdict, Verdict } from './contract.ts';
+import { type HeldPiece, type IndexedPiece, type Run, settleAll, settleAnswered } from './delivery_run.ts';
 import { dead, diverted, handedOver, paused, pausedByBreaker, SPLIT_UNFINISHED, settle } from './outcomes.ts';
+import { type Called, call } from './platform_call.ts';
 import { type Fault, REFUSED_ALIKE_MIN } from './refusals.ts';
-import { type HeldPiece, type IndexedPiece, type Run, settleAll, settleAnswered } from './run.ts';
 import { healthOf } from './verdicts.ts';
 
 /** Calls that one batch may cost while the events the platform refuses in it are being found. */

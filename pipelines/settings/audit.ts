@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditAction, AuditEntry, Destination, Setting, Site } from '#schemas/setting.ts';
-import { AUDIT_SLOTS } from './address.ts';
 import { parseEventDefinition } from './event_definitions.ts';
+import { AUDIT_SLOTS } from './setting_address.ts';
 
 /** One change with who made it and when, in milliseconds since 1970 UTC. */
 export interface AuditRecord extends AuditEntry {

@@ -1,5 +1,5 @@
 import type { Adapter } from '#pipelines/delivery/contract.ts';
-import { readSettings, secretNames } from '#pipelines/delivery/settings.ts';
+import { readSettings, secretNames } from '#pipelines/delivery/setting_fields.ts';
 import { type Problem, problem } from './problem.ts';
 import { readRoutePixels } from './route_pixels.ts';
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Setting } from '#schemas/setting.ts';
-import { auditKey, keyOfSetting } from './address.ts';
 import { type AuditLog, auditEntry, createAuditLog, doneEntry } from './audit.ts';
+import { auditKey, keyOfSetting } from './setting_address.ts';
 import { type ApplyResult, createSettingsTable, type SettingsTable } from './table.ts';
 
 /** A record of site.config; a null setting removes the fact. */

@@ -1,6 +1,6 @@
 import type { Account, AdminToken, ApiKey, Destination, Replay, Setting, Site } from '#schemas/setting.ts';
-import { keyOfSetting, parseSettingKey, type SettingAddress } from './address.ts';
-import { type Claims, createClaims } from './claims.ts';
+import { type Claims, createClaims } from './domain_claims.ts';
+import { keyOfSetting, parseSettingKey, type SettingAddress } from './setting_address.ts';
 
 /** Why a record was left out of the table; the record changes nothing. */
 export type ApplyResult =

@@ -5,9 +5,9 @@ import { createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
 import { oneLine } from '#services/render.ts';
 import type { Context } from './command.ts';
-import { controlAddress } from './control_config.ts';
+import { controlAddress } from './control_address.ts';
 import { readLocalFile, readReadyFile } from './local_files.ts';
-import { type CliPorts, runCli } from './run.ts';
+import { type CliPorts, runCli } from './run_cli.ts';
 
 const HEALTH_TIMEOUT_MS = 3000;
 const STDIN = 0;

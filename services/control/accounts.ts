@@ -1,11 +1,11 @@
-import { accountKey } from '#pipelines/settings/address.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { accountKey } from '#pipelines/settings/setting_address.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import { accountChange, accountParams, accountShape, newAccount } from '#services/control_api/account_shapes.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
-import { page } from './page.ts';
+import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type DeadLetterStore, DeadLettersError } from '#infra/dead_letters/store.ts';
+import { type DeadLetterStore, DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
 import {
   createHttpServer,
   type HttpReply,
@@ -7,7 +7,7 @@ import {
   type HttpServer,
   isRefusal,
   QUERY_WITHOUT_TYPE,
-} from '#infra/http/server.ts';
+} from '#infra/http/http_server.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { MonthUseView } from '#infra/redis/month_use.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
@@ -30,7 +30,7 @@ import { controlDocument } from './openapi.ts';
 import type { QueryAnswers } from './query_answers.ts';
 import type { Input, Outcome, Route, World } from './route.ts';
 import { ROUTES } from './routes.ts';
-import { readQuery, schemaProblems } from './validate.ts';
+import { readQuery, schemaProblems } from './schema_problems.ts';
 
 export interface ControlOptions {
   journal: SettingsJournal;

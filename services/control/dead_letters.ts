@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Static } from 'typebox';
-import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/store.ts';
+import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
 import { type LetterPlace, letterId, parseLetterId } from '#pipelines/dead_letter_id.ts';
 import { isCut, refusedAsIs } from '#pipelines/resend.ts';
 import {

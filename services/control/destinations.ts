@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
-import { calledNames } from '#pipelines/delivery/settings.ts';
-import { destinationKey } from '#pipelines/settings/address.ts';
+import { calledNames } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problem.ts';
+import { destinationKey } from '#pipelines/settings/setting_address.ts';
 import { destinationProblems } from '#pipelines/settings/validate.ts';
 import type { Destination } from '#schemas/setting.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '#services/control_api/destination_shapes.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/site_shapes.ts';
-import { page } from './page.ts';
+import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
 import { metaOf, refuseStale } from './versions.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
-import { page } from './page.ts';
+import { page } from './list_page.ts';
 import { done, type Route, route } from './route.ts';
 
 const claimShape = Type.Object({

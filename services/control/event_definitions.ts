@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { siteKey } from '#pipelines/settings/address.ts';
 import {
   type EventDefinition,
   eventDefinitionSchema,
@@ -8,6 +7,7 @@ import {
 } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problem.ts';
+import { siteKey } from '#pipelines/settings/setting_address.ts';
 import { siteProblems } from '#pipelines/settings/validate_site.ts';
 import type { Site } from '#schemas/setting.ts';
 import { nothing } from '#services/control_api/fields.ts';

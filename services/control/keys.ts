@@ -1,6 +1,6 @@
-import { apiKeyKey } from '#pipelines/settings/address.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/keys.ts';
+import { apiKeyKey } from '#pipelines/settings/setting_address.ts';
 import { keyProblems } from '#pipelines/settings/validate.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/web_names.ts';
 import type { ApiKey } from '#schemas/setting.ts';
@@ -16,7 +16,7 @@ import {
   OVERLAP_MS,
   rotatedKeyShape,
 } from '#services/control_api/key_shapes.ts';
-import { page } from './page.ts';
+import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type World } from './route.ts';
 import { metaOf, refuseStale } from './versions.ts';
 

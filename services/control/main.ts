@@ -1,5 +1,5 @@
 import { controlConfig } from '#infra/config/control_config.ts';
-import { listen } from '#infra/http/server.ts';
+import { listen } from '#infra/http/http_server.ts';
 import { createRequestErrors } from '#services/request_errors.ts';
 import { runProcess } from '#services/runtime.ts';
 import { openControlApp } from './open_app.ts';

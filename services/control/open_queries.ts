@@ -1,6 +1,6 @@
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
-import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/query.ts';
+import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createQueryAnswers, type QueryAnswers } from './query_answers.ts';
 

@@ -1,6 +1,6 @@
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { QueryTooHeavyError } from '#infra/clickhouse/query.ts';
+import { QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { Question } from './route.ts';
 

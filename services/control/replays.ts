@@ -1,8 +1,8 @@
 import { isOver, shareRead } from '#pipelines/replay/progress.ts';
-import { replayKey } from '#pipelines/settings/address.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { randomBase62 } from '#pipelines/settings/keys.ts';
 import { type Problem, unless } from '#pipelines/settings/problem.ts';
+import { replayKey } from '#pipelines/settings/setting_address.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
@@ -14,7 +14,7 @@ import {
   replayQuery,
   replayShape,
 } from '#services/control_api/replay_shapes.ts';
-import { page } from './page.ts';
+import { page } from './list_page.ts';
 import { done, type Route, refused, route, type Shown, type World } from './route.ts';
 import { metaOf, refuseStale } from './versions.ts';
 

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import type { DeadLetterStore } from '#infra/dead_letters/store.ts';
+import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';

@@ -1,14 +1,14 @@
 import { Type } from 'typebox';
-import { siteKey } from '#pipelines/settings/address.ts';
 import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problem.ts';
+import { siteKey } from '#pipelines/settings/setting_address.ts';
 import { siteProblems } from '#pipelines/settings/validate_site.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import type { Site } from '#schemas/setting.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { newSite, type SiteChange, siteChange, siteParams, siteShape } from '#services/control_api/site_shapes.ts';
-import { page } from './page.ts';
+import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 

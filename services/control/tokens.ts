@@ -1,11 +1,11 @@
-import { adminTokenKey } from '#pipelines/settings/address.ts';
 import { issueToken, tokenProblems } from '#pipelines/settings/admin_tokens.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { adminTokenKey } from '#pipelines/settings/setting_address.ts';
 import type { AdminToken } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import type { TokenItem } from '#services/control_api/token_shapes.ts';
 import { issuedTokenShape, newToken, tokenParams, tokenShape } from '#services/control_api/token_shapes.ts';
-import { page } from './page.ts';
+import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route } from './route.ts';
 import { metaOf, refuseStale } from './versions.ts';
 

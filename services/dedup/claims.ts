@@ -5,7 +5,7 @@ import { createClaimStore } from '#infra/redis/claims.ts';
 import { keepIndex } from '#infra/redis/rebuildable_index.ts';
 import type { BatchReader } from '#infra/registry/codec.ts';
 import { type Deduplicated, deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
-import { openRedis } from '#services/parts.ts';
+import { openRedis } from '#services/open_parts.ts';
 import type { Runtime } from '#services/runtime.ts';
 import { rebuildClaims } from './rebuild.ts';
 

@@ -1,7 +1,7 @@
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { RawEntry } from '#pipelines/dedup/dedup.ts';
 import { countsOf } from '#pipelines/quota/counts.ts';
 import type { QuotaCounts } from '#schemas/records.ts';

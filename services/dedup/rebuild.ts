@@ -8,7 +8,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import type { ClaimIndex } from '#infra/redis/claims.ts';
 import type { BatchReader } from '#infra/registry/codec.ts';
 import { pastClaims } from '#pipelines/dedup/past_claims.ts';
-import { createProgress } from '#services/progress.ts';
+import { createProgress } from '#services/rebuild_progress.ts';
 
 export interface RebuildOptions {
   session: KafkaSession;

@@ -2,20 +2,20 @@ import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { KeyRing } from '#infra/secrets/key_ring.ts';
 import { openSecret } from '#infra/secrets/seal.ts';
+import { createTokens } from '#pipelines/delivery/access_tokens.ts';
 import type { BreakerPort, Breakers } from '#pipelines/delivery/breakers.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
+import type { DeliveryPorts, Shortfall } from '#pipelines/delivery/delivery_run.ts';
 import { skipped } from '#pipelines/delivery/outcomes.ts';
 import type { Refusals } from '#pipelines/delivery/refusals.ts';
-import type { DeliveryPorts, Shortfall } from '#pipelines/delivery/run.ts';
-import { createTokens } from '#pipelines/delivery/tokens.ts';
 import type { Turns } from '#pipelines/delivery/turns.ts';
 import type { Place, UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
-import type { JobEvent, SiteJob } from './intake.ts';
+import type { JobEvent, SiteJob } from './job_intake.ts';
 import type { OutageWatch } from './outage_watch.ts';
 
 /** What an attempt made of one event. */

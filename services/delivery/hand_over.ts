@@ -2,7 +2,7 @@ import type { InBatch, Leave } from '#infra/kafka/consumer/consume.ts';
 import { isHandedOver } from '#pipelines/delivery/outcomes.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Attempted } from './attempts.ts';
-import type { TakenJobs } from './intake.ts';
+import type { TakenJobs } from './job_intake.ts';
 
 /** What came of a batch. */
 export interface BatchWork {

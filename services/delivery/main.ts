@@ -8,12 +8,12 @@ import { topicsOf } from '#pipelines/delivery/lanes.ts';
 import { DESTINATIONS, destinationNamed } from '#pipelines/delivery/registry.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { buriedRecord } from '#services/batches.ts';
-import { openSettings } from '#services/parts.ts';
+import { openSettings } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { openCalls } from './calls.ts';
-import { wakeOnChange, watchChanges } from './changes.ts';
-import { createDeliveryIntake } from './intake.ts';
+import { createDeliveryIntake } from './job_intake.ts';
 import { createDeliveryOutput } from './output.ts';
+import { wakeOnChange, watchChanges } from './setting_changes.ts';
 import { createTransform } from './transform.ts';
 
 /** Small fetches, so that a crash sends few events a second time. */

@@ -8,7 +8,7 @@ import type { UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { isolatePoisonPills } from '#services/poison_pills.ts';
 import type { Attempts } from './attempts.ts';
 import { type BatchWork, handOver } from './hand_over.ts';
-import type { DeliveryIntake, TakenJobs } from './intake.ts';
+import type { DeliveryIntake, TakenJobs } from './job_intake.ts';
 import type { OutageWatch } from './outage_watch.ts';
 import type { DeliveryOutput } from './output.ts';
 

@@ -1,4 +1,4 @@
-import type { HttpReply } from '#infra/http/server.ts';
+import type { HttpReply } from '#infra/http/http_server.ts';
 import type { Limited, RateState } from '#pipelines/limits/admission.ts';
 import { type EdgeErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 

@@ -4,7 +4,7 @@ import {
   type HttpReply,
   type HttpRequestIn,
   type HttpServer,
-} from '#infra/http/server.ts';
+} from '#infra/http/http_server.ts';
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { mountDocs } from '#services/openapi_routes.ts';

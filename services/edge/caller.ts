@@ -1,4 +1,4 @@
-import type { HttpRequestIn } from '#infra/http/server.ts';
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 

@@ -1,4 +1,4 @@
-import type { HttpReply, HttpRequestIn } from '#infra/http/server.ts';
+import type { HttpReply, HttpRequestIn } from '#infra/http/http_server.ts';
 
 const EXPOSED_HEADERS = 'Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, ETag';
 const PREFLIGHT_S = 86_400;

@@ -1,4 +1,4 @@
-import { type HttpReply, type HttpRequestIn, isRefusal, QUERY_WITHOUT_TYPE } from '#infra/http/server.ts';
+import { type HttpReply, type HttpRequestIn, isRefusal, QUERY_WITHOUT_TYPE } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import { PayloadError } from './payload.ts';

@@ -1,4 +1,4 @@
-import { clientAddress, type HttpRequestIn } from '#infra/http/server.ts';
+import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { type Acceptance, type Acceptor, EVENTS_MAX, type IngestCaller } from './accept.ts';
 import { type Answer, limitedAnswer, refusal } from './answer.ts';

@@ -1,4 +1,4 @@
-import type { HttpRequestIn } from '#infra/http/server.ts';
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
 import type { InventoryMemory } from '#infra/redis/inventory.ts';
 import type { Codec } from '#infra/registry/codec.ts';

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { edgeConfig } from '#infra/config/edge_config.ts';
-import { listen } from '#infra/http/server.ts';
+import { listen } from '#infra/http/http_server.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { openAdmin, watchCluster } from '#infra/kafka/health_probe.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/producer/sender.ts';
@@ -11,7 +11,7 @@ import { createInventoryMemory } from '#infra/redis/inventory.ts';
 import { noteKeyUses } from '#infra/redis/key_use.ts';
 import { createDaySalts } from '#infra/redis/salts.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { followSettings } from '#infra/settings/follow.ts';
+import { followSettings } from '#infra/settings/follow_settings.ts';
 import { createMemoryLimits } from '#pipelines/limits/sliding_window.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';

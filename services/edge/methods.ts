@@ -1,4 +1,4 @@
-import type { HttpServer } from '#infra/http/server.ts';
+import type { HttpServer } from '#infra/http/http_server.ts';
 
 /** The methods of the routes there are. */
 export interface Methods {

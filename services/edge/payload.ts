@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { HttpRequestIn } from '#infra/http/server.ts';
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import type { Permit } from './concurrency_limiter.ts';
 import type { EdgeErrorCode } from './errors.ts';
 

@@ -1,4 +1,4 @@
-import type { HttpReply, HttpServer } from '#infra/http/server.ts';
+import type { HttpReply, HttpServer } from '#infra/http/http_server.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import type { EdgeErrorCode } from './errors.ts';

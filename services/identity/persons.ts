@@ -7,7 +7,7 @@ import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { type Identified, identify } from '#pipelines/identity/identify.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { StageEvent } from '#services/event_stage.ts';
-import { openRedis } from '#services/parts.ts';
+import { openRedis } from '#services/open_parts.ts';
 import type { Runtime } from '#services/runtime.ts';
 import { rebuildIdentity } from './rebuild.ts';
 

@@ -11,7 +11,7 @@ import { allQuestionsOf } from '#pipelines/identity/identify.ts';
 import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
 import { isUndecided, RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
-import { createProgress } from '#services/progress.ts';
+import { createProgress } from '#services/rebuild_progress.ts';
 
 export interface RebuildOptions {
   session: KafkaSession;

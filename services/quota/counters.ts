@@ -6,8 +6,8 @@ import type { AccountMonth, QuotaStore } from '#pipelines/quota/settle.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Runtime } from '#services/runtime.ts';
 import { watchReservationLeases } from './lease_watch.ts';
-import type { QuotaMetrics } from './metrics.ts';
 import type { Partitions } from './partitions.ts';
+import type { QuotaMetrics } from './quota_metrics.ts';
 
 export interface Counters {
   store: QuotaStore;

@@ -5,11 +5,11 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { QuotaUsage } from '#schemas/records.ts';
-import { openProducer, openRedis, openSettings } from '#services/parts.ts';
+import { openProducer, openRedis, openSettings } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { lookAfterCounters } from './counters.ts';
-import { createQuotaMetrics } from './metrics.ts';
 import { openPartitions } from './open_partitions.ts';
+import { createQuotaMetrics } from './quota_metrics.ts';
 import { createSettlement } from './settlement.ts';
 
 /**

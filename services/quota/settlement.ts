@@ -4,12 +4,12 @@ import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import { countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { deadRecords } from '#services/batches.ts';
-import type { QuotaMetrics } from './metrics.ts';
 import type { Partitions } from './partitions.ts';
+import type { QuotaMetrics } from './quota_metrics.ts';
 import { readCounts } from './read_counts.ts';
 import { usageRecords } from './usage_records.ts';
 

@@ -1,4 +1,4 @@
-import { followTopic } from '#infra/kafka/reader/follow.ts';
+import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';

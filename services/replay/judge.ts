@@ -2,7 +2,7 @@ import { choose, isMeant, type Known, placeOf } from '#pipelines/replay/choose.t
 import type { ReadCounts } from '#pipelines/replay/progress.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { knownOf } from './ledger.ts';
+import { knownOf } from './known_outcomes.ts';
 import type { Slice } from './reading.ts';
 import type { ReplayContext } from './run_context.ts';
 import type { Source } from './source.ts';

@@ -4,8 +4,8 @@ import { processConfig } from '#infra/config/service_config.ts';
 import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { followReplays } from '#infra/replay/follow.ts';
-import { followSettings } from '#infra/settings/follow.ts';
+import { followReplays } from '#infra/replay/follow_replays.ts';
+import { followSettings } from '#infra/settings/follow_settings.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { isOver, newProgress } from '#pipelines/replay/progress.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
@@ -13,8 +13,8 @@ import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { runProcess } from '#services/runtime.ts';
 import { joinLeaders } from './leader.ts';
-import { endReplay, type RunOptions, runReplay } from './run.ts';
 import type { ReplayContext } from './run_context.ts';
+import { endReplay, type RunOptions, runReplay } from './run_replay.ts';
 
 const POLL_MS = 250;
 

@@ -2,7 +2,7 @@ import type { Warehouse } from '#infra/clickhouse/client.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Codec } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';

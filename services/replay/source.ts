@@ -1,7 +1,7 @@
 import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { type BatchReader, createBatchReader, createCodec } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';

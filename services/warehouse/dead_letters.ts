@@ -3,7 +3,7 @@ import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';

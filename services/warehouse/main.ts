@@ -4,7 +4,7 @@ import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.
 import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
 import { GATHERING } from '#infra/kafka/consumer/consume.ts';
-import { openProducer } from '#services/parts.ts';
+import { openProducer } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { createCommitted } from './committed.ts';
 import { openDeadLetters } from './dead_letters.ts';

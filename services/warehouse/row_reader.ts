@@ -1,6 +1,6 @@
 import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import { isNotForeseen, kindOf } from '#services/poison_pills.ts';
 import { batchOf, type DeadLetters } from './dead_letters.ts';
 import type { Row, Tables } from './tables.ts';

@@ -1,7 +1,7 @@
 import { ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader, createCodec, type Decoded } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/registry.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';

@@ -9,7 +9,7 @@ import { MATRIX } from './matrix.ts';
 import { type FaultOptions, faultOptions, isWanted } from './options.ts';
 import { report } from './report.ts';
 import { runRows } from './run_rows.ts';
-import { startWorld } from './world/world.ts';
+import { startWorld } from './world/fault_world.ts';
 
 const say = (line: string): void => console.log(line);
 const INTERRUPTED = 130;

@@ -1,8 +1,8 @@
 import type { Random } from '#services/local/demo/world/random.ts';
-import type { Ledger } from './load/ledger.ts';
+import type { Ledger } from './load/load_ledger.ts';
+import type { World } from './world/fault_world.ts';
 import type { PlaceKind } from './world/places.ts';
 import type { FaultSite } from './world/site.ts';
-import type { World } from './world/world.ts';
 
 /** What a row may use to break things. */
 export interface RowContext {

@@ -1,16 +1,16 @@
 import { randomFor } from '#services/local/demo/world/random.ts';
 import { until } from '#test/harness/until.ts';
-import { createLedger } from './load/ledger.ts';
 import { runLoad } from './load/load.ts';
+import { createLedger } from './load/load_ledger.ts';
 import { createTraffic } from './load/traffic.ts';
 import { judge, type Verdict } from './oracle/judge.ts';
 import { READ_TOPICS } from './oracle/on_topics.ts';
 import { setMerging } from './oracle/stored.ts';
 import { endsOf } from './oracle/topics.ts';
 import type { Row, RowContext } from './row.ts';
+import type { World } from './world/fault_world.ts';
 import { heal } from './world/heal.ts';
 import { makeFaultSite } from './world/site.ts';
-import type { World } from './world/world.ts';
 
 /** A row's verdict with what was sent. */
 export interface RowResult extends Verdict {

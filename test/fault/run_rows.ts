@@ -1,7 +1,7 @@
 import type { Row } from './row.ts';
 import { type RowOptions, type RowResult, runRow } from './run_row.ts';
+import type { World } from './world/fault_world.ts';
 import { openPlace } from './world/places.ts';
-import type { World } from './world/world.ts';
 
 /** Runs rows in the world each needs; a world is started once for all its rows. */
 export async function runRows(rows: readonly Row[], folder: string, options: RowOptions): Promise<RowResult[]> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MATRIX } from './matrix.ts';
 import { runRow } from './run_row.ts';
-import { startWorld, type World } from './world/world.ts';
+import { startWorld, type World } from './world/fault_world.ts';
 
 const SEED = randomInt(2 ** 31);
 const EVENTS = 2_000;

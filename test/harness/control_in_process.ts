@@ -1,10 +1,10 @@
 import type { Environment } from '#infra/config/config.ts';
 import { controlConfig } from '#infra/config/control_config.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
-import type { HttpServer } from '#infra/http/server.ts';
+import type { HttpServer } from '#infra/http/http_server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { createRegistry } from '#infra/registry/registry.ts';
+import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { openControlApp } from '#services/control/open_app.ts';
 import { type ControlClient, createControlClient, type Transport } from '#services/control_api/client.ts';
 

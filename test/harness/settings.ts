@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCli } from '#services/cli/run.ts';
+import { runCli } from '#services/cli/run_cli.ts';
 import { createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
 import type { SharedService } from './shared_service.ts';

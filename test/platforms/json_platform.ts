@@ -1,7 +1,7 @@
 import type { PlatformAnswer, PlatformRequest } from '#services/local/platforms/http_exchange.ts';
 import { isRecord, readJson } from '#services/local/platforms/json.ts';
 import type { PlatformStandin } from '#services/local/platforms/platform.ts';
-import type { StandinOptions } from '#services/local/platforms/server.ts';
+import type { StandinOptions } from '#services/local/platforms/standin.ts';
 
 /** A request as a JSON platform sees it. */
 export interface JsonRequest {

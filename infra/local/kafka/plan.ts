@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { PartPlan } from '../part.ts';
 import { runTool } from '../tool.ts';
 import { classPath } from './install.ts';
-import { type KafkaNode, renderSettings } from './settings.ts';
+import { type KafkaNode, renderSettings } from './node_settings.ts';
 
 const LOGGING = fileURLToPath(new URL('./log4j2.properties', import.meta.url));
 const CLUSTER_ID = 'local-event-ingest-00w';

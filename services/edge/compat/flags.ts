@@ -1,4 +1,4 @@
-import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
+import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
 import { limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';

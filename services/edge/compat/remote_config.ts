@@ -1,4 +1,4 @@
-import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/server.ts';
+import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
 import { posthogRefusal } from './posthog.ts';
 import type { CompatOptions } from './routes.ts';

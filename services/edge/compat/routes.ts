@@ -1,4 +1,4 @@
-import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/server.ts';
+import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import type { Limited } from '#pipelines/limits/admission.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';

@@ -1,11 +1,11 @@
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { RequestOutcome } from './answer.ts';
 import type { Deliveries } from './deliveries.ts';
 import { DESTINATIONS, type DestinationName } from './due.ts';
+import type { RequestOutcome } from './judge_reply.ts';
 import type { Stored } from './stored.ts';
-import { SITE_SLOTS, type SiteSlot } from './world/event.ts';
-import { FUNNEL_STEPS } from './world/funnel.ts';
-import type { Ledger, Totals } from './world/ledger.ts';
+import type { Ledger, Totals } from './world/day_ledger.ts';
+import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
+import { FUNNEL_STEPS } from './world/demo_funnel.ts';
 
 /** One line of the summary. The first cell is what is expected; `equal` is null where there is nothing to compare. */
 export interface Row {

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import type { LedgerEntry, LedgerPage } from '../platforms/ledger.ts';
+import type { LedgerEntry, LedgerPage } from '../platforms/acceptance_ledger.ts';
 
 const PAGE_ENTRIES = 5_000;
 

@@ -1,4 +1,4 @@
-import type { WorldEvent } from './world/event.ts';
+import type { WorldEvent } from './world/demo_event.ts';
 
 export const DESTINATIONS = ['meta', 'webhook'] as const;
 export type DestinationName = (typeof DESTINATIONS)[number];

@@ -4,10 +4,10 @@ import { createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
 import { renderNumber } from '#services/render.ts';
 import { coloursWanted, DemoError, type DemoOptions, readOptions, readReady, USAGE } from './config.ts';
-import { runDemo } from './run.ts';
-import { EdgeAwayError } from './send.ts';
+import { runDemo } from './run_demo.ts';
+import { EdgeAwayError } from './send_requests.ts';
 import { UnreadableError } from './wait.ts';
-import { createWorld, type World } from './world/world.ts';
+import { createWorld, type World } from './world/demo_world.ts';
 
 function introduce({ visitors, seed, run }: DemoOptions, { totals }: World['ledger']): string {
   const { sent, requests, duplicates, filtered } = totals;

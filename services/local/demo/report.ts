@@ -1,8 +1,8 @@
 import { drawFunnel } from '#services/funnel_drawing.ts';
 import { renderNumber, renderTable } from '#services/render.ts';
 import { countDiffering, type Findings, type Row, type Section } from './compare.ts';
-import { SITE_SLOTS } from './world/event.ts';
-import { FUNNEL_STEPS } from './world/funnel.ts';
+import { SITE_SLOTS } from './world/demo_event.ts';
+import { FUNNEL_STEPS } from './world/demo_funnel.ts';
 
 const LABEL_WIDTH = 34;
 const CELL_WIDTH = 9;

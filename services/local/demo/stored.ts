@@ -2,7 +2,7 @@ import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Filter, FunnelQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
-import { FUNNEL_STEPS, FUNNEL_WINDOW_MS } from './world/funnel.ts';
+import { FUNNEL_STEPS, FUNNEL_WINDOW_MS } from './world/demo_funnel.ts';
 
 /** What the query API finds of the run at one site. */
 export interface Stored {

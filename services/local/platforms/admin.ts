@@ -1,6 +1,6 @@
+import type { Ledger } from './acceptance_ledger.ts';
+import { readRules, type Script } from './fault_script.ts';
 import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
-import type { Ledger } from './ledger.ts';
-import { readRules, type Script } from './script.ts';
 
 const PREFIX = '/_standin/';
 const PAGE_MAX = 1_000_000;

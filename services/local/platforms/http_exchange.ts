@@ -1,4 +1,4 @@
-import type { Acceptance } from './ledger.ts';
+import type { Acceptance } from './acceptance_ledger.ts';
 
 export interface PlatformRequest {
   method: string;

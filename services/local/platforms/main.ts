@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { ReadyMessage } from '#services/runtime.ts';
 import { startPlatform } from './platform.ts';
 import { PLATFORMS } from './platforms.ts';
-import type { Standin } from './server.ts';
+import type { Standin } from './standin.ts';
 
 const USAGE = `node services/local/platforms/main.ts --NAME-port PORT … --state-dir FOLDER
 NAME is one or more of ${Object.keys(PLATFORMS).join(', ')}; port 0 takes a free one.

@@ -2,7 +2,7 @@ import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
 import { isRecord, readJson, textOf } from './json.ts';
 import { type EventFault, eventFault } from './meta_rules.ts';
 import type { PlatformStandin } from './platform.ts';
-import type { StandinOptions } from './server.ts';
+import type { StandinOptions } from './standin.ts';
 
 /** Meta's deduplication window for event_name and event_id on one pixel. */
 const DEDUPLICATION_MS = 48 * 3_600_000;

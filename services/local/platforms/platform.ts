@@ -1,6 +1,6 @@
-import { createLedger } from './ledger.ts';
-import { createScript } from './script.ts';
-import { type Platform, type Standin, type StandinOptions, startStandin } from './server.ts';
+import { createLedger } from './acceptance_ledger.ts';
+import { createScript } from './fault_script.ts';
+import { type Platform, type Standin, type StandinOptions, startStandin } from './standin.ts';
 
 /** A platform that a stand-in can be started for. Each file named after a destination exports one as `standin`. */
 export interface PlatformStandin {

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Acceptance } from './acceptance_ledger.ts';
 import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
 import { isRecord, readJson } from './json.ts';
-import type { Acceptance } from './ledger.ts';
 import type { PlatformStandin } from './platform.ts';
-import type { StandinOptions } from './server.ts';
+import type { StandinOptions } from './standin.ts';
 
 /** Secret by path; at a path without one, signatures are checked for their form only. */
 export type WebhookSecrets = Readonly<Record<string, string>>;

@@ -9,8 +9,8 @@ import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { choosePorts } from '#infra/local/ports.ts';
 import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
-import { createRegistry } from '#infra/registry/registry.ts';
-import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts';
+import { createRegistry } from '#infra/registry/schema_registry.ts';
+import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { createControlClient } from '#services/control_api/client.ts';
@@ -26,7 +26,7 @@ import {
   readStartConfig,
   serviceEnvironment,
 } from './config.ts';
-import { createDeliveries } from './deliveries.ts';
+import { createDeliveries } from './delivery_processes.ts';
 import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
 import { controlSpec, deliverySpecs, processSpecs, replaySpec } from './processes.ts';
 import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';

@@ -5,7 +5,7 @@ import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/query.ts';
+import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import { startParts } from '#infra/local/parts.ts';
 import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';

@@ -1,6 +1,6 @@
 import { type FaultOptions, isWanted } from '../options.ts';
 import { type RowOptions, type RowResult, runRow } from '../run_row.ts';
-import type { World } from '../world/world.ts';
+import type { World } from '../world/fault_world.ts';
 import { BROKEN_VARIANTS, type BrokenVariant, preloadOf } from './variants.ts';
 
 /** Whether a row noticed what was broken. */

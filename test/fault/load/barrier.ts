@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { visitorPartition } from '#schemas/partition.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger } from './load_ledger.ts';
 import { send } from './send.ts';
 
 export interface BarrierOptions {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '#services/local/demo/world/random.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
-import type { Ledger, Standing } from './ledger.ts';
+import type { Ledger, Standing } from './load_ledger.ts';
 import { pacer } from './pace.ts';
 import { send } from './send.ts';
 import type { Traffic } from './traffic.ts';

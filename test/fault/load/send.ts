@@ -1,5 +1,5 @@
 import type { SentEvent } from '#test/harness/ingest.ts';
-import type { Standing } from './ledger.ts';
+import type { Standing } from './load_ledger.ts';
 
 /** An answer that no fault explains: the harness or the service is wrong. */
 class StrangeAnswerError extends Error {

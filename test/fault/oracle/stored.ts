@@ -1,5 +1,5 @@
 import { select } from '#test/harness/clickhouse.ts';
-import type { World } from '../world/world.ts';
+import type { World } from '../world/fault_world.ts';
 import { canonical } from './people.ts';
 
 /** How many rows each event id of a site has in the table, without FINAL. */

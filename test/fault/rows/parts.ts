@@ -3,8 +3,8 @@ import type { LocalPart, PartName } from '#infra/local/parts.ts';
 import { until } from '#test/harness/until.ts';
 import type { Row, RowContext } from '../row.ts';
 import type { ProxyMode } from '../world/clickhouse_proxy.ts';
+import type { World } from '../world/fault_world.ts';
 import { emptyRedisFolder, redisCommand } from '../world/redis.ts';
-import type { World } from '../world/world.ts';
 
 /** While a part is away: enough for clients to be told no, few enough to be sent again. */
 const CALM_REQUESTS_PER_SECOND = 20;

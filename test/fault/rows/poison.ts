@@ -5,7 +5,7 @@ import { replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
 import { writeWire } from '#schemas/wire.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import type { Row } from '../row.ts';
-import type { World } from '../world/world.ts';
+import type { World } from '../world/fault_world.ts';
 
 /** Topics that stages read, with the stages that must put aside what they cannot read there. */
 const TARGETS: { topic: string; stages: string[]; compacted?: true }[] = [

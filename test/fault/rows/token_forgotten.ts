@@ -1,5 +1,5 @@
 import type { Row } from '../row.ts';
-import type { World } from '../world/world.ts';
+import type { World } from '../world/fault_world.ts';
 
 const CALM_REQUESTS_PER_SECOND = 15;
 /** Blocks whose tokens a table keeps meanwhile, of several months. */

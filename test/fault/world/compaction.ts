@@ -1,6 +1,6 @@
 import kafkajs, { type Admin, Kafka, logLevel } from 'kafkajs';
 import { endsOf, readBehind } from '../oracle/topics.ts';
-import type { World } from './world.ts';
+import type { World } from './fault_world.ts';
 
 /** Closes segments at once, so that the log cleaner may have them, and lets it clean them however little there is to gain. */
 const EAGER: Readonly<Record<string, string>> = {

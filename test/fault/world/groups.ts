@@ -1,6 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs';
 import { until } from '#test/harness/until.ts';
-import type { World } from './world.ts';
+import type { World } from './fault_world.ts';
 
 /** Sessions of 6 s run out within this, on a busy machine too. */
 const TAKEN_OVER_MS = 40_000;

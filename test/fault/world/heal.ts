@@ -1,4 +1,4 @@
-import type { World } from './world.ts';
+import type { World } from './fault_world.ts';
 
 /** Puts everything back that a fault may have left broken: stalled and stopped processes, parts, the proxy. */
 export async function heal(world: World): Promise<void> {

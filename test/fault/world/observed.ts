@@ -1,7 +1,7 @@
 import { deliverySpecs, replaySpec } from '#services/local/start/processes.ts';
 import { openSettings, type SettingsEditor } from '#test/harness/settings.ts';
+import type { World } from './fault_world.ts';
 import { type Platforms, startPlatforms, stopPlatforms } from './platforms.ts';
-import type { World } from './world.ts';
 
 /** What a row needs that watches several destinations of many sites. */
 export interface Observed {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { logTails } from '#test/harness/service.ts';
+import { startWorld, type World, type WorldOptions } from './fault_world.ts';
 import { platformEnvironment, startPlatforms, stopPlatforms } from './platforms.ts';
 import { mountSmallDisk, type SmallDisk } from './small_disk.ts';
 import { startThreeBrokers } from './three_brokers.ts';
-import { startWorld, type World, type WorldOptions } from './world.ts';
 
 /** Which kind of world a row needs. Most share the first. */
 export type PlaceKind = 'one_broker' | 'own_platforms' | 'three_brokers' | 'small_disk';

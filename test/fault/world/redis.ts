@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { World } from './world.ts';
+import type { World } from './fault_world.ts';
 
 /** Runs a command such as FLUSHALL in the world's Redis. */
 export async function redisCommand({ addresses }: World, name: string, ...words: string[]): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { openSettings } from '#test/harness/settings.ts';
 import { until } from '#test/harness/until.ts';
-import type { World } from './world.ts';
+import type { World } from './fault_world.ts';
 
 /** A site with an account, a key and both destinations, all its own, so that a row's counts are nobody else's. */
 export interface FaultSite {

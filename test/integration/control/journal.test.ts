@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { openKafka } from '#infra/kafka/session.ts';
-import { createRegistry } from '#infra/registry/registry.ts';
-import { type FollowedSettings, followSettings } from '#infra/settings/follow.ts';
+import { createRegistry } from '#infra/registry/schema_registry.ts';
+import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import type { AuditPage } from '#services/control_api/audit_shapes.ts';
 import { ControlRefusal, ControlUnavailableError } from '#services/control_api/client.ts';
@@ -10,7 +10,7 @@ import type { OpenControl } from '#test/harness/control_in_process.ts';
 import { quiet, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
 import { until } from '../support/wait.ts';
-import { controlEnvironment, openReplica, provisionFollowed } from './world.ts';
+import { controlEnvironment, openReplica, provisionFollowed } from './control_world.ts';
 
 const VISIBLE_MS_MAX = 2_000;
 const parts = useParts('kafka', 'registry');

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { followTopic } from '#infra/kafka/reader/follow.ts';
+import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { AuditPage } from '#services/control_api/audit_shapes.ts';
 import { type ControlClient, createControlClient } from '#services/control_api/client.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
-import { followTopic } from '#infra/kafka/reader/follow.ts';
+import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
 import { createTopic, kafkaOf, produce, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { type HopWorld, useKafka } from './stage_fixture.ts';

@@ -4,8 +4,8 @@ import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import { type EventRow, eventRow } from '#pipelines/warehouse/event_row.ts';
 import type { Event } from '#schemas/event.ts';
 import { decodeEntry, type EntryView, encodeEvent } from '#schemas/event_batch.ts';
-import type { DemoRequest } from '#services/local/demo/world/event.ts';
-import { createWorld } from '#services/local/demo/world/world.ts';
+import type { DemoRequest } from '#services/local/demo/world/demo_event.ts';
+import { createWorld } from '#services/local/demo/world/demo_world.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { site } from '#test/unit/settings/samples.ts';
 

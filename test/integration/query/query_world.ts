@@ -1,7 +1,7 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/query.ts';
 import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
+import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { type Control, control } from '#test/unit/control/harness.ts';

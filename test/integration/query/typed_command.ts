@@ -1,5 +1,5 @@
 import type { CliResult } from '#services/cli/command.ts';
-import { runCli } from '#services/cli/run.ts';
+import { runCli } from '#services/cli/run_cli.ts';
 import { createControlClient } from '#services/control_api/client.ts';
 import { TOKEN } from '#test/unit/control/harness.ts';
 import type { QueryWorld } from './query_world.ts';

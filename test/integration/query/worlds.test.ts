@@ -3,9 +3,9 @@ import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useQueryWorld } from './query_world.ts';
 import { retentionByHand, topByHand, trendsByHand } from './reference/counts.ts';
 import { funnelByHand } from './reference/funnel.ts';
-import type { Ledger } from './reference/ledger.ts';
 import { anyFunnel, anyRetention, anyTop, anyTrends } from './reference/questions.ts';
-import { makeWorld } from './reference/world.ts';
+import type { Ledger } from './reference/reference_ledger.ts';
+import { makeWorld } from './reference/reference_world.ts';
 import { QUESTIONS, WORLD_EVENTS, WORLDS } from './worlds_config.ts';
 
 const create = useQueryWorld();

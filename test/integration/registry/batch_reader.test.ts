@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type BatchReader, createBatchReader } from '#infra/registry/codec.ts';
-import { createRegistry, subjectOf } from '#infra/registry/registry.ts';
+import { createRegistry, subjectOf } from '#infra/registry/schema_registry.ts';
 import { foreignType, schemaText } from '#schemas/avro.ts';
 import { createBatchWriter, decodeEntry, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import { writeWire } from '#schemas/wire.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRegistry, type Registry, subjectOf } from '#infra/registry/registry.ts';
+import { createRegistry, type Registry, subjectOf } from '#infra/registry/schema_registry.ts';
 import { schemaText } from '#schemas/avro.ts';
 import { uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createDeadLetterStore, type DeadLetterStore } from '#infra/dead_letters/store.ts';
+import { createDeadLetterStore, type DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import { deadTopic, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { createCodec } from '#infra/registry/codec.ts';

@@ -12,7 +12,7 @@ import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/session.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
-import { createRegistry, type Registry } from '#infra/registry/registry.ts';
+import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
 import { serviceEnvironment } from '#services/local/start/config.ts';
 import { provision } from '#services/provision_parts.ts';
 import type { ReadyMessage } from '#services/runtime.ts';

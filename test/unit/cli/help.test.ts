@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { planOf } from '#services/cli/command_plan.ts';
 import { COMMANDS } from '#services/cli/commands.ts';
-import { planOf } from '#services/cli/plan.ts';
 import { expectDone, installation } from './harness.ts';
 
 describe('help', () => {

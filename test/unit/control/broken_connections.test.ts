@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listen } from '#infra/http/server.ts';
+import { listen } from '#infra/http/http_server.ts';
 import { runBroken } from '#test/harness/hostile/run_broken.ts';
 import { CONTROL_DOCUMENTED, controlRequest } from '#test/harness/hostile/targets.ts';
 import { control, LABEL, TOKEN } from './harness.ts';

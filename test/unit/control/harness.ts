@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
-import type { HttpServer } from '#infra/http/server.ts';
+import type { HttpServer } from '#infra/http/http_server.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
-import { secretField, textField } from '#pipelines/delivery/settings.ts';
+import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import {
   createSettingsView,
   type Planned,

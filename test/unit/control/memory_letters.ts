@@ -1,4 +1,4 @@
-import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/store.ts';
+import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
 import { letterId } from '#pipelines/dead_letter_id.ts';
 import { type ResendOutcome, refusedAsIs } from '#pipelines/resend.ts';
 import type { DeadLetter } from '#schemas/records.ts';

@@ -3,7 +3,7 @@ import { CONTROL_ERRORS } from '#services/control/errors.ts';
 import { EXAMPLES } from '#services/control/examples.ts';
 import { controlDocument } from '#services/control/openapi.ts';
 import { errorsOf, ROUTES } from '#services/control/routes.ts';
-import { schemaProblems } from '#services/control/validate.ts';
+import { schemaProblems } from '#services/control/schema_problems.ts';
 import { resolved } from './documented.ts';
 import { control } from './harness.ts';
 

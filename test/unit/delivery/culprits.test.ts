@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
+import type { DeliveryJob } from '#pipelines/delivery/delivery_run.ts';
 import { snapchat } from '#pipelines/delivery/destinations/snapchat/adapter.ts';
-import type { DeliveryJob } from '#pipelines/delivery/run.ts';
 import { manyEntries } from './entries.ts';
 import { answered, metaIds, metaJob, portsOf } from './harness.ts';
 

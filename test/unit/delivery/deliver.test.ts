@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { defaultsOf } from '#pipelines/delivery/settings.ts';
+import { defaultsOf } from '#pipelines/delivery/setting_fields.ts';
 import { entryOf, manyEntries, NOW_MS, siteOf } from './entries.ts';
 import { answered, metaIds, metaJob, portsOf, webhookJob } from './harness.ts';
 

@@ -1,11 +1,11 @@
+import { createTokens } from '#pipelines/delivery/access_tokens.ts';
 import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { type Breakers, createBreakers } from '#pipelines/delivery/breakers.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
+import type { DeliveryJob, DeliveryPorts, Shortfall } from '#pipelines/delivery/delivery_run.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createRefusals } from '#pipelines/delivery/refusals.ts';
-import type { DeliveryJob, DeliveryPorts, Shortfall } from '#pipelines/delivery/run.ts';
-import { createTokens } from '#pipelines/delivery/tokens.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { manyEntries, NOW_MS, siteOf } from './entries.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { defaultsOf, secretNames } from '#pipelines/delivery/settings.ts';
+import { defaultsOf, secretNames } from '#pipelines/delivery/setting_fields.ts';
 import type { Event } from '#schemas/event.ts';
 import { entryOf } from '#test/unit/delivery/entries.ts';
 import { section, tableRows } from './page.ts';

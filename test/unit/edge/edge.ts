@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { type HttpServer, listen } from '#infra/http/server.ts';
+import { type HttpServer, listen } from '#infra/http/http_server.ts';
 import type { PartitionSender, SendResult } from '#infra/kafka/producer/sender.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { issueKey } from '#pipelines/settings/keys.ts';

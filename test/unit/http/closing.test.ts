@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createHttpServer, type HttpServer, listen } from '#infra/http/server.ts';
+import { createHttpServer, type HttpServer, listen } from '#infra/http/http_server.ts';
 import { until } from '#test/harness/until.ts';
 
 const CLOSING_MS = 1_000;

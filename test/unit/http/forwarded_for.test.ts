@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clientAddress, createHttpServer, type HttpServer, listen } from '#infra/http/server.ts';
+import { clientAddress, createHttpServer, type HttpServer, listen } from '#infra/http/http_server.ts';
 
 async function serverBehind(trustedProxies: string[]): Promise<{ app: HttpServer; url: string }> {
   const app = createHttpServer({ trustedProxies, bodyBytesMax: 1_000, requestTimeoutMs: 30_000 });

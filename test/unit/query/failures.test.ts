@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { QueryTooHeavyError } from '#infra/clickhouse/query.ts';
+import { QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
 import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import { type Control, control } from '../control/harness.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { createRegistry, type Registry } from '#infra/registry/registry.ts';
+import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
 
 const SECOND_MS = 1_000;
 

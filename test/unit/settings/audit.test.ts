@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { AUDIT_SLOTS, auditKey, parseSettingKey } from '#pipelines/settings/address.ts';
 import { auditEntry, createAuditLog } from '#pipelines/settings/audit.ts';
 import { auditedRecords, createSettingsView } from '#pipelines/settings/journal.ts';
+import { AUDIT_SLOTS, auditKey, parseSettingKey } from '#pipelines/settings/setting_address.ts';
 import { account, destination, NOW_MS, setting, site } from './samples.ts';
 
 const definition = (id: string, name: string) => JSON.stringify({ id, name, trigger: 'click' });

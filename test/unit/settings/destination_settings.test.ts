@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
-import { secretField, textField } from '#pipelines/delivery/settings.ts';
+import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems, type SettingsDraft } from '#pipelines/settings/destination_settings.ts';
 import { problemsOf } from './problems_of.ts';
 

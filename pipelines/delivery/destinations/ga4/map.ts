@@ -1,10 +1,10 @@
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import type { EventEntry } from '#schemas/event.ts';
+import { visitorOf } from './ga4_visitor.ts';
 import { eventName } from './names.ts';
 import { parametersOf } from './parameters.ts';
 import type { Ga4Settings } from './settings.ts';
-import { visitorOf } from './visitor.ts';
 
 /**
  * An event in the form of the Measurement Protocol, or why it is not sent: `routed_in_browser` (the browser sends it

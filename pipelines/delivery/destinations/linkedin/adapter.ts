@@ -1,6 +1,6 @@
-import { addressOf, postJson } from '#pipelines/delivery/address.ts';
+import { envelope } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { envelope } from '#pipelines/delivery/envelope.ts';
+import { addressOf, postJson } from '#pipelines/delivery/platform_address.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, SCHEMA, type Settings } from './settings.ts';

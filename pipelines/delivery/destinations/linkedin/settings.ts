@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { baseUrlField } from '#pipelines/delivery/address.ts';
-import { eventNamesField } from '#pipelines/delivery/event_names.ts';
-import { secretField, textField } from '#pipelines/delivery/settings.ts';
+import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
+import { baseUrlField } from '#pipelines/delivery/platform_address.ts';
+import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 
 export const DEFAULT_BASE_URL = 'https://api.linkedin.com';
 /** LinkedIn names its API's versions by month and keeps each for a year. */

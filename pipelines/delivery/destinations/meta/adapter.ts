@@ -1,6 +1,6 @@
-import { addressOf, postJson } from '#pipelines/delivery/address.ts';
+import { type Envelope, envelope } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { type Envelope, envelope } from '#pipelines/delivery/envelope.ts';
+import { addressOf, postJson } from '#pipelines/delivery/platform_address.ts';
 import type { Event } from '#schemas/event.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';

@@ -1,6 +1,6 @@
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { type CanonicalName, platformName } from '#pipelines/delivery/conversion_names.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
-import { type CanonicalName, platformName } from '#pipelines/delivery/names.ts';
 import type { PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstNumber, type Properties, pageUrl } from '#pipelines/delivery/properties.ts';
 import { matchesUrl } from '#pipelines/delivery/url_pattern.ts';

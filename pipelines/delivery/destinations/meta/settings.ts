@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { baseUrlField } from '#pipelines/delivery/address.ts';
-import { eventNamesField } from '#pipelines/delivery/event_names.ts';
-import { checkedField, choiceField, secretField, textField } from '#pipelines/delivery/settings.ts';
+import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
+import { baseUrlField } from '#pipelines/delivery/platform_address.ts';
+import { checkedField, choiceField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { readRoutePixels } from '#pipelines/settings/route_pixels.ts';
 
 /** Graph API version; Meta keeps each one for at least two years for this API. */

@@ -1,7 +1,7 @@
 import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
-import { everyHash } from '#pipelines/delivery/identifiers.ts';
+import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { oneOrList } from '#pipelines/delivery/present.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';

@@ -1,11 +1,11 @@
 import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import type { CanonicalName } from '#pipelines/delivery/conversion_names.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
-import { everyHash } from '#pipelines/delivery/identifiers.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
-import type { CanonicalName } from '#pipelines/delivery/names.ts';
+import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import type { PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';

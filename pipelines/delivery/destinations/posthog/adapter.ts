@@ -1,6 +1,6 @@
-import { addressOf, postJson } from '#pipelines/delivery/address.ts';
+import { joined } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { joined } from '#pipelines/delivery/envelope.ts';
+import { addressOf, postJson } from '#pipelines/delivery/platform_address.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { CLOUD_URLS, POSTHOG_SCHEMA, type PosthogSettings } from './settings.ts';

@@ -1,10 +1,10 @@
 import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { type CanonicalName, conversionName } from '#pipelines/delivery/conversion_names.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import { sha256Hex } from '#pipelines/delivery/hash.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
-import { type CanonicalName, conversionName } from '#pipelines/delivery/names.ts';
 import { listOrNull, present } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';

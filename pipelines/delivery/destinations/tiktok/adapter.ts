@@ -1,10 +1,10 @@
-import { addressOf, postJson } from '#pipelines/delivery/address.ts';
+import { joined } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { joined } from '#pipelines/delivery/envelope.ts';
+import { addressOf, postJson } from '#pipelines/delivery/platform_address.ts';
 import { classify } from './classify.ts';
+import { ageMaxMs, sourceOfGroup } from './event_source.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, TIKTOK_SCHEMA, type TiktokSettings } from './settings.ts';
-import { ageMaxMs, sourceOfGroup } from './source.ts';
 
 const PATH = '/open_api/v1.3/event/track/';
 /** Room for the longest source, its id and a test event code. */

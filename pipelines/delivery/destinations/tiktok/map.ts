@@ -1,14 +1,14 @@
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { type CanonicalName, platformName } from '#pipelines/delivery/conversion_names.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
-import { type CanonicalName, platformName } from '#pipelines/delivery/names.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import { isRestricted } from '#pipelines/delivery/privacy_choices.ts';
 import { firstText, type Properties, pageReferrer, pageUrl } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
+import { groupOf, isTooOldFor, sourceOf } from './event_source.ts';
 import type { TiktokSettings } from './settings.ts';
-import { groupOf, isTooOldFor, sourceOf } from './source.ts';
 import { isMatchable, userOf } from './user.ts';
 
 /** TikTok's standard events; what is missing here goes as a custom event under the name it was given. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { baseUrlField } from '#pipelines/delivery/address.ts';
-import { eventNamesField } from '#pipelines/delivery/event_names.ts';
-import { choiceField, secretField, textField } from '#pipelines/delivery/settings.ts';
+import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
+import { baseUrlField } from '#pipelines/delivery/platform_address.ts';
+import { choiceField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 
 export const DEFAULT_BASE_URL = 'https://business-api.tiktok.com';
 

@@ -1,7 +1,7 @@
 import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { hashedPlace, plainPlace } from '#pipelines/delivery/hashed_place.ts';
-import { everyHash } from '#pipelines/delivery/identifiers.ts';
+import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { oneOrList, present } from '#pipelines/delivery/present.ts';
 import { firstText, textOrParameter } from '#pipelines/delivery/properties.ts';
 import { countryCode } from '#pipelines/privacy/country_code.ts';

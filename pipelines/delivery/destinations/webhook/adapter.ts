@@ -1,5 +1,5 @@
+import { joined } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Limits, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { joined } from '#pipelines/delivery/envelope.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { WEBHOOK_SCHEMA, type WebhookSettings } from './settings.ts';

@@ -1,9 +1,9 @@
+import type { PlannedEvent, PlannedRequest, SiteSlot, WireEvent, WorldEvent } from './demo_event.ts';
 import { CRAWLERS, type Device, drawDevice } from './devices.ts';
-import type { PlannedEvent, PlannedRequest, SiteSlot, WireEvent, WorldEvent } from './event.ts';
 import { distinctId } from './ids.ts';
 import { randomFor } from './random.ts';
 import { EVENTS_PER_REQUEST_MAX, fromBrowser, fromServer, plannedAs } from './requests.ts';
-import { playSession } from './session.ts';
+import { playSession } from './shopping_session.ts';
 import type { Day, Visitor } from './visit.ts';
 
 const YEAR_MS = 365 * 86_400_000;

@@ -1,4 +1,4 @@
-import type { WorldEvent } from './event.ts';
+import type { WorldEvent } from './demo_event.ts';
 
 /**
  * Who is who, by union-find over visitors and the identities their events stitch: two visitors are one person when a chain

@@ -1,6 +1,14 @@
-import { STOREFRONTS } from './catalogue.ts';
+import type {
+  DemoRequest,
+  Expectation,
+  Fate,
+  PlannedEvent,
+  PlannedRequest,
+  SiteSlot,
+  WorldEvent,
+} from './demo_event.ts';
 import type { Device } from './devices.ts';
-import type { DemoRequest, Expectation, Fate, PlannedEvent, PlannedRequest, SiteSlot, WorldEvent } from './event.ts';
+import { STOREFRONTS } from './storefronts.ts';
 
 /** SPEC 8. */
 export const EVENTS_PER_REQUEST_MAX = 50;

@@ -1,8 +1,8 @@
-import { STOREFRONTS } from './catalogue.ts';
-import type { WorldEvent } from './event.ts';
+import type { WorldEvent } from './demo_event.ts';
 import { type Customer, drawCustomer, identityOf, spellEmail } from './people.ts';
 import { randomFor } from './random.ts';
-import { basket, drawLines, ORDER_EVENT, orderId } from './session.ts';
+import { basket, drawLines, ORDER_EVENT, orderId } from './shopping_session.ts';
+import { STOREFRONTS } from './storefronts.ts';
 import { type Day, deviceId, identifiersOf, type Visitor, write } from './visit.ts';
 
 type OfflineSource = 'physical_store' | 'phone_call' | 'chat' | 'email' | 'system_generated';

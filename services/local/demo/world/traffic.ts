@@ -1,9 +1,9 @@
+import type { PlannedRequest, WorldEvent } from './demo_event.ts';
+import type { Outing } from './demo_visitor.ts';
 import type { Device } from './devices.ts';
-import type { PlannedRequest, WorldEvent } from './event.ts';
 import type { Random } from './random.ts';
 import { cut, EVENTS_PER_REQUEST_MAX, fromBrowser, fromServer, plannedAs } from './requests.ts';
-import { ORDER_EVENT } from './session.ts';
-import type { Outing } from './visitor.ts';
+import { ORDER_EVENT } from './shopping_session.ts';
 
 const RESEND_SHARE = 0.05;
 const SERVER_COPY_SHARE = 0.6;

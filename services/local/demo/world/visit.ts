@@ -1,6 +1,6 @@
 import type { ActionSource } from '#schemas/event.ts';
+import type { SiteSlot, WireEvent, WorldEvent } from './demo_event.ts';
 import type { Device } from './devices.ts';
-import type { SiteSlot, WireEvent, WorldEvent } from './event.ts';
 import { distinctId, eventId, type RunIdentity } from './ids.ts';
 import { type Customer, identityOf, spellEmail } from './people.ts';
 import { spellPhone } from './phones.ts';

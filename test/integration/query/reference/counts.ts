@@ -3,7 +3,7 @@ import type { RetentionQuery, TopQuery, TrendsQuery } from '#pipelines/query/sha
 import type { TopAnswer } from '#pipelines/query/top.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends.ts';
 import { intervalStart, intervalsBetween } from './calendar.ts';
-import { byPerson, type Deed, type Ledger } from './ledger.ts';
+import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { isSelected, scoped, textOf } from './selecting.ts';
 
 interface Figures {

@@ -1,7 +1,7 @@
 import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';
 import { intervalStart } from './calendar.ts';
-import { byPerson, type Deed, type Ledger } from './ledger.ts';
+import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { passesAll, textOf } from './selecting.ts';
 import { type Way, waysTo } from './ways.ts';
 

@@ -8,7 +8,7 @@ import type {
   TrendsQuery,
 } from '#pipelines/query/shapes.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
-import { COUNTRIES, FROM, NAMES, TO } from './world.ts';
+import { COUNTRIES, FROM, NAMES, TO } from './reference_world.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

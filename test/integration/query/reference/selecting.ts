@@ -1,5 +1,5 @@
 import type { Field, Filter, Selection } from '#pipelines/query/shapes.ts';
-import type { Deed, Ledger } from './ledger.ts';
+import type { Deed, Ledger } from './reference_ledger.ts';
 
 const COLUMNS: Record<string, (deed: Deed) => string> = {
   event: ({ name }) => name,

@@ -1,5 +1,5 @@
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';
-import type { Deed } from './ledger.ts';
+import type { Deed } from './reference_ledger.ts';
 import { isSelected } from './selecting.ts';
 
 /** A way through the first steps: positions in the actor's events, and times. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '#services/local/demo/answer.ts';
 import { compare, countDiffering, type Expected, type Findings } from '#services/local/demo/compare.ts';
 import type { Delivery } from '#services/local/demo/deliveries.ts';
 import { type DestinationName, dueIds } from '#services/local/demo/due.ts';
-import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/event.ts';
-import { createWorld } from '#services/local/demo/world/world.ts';
+import { judge } from '#services/local/demo/judge_reply.ts';
+import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
+import { createWorld } from '#services/local/demo/world/demo_world.ts';
 import { funnelOf } from './funnel_of.ts';
 
 const ENDS_AT = Date.UTC(2026, 10, 20, 21);

@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDeliveryReader } from '#services/local/demo/deliveries.ts';
-import { createLedger } from '#services/local/platforms/ledger.ts';
-import { createScript } from '#services/local/platforms/script.ts';
-import { type Standin, startStandin } from '#services/local/platforms/server.ts';
+import { createLedger } from '#services/local/platforms/acceptance_ledger.ts';
+import { createScript } from '#services/local/platforms/fault_script.ts';
+import { type Standin, startStandin } from '#services/local/platforms/standin.ts';
 
 let standin: Standin | null = null;
 afterEach(() => standin?.stop());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dueIds } from '#services/local/demo/due.ts';
-import { createWorld } from '#services/local/demo/world/world.ts';
+import { createWorld } from '#services/local/demo/world/demo_world.ts';
 
 const ENDS_AT = Date.UTC(2026, 10, 20, 21);
 const { ledger } = createWorld({ seed: 2, run: 'eligible', visitors: 1000, endsAt: ENDS_AT });

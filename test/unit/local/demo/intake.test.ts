@@ -7,8 +7,8 @@ import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { Event } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import { dueIds } from '#services/local/demo/due.ts';
-import { type DemoRequest, SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/event.ts';
-import { createWorld } from '#services/local/demo/world/world.ts';
+import { type DemoRequest, SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
+import { createWorld } from '#services/local/demo/world/demo_world.ts';
 
 const ENDS_AT = Date.UTC(2026, 10, 20, 21);
 const BLOCKED = '198.51.100.66';

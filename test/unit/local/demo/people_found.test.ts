@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WorldEvent } from '#services/local/demo/world/event.ts';
+import type { WorldEvent } from '#services/local/demo/world/demo_event.ts';
 import { resolvePeople } from '#services/local/demo/world/people_found.ts';
 
 function told(visitor: string, ...stitches: string[]): WorldEvent {

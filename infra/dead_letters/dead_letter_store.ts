@@ -1,0 +1,246 @@
+import { createMutex } from '#infra/concurrency/mutex.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producer/fenced_producer.ts';
+import { readBack } from '#infra/kafka/reader/read_back.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import { presentReason } from '#pipelines/dead_letter.ts';
+import { type LetterPlace, letterId, resentKey } from '#pipelines/dead_letter_id.ts';
+import { coordinateAgain, type ResendingStage, type ResendOutcome, refusedAsIs } from '#pipelines/resend.ts';
+import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+import { reservedHeaders } from '#schemas/reserved.ts';
+import { eventsOf, type Letter, readLetters, windowsOf } from './read_letters.ts';
+
+/** A letter as it stands: with when it was sent in again, and its events where they can be read. */
+export interface ShownLetter extends Letter {
+  /** Milliseconds since 1970 UTC; null where it was not. */
+  resentAtMs: number | null;
+  views: EntryView[] | null;
+}
+
+interface ListQuery {
+  stage: Stage | null;
+  reason: string | null;
+  sinceMs: number | null;
+  /** Where the page before ended; null for the first. */
+  after: LetterPlace | null;
+  limit: number;
+}
+
+interface LettersPage {
+  letters: ShownLetter[];
+  /** Where to go on; null at the end. A page may be short, or empty, and yet not the last. */
+  next: LetterPlace | null;
+}
+
+/** Dead letters, oldest first by stage and partition. */
+export interface DeadLetterStore {
+  list(query: ListQuery): Promise<LettersPage>;
+  read(place: LetterPlace): Promise<ShownLetter | null>;
+  /**
+   * Sends letters in again, each once for ever, whoever asks how often: it is noted in the transaction that sends it.
+   * `accountOf` says whose allowance an event of a site counts against.
+   */
+  resend(places: readonly LetterPlace[], accountOf: (siteId: string) => string): Promise<Map<string, ResendOutcome>>;
+}
+
+/** Kafka or the registry did not answer; a letter may or may not have been sent, and asking again is safe. */
+export class DeadLettersError extends Error {
+  readonly code = 'dead_letters_unavailable';
+}
+
+/** Offsets looked at for one page; a letter keeps 64 KiB at the most. */
+const SCANNED_MAX = 500;
+const WRITE_RETRIES = 8;
+
+const isStage = (name: string): name is Stage => (STAGES as readonly string[]).includes(name);
+
+/** Which topic takes a stage's events again: none that anybody else reads. */
+const TAKEN_AGAIN: Record<ResendingStage, string> = {
+  dedup: TOPICS.raw,
+  identity: TOPICS.againIdentity,
+  warehouse: TOPICS.againWarehouse,
+};
+
+/**
+ * Dead letters of an installation, whose schemas are asked for when they are first needed: settings can be changed without.
+ *
+ * @param nowMs Milliseconds since 1970 UTC.
+ */
+export function createDeadLetterStore(
+  session: KafkaSession,
+  registry: Registry,
+  logger: Logger,
+  nowMs: () => number,
+): DeadLetterStore {
+  const mutex = createMutex();
+  let opened: StoreWorld | null = null;
+  async function open(): Promise<StoreWorld> {
+    opened ??= {
+      ...{ session, logger, nowMs },
+      codec: await createCodec<DeadLetter>(registry, TOPICS.resent, 'dead_letter'),
+      reader: await createBatchReader(registry, TOPICS.raw),
+    };
+    return opened;
+  }
+  return {
+    list: async (query) =>
+      open()
+        .then((world) => list(world, query))
+        .catch(unavailable),
+    read: async (place) =>
+      open()
+        .then((world) => readOne(world, place))
+        .catch(unavailable),
+    resend: (places, accountOf) => mutex.run(async () => resend(await open(), places, accountOf)).catch(unavailable),
+  };
+}
+
+interface StoreWorld {
+  session: KafkaSession;
+  codec: Codec<DeadLetter>;
+  reader: BatchReader;
+  logger: Logger;
+  nowMs(): number;
+}
+
+/** What Kafka or the registry says becomes the one error that callers know; anything else is a fault of ours. */
+function unavailable(error: unknown): never {
+  const passes = error instanceof Error && (error.name.startsWith('KafkaJS') || 'recovery' in error);
+  throw passes ? new DeadLettersError('dead letters cannot be reached', { cause: error }) : error;
+}
+
+async function list(world: StoreWorld, { stage, reason, sinceMs, after, limit }: ListQuery): Promise<LettersPage> {
+  const resent = await readResent(world);
+  const letters: ShownLetter[] = [];
+  let left = SCANNED_MAX;
+  const stages = stage === null ? STAGES : [stage];
+  for (const one of stages.slice(after === null ? 0 : Math.max(0, stages.indexOf(after.stage as Stage)))) {
+    for (const window of await windowsOf(world.session, one, sinceMs)) {
+      const { partition, end } = window;
+      if (after?.stage === one && partition < after.partition) continue;
+      const isAfter = after?.stage === one && after.partition === partition;
+      const first = isAfter ? Math.max(window.first, after.offset + 1) : window.first;
+      const until = Math.min(end, first + left);
+      if (first >= until) continue;
+      const read = await readLetters(world.session, world.codec, one, [{ partition, first, end: until }], () => true);
+      for (const found of read) {
+        if (reason !== null && found.letter.reason !== presentReason(reason)) continue;
+        letters.push(await shown(world, found, resent));
+        if (letters.length === limit) return { letters, next: found.place };
+      }
+      left -= until - first;
+      if (left === 0) return { letters, next: { stage: one, partition, offset: until - 1 } };
+    }
+  }
+  return { letters, next: null };
+}
+
+async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLetter | null> {
+  const [found] = await find(world, [place]);
+  return found === undefined ? null : shown(world, found, await readResent(world));
+}
+
+async function shown({ reader }: StoreWorld, found: Letter, resent: ReadonlyMap<string, number>): Promise<ShownLetter> {
+  const views = refusedAsIs(found.letter) === null ? await eventsOf(reader, found.letter) : null;
+  const resentAtMs = resent.get(resentKey(found.id, found.letter)) ?? null;
+  return { ...found, resentAtMs, views };
+}
+
+/** The letters that stand at these places. */
+async function find({ session, codec }: StoreWorld, places: readonly LetterPlace[]): Promise<Letter[]> {
+  const wanted = new Set(places.map(letterId));
+  const letters: Letter[] = [];
+  for (const [stage, ones] of Map.groupBy(places, (place) => place.stage)) {
+    if (!isStage(stage)) continue;
+    const windows = (await windowsOf(session, stage, null)).flatMap(({ partition, first, end }) => {
+      const offsets = ones.filter((one) => one.partition === partition).map(({ offset }) => offset);
+      const from = Math.max(first, Math.min(...offsets));
+      const to = Math.min(end, Math.max(...offsets) + 1);
+      return offsets.length > 0 && from < to ? [{ partition, first: from, end: to }] : [];
+    });
+    letters.push(...(await readLetters(session, codec, stage, windows, (place) => wanted.has(letterId(place)))));
+  }
+  return letters;
+}
+
+/** When each letter was sent in again, by its key. */
+async function readResent({ session, codec }: StoreWorld): Promise<Map<string, number>> {
+  const resent = new Map<string, number>();
+  await readBack({
+    kafka: session.kafka,
+    admin: session.admin,
+    topic: TOPICS.resent,
+    groupPrefix: session.config.prefix,
+    sinceMs: null,
+    onProgress: () => undefined,
+    async onRecords(records) {
+      for (const { key, value, timestampMs } of records) {
+        if ((await codec.decode(value)).ok) resent.set(key?.toString('utf8') ?? '', timestampMs);
+      }
+    },
+  });
+  return resent;
+}
+
+async function resend(
+  world: StoreWorld,
+  places: readonly LetterPlace[],
+  accountOf: (siteId: string) => string,
+): Promise<Map<string, ResendOutcome>> {
+  const { session, logger } = world;
+  const kafka = createKafka(session.config, 'svc.control.resend', logger, WRITE_RETRIES);
+  // Whoever sends letters beside this is fenced first, so that what is read next is all that was sent.
+  const producer = await openFencedProducer(kafka, session.groupOf('control.resend'));
+  try {
+    const resent = await readResent(world);
+    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
+    const outputs: PartitionRecords[] = [];
+    for (const found of await find(world, places)) {
+      const key = resentKey(found.id, found.letter);
+      const records = resent.has(key) ? 'resent_before' : await recordsOf(world, found.letter, accountOf);
+      outcomes.set(found.id, typeof records === 'string' ? records : 'resent');
+      if (typeof records === 'string') continue;
+      resent.set(key, world.nowMs());
+      outputs.push(records, [
+        TOPICS.resent,
+        0,
+        [{ key, value: world.codec.encode(noteOf(found.letter, world.nowMs())) }],
+      ]);
+    }
+    if (outputs.length > 0) await producer.appendAll(outputs);
+    return outcomes;
+  } finally {
+    await producer.close();
+  }
+}
+
+/** What is noted of a letter that was sent in again: all but what it held. */
+function noteOf(letter: DeadLetter, nowMs: number): DeadLetter {
+  return { ...letter, died_at: nowMs, bytes: Buffer.alloc(0) };
+}
+
+/** A letter's events as a record for its stage, or why there is none. */
+async function recordsOf(
+  { reader }: StoreWorld,
+  letter: DeadLetter,
+  accountOf: (siteId: string) => string,
+): Promise<PartitionRecords | ResendOutcome> {
+  const refusal = refusedAsIs(letter);
+  if (refusal !== null) return refusal;
+  const views = await eventsOf(reader, letter);
+  const first = views?.[0];
+  if (views === null || first === undefined) return 'unreadable';
+  const writer = createBatchWriter(reader.schemaId);
+  for (const [index, view] of views.entries()) {
+    writer.add(coordinateAgain(letter, view, index), view.personBytes, view.eventBytes);
+  }
+  const topic = TAKEN_AGAIN[letter.stage as ResendingStage];
+  const partition = topic === TOPICS.raw ? letter.partition : letter.partition % SMALL_PARTITIONS;
+  const headers = topic === TOPICS.raw ? { headers: reservedHeaders(accountOf(first.siteId), '') } : {};
+  return [topic, partition, [{ key: null, value: writer.finish(), ...headers }]];
+}

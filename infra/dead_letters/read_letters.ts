@@ -1,0 +1,93 @@
+import { readPartitions } from '#infra/kafka/reader/read_partitions.ts';
+import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
+import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import { RegistryError } from '#infra/registry/schema_registry.ts';
+import { presentReason } from '#pipelines/dead_letter.ts';
+import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+
+/** A dead letter with its id. */
+export interface Letter {
+  id: string;
+  place: LetterPlace;
+  letter: DeadLetter;
+}
+
+/** Where a partition is to be read. */
+export interface Window {
+  partition: number;
+  first: number;
+  /** Exclusive. */
+  end: number;
+}
+
+/** What there is of a stage's letters from a time on (milliseconds since 1970 UTC), by partition; null: all. */
+export async function windowsOf(session: KafkaSession, stage: Stage, sinceMs: number | null): Promise<Window[]> {
+  const topic = deadTopic(stage);
+  const ends = await topicOffsets(session.admin, topic);
+  const begins = sinceMs === null ? [] : await topicOffsetsAt(session.admin, topic, sinceMs);
+  const beginOf = new Map(begins.map(({ partition, offset }) => [partition, Number(offset)]));
+  return ends
+    .map(({ partition, low, high }) => ({
+      partition,
+      first: Math.max(Number(low), beginOf.get(partition) ?? 0),
+      end: Number(high),
+    }))
+    .filter(({ first, end }) => first < end)
+    .sort((a, b) => a.partition - b.partition);
+}
+
+/** The letters of windows of one stage that are wanted by their offset, in order. */
+export async function readLetters(
+  session: KafkaSession,
+  codec: Codec<DeadLetter>,
+  stage: Stage,
+  windows: readonly Window[],
+  isWanted: (place: LetterPlace) => boolean,
+): Promise<Letter[]> {
+  const found: { place: LetterPlace; record: InRecord }[] = [];
+  const spans = new Map(windows.map(({ partition, first, end }) => [partition, { first, end }]));
+  if (spans.size === 0) return [];
+  await readPartitions({
+    kafka: session.kafka,
+    topic: deadTopic(stage),
+    groupPrefix: session.config.prefix,
+    spans,
+    async onRecords(records, partition) {
+      const span = spans.get(partition);
+      for (const record of records) {
+        const place = { stage, partition, offset: record.offset };
+        if (span === undefined || record.offset < span.first || record.offset >= span.end) continue;
+        if (isWanted(place)) found.push({ place, record });
+      }
+    },
+    onProgress: () => undefined,
+  });
+  found.sort((a, b) => a.place.partition - b.place.partition || a.place.offset - b.place.offset);
+  const letters: Letter[] = [];
+  for (const { place, record } of found) {
+    const read = await codec.decode(record.value);
+    if (!read.ok) continue;
+    const reason = presentReason(read.value.reason);
+    letters.push({ id: letterId(place), place, letter: { ...read.value, reason } });
+  }
+  return letters;
+}
+
+/**
+ * A letter's events; null where they cannot be read. A schema that the registry does not know yet is not waited for: one
+ * such letter would keep the others of a page from being shown, and those of a request from being sent.
+ */
+export async function eventsOf(reader: BatchReader, { bytes }: DeadLetter): Promise<EntryView[] | null> {
+  try {
+    const read = await reader.read(bytes);
+    return read.ok ? read.value : null;
+  } catch (error) {
+    if (error instanceof RegistryError && error.code === 'schema_awaited') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
+import { readBack } from '#infra/kafka/reader/read_back.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { type Codec, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import type { ReplayProgress } from '#schemas/replay_progress.ts';
+
+export interface FollowedReplays {
+  /** By replay id; kept current. */
+  states: ReadonlyMap<string, ReplayProgress>;
+  codec: Codec<ReplayProgress>;
+  /** What the topic holds at this moment of one replay, to its very end. */
+  readNow(replayId: string): Promise<ReplayProgress | undefined>;
+  stop(): Promise<void>;
+}
+
+/** How far each replay is, kept current from delivery.replays. */
+export async function followReplays(
+  session: KafkaSession,
+  registry: Registry,
+  logger: Logger,
+  onFatal: (error: unknown) => void,
+): Promise<FollowedReplays> {
+  const codec = await createCodec<ReplayProgress>(registry, TOPICS.replays, 'replay_progress');
+  const states = new Map<string, ReplayProgress>();
+
+  async function apply(into: Map<string, ReplayProgress>, key: string, value: Buffer | null): Promise<void> {
+    if (value === null) return void into.delete(key);
+    const decoded = await codec.decode(value);
+    if (decoded.ok) into.set(key, decoded.value);
+    else logger.error({ key, reason: decoded.reason }, 'progress of a replay left out');
+  }
+
+  const following = await followTopic({
+    kafka: session.kafka,
+    topic: TOPICS.replays,
+    groupPrefix: session.config.prefix,
+    onFatal,
+    onRecord: (key, value) => apply(states, key, value),
+  });
+  return {
+    states,
+    codec,
+    async readNow(replayId) {
+      const found = new Map<string, ReplayProgress>();
+      await readBack({
+        kafka: session.kafka,
+        admin: session.admin,
+        topic: TOPICS.replays,
+        groupPrefix: session.config.prefix,
+        sinceMs: null,
+        onRecords: async (records) => {
+          for (const { key, value } of records) {
+            const name = key?.toString('utf8') ?? '';
+            if (name === replayId) await apply(found, name, value);
+          }
+        },
+        onProgress: () => undefined,
+      });
+      return found.get(replayId);
+    },
+    stop: () => following.stop(),
+  };
+}

@@ -1,0 +1,62 @@
+import type { TokenAnswer, Verdict } from './contract.ts';
+import type { IndexedPiece, Run } from './delivery_run.ts';
+import { sha256Hex } from './hash.ts';
+
+/** What came of one call. */
+export interface Called {
+  verdict: Verdict;
+  /** Whether an address was called that all sites share. */
+  isShared: boolean;
+  tookMs: number;
+}
+
+/**
+ * Sends a batch, when its turn has come and there is a token where one is needed. Null where the process was to stop
+ * before that: nothing was sent.
+ */
+export function call(run: Run, batch: readonly IndexedPiece[]): Promise<Called | null> {
+  const { ports, job, concurrencyMax } = run;
+  return ports.turns.run(job.site.site_id, concurrencyMax, () => callNow(run, batch));
+}
+
+async function callNow(run: Run, batch: readonly IndexedPiece[]): Promise<Called | null> {
+  const { job, ports, settings, timeoutMs } = run;
+  if (ports.stopping()) return null;
+  const startedMs = ports.nowMs();
+  run.token ??= tokenFor(run);
+  const token = await run.token;
+  if (token.kind === 'none') return { verdict: token.verdict, isShared: false, tookMs: ports.nowMs() - startedMs };
+  if (ports.stopping()) return null;
+  const group = batch[0]?.group ?? '';
+  const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: startedMs };
+  const request = job.adapter.request(batch, context);
+  const eventIds = batch.map((piece) => piece.entry.event.event_id);
+  const verdict = job.adapter.classify(await ports.send(request, timeoutMs), eventIds);
+  if (verdict.kind === 'credentials_broken') forgetToken(run);
+  return { verdict, isShared: request.trusted, tookMs: ports.nowMs() - startedMs };
+}
+
+/** A token belongs to the very credentials it was given for. */
+const tokenKey = ({ job, settings }: Run): string =>
+  sha256Hex(JSON.stringify([job.adapter.name, job.site.site_id, settings]));
+
+function forgetToken(run: Run): void {
+  if (run.job.adapter.authorisation === undefined) return;
+  run.ports.tokens.forget(tokenKey(run));
+  run.token = null;
+}
+
+async function tokenFor(run: Run): Promise<TokenAnswer> {
+  const { job, ports, settings, timeoutMs } = run;
+  const { authorisation } = job.adapter;
+  if (authorisation === undefined) return { kind: 'token', token: '', lifetimeMs: 0 };
+  const nowMs = ports.nowMs();
+  const key = tokenKey(run);
+  const known = ports.tokens.get(key, nowMs);
+  if (known !== null) return { kind: 'token', token: known, lifetimeMs: 0 };
+  const asked = authorisation.request({ settings, baseUrl: job.baseUrl, nowMs });
+  if (asked.kind === 'none') return asked;
+  const answer = authorisation.read(await ports.send(asked.request, timeoutMs));
+  if (answer.kind === 'token') ports.tokens.put(key, answer.token, nowMs + answer.lifetimeMs);
+  return answer;
+}

@@ -1,0 +1,146 @@
+import type { InBatch, Leave } from '#infra/kafka/consumer/consume.ts';
+import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import { deadLetter } from '#pipelines/dead_letter.ts';
+import { lookAtLane } from '#pipelines/delivery/lane_look.ts';
+import { delayOfTopic, replayTopic } from '#pipelines/delivery/lanes.ts';
+import type { Place, Source } from '#pipelines/delivery/uncommitted.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
+import { readRecords } from '#services/batches.ts';
+import type { SettingChanges } from './setting_changes.ts';
+
+/** An event to be attempted, with its place in the partition it was read from. */
+export interface JobEvent extends Place {
+  view: EntryView;
+}
+
+/** Events of one site that are to be attempted together. */
+export interface SiteJob {
+  siteId: string;
+  source: Source;
+  events: JobEvent[];
+  /** The attempt to be made, from 1. */
+  attempt: number;
+  /** When the first attempt was made; null where this is it. */
+  firstAttemptedAtMs: number | null;
+  /** Whether they come from the main topic, rather than from a lane or a replay. */
+  isMain: boolean;
+}
+
+export interface TakenJobs {
+  jobs: SiteJob[];
+  dead: DeadLetter[];
+  /** Records of a lane that make way for those behind them, with the offsets they had. */
+  moved: { offset: number; record: OutRecord }[];
+  /** Set where records of a lane are not due yet. */
+  leave?: Leave;
+}
+
+export interface DeliveryIntake {
+  take(batch: InBatch, nowMs: number): Promise<TakenJobs>;
+}
+
+/** Reads the main topic and the lanes of one destination into jobs. */
+export async function createDeliveryIntake(
+  registry: Registry,
+  destination: string,
+  changes: Pick<SettingChanges, 'changedMs'>,
+): Promise<DeliveryIntake> {
+  const reader = await createBatchReader(registry, TOPICS.identified);
+  const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
+  return {
+    async take(batch, nowMs) {
+      if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
+      const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
+      return fromLane(batch, read, delayOfTopic(destination, batch.topic), changes, nowMs);
+    },
+  };
+}
+
+async function fromEvents(batch: InBatch, reader: BatchReader, nowMs: number): Promise<TakenJobs> {
+  const read = await readRecords('delivery', batch, batch.records, reader, nowMs);
+  const sites = new Map<string, SiteJob>();
+  for (const event of read.records.flatMap(({ offset, views }) => eventsAt(offset, views))) {
+    const { siteId } = event.view;
+    const job = sites.get(siteId) ?? newJob(siteId, batch);
+    sites.set(siteId, job);
+    job.events.push(event);
+  }
+  return { jobs: [...sites.values()], dead: read.dead, moved: [] };
+}
+
+function eventsAt(offset: number, views: readonly EntryView[]): JobEvent[] {
+  return views.map((view, index) => ({ view, offset, index }));
+}
+
+function newJob(siteId: string, { topic, partition }: Source): SiteJob {
+  return { siteId, source: { topic, partition }, events: [], attempt: 1, firstAttemptedAtMs: null, isMain: true };
+}
+
+/** What is due is taken; what is not either waits where it is or makes way for what lies behind it. */
+function fromLane(
+  batch: InBatch,
+  read: readonly ReadJob[],
+  delayMs: number,
+  changes: Pick<SettingChanges, 'changedMs'>,
+  nowMs: number,
+): TakenJobs {
+  const duesMs = read.map((one, place) => dueMsOf(one, batch.records[place]?.timestampMs ?? 0, changes));
+  const look = lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0 });
+  const taken = look.take.map((place) => read[place]);
+  const { topic, partition } = batch;
+  const leaveRecord = look.leaveFrom === null ? undefined : batch.records[look.leaveFrom];
+  const next = leaveRecord?.offset ?? (batch.records.at(-1)?.offset ?? -1) + 1;
+  return {
+    jobs: taken.flatMap((one) => (one?.kind === 'job' ? [one.job] : [])),
+    dead: taken.flatMap((one) => (one?.kind === 'dead' ? [one.letter] : [])),
+    moved: look.move.map((place) => {
+      const { offset = -1, value = null } = batch.records[place] ?? {};
+      return { offset, record: { topic, partition, value: value ?? Buffer.alloc(0) } };
+    }),
+    ...(look.leaveFrom === null ? {} : { leave: { offset: next, notBeforeMs: look.notBeforeMs } }),
+  };
+}
+
+/** A record that cannot be read is dealt with at once; one that waits for settings is due when they have changed. */
+function dueMsOf(read: ReadJob, writtenMs: number, changes: Pick<SettingChanges, 'changedMs'>): number {
+  if (read.kind === 'dead') return 0;
+  const { job, waitsForSettings, dueAtMs } = read;
+  return waitsForSettings && writtenMs < changes.changedMs(job.siteId) ? 0 : dueAtMs;
+}
+
+type ReadJob =
+  | { kind: 'job'; job: SiteJob; dueAtMs: number; waitsForSettings: boolean }
+  | { kind: 'dead'; letter: DeadLetter };
+
+async function readJob(
+  batch: InBatch,
+  record: InRecord,
+  codec: Codec<DeliveryJobRecord>,
+  reader: BatchReader,
+  nowMs: number,
+): Promise<ReadJob> {
+  const place = { stage: 'delivery', topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
+  const decoded = await codec.decode(record.value);
+  if (!decoded.ok) return { kind: 'dead', letter: deadLetter(place, decoded.reason, '', record.value, nowMs) };
+  const { site_id, attempt, due_at, first_attempted_at, waits_for_settings, batch: bytes } = decoded.value;
+  const events = await reader.read(bytes);
+  if (!events.ok) return { kind: 'dead', letter: deadLetter(place, events.reason, '', record.value, nowMs) };
+  const firstAttemptedAtMs = attempt > 1 || first_attempted_at > 0 ? first_attempted_at : null;
+  return {
+    kind: 'job',
+    dueAtMs: due_at,
+    waitsForSettings: waits_for_settings === true,
+    job: {
+      siteId: site_id,
+      source: { topic: batch.topic, partition: batch.partition },
+      events: eventsAt(record.offset, events.value),
+      attempt,
+      firstAttemptedAtMs,
+      isMain: false,
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import type { ControlClient } from '#services/control_api/client.ts';
+import { renderNumber } from '#services/render.ts';
+import type { ReadyFile } from '../start/ready_file.ts';
+import { compare, countDiffering, type Expected, type Findings } from './compare.ts';
+import { createDeliveryReader } from './deliveries.ts';
+import { DESTINATIONS, dueIds } from './due.ts';
+import type { RequestOutcome } from './judge_reply.ts';
+import { type ProgressOutput, startProgress } from './progress_line.ts';
+import { drawSummary } from './report.ts';
+import { sendAll } from './send_requests.ts';
+import { askFunnel, askStored, type Scope } from './stored.ts';
+import { type Goal, type WaitResult, waitFor } from './wait.ts';
+import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
+import type { World } from './world/demo_world.ts';
+import { runPrefix } from './world/ids.ts';
+
+export interface Surroundings {
+  ready: Pick<ReadyFile, 'edge' | 'demo'>;
+  client: ControlClient;
+  output: ProgressOutput;
+  coloured: boolean;
+  now: () => number;
+  wait: (ms: number) => Promise<void>;
+  random: () => number;
+}
+
+export interface RunLimits {
+  concurrency: number;
+  timeoutMs: number;
+}
+
+/** An edge that gives no answer for this long is not being restarted any more. */
+const GIVE_UP_AFTER_MS = 120_000;
+
+async function send(world: World, around: Surroundings, concurrency: number): Promise<RequestOutcome[]> {
+  const { ready, random, wait, now } = around;
+  const total = world.ledger.totals.sent;
+  const progress = startProgress('Sending', around.output, now);
+  const startedAt = now();
+  const outcomes: RequestOutcome[] = [];
+  let done = 0;
+  const onOutcome = (outcome: RequestOutcome): void => {
+    outcomes.push(outcome);
+    done += outcome.eventCount;
+    const rate = Math.round((done * 1000) / Math.max(now() - startedAt, 1));
+    progress.update(done, total, `${renderNumber(done)} of ${renderNumber(total)}, ${renderNumber(rate)}/s`);
+  };
+  const { edge, demo: sites } = ready;
+  await sendAll(world.requests, {
+    ...{ edge, sites, concurrency, giveUpAfterMs: GIVE_UP_AFTER_MS },
+    ...{ random, wait, now, onOutcome },
+  });
+  progress.end();
+  return outcomes;
+}
+
+function expectationOf({ ledger }: World, nowMs: number): Expected {
+  const dueAt = (slot: SiteSlot) => {
+    const events = [...ledger.sites[slot].unique.values()];
+    return { meta: dueIds('meta', events, nowMs), webhook: dueIds('webhook', events, nowMs) };
+  };
+  return { ledger, due: { shop: dueAt('shop'), travel: dueAt('travel') } };
+}
+
+/** Everything that is read about the run after it has been sent, as a user would ask for it. */
+interface Reader {
+  goals: () => Promise<Goal[]>;
+  findings: (outcomes: readonly RequestOutcome[]) => Promise<Findings>;
+}
+
+function createReader(world: World, { ledger, due }: Expected, { client, ready, now }: Surroundings): Reader {
+  const idPrefix = runPrefix(world.identity);
+  const endsAt = now();
+  const scopeOf = (slot: SiteSlot): Scope => ({ site: ready.demo[slot].site, idPrefix, endsAt });
+  const { metaStandin, webhookStandin } = ready.demo;
+  const delivered = {
+    meta: createDeliveryReader(metaStandin, idPrefix),
+    webhook: createDeliveryReader(webhookStandin, idPrefix),
+  };
+  const siteGoals = async (slot: SiteSlot): Promise<Goal[]> => {
+    const { events, people } = await askStored(client, scopeOf(slot));
+    const { unique, people: expected } = ledger.sites[slot];
+    return [
+      { label: `${slot} events`, expected: unique.size, found: events },
+      { label: `${slot} people`, expected, found: people },
+    ];
+  };
+  const deliveryGoals = DESTINATIONS.map((name) => async (): Promise<Goal[]> => {
+    const expected = SITE_SLOTS.reduce((sum, slot) => sum + due[slot][name].size, 0);
+    return [{ label: `${name} deliveries`, expected, found: await delivered[name].count() }];
+  });
+  const found = async (slot: SiteSlot) => ({
+    ...(await askStored(client, scopeOf(slot))),
+    funnel: await askFunnel(client, scopeOf(slot)),
+  });
+  return {
+    goals: async () =>
+      (await Promise.all([...SITE_SLOTS.map(siteGoals), ...deliveryGoals.map((goals) => goals())])).flat(),
+    findings: async (outcomes) => ({
+      outcomes,
+      sites: { shop: await found('shop'), travel: await found('travel') },
+      deliveries: { meta: await delivered.meta.list(), webhook: await delivered.webhook.list() },
+    }),
+  };
+}
+
+const progressOf = ({ found, expected }: Goal): string => `${renderNumber(found)} of ${renderNumber(expected)}`;
+
+async function waitForAll(reader: Reader, around: Surroundings, timeoutMs: number): Promise<WaitResult> {
+  const { output, wait, now } = around;
+  const progress = startProgress('Waiting', output, now);
+  const onProgress = (goals: readonly Goal[], readable: boolean): void => {
+    const sum = (of: (goal: Goal) => number): number => goals.reduce((total, goal) => total + of(goal), 0);
+    const pending = goals.find(({ expected, found }) => found !== expected);
+    const note = pending === undefined ? 'all there, settling' : `${pending.label} ${progressOf(pending)}`;
+    const done = sum(({ found, expected }) => Math.min(found, expected));
+    if (goals.length > 0)
+      progress.update(
+        done,
+        sum(({ expected }) => expected),
+        readable ? note : 'cannot be read just now',
+      );
+  };
+  const result = await waitFor({ measure: reader.goals, wait, now, timeoutMs, onProgress });
+  progress.end();
+  return result;
+}
+
+function missingLines(result: WaitResult, timeoutMs: number): string[] {
+  if (result.kind === 'reached') return [];
+  const goals = result.missing.map((goal) => `  ${goal.label}: ${progressOf(goal)}`);
+  return [`Nothing has moved for ${timeoutMs / 1000} s; still not as expected:`, ...goals];
+}
+
+/**
+ * Sends the world through the edge, waits until the query API and the stand-ins show what they should, and prints the
+ * summary.
+ *
+ * @returns how many counts differ
+ */
+export async function runDemo(world: World, around: Surroundings, limits: RunLimits): Promise<number> {
+  const expected = expectationOf(world, around.now());
+  const outcomes = await send(world, around, limits.concurrency);
+  const reader = createReader(world, expected, around);
+  const result = await waitForAll(reader, around, limits.timeoutMs);
+  const findings = await reader.findings(outcomes);
+  const sections = compare(expected, findings);
+  const lines = [...missingLines(result, limits.timeoutMs), '', drawSummary(findings, sections, around.coloured)];
+  around.output.write(lines.join('\n'));
+  return countDiffering(sections);
+}

@@ -1,0 +1,137 @@
+import type { SiteSlot, WorldEvent } from './demo_event.ts';
+import { type Device, drawDevice } from './devices.ts';
+import { drawCustomer } from './people.ts';
+import { type Random, randomFor, type Weighted } from './random.ts';
+import { type Depth, playSession, type SessionPlan } from './shopping_session.ts';
+import { sellOffline } from './till.ts';
+import { type Day, deviceId, type Visitor } from './visit.ts';
+
+/** A session's events and the device that sent them; null for what no browser sent. */
+export interface Outing {
+  device: Device | null;
+  events: readonly WorldEvent[];
+}
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+/** Share of the day's visitors by hour since its start; the day ends with the evening's peak. */
+const HOURS = [2, 1, 1, 1, 2, 3, 5, 7, 8, 7, 7, 8, 7, 6, 7, 8, 9, 11, 12].map(
+  (weight, hour): Weighted<number> => [weight, hour],
+);
+
+const DEPTH_SHARES: readonly Weighted<Depth>[] = [
+  [26, 'bounce'],
+  [34, 'browse'],
+  [16, 'cart'],
+  [9, 'checkout'],
+  [15, 'purchase'],
+];
+
+type Channel = 'web' | 'physical_store' | 'phone_call';
+const CHANNELS: readonly Weighted<Channel>[] = [
+  [78, 'web'],
+  [14, 'physical_store'],
+  [8, 'phone_call'],
+];
+
+/** The person the day holds at `index`: what they did in each session, on which device, and perhaps at a till. */
+export function playVisitor(day: Day, siteSlot: SiteSlot, index: number): Outing[] {
+  const label = `${siteSlot}/visitor/${index}`;
+  const random = randomFor(`${day.identity.seed}/${label}`);
+  const depth = random.weigh(DEPTH_SHARES);
+  const known = depth === 'purchase' || depth === 'checkout' || random.chance(0.12);
+  const customer = known ? drawCustomer(day.identity, random, index * 2 + (siteSlot === 'shop' ? 0 : 1)) : null;
+  const visitor: Visitor = { identity: day.identity, siteSlot, label, random, customer, written: [] };
+  if (!known && random.chance(0.06)) return [playUnconsented(day, visitor, index)];
+  return playSessions(day, visitor, depth, index);
+}
+
+function startOfVisit(day: Day, random: Random): number {
+  return day.endsAt - 24 * HOUR_MS + random.weigh(HOURS) * HOUR_MS + random.whole(0, HOUR_MS - 1);
+}
+
+/** One short session without a cookie. It fits one request, so that the day's salt cannot change in the middle of it. */
+function playUnconsented(day: Day, visitor: Visitor, index: number): Outing {
+  const startsAt = startOfVisit(day, visitor.random);
+  const device = drawDevice(visitor.random, addressIndex(visitor, index, 0), null, startsAt);
+  playSession(visitor, { device, startsAt, depth: 'browse', resumes: false, identifies: 'not' });
+  return { device, events: visitor.written };
+}
+
+function addressIndex(visitor: Visitor, index: number, device: number): number {
+  return index * 4 + (visitor.siteSlot === 'shop' ? 0 : 2) + device;
+}
+
+function playSessions(day: Day, visitor: Visitor, depth: Depth, index: number): Outing[] {
+  const { random, customer } = visitor;
+  const startsAt = startOfVisit(day, random);
+  const devices = [0, 1].map((nth) =>
+    drawDevice(
+      random,
+      addressIndex(visitor, index, nth),
+      deviceId(visitor, nth),
+      startsAt - random.whole(0, 30) * 24 * HOUR_MS,
+    ),
+  ) as [Device, Device];
+  const channel = depth === 'purchase' ? random.weigh(CHANNELS) : 'web';
+  const plans = planSessions(
+    random,
+    devices,
+    startsAt,
+    channel === 'web' ? depth : random.pick(['browse', 'cart', 'checkout']),
+    customer !== null,
+  );
+  const outings = plans.map((plan) => perform(visitor, plan));
+  if (channel === 'web' || customer === null) return outings;
+  const soldAt = (visitor.written.at(-1)?.at ?? startsAt) + random.whole(20, 60) * MINUTE_MS;
+  return [...outings, { device: null, events: [sellOffline(visitor, customer, channel, soldAt)] }];
+}
+
+function perform(visitor: Visitor, plan: SessionPlan): Outing {
+  const before = visitor.written.length;
+  playSession(visitor, plan);
+  return { device: plan.device, events: visitor.written.slice(before) };
+}
+
+/**
+ * One to three sessions, the last of which goes as deep as the visitor does. Someone who says who they are may go on with
+ * a second device; the two are then joined by the same e-mail, told on both.
+ */
+function planSessions(
+  random: Random,
+  devices: [Device, Device],
+  startsAt: number,
+  depth: Depth,
+  known: boolean,
+): SessionPlan[] {
+  const count = random.weigh([
+    [62, 1],
+    [27, 2],
+    [11, 3],
+  ]);
+  const second = known && count > 1 && random.chance(0.6);
+  const plans: SessionPlan[] = [];
+  let at = startsAt;
+  for (let nth = 1; nth <= count; nth++) {
+    const last = nth === count;
+    const device = second && last ? devices[1] : devices[0];
+    const asked = known && (second ? nth === 1 || last : random.chance(0.4));
+    plans.push({
+      device,
+      startsAt: at,
+      depth: last
+        ? depth
+        : random.pick([
+            'bounce',
+            'browse',
+            depth === 'bounce' ? 'bounce' : 'browse',
+            depth === 'purchase' ? 'cart' : 'browse',
+          ]),
+      resumes: last && count > 1 && plans.at(-1)?.depth === 'cart',
+      identifies: asked ? (nth === 1 ? random.pick(['$identify', 'sign_up', 'login']) : 'login') : 'not',
+    });
+    at += random.whole(35, 90) * MINUTE_MS;
+  }
+  return plans;
+}

@@ -1,0 +1,181 @@
+import type { Device } from './devices.ts';
+import type { Random } from './random.ts';
+import { type Arrival, drawArrival, type Product, STOREFRONTS, type Storefront } from './storefronts.ts';
+import { identifiersOf, tagProperties, type Visitor, write } from './visit.ts';
+
+/** How far a visitor goes in one session. */
+const DEPTHS = ['bounce', 'browse', 'cart', 'checkout', 'purchase'] as const;
+export type Depth = (typeof DEPTHS)[number];
+
+export interface SessionPlan {
+  device: Device;
+  startsAt: number;
+  depth: Depth;
+  /** The shopping goes on from an earlier session: straight to the cart, no browsing. */
+  resumes: boolean;
+  /** How the visitor tells who they are in this session. */
+  identifies: 'not' | '$identify' | 'sign_up' | 'login';
+}
+
+interface Session {
+  visitor: Visitor;
+  store: Storefront;
+  device: Device;
+  arrival: Arrival;
+  /** The clock: the time of the last event. */
+  at: number;
+}
+
+export interface Line {
+  product: Product;
+  quantity: number;
+}
+
+/** Purchases are known by this property to the code that copies them to the server. */
+export const ORDER_EVENT = 'purchase';
+
+/** The event's items and their sum, as GA4 names them. */
+export function basket(store: Storefront, lines: readonly Line[]): Record<string, unknown> {
+  const value = lines.reduce((sum, line) => sum + line.product.price * line.quantity, 0);
+  return {
+    value: Math.round(value * 100) / 100,
+    currency: store.currency,
+    items: lines.map(({ product, quantity }) => ({
+      item_id: product.id,
+      item_name: product.name,
+      item_category: product.category,
+      price: product.price,
+      quantity,
+    })),
+  };
+}
+
+/** One to three different products in small numbers. */
+export function drawLines(random: Random, store: Storefront): Line[] {
+  const chosen = new Set(Array.from({ length: random.whole(1, 3) }, () => random.pick(store.products)));
+  return [...chosen].map((product) => ({ product, quantity: random.chance(0.8) ? 1 : 2 }));
+}
+
+/** Plays one session and writes its events down, oldest first, each at least a second after the one before. */
+export function playSession(visitor: Visitor, plan: SessionPlan): void {
+  const store = STOREFRONTS[visitor.siteSlot];
+  const session: Session = {
+    visitor,
+    store,
+    device: plan.device,
+    arrival: drawArrival(visitor.random),
+    at: plan.startsAt,
+  };
+  land(session);
+  if (plan.identifies !== 'not') tellWho(session, plan.identifies);
+  if (plan.depth === 'bounce') return;
+  if (!plan.resumes) browse(session);
+  shop(session, plan);
+}
+
+function shop(session: Session, plan: SessionPlan): void {
+  const reach = DEPTHS.indexOf(plan.depth);
+  if (reach < DEPTHS.indexOf('cart')) return;
+  const lines = drawLines(session.visitor.random, session.store);
+  if (!plan.resumes) fillCart(session, lines);
+  if (reach < DEPTHS.indexOf('checkout')) return;
+  checkOut(session, lines, plan.depth === 'purchase');
+}
+
+function note(
+  session: Session,
+  name: string,
+  path: string,
+  title: string,
+  more: Record<string, unknown> = {},
+  stitches: string[] = [],
+): void {
+  session.at += session.visitor.random.whole(1500, 45_000);
+  write(session.visitor, {
+    name,
+    at: session.at,
+    distinctId: session.device.distinctId,
+    anonymousKey: session.visitor.label,
+    properties: { ...tagProperties(session.device, session.store.origin, path, title), ...more },
+    stitches,
+  });
+}
+
+function land(session: Session): void {
+  const { random } = session.visitor;
+  const { utm, click, referrer } = session.arrival;
+  const page = random.pick(session.store.readingPages);
+  const clickId = click === null ? {} : { [click]: `demo.${random.whole(100_000, 999_999)}.${click}` };
+  const query = new URLSearchParams({ ...utm, ...clickId }).toString();
+  const path = query === '' ? page.path : `${page.path}?${query}`;
+  note(session, 'page_view', path, page.title, {
+    ...utm,
+    ...clickId,
+    ...(referrer === null ? {} : { page_referrer: referrer }),
+  });
+}
+
+function browse(session: Session): void {
+  const { random } = session.visitor;
+  for (let left = random.whole(0, 2); left > 0; left--) {
+    const page = random.pick(session.store.readingPages);
+    note(session, 'page_view', page.path, page.title);
+  }
+  if (random.chance(0.3))
+    note(session, 'search', '/search', 'Search', { search_term: random.pick(session.store.searches) });
+  const listPath = `${session.store.listPath}${random.pick(session.store.products).category}`;
+  note(session, 'page_view', listPath, session.store.listName);
+  note(session, 'view_item_list', listPath, session.store.listName, { item_list_name: session.store.listName });
+  for (let left = random.whole(1, 4); left > 0; left--) viewProduct(session, random.pick(session.store.products));
+}
+
+function viewProduct(session: Session, product: Product): void {
+  const path = `${session.store.productPath}${product.id.toLowerCase()}`;
+  note(session, 'page_view', path, product.name);
+  note(session, 'view_item', path, product.name, basket(session.store, [{ product, quantity: 1 }]));
+}
+
+function fillCart(session: Session, lines: readonly Line[]): void {
+  for (const line of lines) {
+    const path = `${session.store.productPath}${line.product.id.toLowerCase()}`;
+    note(session, 'add_to_cart', path, line.product.name, basket(session.store, [line]));
+  }
+  note(session, 'page_view', '/cart', 'Cart');
+  note(session, 'view_cart', '/cart', 'Cart', basket(session.store, lines));
+}
+
+function checkOut(session: Session, lines: readonly Line[], buys: boolean): void {
+  const { visitor, store } = session;
+  const customer = visitor.customer;
+  const goods = basket(store, lines);
+  note(session, 'page_view', '/checkout', 'Checkout');
+  // Typed into the form, yet begin_checkout is no identify-type event: it is hashed for destinations and stitches nothing.
+  const typed = customer === null ? {} : { email: customer.email };
+  note(session, 'begin_checkout', '/checkout', 'Checkout', { ...goods, ...typed });
+  if (!buys || customer === null) return;
+  note(session, 'add_payment_info', '/checkout/payment', 'Payment', { ...goods, payment_type: 'card' });
+  const { properties, stitches } = identifiersOf(customer, visitor.random.whole(0, 11));
+  const order = { order_id: orderId(visitor), ...goods, ...properties };
+  note(session, ORDER_EVENT, '/checkout/thank-you', 'Thank you', order, stitches);
+}
+
+function tellWho(session: Session, how: Exclude<SessionPlan['identifies'], 'not'>): void {
+  const { visitor } = session;
+  if (visitor.customer === null) return;
+  const { properties, stitches } = identifiersOf(visitor.customer, visitor.random.whole(0, 11));
+  if (how === '$identify') {
+    note(session, how, '/account', 'Account', properties, stitches);
+    return;
+  }
+  note(session, 'page_view', '/account', 'Account');
+  // A log-in form knows the address only; the phone number came with the sign-up.
+  const known =
+    how === 'login' ? { email: properties['email'] } : { email: properties['email'], phone: properties['phone'] };
+  note(session, how, '/account', 'Account', { method: 'email', ...known }, stitches.slice(0, how === 'login' ? 1 : 2));
+}
+
+/** Order numbers are unique in the run: the visitor's label and how much they had done make them. */
+export function orderId(visitor: Visitor): string {
+  const last = visitor.written.at(-1)?.eventId ?? '';
+  return `${STOREFRONTS[visitor.siteSlot].orderPrefix}-${last.slice(-8).toUpperCase()}`;
+}

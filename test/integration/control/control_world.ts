@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import { partsConfig } from '#infra/config/service_config.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { provisionTopics } from '#infra/kafka/provision.ts';
+import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
+import type { LocalAddresses } from '#infra/local/parts.ts';
+import { createRegistry } from '#infra/registry/schema_registry.ts';
+import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import { type OpenControl, openControl } from '#test/harness/control_in_process.ts';
+import { quiet } from '../support/kafka.ts';
+
+const { secret: token, tokenHash } = issueToken(randomBytes);
+
+/** The environment of a control service on real parts. */
+export function controlEnvironment(addresses: LocalAddresses): Record<string, string> {
+  return {
+    KAFKA_BROKERS: addresses.kafkaBrokers,
+    SCHEMA_REGISTRY_URL: addresses.registryUrl,
+    REDIS_URL: addresses.redisUrl,
+    CLICKHOUSE_URL: addresses.clickhouseUrl,
+    SECRETS_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    CONTROL_FIRST_TOKEN_SHA256: tokenHash,
+  };
+}
+
+const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.replays];
+
+/** Makes the topics that a control service follows, with their schemas. */
+export async function provisionFollowed(env: Record<string, string>): Promise<void> {
+  const parts = partsConfig(env);
+  const declared = declareTopics(1, []).filter(({ name }) => FOLLOWED.includes(name));
+  await provisionTopics(createKafka(parts.kafka, 'test', quiet), declared, 1);
+  const registry = createRegistry(parts.registryUrl);
+  for (const { name, schema } of declared) await registry.register(name, schema);
+}
+
+/** A control service of its own, as another replica would be. */
+export function openReplica(env: Record<string, string>): Promise<OpenControl> {
+  return openControl(env, token, quiet);
+}

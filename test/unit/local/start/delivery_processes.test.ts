@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { Destination } from '#schemas/setting.ts';
+import { createDeliveries } from '#services/local/start/delivery_processes.ts';
+
+const destination = (site_id: string, name: string): Destination => ({
+  site_id,
+  name,
+  enabled: true,
+  settings: {},
+  secrets: {},
+});
+
+test('a delivery starts when the first site has the destination, once', async () => {
+  const started: string[] = [];
+  const configured: Destination[] = [destination('a', 'meta'), destination('a', 'unwanted')];
+  const deliveries = createDeliveries({
+    table: { destinations: () => configured },
+    wanted: ['meta', 'tiktok', 'webhook', 'ga4'],
+    always: ['ga4', 'unknown'],
+    start: async (names) => void started.push(...names),
+  });
+  await deliveries.startConfigured();
+  expect(started).toEqual(['meta', 'ga4']);
+  configured.push(destination('b', 'meta'), destination('b', 'webhook'));
+  await deliveries.startConfigured();
+  await deliveries.startConfigured();
+  expect(started).toEqual(['meta', 'ga4', 'webhook']);
+  configured.length = 0;
+  await deliveries.startConfigured();
+  expect(started).toEqual(['meta', 'ga4', 'webhook']);
+});

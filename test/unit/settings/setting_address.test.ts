@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import {
+  accountKey,
+  apiKeyKey,
+  destinationKey,
+  keyOfSetting,
+  parseSettingKey,
+  siteKey,
+} from '#pipelines/settings/setting_address.ts';
+import { account, apiKey, destination, setting, site } from './samples.ts';
+
+const HASH = '0123456789abcdef'.repeat(4);
+
+describe('record keys of site.config', () => {
+  it.each([
+    [accountKey('acme'), { kind: 'account', accountId: 'acme' }],
+    [siteKey('shop_1'), { kind: 'site', siteId: 'shop_1' }],
+    [apiKeyKey(HASH), { kind: 'key', keyHash: HASH }],
+    [destinationKey('shop', 'meta'), { kind: 'destination', siteId: 'shop', name: 'meta' }],
+  ])('%s is read back', (recordKey, address) => {
+    expect(parseSettingKey(recordKey)).toEqual(address);
+  });
+
+  it.each([
+    '',
+    'account',
+    'account/',
+    'account/Acme',
+    'account/a/b',
+    `account/${'a'.repeat(65)}`,
+    'site/sh op',
+    'site/shop/',
+    `key/${HASH.slice(1)}`,
+    `key/${HASH.toUpperCase()}`,
+    'destination/shop',
+    'destination/shop/',
+    'destination//meta',
+    'destination/shop/meta/x',
+    'toString/shop',
+  ])('%j names no fact', (recordKey) => {
+    expect(parseSettingKey(recordKey)).toBeNull();
+  });
+
+  it.each([
+    [setting({ account: account() }), 'account/acme'],
+    [setting({ site: site() }), 'site/shop'],
+    [setting({ key: apiKey() }), `key/${'a'.repeat(64)}`],
+    [setting({ destination: destination() }), 'destination/shop/meta'],
+    [setting({}), null],
+    [setting({ account: account(), site: site() }), null],
+  ])('a setting belongs under one key only', (fact, recordKey) => {
+    expect(keyOfSetting(fact)).toBe(recordKey);
+  });
+});
