@@ -46,6 +46,10 @@ const PLANTED: [place: string, source: string, problem: string][] = [
   ['services/a.ts', 'const { env: b } = globalThis.process;', 'process.env'],
   ['services/a.ts', "import { env } from 'node:process';", 'process.env'],
   ['services/config/a.ts', 'const b = process.env.B;', 'process.env'],
+  ['services/a.ts', "const sql = 'SELECT 1';", 'whose home is infra/clickhouse'],
+  ['pipelines/a.ts', 'const sql = `\n  INSERT INTO a VALUES`;', 'whose home is infra/clickhouse'],
+  ['pipelines/a.ts', 'const sql = [`CREATE TABLE a`];', 'whose home is infra/clickhouse'],
+  ['infra/kafka/a.ts', "run('ALTER TABLE a');", 'whose home is infra/clickhouse'],
   ['services/edge/a.ts', 'const a = request.ip;', 'may be gone'],
   ['services/edge/a.ts', 'const { remoteAddress } = request.raw.socket;', 'may be gone'],
 ];
@@ -68,6 +72,8 @@ const SOUND: [place: string, source: string][] = [
   ['test/a.ts', "import 'kafkajs'; import '#services/b.ts'; import 'fast-check';"],
   ['test/a.ts', 'await import(name);'],
   ['services/a.ts', "// import 'kafkajs';\nconst text = \"import 'kafkajs'\"; const env = { process: 1 }.process;"],
+  ['infra/clickhouse/queries/a.ts', "const sql = 'SELECT 1';"],
+  ['services/a.ts', "// SELECT 1\nconst text = 'SELECTED'; const other = `select SELECT 1`;"],
   ['infra/config/config.ts', 'const b = process.env;'],
   ['infra/local/environment.ts', 'const b = process.env;'],
 ];

@@ -34,6 +34,15 @@ function asksSocket({ path, source }: Module): boolean {
   return isIn(path, 'services') && OF_SOCKET.test(source);
 }
 
+/** ClickHouse's dialect is spoken where it is at home, and where the local server is set up. */
+const SQL_HOMES = ['infra/clickhouse', 'infra/local/clickhouse', 'test'];
+const SQL =
+  /^\s*(?:SELECT|INSERT INTO|CREATE|ALTER|DROP|OPTIMIZE|TRUNCATE|DELETE FROM|WITH|SYSTEM|EXISTS|GRANT|REVOKE)\s/;
+
+function holdsForeignSql({ path, texts }: Module): boolean {
+  return !SQL_HOMES.some((home) => isIn(path, home)) && texts.some((text) => SQL.test(text));
+}
+
 /** Only these read process.env. */
 const ENVIRONMENT_FILE = /(config|env)[^/]*$/;
 
@@ -51,6 +60,7 @@ export function violationsOf(module: Module, packages: Packages): string[] {
     ...module.imports.flatMap((specifier) => violationOf(path, specifier, packages)),
     ...(module.computedImports > 0 && !isIn(path, 'test') ? ['imports a module whose name is computed'] : []),
     ...(asksSocket(module) ? ['asks a request for its socket or address, which may be gone'] : []),
+    ...(holdsForeignSql(module) ? ['holds SQL, whose home is infra/clickhouse'] : []),
     ...(module.readsEnvironment && !ENVIRONMENT_FILE.test(path) ? ['reads process.env outside configuration'] : []),
   ].map((problem) => `${path} ${problem}`);
 }

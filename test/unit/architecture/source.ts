@@ -10,6 +10,16 @@ export interface Module {
   /** Places where a module is named by something other than a literal, so that nobody can tell which it is. */
   computedImports: number;
   readsEnvironment: boolean;
+  /** Literals and the beginnings of templates. */
+  texts: string[];
+  functions: FunctionSpan[];
+}
+
+/** A function, the functions within it included. */
+interface FunctionSpan {
+  /** As it is declared, or as what holds it is called; of an argument the function it is given to. */
+  name: string;
+  lines: number;
 }
 
 interface Node {
@@ -19,28 +29,62 @@ interface Node {
 
 /** Parses a TypeScript or JavaScript module and collects what it reaches for. */
 export function moduleOf(path: string, source: string): Module {
-  const module: Module = { path, source, imports: [], computedImports: 0, readsEnvironment: false };
-  visit(parseAst(source, { lang: 'ts' }), (node) => note(node, module));
+  const module: Module = {
+    path,
+    source,
+    imports: [],
+    computedImports: 0,
+    readsEnvironment: false,
+    texts: [],
+    functions: [],
+  };
+  visit(parseAst(source, { lang: 'ts' }), (node, parent) => note(node, parent, module));
   return module;
 }
 
-function visit(value: unknown, onNode: (node: Node) => void): void {
+type OnNode = (node: Node, parent: Node | null) => void;
+
+function visit(value: unknown, onNode: OnNode, parent: Node | null = null): void {
   if (typeof value !== 'object' || value === null) return;
-  if (isNode(value)) onNode(value);
-  for (const child of Object.values(value)) visit(child, onNode);
+  if (isNode(value)) onNode(value, parent);
+  for (const child of Object.values(value)) visit(child, onNode, isNode(value) ? value : parent);
 }
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Node>).type === 'string';
 }
 
-function note(node: Node, module: Module): void {
+function note(node: Node, parent: Node | null, module: Module): void {
   for (const named of modulesNamedBy(node)) {
     const specifier = literal(named);
     if (specifier === undefined) module.computedImports += 1;
     else module.imports.push(specifier);
   }
   if (readsEnvironment(node)) module.readsEnvironment = true;
+  module.texts.push(...textsOf(node));
+  if (FUNCTIONS.has(node.type)) module.functions.push(spanOf(node, parent, module.source));
+}
+
+function textsOf(node: Node): string[] {
+  if (node.type === 'TemplateLiteral') {
+    const [first] = node['quasis'] as { value: { raw: string } }[];
+    return first === undefined ? [] : [first.value.raw];
+  }
+  return [literal(node)].filter((text) => text !== undefined);
+}
+
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
+
+function spanOf(node: Node, parent: Node | null, source: string): FunctionSpan {
+  const own = nameOf(node['id']) ?? nameOf(parent?.['id']) ?? nameOf(parent?.['key']);
+  const callee = nameOf(parent?.['callee']);
+  const lines = linesOf(source.slice(Number(node['start']), Number(node['end'])));
+  return { name: own ?? (callee === undefined ? 'anonymous' : `argument of ${callee}`), lines };
+}
+
+/** Lines of a text; a line break at its end begins no other. */
+export function linesOf(text: string): number {
+  return text.replace(/\n$/, '').split('\n').length;
 }
 
 /** The expressions by which a node names a module. */
