@@ -9,8 +9,8 @@ import { consumerOptions, runStage } from '#services/stage.ts';
 import { createCommitted } from './committed.ts';
 import { openDeadLetters } from './dead_letters.ts';
 import { createInsert } from './insert.ts';
-import { applyRetention, mergeEveryNight } from './maintenance.ts';
 import { createRowReader } from './row_reader.ts';
+import { applyRetention, mergeEveryNight } from './table_upkeep.ts';
 import { createTables, type Row } from './tables.ts';
 
 /** events.identified and the changelogs -> ClickHouse, each record's rows once. */
