@@ -7,6 +7,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const CHECKS = [
   ['biome', 'check', '.'],
   ['tsc', '-p', '.'],
+  ['tsc', '-p', 'services/tag'],
   ['oxlint', '--type-aware'],
 ] as const;
 

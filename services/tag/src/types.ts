@@ -1,0 +1,116 @@
+/** Properties of an event as they are sent: JSON values. */
+export type Properties = Record<string, unknown>;
+
+/** An event that a page fires by itself (SPEC 2.5). */
+export interface EventDefinition {
+  id: string;
+  name: string;
+  trigger: 'pageview' | 'click' | 'submit' | 'change' | 'visible' | 'scroll' | 'timer' | 'custom';
+  selector: string;
+  url_pattern: string;
+  text_contains: string;
+  properties: Properties;
+  conversion_event: string;
+  /** A destination that is absent is sent to. */
+  destinations: Record<string, boolean>;
+  value_selector: string;
+  field_selectors: Record<string, string>;
+  enabled: boolean;
+}
+
+/** What SPEC 2.4 does not list: how the tag behaves on the site. */
+export interface TagSettings {
+  /** Whether the site has surveys, promos or forms. */
+  engage: boolean;
+  web_vitals: boolean;
+  /** Required: nothing is measured before it is given. Queue: what happened before is sent once it is given. */
+  consent: { required: boolean; queue: boolean };
+  respect_dnt: boolean;
+  respect_gpc: boolean;
+  inventory: boolean;
+  /** Where vendors' scripts come from on a claimed domain: its origin, and the path before their names. */
+  loader: { base: string; prefix: string } | null;
+}
+
+/** The site's public configuration (SPEC 2.4). */
+export interface SiteConfig {
+  mode: 'online' | 'offline';
+  business_category: string;
+  clarity: { project_id: string } | null;
+  facebook: { pixel_id: string; route_pixels: { pixel_id: string; url_pattern: string }[] } | null;
+  tiktok: { pixel_code: string } | null;
+  ga4: { measurement_id: string } | null;
+  gtm: { container_id: string } | null;
+  custom_loader: boolean;
+  events: EventDefinition[];
+  tag?: Partial<TagSettings>;
+}
+
+/** An event as POST /v1/ingest takes it (SPEC 2.1). */
+export interface QueuedEvent {
+  event: string;
+  uuid: string;
+  /** Absent where the visitor may not be known. */
+  distinct_id?: string;
+  timestamp: string;
+  properties: Properties;
+}
+
+/** Calls its listener for the page that is shown, and again for each page shown after it. */
+export type OnPage = (listener: () => void) => void;
+
+/** `startDefinitions(events, host)`: watches the page and fires the definitions that are enabled. */
+export interface DefinitionsHost {
+  /** Static properties, value and fields are in `properties` already. */
+  fire(name: string, properties: Properties, definition: EventDefinition): void;
+  onPage: OnPage;
+}
+
+/** An element that a definition could be made of (SPEC 2.6). */
+export interface InventoryElement {
+  type: string;
+  selector: string;
+  text: string;
+  href?: string;
+  event_hint?: string;
+}
+
+/** The body of POST /v1/inventory (SPEC 2.6). */
+export interface InventoryBody {
+  page: string;
+  url: string;
+  title: string;
+  elements: InventoryElement[];
+}
+
+/** `startInventory(host)`: looks over each page when the browser is idle. */
+export interface InventoryHost {
+  submit(body: InventoryBody): void;
+  onPage: OnPage;
+}
+
+/** `createVendors(config, host)`. */
+export interface VendorsHost {
+  /** The origin that this tag came from. */
+  edge: string;
+  /** Of the script that loaded the tag; empty where it has none. */
+  nonce: string;
+  /** What the visitor allows now. */
+  ads(): boolean;
+  analytics(): boolean;
+}
+
+/** An event as the vendors' pixels get it; its uuid is the event id that they share with the edge. */
+export interface VendorEvent {
+  event: string;
+  uuid: string;
+  properties: Properties;
+  destinations?: Record<string, boolean>;
+}
+
+/** The scripts of the platforms, and what they are told. */
+export interface Vendors {
+  /** Loads what is configured and allowed; called again when the visitor allows more. */
+  start(): void;
+  event(event: VendorEvent): void;
+}
