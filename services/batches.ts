@@ -1,4 +1,4 @@
-import type { InBatch } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, type Stage } from '#infra/kafka/topics.ts';

@@ -1,6 +1,7 @@
 import type { Environment } from '#infra/config/config.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
-import type { ConsumeOptions, InBatch } from '#infra/kafka/consumer/consume.ts';
+import type { ConsumeOptions } from '#infra/kafka/consumer/consume_options.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';

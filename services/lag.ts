@@ -1,4 +1,4 @@
-import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { watchLag } from '#infra/kafka/consumer/lag_watch.ts';
 import type { Runtime } from './runtime.ts';
 

@@ -1,5 +1,5 @@
 import { recoveryOf } from '#infra/errors.ts';
-import type { InBatch } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import { isolate } from '#pipelines/isolate.ts';

@@ -1,6 +1,7 @@
 import type { Environment } from '#infra/config/config.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
-import type { ConsumeOptions, Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { ConsumeOptions } from '#infra/kafka/consumer/consume_options.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { showLag } from './lag.ts';
 import { type Runtime, runProcess } from './runtime.ts';
 

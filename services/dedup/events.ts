@@ -1,4 +1,4 @@
-import type { InBatch } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { RawEntry } from '#pipelines/dedup/dedup.ts';

@@ -1,5 +1,5 @@
 import { type DedupConfig, dedupConfig } from '#infra/config/stage_config.ts';
-import { GATHERING } from '#infra/kafka/consumer/consume.ts';
+import { GATHERING } from '#infra/kafka/consumer/consume_options.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader } from '#infra/registry/codec.ts';
 import type { Deduplicated, RawEntry } from '#pipelines/dedup/dedup.ts';

@@ -1,4 +1,4 @@
-import type { InBatch, Leave } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import { isHandedOver } from '#pipelines/delivery/outcomes.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Attempted } from './attempts.ts';

@@ -1,4 +1,4 @@
-import type { InBatch, Leave } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';

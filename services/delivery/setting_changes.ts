@@ -1,4 +1,4 @@
-import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/runtime.ts';

@@ -1,5 +1,5 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { endOf, type InBatch } from '#infra/kafka/consumer/consume.ts';
+import { endOf, type InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { publish } from '#infra/kafka/counting.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { HopResult } from '#infra/kafka/transactional_stage/transactional_stage.ts';

@@ -1,5 +1,5 @@
 import { type IdentityConfig, identityConfig } from '#infra/config/stage_config.ts';
-import { FOLLOWING } from '#infra/kafka/consumer/consume.ts';
+import { FOLLOWING } from '#infra/kafka/consumer/consume_options.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createBatchReader, createCodec } from '#infra/registry/codec.ts';
 import type { Identified } from '#pipelines/identity/identify.ts';

@@ -1,4 +1,4 @@
-import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { openMonths } from '#pipelines/quota/month.ts';

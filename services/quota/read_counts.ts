@@ -1,4 +1,4 @@
-import type { InBatch } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import type { DeadLetter, QuotaCounts } from '#schemas/records.ts';

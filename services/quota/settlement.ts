@@ -1,5 +1,5 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { endOf, type InBatch } from '#infra/kafka/consumer/consume.ts';
+import { endOf, type InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { consume, type InBatch, type Leave } from '#infra/kafka/consumer/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { createPassed } from '#pipelines/replay/passed.ts';

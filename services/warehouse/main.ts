@@ -3,7 +3,7 @@ import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
-import { GATHERING } from '#infra/kafka/consumer/consume.ts';
+import { GATHERING } from '#infra/kafka/consumer/consume_options.ts';
 import { openProducer } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { createCommitted } from './committed.ts';

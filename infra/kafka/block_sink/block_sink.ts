@@ -1,9 +1,12 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { createWatchdog, WATCHDOG_MS } from '#infra/concurrency/watchdog.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { type Consumption, consume, endOf, type InBatch, type TopicPartition } from '#infra/kafka/consumer/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { createGroupOffsets } from '#infra/kafka/consumer/group_offsets.ts';
+import { endOf, type InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { together } from '#infra/kafka/consumer/partition_barrier.ts';
+import type { TopicPartition } from '#infra/kafka/consumer/partition_state.ts';
 import { nameOf } from '#infra/kafka/consumer/partition_state.ts';
 import { createCrashGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
 import type { Suspected } from '#infra/kafka/consumer/poison_pill_search.ts';

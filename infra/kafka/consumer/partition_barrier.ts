@@ -1,4 +1,5 @@
-import type { Consumption, TopicPartition } from './consume.ts';
+import type { Consumption } from './consumption.ts';
+import type { TopicPartition } from './partition_state.ts';
 
 /**
  * Runs a task in the turns of several partitions at once: it begins when each of them has nothing else in work, with those

@@ -1,6 +1,7 @@
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import type { InBatch, Leave, TopicPartition } from './consume.ts';
+import type { InBatch, Leave } from './in_batch.ts';
+import type { TopicPartition } from './partition_state.ts';
 import { nameOf } from './partition_state.ts';
 import {
   alone,

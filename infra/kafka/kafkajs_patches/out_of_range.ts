@@ -3,7 +3,7 @@ import type { PartitionAssigner } from 'kafkajs';
 import type { TopicPartition } from '#infra/kafka/consumer/partition_state.ts';
 
 /** An offset that a fetch asked for, and the range of the log that it is not in. */
-interface OutOfRange extends TopicPartition {
+export interface OutOfRange extends TopicPartition {
   asked: number;
   start: number;
   end: number;

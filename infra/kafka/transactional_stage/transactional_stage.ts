@@ -4,16 +4,12 @@ import { createMutex, type Mutex } from '#infra/concurrency/mutex.ts';
 import { createWatchdog, WATCHDOG_MS } from '#infra/concurrency/watchdog.ts';
 import { PartitionLostError } from '#infra/errors.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import {
-  type Consumption,
-  consume,
-  endOf,
-  type InBatch,
-  type Leave,
-  type TopicPartition,
-} from '#infra/kafka/consumer/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { createGroupOffsets } from '#infra/kafka/consumer/group_offsets.ts';
+import { endOf, type InBatch, type Leave } from '#infra/kafka/consumer/in_batch.ts';
 import { transactionalId } from '#infra/kafka/consumer/partition_group.ts';
+import type { TopicPartition } from '#infra/kafka/consumer/partition_state.ts';
 import { createCrashGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { COMPRESSION } from '#infra/kafka/producer/compression.ts';

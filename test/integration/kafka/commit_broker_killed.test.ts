@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Consumption, consume, type InBatch } from '#infra/kafka/consumer/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { committed } from '#infra/kafka/consumer/group_offsets.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { createLane, useKafka } from './stage_fixture.ts';

@@ -1,6 +1,6 @@
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { runSink, type SinkOptions } from '#infra/kafka/block_sink/block_sink.ts';
-import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
 import { quiet, SESSION_TIMEOUT_MS } from '../support/kafka.ts';

@@ -1,6 +1,6 @@
 // A member of a hop's group in a process of its own, so that it can be stalled or killed. Run by the hop tests.
 import { writeSync } from 'node:fs';
-import type { InBatch } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { type HopResult, runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';

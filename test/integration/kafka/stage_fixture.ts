@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
 import { type HopOptions, runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import type { LocalPart } from '#infra/local/part.ts';

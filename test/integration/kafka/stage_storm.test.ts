@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Consumption } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { createLane, isDone, joinHop, passOn, useKafka } from './stage_fixture.ts';

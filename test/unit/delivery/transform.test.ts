@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { InBatch } from '#infra/kafka/consumer/consume.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';

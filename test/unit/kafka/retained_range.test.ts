@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endOf } from '#infra/kafka/consumer/consume.ts';
+import { endOf } from '#infra/kafka/consumer/in_batch.ts';
 import { createRetained } from '#infra/kafka/consumer/retained_range.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 

@@ -1,6 +1,8 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { type Consumption, consume, type InBatch, type Leave } from '#infra/kafka/consumer/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
+import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { type Consumption, consume, type InBatch } from '#infra/kafka/consumer/consume.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { perPartition } from '#infra/kafka/producer/keyed_producer.ts';
 import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
