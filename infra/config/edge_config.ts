@@ -93,6 +93,4 @@ const EDGE_PROCESS = Type.Object({
   identitySecret: SECRETS.identitySecret,
 });
 
-export type EdgeConfig = StaticDecode<typeof EDGE_PROCESS>;
-
-export const edgeConfig = (env: Environment): EdgeConfig => readSettings(EDGE_PROCESS, env);
+export const edgeConfig = (env: Environment): StaticDecode<typeof EDGE_PROCESS> => readSettings(EDGE_PROCESS, env);

@@ -22,6 +22,7 @@ const HOMES: Record<string, string[]> = {
   // The demo is a client from outside: it calls the service as anybody's program would.
   undici: ['infra/egress', 'services/local/demo'],
   avsc: ['schemas'],
+  esbuild: ['infra/bundler'],
   chdb: ['infra/local'],
   '@chdb/lib-linux-x64-gnu': ['infra/local'],
   'ffi-rs': ['infra/local'],

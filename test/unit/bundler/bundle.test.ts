@@ -1,0 +1,72 @@
+import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it, vi } from 'vitest';
+import { type BundleOptions, bundle } from '#infra/bundler/bundle.ts';
+
+const FIXTURES = join(import.meta.dirname, 'fixtures');
+const ENTRY = join(FIXTURES, 'entry.ts');
+
+const textOf = async (options: Partial<BundleOptions> = {}): Promise<string> =>
+  new TextDecoder().decode(await bundle({ entry: ENTRY, format: 'iife', ...options }));
+
+/** The bundler's processes among the children of a process. */
+async function bundlersOf(parent: number): Promise<string[]> {
+  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  // A process may end between the two.
+  const stats = await Promise.all(numbers.map((name) => readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')));
+  return stats.filter((stat) => new RegExp(`^\\d+ \\(esbuild\\) \\w ${parent} `).test(stat));
+}
+
+describe('a bundle', () => {
+  it('runs as a classic script with what its entry imports', async () => {
+    const page: { greeted?: string } = {};
+    runInNewContext(await textOf(), page);
+    expect(page.greeted).toBe('hello world ✓');
+  });
+
+  it('leaves no global of its own behind', async () => {
+    const page = {};
+    runInNewContext(await textOf(), page);
+    expect(Object.keys(page)).toEqual(['greeted']);
+  });
+
+  it('exports as a module', async () => {
+    const text = await textOf({ format: 'esm' });
+    const module = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+    expect(module.greeting).toBe('hello module ✓');
+  });
+
+  it('is minified', async () => {
+    expect((await textOf()).trimEnd()).not.toMatch(/\n| {2}|name: string/);
+  });
+
+  it('shortens underscored properties when asked', async () => {
+    expect(await textOf()).toContain('name_');
+    expect(await textOf({ manglesUnderscored: true })).not.toContain('name_');
+  });
+
+  it('is the same bytes for the same sources', async () => {
+    expect(await textOf()).toBe(await textOf());
+  });
+
+  it('names the place of an import that is not there', async () => {
+    await using directory = await mkdtempDisposable(join(tmpdir(), 'bundle-'));
+    const entry = join(directory.path, 'missing.ts');
+    await writeFile(entry, "// Line 1.\nimport { nothing } from './nowhere.ts';\nalert(nothing);\n");
+    await expect(textOf({ entry })).rejects.toMatchObject({
+      code: 'bundle_failed',
+      message: expect.stringMatching(/missing\.ts:2: Could not resolve "\.\/nowhere\.ts"/),
+    });
+  });
+
+  it('names an entry that is not there', async () => {
+    await expect(textOf({ entry: join(FIXTURES, 'none.ts') })).rejects.toMatchObject({ code: 'bundle_failed' });
+  });
+
+  it('leaves no process of the bundler running', async () => {
+    await Promise.all([textOf(), textOf({ format: 'esm' })]);
+    await vi.waitFor(async () => expect(await bundlersOf(process.pid)).toEqual([]));
+  });
+});
