@@ -93,4 +93,6 @@ const EDGE_PROCESS = Type.Object({
   identitySecret: SECRETS.identitySecret,
 });
 
-export const edgeConfig = (env: Environment): StaticDecode<typeof EDGE_PROCESS> => readSettings(EDGE_PROCESS, env);
+export type EdgeConfig = StaticDecode<typeof EDGE_PROCESS>;
+
+export const edgeConfig = (env: Environment): EdgeConfig => readSettings(EDGE_PROCESS, env);

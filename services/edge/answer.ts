@@ -41,6 +41,11 @@ export function sendAnswer(reply: HttpReply, { status, body, retryAfterS, rate }
   return reply.code(status).send(body);
 }
 
+/** Answers with the error of a code. */
+export function refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply {
+  return sendAnswer(reply, refusal(code));
+}
+
 /** Whole seconds after which the time is over. */
 function inSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000));

@@ -1,27 +1,52 @@
-import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
-import { type Acceptance, type Acceptor, EVENTS_MAX, type IngestCaller } from './accept.ts';
-import { type Answer, limitedAnswer, refusal } from './answer.ts';
+import { type Acceptance, EVENTS_MAX } from './accept.ts';
+import { type Answer, limitedAnswer, refusal, sendAnswer } from './answer.ts';
 import { callerSigns } from './caller.ts';
 import { BODY_BYTES_MAX, decompress, parseJson } from './decode.ts';
+import type { EdgeContext, RequestHook } from './edge_context.ts';
 import { errorAnswer } from './errors.ts';
+import { faultHandler } from './faults.ts';
+import { hasBody } from './payload.ts';
 
-/** POST /v1/ingest: reads a request's events, and answers when Kafka holds what was accepted. */
-export function createIngest(acceptor: Acceptor): (request: HttpRequestIn, caller: IngestCaller) => Promise<Answer> {
-  return async (request, caller) => {
-    const read = readEvents(request);
-    if (!read.ok) {
-      const limited = await acceptor.countRefused(clientAddress(request), caller);
-      return limited === null ? read.answer : limitedAnswer(limited);
-    }
-    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
-    return answerOf(await acceptor.accept(read.events, peer, caller), read.events.length);
+/**
+ * POST /v1/ingest: reads a request's events, and answers when Kafka holds what was accepted. A request that is refused for
+ * its content counts against the rate all the same, and is refused for its rate where that is exceeded.
+ */
+export function mountIngest(app: HttpServer, context: EdgeContext): void {
+  const { acceptor, keyed, callerOf } = context;
+  const limitedBeforeBody: RequestHook = async (request, reply) => {
+    const known = acceptor.limited(clientAddress(request), callerOf(request));
+    return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
   };
+  const refuseCounted = async (request: HttpRequestIn, answer: Answer): Promise<Answer> => {
+    const known = await acceptor.countRefused(clientAddress(request), callerOf(request));
+    return known === null ? answer : limitedAnswer(known);
+  };
+  const ingest = async (request: HttpRequestIn): Promise<Answer> => {
+    const read = readEvents(request);
+    if (!read.ok) return refuseCounted(request, read.answer);
+    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+    return answerOf(await acceptor.accept(read.events, peer, callerOf(request)), read.events.length);
+  };
+
+  void app.register(async (scope) => {
+    scope.setErrorHandler(
+      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+        if (code === 'overloaded' || context.knownCaller(request) === undefined) return context.refuse(reply, code);
+        return sendAnswer(reply, await refuseCounted(request, refusal(code)));
+      }),
+    );
+    scope.post('/v1/ingest', { onRequest: [keyed, limitedBeforeBody] }, async (request, reply) =>
+      sendAnswer(reply, await ingest(request)),
+    );
+  });
 }
 
 type Read = { ok: true; events: readonly unknown[] } | { ok: false; answer: Answer };
 
 function readEvents(request: HttpRequestIn): Read {
+  if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
   const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], BODY_BYTES_MAX);
   const body = bytes.ok ? parseJson(bytes.value) : bytes;
   if (!body.ok) return { ok: false, answer: refusal(body.code) };

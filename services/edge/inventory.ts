@@ -1,4 +1,4 @@
-import type { HttpRequestIn } from '#infra/http/http_server.ts';
+import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
 import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
 import type { InventoryMemory } from '#infra/redis/inventory.ts';
 import type { Codec } from '#infra/registry/codec.ts';
@@ -6,9 +6,11 @@ import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type { IngestCaller } from './accept.ts';
-import { type Answer, refusal } from './answer.ts';
+import { type Answer, refusal, sendAnswer } from './answer.ts';
 import { BODY_BYTES_MAX, decompress, parseJson } from './decode.ts';
+import type { EdgeContext } from './edge_context.ts';
 import { errorAnswer } from './errors.ts';
+import { hasBody } from './payload.ts';
 
 export interface InventoryOptions {
   sender: PartitionSender;
@@ -19,10 +21,23 @@ export interface InventoryOptions {
   nowMs(): number;
 }
 
-/** POST /v1/inventory: stores what a tag found on a page, unless the key sent the same of that page last. */
-export function createInventory(
-  options: InventoryOptions,
-): (request: HttpRequestIn, caller: IngestCaller) => Promise<Answer> {
+/** Answers a request that says what a tag found. */
+export type InventoryIntake = (request: HttpRequestIn, caller: IngestCaller) => Promise<Answer>;
+
+/** POST /v1/inventory. */
+export function mountInventory(
+  app: HttpServer,
+  { keyed, sized, callerOf, refuse }: EdgeContext,
+  inventory: InventoryIntake,
+): void {
+  app.post('/v1/inventory', { onRequest: [keyed, sized] }, async (request, reply) => {
+    if (!hasBody(request)) return refuse(reply, 'content_type_unsupported');
+    return sendAnswer(reply, await inventory(request, callerOf(request)));
+  });
+}
+
+/** Stores what a tag found on a page, unless the key sent the same of that page last. */
+export function createInventory(options: InventoryOptions): InventoryIntake {
   return async (request, { key, site }) => {
     const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], BODY_BYTES_MAX);
     const body = bytes.ok ? parseJson(bytes.value) : bytes;

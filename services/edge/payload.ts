@@ -13,17 +13,22 @@ export class PayloadError extends Error {
   }
 }
 
+/** Whether a body came with the request; without one nobody has asked for its content type. */
+export function hasBody(request: HttpRequestIn): boolean {
+  return request.body !== undefined && request.body !== null;
+}
+
 type Done = (error: Error | null, body?: Buffer) => void;
 
 /** Collects a body as it is, up to `bytesMax`, each chunk against the request's permit. */
 export function payloadReader(
   bytesMax: number,
-  passOf: (request: HttpRequestIn) => Permit | undefined,
+  permitOf: (request: HttpRequestIn) => Permit | undefined,
 ): (request: HttpRequestIn, payload: IncomingMessage, done: Done) => void {
   return (request, payload, done) => {
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > bytesMax) done(new PayloadError('body_too_large'));
-    else collect(payload, bytesMax, passOf(request), done);
+    else collect(payload, bytesMax, permitOf(request), done);
   };
 }
 

@@ -1,6 +1,7 @@
-import type { HttpReply, HttpServer } from '#infra/http/http_server.ts';
+import type { HttpServer } from '#infra/http/http_server.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
+import type { EdgeContext } from './edge_context.ts';
 import type { EdgeErrorCode } from './errors.ts';
 
 /**
@@ -19,11 +20,7 @@ function withoutRootDot(domain: string): string {
 }
 
 /** GET /v1/tls-check: no key and no rate limit, as every call comes from the one proxy. */
-export function mountTlsCheck(
-  app: HttpServer,
-  table: SettingsTable,
-  refuse: (reply: HttpReply, code: EdgeErrorCode) => HttpReply,
-): void {
+export function mountTlsCheck(app: HttpServer, { table, refuse }: EdgeContext): void {
   app.get('/v1/tls-check', { exposeHeadRoute: true }, (request, reply) => {
     const refusal = tlsRefusal(table, (request.query as Record<string, unknown>)['domain']);
     reply.header('cache-control', 'no-store');

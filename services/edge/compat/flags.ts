@@ -1,11 +1,11 @@
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
 import { limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
+import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
 import { readForeignText } from './body.ts';
 import { POSTHOG_KEY_PLACES, posthogRefusal } from './posthog.ts';
-import type { CompatOptions } from './routes.ts';
 
 export const FLAGS_PATHS = ['/flags', '/flags/', '/decide', '/decide/'];
 const BODY_BYTES_MAX = 256 * 1024;
@@ -21,27 +21,26 @@ const NO_FLAGS = {
 };
 
 /** The routes where PostHog's libraries ask for feature flags. */
-export function mountFlags(app: HttpServer, options: CompatOptions): void {
+export function mountFlags(app: HttpServer, context: EdgeContext): void {
   void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    options.collectBodies(scope, BODY_BYTES_MAX);
+    context.collectBodies(scope, '*', BODY_BYTES_MAX);
     const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => {
       const answer = posthogRefusal(code, []);
       return sendAnswer(reply, { ...answer, ...retryAfterOf(answer.status) });
     };
-    scope.setErrorHandler(faultHandler(options.errors, refuse, async (code, _request, reply) => refuse(reply, code)));
+    scope.setErrorHandler(faultHandler(context.errors, refuse, async (code, _request, reply) => refuse(reply, code)));
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
       const address = clientAddress(request);
-      const limited = options.strangers.limited(address);
+      const limited = context.strangers.limited(address);
       if (limited !== null)
         return sendAnswer(reply, { ...posthogRefusal('rate_limited', []), ...limitedHeaders(limited) });
       const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
       const encoding = request.headers['content-encoding'];
       const text = await readForeignText(bytes, encoding, POSTHOG_KEY_PLACES, BODY_BYTES_MAX);
       const key = text.ok ? text.value.outline.key : null;
-      const check = checkKey(options.table, key, request.headers.origin ?? null, options.nowMs());
+      const check = checkKey(context.table, key, request.headers.origin ?? null, context.nowMs());
       if (check.ok) return reply.send(NO_FLAGS);
-      options.strangers.saw(address);
+      context.strangers.saw(address);
       return refuse(reply, text.ok ? check.code : text.code);
     };
     for (const path of FLAGS_PATHS) scope.post(path, handle);

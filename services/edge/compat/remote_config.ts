@@ -1,7 +1,7 @@
 import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
+import type { EdgeContext } from '#services/edge/edge_context.ts';
 import { posthogRefusal } from './posthog.ts';
-import type { CompatOptions } from './routes.ts';
 
 /** Where PostHog's browser library asks how to behave: first by a script of this name, then in JSON. */
 export const REMOTE_CONFIG_PATHS = ['/array/:key/config.js', '/array/:key/config'] as const;
@@ -26,7 +26,7 @@ const REMOTE_CONFIG = {
 };
 
 /** The routes by which PostHog's browser library gets its remote configuration. */
-export function mountRemoteConfig(app: HttpServer, { table, nowMs }: CompatOptions): void {
+export function mountRemoteConfig(app: HttpServer, { table, nowMs }: EdgeContext): void {
   const keyOf = (request: HttpRequestIn): string => (request.params as { key: string }).key;
   const answerWith = (type: string, textOf: (key: string) => string) => {
     return (request: HttpRequestIn, reply: HttpReply): HttpReply => {

@@ -2,55 +2,41 @@ import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } fr
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
 import type { Limited } from '#pipelines/limits/admission.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Caller } from '#schemas/event.ts';
-import type { Acceptor, IngestCaller } from '#services/edge/accept.ts';
+import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import { callerSigns, checkCaller } from '#services/edge/caller.ts';
+import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
-import type { Strangers } from '#services/edge/strangers.ts';
-import type { RequestErrors } from '#services/request_errors.ts';
 import { type ForeignRead, type ForeignText, parseForeignText, readForeignText, strangersBytesMax } from './body.ts';
 import type { Dialect, ForeignRequest, RefusedCall } from './dialect.ts';
-
-export interface CompatOptions {
-  table: SettingsTable;
-  acceptor: Acceptor;
-  onKeyUsed(keyHash: string): void;
-  /** Adds the parser that collects bodies of any type, of at most so many bytes. */
-  collectBodies(scope: HttpServer, bytesMax: number): void;
-  errors: RequestErrors;
-  strangers: Strangers;
-  nowMs(): number;
-}
 
 /**
  * The routes of a foreign protocol, on the same path as our own. A key in a header or in the query is checked before the
  * body is read; one that is in the body is looked for before anything is parsed, in no more than so small a body may become.
  */
-export function mountDialect(app: HttpServer, dialect: Dialect, options: CompatOptions): void {
+export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeContext): void {
   void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    options.collectBodies(scope, dialect.bodyBytesMax);
+    context.collectBodies(scope, '*', dialect.bodyBytesMax);
     const checked = new WeakMap<HttpRequestIn, KeyCheck>();
     const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => sendAnswer(reply, refused(dialect, code));
     scope.setErrorHandler(
-      faultHandler(options.errors, refuse, async (code, request, reply) => {
+      faultHandler(context.errors, refuse, async (code, request, reply) => {
         if (code === 'overloaded') return refuse(reply, code);
-        return sendAnswer(reply, await refusedCounted(dialect, options, request, checked.get(request), code));
+        return sendAnswer(reply, await refusedCounted(dialect, context, request, checked.get(request), code));
       }),
     );
     const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
-      const check = checkHeaders(dialect, options, request);
+      const check = checkHeaders(dialect, context, request);
       checked.set(request, check);
       if (!check.ok && check.code !== 'key_missing') return sendAnswer(reply, refused(dialect, check.code));
       const address = clientAddress(request);
-      const known = check.ok ? options.acceptor.limited(address, check) : options.strangers.limited(address);
+      const known = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
       return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
-      sendAnswer(reply, await answer(dialect, options, request, checked.get(request)));
+      sendAnswer(reply, await answer(dialect, context, request, checked.get(request)));
     for (const path of dialect.paths) scope.post(path, { onRequest }, handle);
   });
 }
@@ -67,7 +53,7 @@ function limitedIn(dialect: Dialect, limited: Limited): Answer {
 /** Refuses a request for its content, unless its caller's rate is exceeded: it counts all the same. */
 async function refusedCounted(
   dialect: Dialect,
-  { acceptor }: CompatOptions,
+  { acceptor }: EdgeContext,
   request: HttpRequestIn,
   caller: KeyCheck | undefined,
   code: EdgeErrorCode,
@@ -76,35 +62,35 @@ async function refusedCounted(
   return known === null ? refused(dialect, code) : limitedIn(dialect, known);
 }
 
-function checkHeaders(dialect: Dialect, options: CompatOptions, request: HttpRequestIn): KeyCheck {
+function checkHeaders(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): KeyCheck {
   const key = dialect.keyOfHeaders(request.headers.authorization);
-  if (key === null) return checkCaller(options.table, request, options.nowMs());
-  return checkKey(options.table, key, request.headers.origin ?? null, options.nowMs());
+  if (key === null) return checkCaller(context.table, request, context.nowMs());
+  return checkKey(context.table, key, request.headers.origin ?? null, context.nowMs());
 }
 
 async function answer(
   dialect: Dialect,
-  options: CompatOptions,
+  context: EdgeContext,
   request: HttpRequestIn,
   early: KeyCheck | undefined,
 ): Promise<Answer> {
   const text = await readText(dialect, request, early?.ok === true);
   if (!text.ok) {
-    if (early?.ok === true) return refusedCounted(dialect, options, request, early, text.code);
-    return refusedStranger(dialect, options, request, strangersCode(text.code));
+    if (early?.ok === true) return refusedCounted(dialect, context, request, early, text.code);
+    return refusedStranger(dialect, context, request, strangersCode(text.code));
   }
-  const caller = early?.ok === true ? early : checkBody(options, request, text.value.outline.key);
-  if (!caller.ok) return refusedStranger(dialect, options, request, caller.code);
-  options.onKeyUsed(caller.key.key_hash);
+  const caller = early?.ok === true ? early : checkBody(context, request, text.value.outline.key);
+  if (!caller.ok) return refusedStranger(dialect, context, request, caller.code);
+  context.onKeyUsed(caller.key.key_hash);
   const body = await parseForeignText(text.value);
-  if (!body.ok) return refusedCounted(dialect, options, request, caller, body.code);
+  if (!body.ok) return refusedCounted(dialect, context, request, caller, body.code);
   const path = request.routeOptions.url ?? '';
   const read = dialect.read(path, body.value, request.query as Record<string, unknown>);
-  if (!read.ok) return refusedCounted(dialect, options, request, caller, read.code);
+  if (!read.ok) return refusedCounted(dialect, context, request, caller, read.code);
   if (read.calls.length > dialect.callsMax) {
-    return refusedCounted(dialect, options, request, caller, 'calls_too_many');
+    return refusedCounted(dialect, context, request, caller, 'calls_too_many');
   }
-  return take(dialect, options, request, caller, read);
+  return take(dialect, context, request, caller, read);
 }
 
 /** Whose body cannot be read has shown no key; why he cannot be looked for one is said all the same. */
@@ -114,7 +100,7 @@ function strangersCode(code: EdgeErrorCode): EdgeErrorCode {
 
 function refusedStranger(
   dialect: Dialect,
-  { strangers }: CompatOptions,
+  { strangers }: EdgeContext,
   request: HttpRequestIn,
   code: EdgeErrorCode,
 ): Answer {
@@ -128,20 +114,20 @@ function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): P
   return readForeignText(bytes, request.headers['content-encoding'], dialect.keyPlaces, bytesMax);
 }
 
-function checkBody(options: CompatOptions, request: HttpRequestIn, key: string | null): KeyCheck {
-  return checkKey(options.table, key, request.headers.origin ?? null, options.nowMs());
+function checkBody(context: EdgeContext, request: HttpRequestIn, key: string | null): KeyCheck {
+  return checkKey(context.table, key, request.headers.origin ?? null, context.nowMs());
 }
 
 async function take(
   dialect: Dialect,
-  options: CompatOptions,
+  context: EdgeContext,
   request: HttpRequestIn,
   caller: IngestCaller,
   read: Extract<ForeignRequest, { ok: true }>,
 ): Promise<Answer> {
-  const mapped = mapCalls(read, caller.key.caller, options.nowMs());
+  const mapped = mapCalls(read, caller.key.caller, context.nowMs());
   const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
-  const accepted = await options.acceptor.accept(mapped.events, peer, caller);
+  const accepted = await context.acceptor.accept(mapped.events, peer, caller);
   if (!accepted.ok) {
     return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);
   }

@@ -22,8 +22,6 @@ export const TOO_LONG: Lengths = {
   'pipelines/intake/compat/outline.ts outlineReader': 109,
   'services/delivery/attempts.ts createAttempts': 106,
   'services/edge/admission.ts createAdmitter': 89,
-  'services/edge/app.ts createApp': 121,
-  'services/edge/main.ts argument of runProcess': 101,
   'services/quota/partitions.ts createPartitions': 85,
   'services/replay/main.ts argument of runProcess': 97,
   'services/replay/run_replay.ts runReplay': 104,

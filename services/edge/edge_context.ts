@@ -1,0 +1,69 @@
+import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { RequestErrors } from '#services/request_errors.ts';
+import type { Acceptor, IngestCaller } from './accept.ts';
+import { refuse } from './answer.ts';
+import { checkCaller } from './caller.ts';
+import type { Permit } from './concurrency_limiter.ts';
+import { BODY_BYTES_MAX } from './decode.ts';
+import type { EdgeErrorCode } from './errors.ts';
+import { payloadReader } from './payload.ts';
+import type { Strangers } from './strangers.ts';
+
+/** What the groups of routes get from the process. */
+export interface EdgeParts {
+  table: SettingsTable;
+  acceptor: Acceptor;
+  strangers: Strangers;
+  errors: RequestErrors;
+  /** Called with the hash of every key that was let in. */
+  onKeyUsed(keyHash: string): void;
+  nowMs(): number;
+}
+
+/** A hook of a route: it answers the request itself, or lets it go on with `undefined`. */
+export type RequestHook = (request: HttpRequestIn, reply: HttpReply) => Promise<HttpReply | undefined>;
+
+/** What the groups of routes share. */
+export interface EdgeContext extends EdgeParts {
+  /** Hook `onRequest` that checks the key before the body is read, and refuses where it is not valid. */
+  keyed: RequestHook;
+  /** Hook `onRequest` that refuses a body which is announced as larger than may be. */
+  sized: RequestHook;
+  /** Who calls; undefined where `keyed` has let nobody in. */
+  knownCaller(request: HttpRequestIn): IngestCaller | undefined;
+  /** Who calls, on a route behind `keyed`. */
+  callerOf(request: HttpRequestIn): IngestCaller;
+  refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply;
+  /** Has the bodies of these content types collected as bytes, each counted against the permit of its request. */
+  collectBodies(scope: HttpServer, contentTypes: string | string[], bytesMax: number): void;
+}
+
+/** The context of one server. `permitOf` gives the permit that the request holds. */
+export function createEdgeContext(
+  parts: EdgeParts,
+  permitOf: (request: HttpRequestIn) => Permit | undefined,
+): EdgeContext {
+  const callers = new WeakMap<HttpRequestIn, IngestCaller>();
+  return {
+    ...parts,
+    async keyed(request, reply) {
+      const check = checkCaller(parts.table, request, parts.nowMs());
+      if (!check.ok) return refuse(reply, check.code);
+      callers.set(request, check);
+      parts.onKeyUsed(check.key.key_hash);
+      return undefined;
+    },
+    async sized(request, reply) {
+      const announced = Number(request.headers['content-length'] ?? 0);
+      return announced > BODY_BYTES_MAX ? refuse(reply, 'body_too_large') : undefined;
+    },
+    knownCaller: (request) => callers.get(request),
+    callerOf: (request) => callers.get(request) as IngestCaller,
+    refuse,
+    collectBodies(scope, contentTypes, bytesMax) {
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser(contentTypes, payloadReader(bytesMax, permitOf));
+    },
+  };
+}

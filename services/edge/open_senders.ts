@@ -1,0 +1,42 @@
+import type { EdgeConfig } from '#infra/config/edge_config.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { openAdmin, watchCluster } from '#infra/kafka/health_probe.ts';
+import { createSender, type PartitionSender } from '#infra/kafka/producer/sender.ts';
+import type { Runtime } from '#services/runtime.ts';
+
+/** Bytes of one produce request. */
+const REQUEST_BYTES_MAX = 1024 * 1024;
+/** Retries inside the client; beyond them the answer is 503 and the events are the client's still. */
+const SEND_RETRIES = 8;
+
+/** The edge's way into Kafka. */
+export interface Senders {
+  /** A sender to a topic, which ends with the process. */
+  open(topic: string): Promise<PartitionSender>;
+  /** Whether the cluster answers. */
+  clusterAlive(): boolean;
+}
+
+export function openSenders({ session, logger, fatal, onStop }: Runtime, config: EdgeConfig): Senders {
+  const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
+  const probe = watchCluster(() => openAdmin(session.kafka));
+  onStop(() => probe.stop());
+  return {
+    async open(topic) {
+      const sender = await createSender({
+        kafka,
+        topic,
+        requestBytesMax: REQUEST_BYTES_MAX,
+        queuedBytesMax: config.queuedBytesMax,
+        deadlineMs: config.acknowledgeMs,
+        nowMs: Date.now,
+        watchdogMs: session.config.watchdogMs,
+        isClusterAlive: probe.alive,
+        onFatal: fatal,
+      });
+      onStop(() => sender.stop());
+      return sender;
+    },
+    clusterAlive: probe.alive,
+  };
+}
