@@ -94,6 +94,20 @@ export interface Replay {
   created_at: number;
 }
 
+/** What a visitor can be shown. */
+type EngageKind = 'survey' | 'promo' | 'form';
+
+/** A survey, promo or form of a site. */
+export interface EngageItem {
+  site_id: string;
+  kind: EngageKind;
+  id: string;
+  /** Counts from 1, by one with every change of what it says. */
+  version: number;
+  /** The definition as JSON; its shape is that of its kind in pipelines/engage. */
+  definition: string;
+}
+
 export type AuditAction = 'create' | 'change' | 'delete';
 
 /** One change, appended together with the fact it changed; who and when are the record's own. */
@@ -121,5 +135,6 @@ export interface Setting {
   destination: Destination | null;
   admin_token?: AdminToken | null;
   replay?: Replay | null;
+  engage?: EngageItem | null;
   audit?: AuditEntry | null;
 }

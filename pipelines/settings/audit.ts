@@ -77,9 +77,10 @@ type Fields = Record<string, unknown>;
 /** The body of a setting as people may see it: of secrets only the names. */
 function shown(setting: Setting | null): Fields | null {
   if (setting === null) return null;
-  const { account, site, key, destination, admin_token, replay } = setting;
+  const { account, site, key, destination, admin_token, replay, engage } = setting;
   if (site !== null) return shownSite(site);
   if (destination !== null) return { ...destination, secrets: Object.keys(destination.secrets) };
+  if (engage) return { ...engage, definition: parsed(engage.definition) };
   return { ...(account ?? key ?? admin_token ?? replay) };
 }
 
@@ -90,6 +91,16 @@ function shownSite(site: Site): Fields {
     return read.ok ? ([read.definition.id, read.definition] as const) : ([String(index), text] as const);
   });
   return { ...site, event_definitions: Object.fromEntries(definitions) };
+}
+
+/** Field by field, so that a change of one text does not repeat the others. */
+function parsed(definition: string): unknown {
+  try {
+    return JSON.parse(definition);
+  } catch (error) {
+    if (error instanceof SyntaxError) return definition;
+    throw error;
+  }
 }
 
 function secretsChanged(before: Destination | null | undefined, after: Destination | null | undefined): string[] {

@@ -61,7 +61,7 @@ export function createSettingsView(): SettingsView {
   };
 }
 
-type Body = Partial<Pick<Setting, 'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay'>>;
+type Body = Partial<Pick<Setting, 'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage'>>;
 
 /** A fact to be written with its body, or to be removed by its key. */
 export type Fact = { body: Body } | { removedKey: string };

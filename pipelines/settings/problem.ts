@@ -22,6 +22,7 @@ export type ProblemCode =
   | 'domain_claimed'
   | 'block_rule_malformed'
   | 'event_definition_malformed'
+  | 'engage_definition_malformed'
   | 'hash_malformed'
   | 'caller_unknown'
   | 'origin_malformed'

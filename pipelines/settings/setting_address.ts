@@ -1,4 +1,4 @@
-import type { Setting } from '#schemas/setting.ts';
+import type { EngageItem, Setting } from '#schemas/setting.ts';
 
 /** Where a fact of site.config lives: the parsed form of its record key. */
 export type SettingAddress =
@@ -8,6 +8,7 @@ export type SettingAddress =
   | { kind: 'destination'; siteId: string; name: string }
   | { kind: 'admin_token'; tokenHash: string }
   | { kind: 'replay'; replayId: string }
+  | { kind: 'engage'; siteId: string; itemKind: EngageItem['kind']; itemId: string }
   | { kind: 'audit'; slot: number };
 
 /** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
@@ -21,6 +22,9 @@ export const destinationKey = (siteId: string, name: string): string => `destina
 
 export const adminTokenKey = (tokenHash: string): string => `admin_token/${tokenHash}`;
 
+export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string): string =>
+  `engage/${siteId}/${kind}/${id}`;
+
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
 /** Changes that are remembered; the newest take the slots of the oldest. */
@@ -31,6 +35,7 @@ export const auditKey = (seq: number): string => `audit/${seq % AUDIT_SLOTS}`;
 /** Reads a record key of site.config; null when it names no fact. */
 export function parseSettingKey(recordKey: string): SettingAddress | null {
   const [kind, id = '', name, ...rest] = recordKey.split('/');
+  if (kind === 'engage') return engageAddress(id, name ?? '', rest);
   if (rest.length > 0) return null;
   if (kind === 'destination') return destinationAddress(id, name ?? '');
   if (name !== undefined) return null;
@@ -42,6 +47,13 @@ export function parseSettingKey(recordKey: string): SettingAddress | null {
   if (kind === 'site') return { kind, siteId: id };
   if (kind === 'replay') return { kind, replayId: id };
   return null;
+}
+
+function engageAddress(siteId: string, itemKind: string, rest: readonly string[]): SettingAddress | null {
+  const [itemId = '', ...more] = rest;
+  if (more.length > 0 || !ID_PATTERN.test(siteId) || !ID_PATTERN.test(itemId)) return null;
+  if (itemKind !== 'survey' && itemKind !== 'promo' && itemKind !== 'form') return null;
+  return { kind: 'engage', siteId, itemKind, itemId };
 }
 
 function destinationAddress(siteId: string, name: string): SettingAddress | null {
@@ -57,6 +69,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.destination !== null) keys.push(destinationKey(setting.destination.site_id, setting.destination.name));
   if (setting.admin_token) keys.push(adminTokenKey(setting.admin_token.token_hash));
   if (setting.replay) keys.push(replayKey(setting.replay.replay_id));
+  if (setting.engage) keys.push(engageKey(setting.engage.site_id, setting.engage.kind, setting.engage.id));
   if (setting.audit) keys.push(auditKey(setting.audit.seq));
   const [only = null] = keys;
   return keys.length === 1 ? only : null;

@@ -1,4 +1,4 @@
-import type { Account, AdminToken, ApiKey, Destination, Replay, Setting, Site } from '#schemas/setting.ts';
+import type { Account, AdminToken, ApiKey, Destination, EngageItem, Replay, Setting, Site } from '#schemas/setting.ts';
 import { type Claims, createClaims } from './domain_claims.ts';
 import { keyOfSetting, parseSettingKey, type SettingAddress } from './setting_address.ts';
 
@@ -36,6 +36,8 @@ export interface SettingsTable {
   replay(replayId: string): Replay | undefined;
   /** The oldest first. */
   replays(): Replay[];
+  /** Surveys, promos and forms of a site, in the order they were made; another list with every change of one. */
+  engageItems(siteId: string): readonly EngageItem[];
 }
 
 interface State {
@@ -48,6 +50,7 @@ interface State {
   measurementIds: Claims;
   adminTokens: Map<string, AdminToken>;
   replays: Map<string, Replay>;
+  engage: Map<string, readonly EngageItem[]>;
 }
 
 /** An empty table; feed it site.config from the beginning, in order. */
@@ -62,6 +65,7 @@ export function createSettingsTable(): SettingsTable {
     measurementIds: createClaims(),
     adminTokens: new Map(),
     replays: new Map(),
+    engage: new Map(),
   };
   return {
     get version() {
@@ -72,6 +76,8 @@ export function createSettingsTable(): SettingsTable {
     ...lists(state),
   };
 }
+
+const NO_ITEMS: readonly EngageItem[] = [];
 
 type Lookups = Pick<
   SettingsTable,
@@ -85,6 +91,7 @@ type Lookups = Pick<
   | 'siteByMeasurementId'
   | 'adminToken'
   | 'replay'
+  | 'engageItems'
 >;
 
 function lookups(state: State): Lookups {
@@ -102,6 +109,7 @@ function lookups(state: State): Lookups {
     siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
     replay: (replayId) => state.replays.get(replayId),
+    engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
   };
 }
 
@@ -158,6 +166,8 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
       return replace(state.adminTokens, address.tokenHash, setting?.admin_token ?? null);
     case 'replay':
       return replace(state.replays, address.replayId, setting?.replay ?? null);
+    case 'engage':
+      return storeEngage(state, address, setting?.engage ?? null);
     case 'audit':
       return false;
   }
@@ -172,6 +182,19 @@ function replace<T>(facts: Map<string, T>, id: string, fact: T | null): boolean 
 function storeSite(state: State, siteId: string, site: Site | null): boolean {
   state.domains.replace(siteId, state.sites.get(siteId)?.domains ?? [], site?.domains ?? []);
   return replace(state.sites, siteId, site);
+}
+
+function storeEngage(
+  state: State,
+  { siteId, itemKind, itemId }: Extract<SettingAddress, { kind: 'engage' }>,
+  item: EngageItem | null,
+): boolean {
+  const before = state.engage.get(siteId) ?? NO_ITEMS;
+  const at = before.findIndex(({ kind, id }) => kind === itemKind && id === itemId);
+  if (at === -1 && item === null) return false;
+  if (at === -1) state.engage.set(siteId, [...before, item as EngageItem]);
+  else state.engage.set(siteId, before.toSpliced(at, 1, ...(item === null ? [] : [item])));
+  return true;
 }
 
 function storeDestination(state: State, siteId: string, name: string, destination: Destination | null): boolean {

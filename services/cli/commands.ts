@@ -5,6 +5,7 @@ import type { Command } from './command.ts';
 import { deadCommands } from './dead_letters.ts';
 import { healthCommand } from './destination_health.ts';
 import { destinationCommands } from './destinations.ts';
+import { engageCommands } from './engage_commands.ts';
 import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
 import { listingCommands } from './listings.ts';
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   ...siteCommands,
   ...keyCommands,
   ...destinationCommands,
+  ...engageCommands,
   healthCommand,
   scaffoldCommand,
   ...replayCommands,

@@ -1,3 +1,5 @@
+import { ENGAGE_EXAMPLES } from './engage_examples.ts';
+
 const JANUARY = Date.UTC(2027, 0, 1);
 const FEBRUARY = Date.UTC(2027, 1, 1);
 const DAY_MS = 86_400_000;
@@ -25,6 +27,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   changeSite: { mode: 'offline' },
   createEventDefinition: definition,
   replaceEventDefinition: { ...definition, enabled: false },
+  ...ENGAGE_EXAMPLES,
   issueKey: { site_id: 'acme-shop', caller: 'browser', label: 'web', allowed_origins: ['https://shop.example'] },
   changeKey: { expires_at: FEBRUARY, rate_limit: 5_000 },
   rotateKey: { overlap_ms: 7 * DAY_MS },

@@ -3,6 +3,7 @@ import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { accountShape } from '#services/control_api/account_shapes.ts';
 import { destinationShape } from '#services/control_api/destination_shapes.ts';
+import { engageInputs, engageShapes } from '#services/control_api/engage_shapes.ts';
 import { closed, errorShape } from '#services/control_api/fields.ts';
 import { keyShape } from '#services/control_api/key_shapes.ts';
 import { definitionInput, siteShape } from '#services/control_api/site_shapes.ts';
@@ -31,6 +32,12 @@ export function controlDocument(): Record<string, unknown> {
       Site: siteShape,
       EventDefinition: eventDefinitionSchema,
       EventDefinitionInput: definitionInput,
+      Survey: engageShapes.survey,
+      Promo: engageShapes.promo,
+      Form: engageShapes.form,
+      SurveyInput: engageInputs.survey,
+      PromoInput: engageInputs.promo,
+      FormInput: engageInputs.form,
       Key: keyShape,
       Destination: destinationShape,
       AdminToken: tokenShape,

@@ -4,6 +4,7 @@ import { deadLetterRoutes } from './dead_letters.ts';
 import { deliveryHealthRoutes } from './delivery_health.ts';
 import { destinationRoutes } from './destinations.ts';
 import { domainRoutes } from './domains.ts';
+import { engageRoutes } from './engage_routes.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { definitionRoutes } from './event_definitions.ts';
 import { keyRoutes } from './keys.ts';
@@ -18,6 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...accountRoutes,
   ...siteRoutes,
   ...definitionRoutes,
+  ...engageRoutes,
   ...domainRoutes,
   ...keyRoutes,
   ...destinationRoutes,

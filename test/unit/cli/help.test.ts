@@ -11,7 +11,7 @@ describe('help', () => {
     expect(plan.text).toContain('status');
   });
 
-  it.each(['account', 'site', 'key', 'destination', 'token', 'audit'])(
+  it.each(['account', 'site', 'key', 'destination', 'survey', 'promo', 'form', 'token', 'audit'])(
     'of %s names its commands, with examples',
     async (noun) => {
       const shop = await installation();

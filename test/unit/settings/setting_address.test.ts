@@ -3,6 +3,7 @@ import {
   accountKey,
   apiKeyKey,
   destinationKey,
+  engageKey,
   keyOfSetting,
   parseSettingKey,
   siteKey,
@@ -16,6 +17,7 @@ describe('record keys of site.config', () => {
     [accountKey('acme'), { kind: 'account', accountId: 'acme' }],
     [siteKey('shop_1'), { kind: 'site', siteId: 'shop_1' }],
     [apiKeyKey(HASH), { kind: 'key', keyHash: HASH }],
+    [engageKey('shop', 'form', 'quote'), { kind: 'engage', siteId: 'shop', itemKind: 'form', itemId: 'quote' }],
     [destinationKey('shop', 'meta'), { kind: 'destination', siteId: 'shop', name: 'meta' }],
   ])('%s is read back', (recordKey, address) => {
     expect(parseSettingKey(recordKey)).toEqual(address);
@@ -27,6 +29,10 @@ describe('record keys of site.config', () => {
     'account/',
     'account/Acme',
     'account/a/b',
+    'engage/shop/form',
+    'engage/shop/quiz/a',
+    'engage/shop/form/A',
+    'engage/shop/form/a/b',
     `account/${'a'.repeat(65)}`,
     'site/sh op',
     'site/shop/',

@@ -32,6 +32,19 @@ describe('the settings table', () => {
     expect(table.siteByMeasurementId('G-1')).toBeUndefined();
   });
 
+  it('holds the surveys, promos and forms of each site, and another list after each change', () => {
+    const item = { site_id: 'shop', kind: 'form', id: 'quote', version: 1, definition: '{}' } as const;
+    const table = filledTable({ engage: item }, { engage: { ...item, kind: 'promo' } });
+    const before = table.engageItems('shop');
+    expect(before.map(({ kind }) => kind)).toEqual(['form', 'promo']);
+    put(table, { engage: { ...item, version: 2 } });
+    expect(table.engageItems('shop').map(({ version }) => version)).toEqual([2, 1]);
+    table.apply('engage/shop/form/quote', null);
+    expect(table.engageItems('shop').map(({ kind }) => kind)).toEqual(['promo']);
+    expect(before).toHaveLength(2);
+    expect(table.engageItems('other')).toEqual([]);
+  });
+
   it('follows a site to another account', () => {
     const table = filledTable({ account: account() }, { account: account({ account_id: 'other' }) }, { site: site() });
     put(table, { site: site({ account_id: 'other' }) });

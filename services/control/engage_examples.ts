@@ -1,0 +1,86 @@
+const survey = {
+  id: 'after-purchase',
+  name: 'After the purchase',
+  targeting: { url_pattern: ['/thanks*'], audience: [{ event: 'purchase', times: 1, within_days: 30 }] },
+  frequency: { max_times: 2, every_days: 14, wait_any_days: 1 },
+  consent_needed: 'analytics',
+  title: 'Two questions',
+  questions: [
+    {
+      id: 'nps',
+      type: 'rating',
+      scale: 11,
+      text: 'How likely is it that you recommend us?',
+      required: true,
+      branches: [{ is: 'at_least', to: [9], go_to: 'end' }],
+    },
+    {
+      id: 'why',
+      type: 'single',
+      text: 'What should be better?',
+      choices: [
+        { id: 'price', label: 'Prices' },
+        { id: 'delivery', label: 'Delivery' },
+      ],
+      open_choice: true,
+    },
+  ],
+  thanks: { title: 'Thank you' },
+  translations: { nl: { title: 'Twee vragen', 'questions.why.choices.price.label': 'Prijzen' } },
+};
+
+const promo = {
+  id: 'winter-sale',
+  name: 'Winter sale',
+  priority: 80,
+  share_percent: 50,
+  starts_at: Date.UTC(2027, 0, 2),
+  ends_at: Date.UTC(2027, 1, 1),
+  consent_needed: 'ads',
+  place: 'banner',
+  title: '20% off winter coats',
+  button: { text: 'See them', url: '/winter' },
+  code: 'WINTER20',
+  creative: 'snow',
+  slot: 'top',
+};
+
+const form = {
+  id: 'quote',
+  name: 'Ask for a quote',
+  place: 'inline',
+  mount: '#quote',
+  frequency: { max_times: null, after_done: 0 },
+  title: 'Ask for a quote',
+  fields: [
+    { name: 'email', type: 'email', label: 'E-mail', required: true, map: 'email' },
+    { name: 'phone', type: 'tel', label: 'Phone', map: 'phone' },
+    {
+      name: 'size',
+      type: 'select',
+      label: 'Size of your company',
+      options: [
+        { id: 'small', label: 'Up to 50' },
+        { id: 'large', label: 'More' },
+      ],
+      store: 'keep',
+    },
+    { name: 'message', type: 'textarea', label: 'Your question', max_length: 2000 },
+  ],
+  button: 'Send',
+  consent_text: 'We use what you write to answer you.',
+  consent_required: true,
+  consent_version: '2026-11',
+  message: 'Thank you, we call you back.',
+  redirect: 'https://shop.example/thanks',
+};
+
+/** Bodies of the routes of surveys, promos and forms, as people would send them. */
+export const ENGAGE_EXAMPLES: Readonly<Record<string, object>> = {
+  createSurvey: survey,
+  replaceSurvey: { ...survey, enabled: false },
+  createPromo: promo,
+  replacePromo: { ...promo, ends_at: Date.UTC(2027, 1, 15) },
+  createForm: form,
+  replaceForm: { ...form, redirect: 'https://shop.example/thank-you' },
+};
