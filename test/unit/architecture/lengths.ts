@@ -20,9 +20,6 @@ export const TOO_LONG: Lengths = {
   'infra/kafka/transactional_stage/transactional_stage.ts runHop': 146,
   'infra/redis/rebuildable_index.ts keepIndex': 78,
   'pipelines/intake/compat/outline.ts outlineReader': 109,
-  'services/delivery/attempts.ts createAttempts': 106,
-  'services/edge/admission.ts createAdmitter': 89,
-  'services/quota/partitions.ts createPartitions': 85,
   'services/replay/main.ts argument of runProcess': 97,
   'services/replay/run_replay.ts runReplay': 104,
 };

@@ -1,0 +1,83 @@
+import type { Logger } from '#infra/log/logger.ts';
+import {
+  type Checkpoint,
+  NOTHING_SETTLED,
+  type QuotaStore,
+  type Settled,
+  type Settlement,
+} from '#pipelines/quota/settle.ts';
+import { type KnownUsage, nameOfMonth, type UsageFacts } from './usage_facts.ts';
+
+/** What is settled of one partition of events.raw. */
+export interface PartitionState {
+  known: KnownUsage;
+  /** Next offset of events.raw that is not settled. */
+  settledOffset: number;
+  /** The generation of the counters that all of `known` is in. */
+  generation: string;
+}
+
+export interface PartitionsOptions {
+  store: QuotaStore;
+  /** A name that was never given before. */
+  newGeneration(): string;
+  readFacts(): Promise<UsageFacts>;
+  /** Next offset of events.raw that was not settled at the last commit. */
+  committedOffset(partition: number): Promise<number>;
+  isClosed(month: string): boolean;
+  /** Called when counters were found lost and are put back. */
+  onRestored(partition: number): void;
+  logger: Logger;
+}
+
+/** Reads what is settled of a partition, from Kafka, and its checkpoint, from Redis. */
+export async function readPartition(
+  options: PartitionsOptions,
+  partition: number,
+): Promise<{ state: PartitionState; checkpoint: Checkpoint | undefined }> {
+  // First, as nothing need be read while Redis is away.
+  const checkpoint = (await options.store.checkpoints()).get(partition);
+  const settledOffset = await options.committedOffset(partition);
+  const facts = await options.readFacts();
+  const known = facts.get(partition) ?? new Map();
+  return { state: { known, settledOffset, generation: checkpoint?.generation ?? '' }, checkpoint };
+}
+
+/** Settles against what is known of the month, and knows it afterwards. */
+export async function settleOne(
+  store: QuotaStore,
+  settlement: Settlement,
+  { known }: PartitionState,
+): Promise<Settled> {
+  const name = nameOfMonth(settlement);
+  const settled = await store.settle(settlement, known.get(name) ?? NOTHING_SETTLED);
+  const { accountId, month } = settlement;
+  known.set(name, { accountId, month, used: settled.used, settledOffset: settled.settledOffset });
+  return settled;
+}
+
+/** Puts a partition's counters back, unless the checkpoint in Redis shows that it has them. */
+export async function restoreIfLost(
+  options: PartitionsOptions,
+  partition: number,
+  state: PartitionState,
+  checkpoint: Checkpoint | undefined,
+): Promise<void> {
+  if (checkpoint?.generation === state.generation && checkpoint.nextOffset >= state.settledOffset) return;
+  for (const [name, { month }] of state.known) if (options.isClosed(month)) state.known.delete(name);
+  do await putBack(options, partition, state);
+  while (!(await options.store.checkpoint(partition, state.settledOffset, state.generation)));
+  if (state.settledOffset === 0) return;
+  options.logger.warn({ partition, months: state.known.size }, 'counters were lost and are put back');
+  options.onRestored(partition);
+}
+
+async function putBack(options: PartitionsOptions, partition: number, state: PartitionState): Promise<void> {
+  const { store } = options;
+  state.generation = options.newGeneration();
+  await store.begin(partition, state.generation);
+  for (const { accountId, month } of state.known.values()) {
+    await settleOne(store, { accountId, month, partition, ranges: [], newestMs: 0 }, state);
+    await store.dropReservations({ accountId, month });
+  }
+}
