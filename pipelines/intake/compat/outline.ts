@@ -31,124 +31,140 @@ export const LIST = 'batch';
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Reads the outline of a text in steps, so that other work can be done between them. */
-export interface OutlineReader {
-  /** Looks at so many bytes more; null: there are more. */
-  step(bytes: number): OutlineRead | null;
-}
-
 /**
- * Looks for the key and the bounds of the calls at the cost of a look at each byte: it builds nothing, whatever the text
- * holds, and ends where it is too deep or holds too many values to be parsed for anybody.
+ * Reads the outline of a text in steps, so that other work can be done between them. It looks for the key and the bounds
+ * of the calls at the cost of a look at each byte: it builds nothing, whatever the text holds, and ends where it is too
+ * deep or holds too many values to be parsed for anybody.
  */
-export function outlineReader(text: Buffer, places: KeyPlaces): OutlineReader {
-  const closers = new Uint8Array(DEPTH_MAX + 1);
-  const names: string[] = [];
-  const found: (string | null)[] = places.map(() => null);
-  let members: Piece[] | null = null;
-  let at = 0;
-  let depth = 0;
-  let values = 0;
-  let base = 1;
-  let atName = false;
-  let listDepth = 0;
-  let member: Piece | null = null;
-  let textStart = -1;
+export class OutlineReader {
+  private readonly text: Buffer;
+  private readonly places: KeyPlaces;
+  /** The brackets that close what is open, by depth. */
+  private readonly closers = new Uint8Array(DEPTH_MAX + 1);
+  /** The names that lead to where it is, by depth. */
+  private readonly names: string[] = [];
+  private readonly found: (string | null)[];
+  private members: Piece[] | null = null;
+  private at = 0;
+  private depth = 0;
+  private values = 0;
+  /** Depth of the object in which the key's places begin: 2 within an outer list. */
+  private base = 1;
+  private atName = false;
+  /** Depth of the list of calls while it is open, else 0. */
+  private listDepth = 0;
+  private member: Piece | null = null;
+  /** Where the text that is open begins; -1 where none is. */
+  private textStart = -1;
 
-  const top = (): number => closers[depth] ?? 0;
+  constructor(text: Buffer, places: KeyPlaces) {
+    this.text = text;
+    this.places = places;
+    this.found = places.map(() => null);
+  }
 
-  function open(closer: number): boolean {
-    if (depth === DEPTH_MAX || ++values > VALUES_MAX) return false;
-    depth += 1;
-    closers[depth] = closer;
-    atName = closer === CLOSE_OBJECT;
-    if (depth === 1 && closer === CLOSE_LIST) base = 2;
-    const isList = closer === CLOSE_LIST && (depth === 1 || (base === 1 && depth === 2 && names[1] === LIST));
-    if (isList && members === null) {
-      members = [];
-      listDepth = depth;
-      member = { start: at + 1, end: 0, values };
+  /** Looks at so many bytes more; null: there are more. */
+  step(bytes: number): OutlineRead | null {
+    const end = Math.min(this.text.length, this.at + bytes);
+    for (; this.at < end; this.at++) {
+      if (this.textStart >= 0) {
+        if (!this.skipText(end)) break;
+        this.noteText();
+        this.textStart = -1;
+        continue;
+      }
+      const problem = this.take(this.text[this.at]);
+      if (problem !== null) return { ok: false, problem };
+    }
+    if (this.at < this.text.length) return null;
+    if (this.depth !== 0 || this.textStart >= 0) return { ok: false, problem: 'not_json' };
+    const key = this.found.find((one) => one !== null) ?? null;
+    return { ok: true, outline: { key, members: this.members, values: this.values } };
+  }
+
+  private take(byte: number | undefined): OutlineProblem | null {
+    if (byte === OPEN_OBJECT) return this.open(CLOSE_OBJECT) ? null : 'too_complex';
+    if (byte === OPEN_LIST) return this.open(CLOSE_LIST) ? null : 'too_complex';
+    if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) return this.close(byte) ? null : 'not_json';
+    if (byte === COLON) this.atName = false;
+    else if (byte === COMMA) {
+      this.atName = this.top() === CLOSE_OBJECT;
+      if (this.depth === this.listDepth) this.endMember();
+      if (++this.values > VALUES_MAX) return 'too_complex';
+    } else if (byte === QUOTE) this.textStart = this.at + 1;
+    return null;
+  }
+
+  private open(closer: number): boolean {
+    if (this.depth === DEPTH_MAX || ++this.values > VALUES_MAX) return false;
+    this.depth += 1;
+    this.closers[this.depth] = closer;
+    this.atName = closer === CLOSE_OBJECT;
+    if (this.depth === 1 && closer === CLOSE_LIST) this.base = 2;
+    if (closer === CLOSE_LIST && this.members === null && this.isListOfCalls()) {
+      this.members = [];
+      this.listDepth = this.depth;
+      this.member = { start: this.at + 1, end: 0, values: this.values };
     }
     return true;
   }
 
-  function endMember(): void {
-    if (member === null || members === null) return;
-    members.push({ start: member.start, end: at, values: values - member.values });
-    member = { start: at + 1, end: 0, values };
+  /** Whether the list that was just opened holds the calls. */
+  private isListOfCalls(): boolean {
+    return this.depth === 1 || (this.base === 1 && this.depth === 2 && this.names[1] === LIST);
   }
 
-  function close(closer: number): boolean {
-    if (top() !== closer) return false;
-    if (depth === listDepth) {
-      endMember();
-      member = null;
-      listDepth = 0;
+  private close(closer: number): boolean {
+    if (this.top() !== closer) return false;
+    if (this.depth === this.listDepth) {
+      this.endMember();
+      this.member = null;
+      this.listDepth = 0;
     }
-    depth -= 1;
-    atName = false;
+    this.depth -= 1;
+    this.atName = false;
     return true;
   }
 
-  function noteText(): void {
-    const level = depth - base;
-    if (level < 0 || level > 1 || top() !== CLOSE_OBJECT || !isFirst()) return;
-    if (atName) {
-      names[depth] = at - textStart > KEY_BYTES_MAX ? '' : unescaped(text, textStart, at);
-      return;
-    }
-    const place = places.findIndex(
-      (path) => path.length === level + 1 && path.every((name, n) => names[base + n] === name),
-    );
-    if (place >= 0 && at - textStart <= KEY_BYTES_MAX) found[place] = unescaped(text, textStart, at);
+  private top(): number {
+    return this.closers[this.depth] ?? 0;
   }
 
-  /** Of an outer list the first member names the key. */
-  function isFirst(): boolean {
-    return base === 1 || members === null || members.length === 0;
+  private endMember(): void {
+    if (this.member === null || this.members === null) return;
+    this.members.push({ start: this.member.start, end: this.at, values: this.values - this.member.values });
+    this.member = { start: this.at + 1, end: 0, values: this.values };
   }
 
   /** Goes to the end of a text that has begun; false: it is beyond `end`. */
-  function skipText(end: number): boolean {
-    for (; at < end; at++) {
-      const byte = text[at];
-      if (byte === BACKSLASH) at++;
+  private skipText(end: number): boolean {
+    for (; this.at < end; this.at++) {
+      const byte = this.text[this.at];
+      if (byte === BACKSLASH) this.at++;
       else if (byte === QUOTE) return true;
     }
     return false;
   }
 
-  function take(byte: number | undefined): OutlineProblem | null {
-    if (byte === OPEN_OBJECT) return open(CLOSE_OBJECT) ? null : 'too_complex';
-    if (byte === OPEN_LIST) return open(CLOSE_LIST) ? null : 'too_complex';
-    if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) return close(byte) ? null : 'not_json';
-    if (byte === COLON) atName = false;
-    else if (byte === COMMA) {
-      atName = top() === CLOSE_OBJECT;
-      if (depth === listDepth) endMember();
-      if (++values > VALUES_MAX) return 'too_complex';
-    } else if (byte === QUOTE) textStart = at + 1;
-    return null;
-  }
-
-  function step(bytes: number): OutlineRead | null {
-    const end = Math.min(text.length, at + bytes);
-    for (; at < end; at++) {
-      if (textStart >= 0) {
-        if (!skipText(end)) break;
-        noteText();
-        textStart = -1;
-        continue;
-      }
-      const problem = take(text[at]);
-      if (problem !== null) return { ok: false, problem };
+  /** Keeps the text that ends here, where it is a name on the way to a key or stands where a key may. */
+  private noteText(): void {
+    const level = this.depth - this.base;
+    if (level < 0 || level > 1 || this.top() !== CLOSE_OBJECT || !this.isFirst()) return;
+    const isLong = this.at - this.textStart > KEY_BYTES_MAX;
+    if (this.atName) {
+      this.names[this.depth] = isLong ? '' : unescaped(this.text, this.textStart, this.at);
+      return;
     }
-    if (at < text.length) return null;
-    if (depth !== 0 || textStart >= 0) return { ok: false, problem: 'not_json' };
-    return { ok: true, outline: { key: found.find((one) => one !== null) ?? null, members, values } };
+    const place = this.places.findIndex(
+      (path) => path.length === level + 1 && path.every((name, n) => this.names[this.base + n] === name),
+    );
+    if (place >= 0 && !isLong) this.found[place] = unescaped(this.text, this.textStart, this.at);
   }
 
-  return { step };
+  /** Of an outer list the first member names the key. */
+  private isFirst(): boolean {
+    return this.base === 1 || this.members === null || this.members.length === 0;
+  }
 }
 
 function unescaped(text: Buffer, start: number, end: number): string {

@@ -5,7 +5,7 @@ import {
   LIST,
   type Outline,
   type OutlineRead,
-  outlineReader,
+  OutlineReader,
   type Piece,
 } from '#pipelines/intake/compat/outline.ts';
 import { type Decoded, type DecodeProblem, decompress, parseJson } from '#services/edge/decode.ts';
@@ -85,7 +85,7 @@ function startsWith(bytes: Buffer, start: Buffer): boolean {
 const STEP_BYTES = 256 * 1024;
 
 async function outlineOf(text: Buffer, places: KeyPlaces): Promise<OutlineRead> {
-  const reader = outlineReader(text, places);
+  const reader = new OutlineReader(text, places);
   for (;;) {
     const read = reader.step(STEP_BYTES);
     if (read !== null) return read;
