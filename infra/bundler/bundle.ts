@@ -13,7 +13,7 @@ export interface BundleOptions {
 }
 
 /** The sources could not be made one script. The message names each place as `file:line: what`. */
-export class BundleError extends Error {
+class BundleError extends Error {
   readonly code = 'bundle_failed';
   readonly recovery = 'stop';
 }

@@ -91,6 +91,15 @@ export function clientAddress(request: HttpRequestIn): string {
   return address;
 }
 
+/**
+ * The host that was asked, without its port: as the nearest trusted proxy says in X-Forwarded-Host, else as the Host header
+ * does. Nobody but a trusted proxy can set the former. Empty where there is neither.
+ */
+export function requestHost(request: HttpRequestIn): string {
+  const { host } = request as { host: string | undefined };
+  return (host ?? '').replace(/:\d*$/, '');
+}
+
 /** A request whose sender is gone before it begins has no address and nobody to be answered: it is not taken up. */
 function withAddresses(app: HttpServer): HttpServer {
   // Asked for while the connection is new, as the system forgets the address of one that was reset.

@@ -28,3 +28,15 @@ export function isPublicSuffix(host: string): boolean {
   if (labels.length === 2 && last.length === COUNTRY_CODE_CHARACTERS && SECOND_LEVEL.has(first)) return true;
   return HOSTING.has(host) || REGIONS.some((suffix) => host.endsWith(suffix));
 }
+
+/**
+ * The name that somebody registered, on which cookies for all names below it stand: `shop.co.uk` for `t.shop.co.uk`. Null
+ * for a public suffix.
+ *
+ * @param host In lower-case punycode.
+ */
+export function registrableDomain(host: string): string | null {
+  const labels = host.split('.');
+  const names = labels.map((_, from) => labels.slice(from).join('.'));
+  return names.findLast((name) => !isPublicSuffix(name)) ?? null;
+}

@@ -19,6 +19,8 @@ import { type InventoryIntake, mountInventory } from './inventory.ts';
 import { answerUnrouted } from './methods.ts';
 import { publicDocument } from './openapi.ts';
 import { givePermits } from './permits.ts';
+import { mountScripts, type TagScripts } from './tag/script_routes.ts';
+import { mountScriptStatus } from './tag/script_status.ts';
 import { mountTlsCheck } from './tls_check.ts';
 
 /** What the public routes need; a group of routes with parts of its own adds a field here. */
@@ -27,6 +29,7 @@ export interface AppOptions extends EdgeParts, EdgeHealth {
   limiter: ConcurrencyLimiter;
   inventory: InventoryIntake;
   configOf(siteId: string): ConfigAnswer | undefined;
+  tag: TagScripts;
 }
 
 const REQUEST_MS_MAX = 30_000;
@@ -49,6 +52,8 @@ export function createApp(options: AppOptions): HttpServer {
   mountConfig(app, context, options.configOf);
   mountHealth(app, options);
   mountTlsCheck(app, context);
+  mountScripts(app, context, options.tag);
+  mountScriptStatus(app, options.tag);
   mountDocs(app, publicDocument());
   for (const dialect of [segment, posthog]) mountDialect(app, dialect, context);
   mountFlags(app, context);

@@ -20,9 +20,12 @@ import { openAcceptor, openAdmitter, RATE_WINDOW_MS } from './open_acceptor.ts';
 import { openSenders } from './open_senders.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
 import { createStrangers } from './strangers.ts';
+import { buildScripts, TAG_SOURCES } from './tag/scripts.ts';
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', edgeConfig, async (runtime, config) => {
+  // Goes on while the parts are opened, which takes longer.
+  const scripts = buildScripts(TAG_SOURCES, runtime.logger);
   const { table } = await openSettings(runtime);
   const redis = openRedis(runtime);
   const keyUse = openKeyUse(runtime, redis);
@@ -37,6 +40,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     acceptor: await openAcceptor(runtime, config, { redis, admitter, sender }),
     inventory: await openInventory(runtime, redis, await senders.open(TOPICS.inventory)),
     configOf: createConfigAnswers(table),
+    tag: { sources: TAG_SOURCES, scripts: await scripts },
     onKeyUsed: keyUse.saw,
     sharesLimits: () => admitter.isShared(),
     healthy: () => senders.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,

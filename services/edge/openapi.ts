@@ -1,11 +1,13 @@
 import { type TSchema, Type } from 'typebox';
-import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '#pipelines/openapi/document.ts';
+import { type DocumentedRoute, openApiDocument } from '#pipelines/openapi/document.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
 import { compatRoutes } from './openapi_compat.ts';
 import { INGEST_EXAMPLE, INVENTORY_EXAMPLE } from './openapi_examples.ts';
+import { failures } from './openapi_failures.ts';
 import { elementShape, errorShape, eventShape, ingestBody, inventoryBody, rejectionShape } from './openapi_shapes.ts';
+import { scriptRoutes } from './tag/openapi_scripts.ts';
 
 const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. The libraries of Segment,
 RudderStack and PostHog can send here as they are. A key is sent in the
@@ -62,7 +64,11 @@ export function publicDocument(): Record<string, unknown> {
     title: 'Event ingest API',
     version: '1.0.0',
     description: DESCRIPTION,
-    routes: [...ROUTES, ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited'])],
+    routes: [
+      ...ROUTES,
+      ...scriptRoutes(),
+      ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited']),
+    ],
     components: {
       Event: eventShape,
       Rejection: rejectionShape,
@@ -166,17 +172,4 @@ const ROUTES: DocumentedRoute[] = [
 function inventoryErrors(): EdgeErrorCode[] {
   const own = /^(inventory|page|url|title|elements?)_/;
   return (Object.keys(EDGE_ERRORS) as EdgeErrorCode[]).filter((code) => own.test(code));
-}
-
-/** One response for each status, naming the codes it may carry. */
-function failures(codes: readonly EdgeErrorCode[]): DocumentedResponse[] {
-  const byStatus = Map.groupBy(codes, (code) => EDGE_ERRORS[code].status);
-  return [...byStatus]
-    .sort(([a], [b]) => a - b)
-    .map(([status, group]) => ({
-      status,
-      description: group.map((code) => `\`${code}\`: ${EDGE_ERRORS[code].message}`).join('\n\n'),
-      schema: errorShape,
-      ...(status === 503 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
-    }));
 }

@@ -23,6 +23,7 @@ import {
 import { createInventory } from '#services/edge/inventory.ts';
 import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
 import { createStrangers } from '#services/edge/strangers.ts';
+import type { TagScripts } from '#services/edge/tag/script_routes.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
 
@@ -57,6 +58,9 @@ export interface TestEdgeOptions {
   admitter?: Admitter;
   /** Requests without a key that an address may send in 10 s; absent: any number. */
   strangersMax?: number;
+  /** What is served of the tag; absent: no script. */
+  tag?: TagScripts;
+  trustedProxies?: string[];
   /** Told of reservations of which nobody knows what became. */
   onDoubt?: (reservation: Reservation) => void;
 }
@@ -107,7 +111,8 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   });
   const app: HttpServer = createApp({
     table,
-    trustedProxies: [],
+    trustedProxies: options.trustedProxies ?? [],
+    tag: options.tag ?? { sources: [], scripts: new Map() },
     limiter,
     acceptor,
     sharesLimits: () => false,

@@ -1,0 +1,69 @@
+import { type HttpReply, type HttpRequestIn, type HttpServer, requestHost } from '#infra/http/http_server.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { canonicalDomain } from '#pipelines/settings/web_names.ts';
+import { chooseCoding } from '#pipelines/tag/content_coding.ts';
+import { isKnown } from '#pipelines/tag/entity_tag.ts';
+import { renewedCookie, visitorOf } from '#pipelines/tag/visitor_cookie.ts';
+import type { EdgeContext } from '../edge_context.ts';
+import type { Script, ScriptSource, Scripts } from './scripts.ts';
+
+/** SPEC section 8: the tag is cached for 5 minutes. What is older is shown while a new one is fetched. */
+const FRESH = 'max-age=300, stale-while-revalidate=86400';
+const SHARED = `public, ${FRESH}`;
+const PRIVATE = `private, ${FRESH}`;
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
+/** What is served of the tag. */
+export interface TagScripts {
+  sources: readonly ScriptSource[];
+  scripts: Scripts;
+}
+
+/**
+ * The scripts of the tag, at the root and under /v1/, and each under a path of its content's digest, where it never changes.
+ * No key, and no rate limit: an answer is a look into memory.
+ */
+export function mountScripts(app: HttpServer, { table, refuse }: EdgeContext, { sources, scripts }: TagScripts): void {
+  for (const { name } of sources) {
+    for (const path of [`/${name}`, `/v1/${name}`]) {
+      app.get(path, { exposeHeadRoute: true }, (request, reply) => {
+        const script = scripts.get(name);
+        if (script === undefined) return refuse(reply.header('cache-control', 'no-store'), 'script_not_built');
+        const cookie = cookieFor(table, request);
+        if (cookie !== null) reply.header('set-cookie', cookie);
+        return sendScript(request, reply.header('cache-control', cookie === null ? SHARED : PRIVATE), script);
+      });
+    }
+  }
+  app.get('/v1/svc/:digest/:name', { exposeHeadRoute: true }, (request, reply) => {
+    const { digest, name } = request.params as { digest: string; name: string };
+    const script = scripts.get(name);
+    if (script?.digest !== digest) return refuse(reply.header('cache-control', 'no-store'), 'not_found');
+    return sendScript(request, reply.header('cache-control', FOR_EVER), script);
+  });
+}
+
+/** Where a script is that never changes. */
+export function pathOf({ digest, name }: Script): string {
+  return `/v1/svc/${digest}/${name}`;
+}
+
+function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }: Script): HttpReply {
+  const coding = chooseCoding(request.headers['accept-encoding']);
+  const { bytes, etag } = bodies[coding];
+  // Any page may load it, also one that shuts out what does not say so (Cross-Origin-Embedder-Policy).
+  reply.header('cross-origin-resource-policy', 'cross-origin').header('x-content-type-options', 'nosniff');
+  reply.header('etag', etag).header('vary', 'Accept-Encoding');
+  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (coding !== 'identity') reply.header('content-encoding', coding);
+  return reply.type('text/javascript; charset=utf-8').send(bytes);
+}
+
+/** The visitor's cookie renewed, on a host that an online site has claimed; null where there is none to renew. */
+function cookieFor(table: SettingsTable, request: HttpRequestIn): string | null {
+  const visitor = visitorOf(request.headers.cookie);
+  if (visitor === null) return null;
+  const host = canonicalDomain(requestHost(request));
+  if (host === null || table.siteByDomain(host)?.mode !== 'online') return null;
+  return renewedCookie(visitor, host);
+}

@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { type BundleOptions, bundle } from '#infra/bundler/bundle.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { Coding } from '#pipelines/tag/content_coding.ts';
+
+/** A script under the name that pages load it by (SPEC 4.5). */
+export interface ScriptSource extends BundleOptions {
+  name: string;
+}
+
+/** The bytes of a script in one coding, with the strong entity tag of exactly these bytes, in its quotes. */
+interface ScriptBody {
+  bytes: Buffer;
+  etag: string;
+}
+
+/** A script, made ahead in every coding. */
+export interface Script {
+  name: string;
+  /** Digest of its content, for the path under which it never changes. */
+  digest: string;
+  /** For the attribute of the same name (Subresource Integrity). */
+  integrity: string;
+  bodies: Readonly<Record<Coding, ScriptBody>>;
+}
+
+/** The scripts that could be made, by name. */
+export type Scripts = ReadonlyMap<string, Script>;
+
+const SOURCES = join(import.meta.dirname, '../../tag/src');
+
+/** What browsers load of the tag. */
+export const TAG_SOURCES: readonly ScriptSource[] = [
+  { name: 'svc.min.js', entry: join(SOURCES, 'classic.ts'), format: 'iife', manglesUnderscored: true },
+  { name: 'svc.mjs', entry: join(SOURCES, 'module.ts'), format: 'esm', manglesUnderscored: true },
+  { name: 'svc-engage.min.js', entry: join(SOURCES, 'engage.ts'), format: 'iife', manglesUnderscored: true },
+];
+
+const DIGEST_CHARACTERS = 27;
+const GZIP_LEVEL = 9;
+const gzipped = promisify(gzip);
+const brotlied = promisify(brotliCompress);
+
+/** Bundles the scripts and compresses each once. One that cannot be made is logged and left out. */
+export async function buildScripts(sources: readonly ScriptSource[], logger: Logger): Promise<Scripts> {
+  const built = await Promise.all(sources.map((source) => buildOne(source, logger)));
+  return new Map(built.flatMap((script) => (script === null ? [] : [[script.name, script]])));
+}
+
+async function buildOne({ name, ...options }: ScriptSource, logger: Logger): Promise<Script | null> {
+  try {
+    return await scriptOf(name, Buffer.from(await bundle(options)));
+  } catch (error) {
+    logger.error({ err: error, script: name }, 'a script of the tag could not be built; it is answered with 503');
+    return null;
+  }
+}
+
+async function scriptOf(name: string, bytes: Buffer): Promise<Script> {
+  const digest = hash('sha256', bytes, 'base64url').slice(0, DIGEST_CHARACTERS);
+  const [br, gz] = await Promise.all([
+    brotlied(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
+    gzipped(bytes, { level: GZIP_LEVEL }),
+  ]);
+  return {
+    name,
+    digest,
+    integrity: `sha384-${hash('sha384', bytes, 'base64')}`,
+    bodies: {
+      identity: { bytes, etag: `"${digest}"` },
+      gzip: { bytes: gz, etag: `"${digest}-gzip"` },
+      br: { bytes: br, etag: `"${digest}-br"` },
+    },
+  };
+}

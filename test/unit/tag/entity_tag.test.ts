@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { isKnown } from '#pipelines/tag/entity_tag.ts';
+
+test.each([
+  [undefined, false],
+  ['"abc"', true],
+  ['W/"abc"', true],
+  ['"x", "abc"', true],
+  ['*', true],
+  ['"abc-gzip"', false],
+  ['abc', false],
+  ['', false],
+])('If-None-Match %j: %s', (header, known) => {
+  expect(isKnown(header, '"abc"')).toBe(known);
+});
