@@ -1,4 +1,4 @@
-import { Kafka, logLevel } from 'kafkajs';
+import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { until } from '#test/harness/until.ts';
 import type { World } from './fault_world.ts';
 
@@ -6,11 +6,8 @@ import type { World } from './fault_world.ts';
 const TAKEN_OVER_MS = 40_000;
 
 /** Waits until a stage's group has so many members and its partitions are theirs. */
-export async function untilMembers({ addresses }: World, stage: string, members: number): Promise<void> {
-  const kafka = new Kafka({ brokers: addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
+export async function untilMembers(world: World, stage: string, members: number): Promise<void> {
+  await withAdmin(world, async (admin) => {
     const state = async (): Promise<{ state: string; members: number }> => {
       const [group] = (await admin.describeGroups([`svc.${stage}`])).groups;
       return { state: group?.state ?? 'none', members: group?.members.length ?? 0 };
@@ -18,6 +15,27 @@ export async function untilMembers({ addresses }: World, stage: string, members:
     const isSo = (seen: Awaited<ReturnType<typeof state>>): boolean =>
       seen.state === 'Stable' && seen.members === members;
     await until(`${members} members of ${stage}`, state, isSo, { timeoutMs: TAKEN_OVER_MS, everyMs: 200 });
+  });
+}
+
+/**
+ * Lets a stage that nobody runs begin behind what a topic holds now. A group that is new would read from the start, and
+ * write dead letters for records that earlier rows planted for others.
+ */
+export async function beginAtEnd(world: World, stage: string, topic: string): Promise<void> {
+  await withAdmin(world, async (admin) => {
+    const ends = await admin.fetchTopicOffsets(topic);
+    const partitions = ends.map(({ partition, high }) => ({ partition, offset: high }));
+    await admin.setOffsets({ groupId: `svc.${stage}`, topic, partitions });
+  });
+}
+
+async function withAdmin({ addresses }: World, task: (admin: Admin) => Promise<void>): Promise<void> {
+  const kafka = new Kafka({ brokers: addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    await task(admin);
   } finally {
     await admin.disconnect();
   }
