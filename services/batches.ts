@@ -2,7 +2,7 @@ import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, type Stage } from '#infra/kafka/topics.ts';
-import type { HopResult } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
@@ -58,7 +58,12 @@ export function deadRecords(
 }
 
 /** The one record of a batch as a dead letter, because it kills the process whenever it is taken. */
-export function buriedRecord(stage: Stage, batch: InBatch, codec: Codec<DeadLetter>, metrics: Metrics): HopResult {
+export function buriedRecord(
+  stage: Stage,
+  batch: InBatch,
+  codec: Codec<DeadLetter>,
+  metrics: Metrics,
+): TransformResult {
   const nowMs = Date.now();
   const tally = emptyTally();
   const letters = batch.records.map(({ offset, value }) => {

@@ -5,7 +5,8 @@ import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
-import { type HopResult, runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import { type BatchReader, createCodec } from '#infra/registry/codec.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
@@ -34,7 +35,7 @@ export interface EventStage<Event extends StageEvent, Decision> {
   reads: readonly string[];
   reader: BatchReader;
   /** How long it waits to fill a batch. */
-  batching: Pick<ConsumeOptions, 'fetchBytesMin' | 'paceMs'>;
+  batching: Pick<ConsumeOptions, 'fetchBytesMin' | 'lingerMs'>;
   /** The events of one readable record. */
   eventsOf(record: ReadRecord, batch: InBatch): Event[];
   /** Decides over events of a batch; again over parts of them, where one makes it throw. The same answer every time. */
@@ -63,7 +64,7 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
     const stage = await define(runtime, config);
     const dead = await createCodec<DeadLetter>(registry, deadTopic(name), 'dead_letter');
 
-    async function transform(batch: InBatch): Promise<HopResult> {
+    async function transform(batch: InBatch): Promise<TransformResult> {
       const startedMs = Date.now();
       const read = await readRecords(name, batch, batch.records, stage.reader, startedMs);
       const events = read.records.flatMap((record) => stage.eventsOf(record, batch));
@@ -86,19 +87,19 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
       };
     }
 
-    function bury(batch: InBatch): HopResult {
+    function deadLetter(batch: InBatch): TransformResult {
       const { outputs, committed } = buriedRecord(name, batch, dead, metrics);
       return { outputs: [...outputs, ...(stage.writeDead?.(batch) ?? [])], committed };
     }
 
-    return runHop({
+    return runTransactionalStage({
       ...consumerOptions(runtime),
       ...stage.batching,
       admin: session.admin,
       topics: stage.reads,
-      partitionsTogether: session.config.partitionGroupSize,
+      partitionGroupSize: session.config.partitionGroupSize,
       transform,
-      bury,
+      deadLetter,
     });
   });
 }

@@ -26,7 +26,7 @@ const SETTINGS = Type.Object({
   }),
 });
 
-/** `FAILPOINT`, as `hop.after_send:3` or `hop.after_send:3:stall`; null where none is set. */
+/** `FAILPOINT`, as `stage.after_send:3` or `stage.after_send:3:stall`; null where none is set. */
 export const FAILPOINT = Type.Decode(
   Type.Refine(
     SETTINGS,

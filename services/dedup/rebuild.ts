@@ -1,5 +1,5 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { fenceHop } from '#infra/kafka/producer/fenced_producer.ts';
+import { fenceStage } from '#infra/kafka/producer/fenced_producer.ts';
 import { readBack } from '#infra/kafka/reader/read_back.ts';
 import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
@@ -36,7 +36,7 @@ const CLAIMS_PER_CALL = 5_000;
 export async function rebuildClaims(options: RebuildOptions, sinceMs: number | null): Promise<void> {
   const { session, reader, claims, bucketChars, logger, nowMs } = options;
   const raw = await topicOffsets(session.admin, TOPICS.raw);
-  await fenceHop(session.kafka, options.groupId, TOPICS.raw, raw.length, session.config.partitionGroupSize);
+  await fenceStage(session.kafka, options.groupId, TOPICS.raw, raw.length, session.config.partitionGroupSize);
   const windowStartMs = nowMs() - options.windowMs;
   const attempt = await claims.attempt();
   if (attempt.passed.size > 0) logger.warn({ index: 'claims' }, 'going on with a rebuilding that was interrupted');

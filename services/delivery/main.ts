@@ -1,7 +1,7 @@
 import type { Environment } from '#infra/config/config.ts';
 import { type DeliveryConfig, deliveryConfig } from '#infra/config/stage_config.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
-import { runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
@@ -42,7 +42,7 @@ runStage(stageOf, read, async (runtime, config) => {
   const dead = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
   const topics = [TOPICS.identified, ...topicsOf(adapter.name)];
   const options = consumerOptions(runtime);
-  const consumption = await runHop({
+  const consumption = await runTransactionalStage({
     ...options,
     admin: session.admin,
     topics,
@@ -51,7 +51,7 @@ runStage(stageOf, read, async (runtime, config) => {
     bytesPerPartitionMax: FETCH_BYTES_MAX,
     drainMs: DELIVERY_DRAIN_MS,
     transform,
-    bury: (batch) => buriedRecord('delivery', batch, dead, metrics),
+    deadLetter: (batch) => buriedRecord('delivery', batch, dead, metrics),
   });
   wakeOnChange(runtime, changes, consumption);
   return consumption;

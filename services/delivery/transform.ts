@@ -2,7 +2,7 @@ import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { endOf, type InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { publish } from '#infra/kafka/counting.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { HopResult } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { isolatePoisonPills } from '#services/poison_pills.ts';
@@ -36,7 +36,7 @@ const SETTINGS_POLL_MS = 1_000;
  *
  * A batch whose transaction failed comes again; the outcomes that platforms gave before are kept until then.
  */
-export function createTransform(options: TransformOptions): (batch: InBatch) => Promise<HopResult> {
+export function createTransform(options: TransformOptions): (batch: InBatch) => Promise<TransformResult> {
   const { settings, watch, uncommitted, nowMs } = options;
   return async (batch) => {
     const [first, second] = batch.records;
@@ -51,7 +51,7 @@ export function createTransform(options: TransformOptions): (batch: InBatch) => 
   };
 }
 
-async function attempt(options: TransformOptions, batch: InBatch, isProbe: boolean): Promise<HopResult> {
+async function attempt(options: TransformOptions, batch: InBatch, isProbe: boolean): Promise<TransformResult> {
   const { watch, output, uncommitted, metrics, nowMs } = options;
   const startedMs = nowMs();
   const taken = await options.intake.take(batch, startedMs);
@@ -107,7 +107,7 @@ async function attemptAll(
 }
 
 /** Nothing is done: the batch stays where it is, and is in nobody's counts. */
-function leaving(offset: number, notBeforeMs: number): HopResult {
+function leaving(offset: number, notBeforeMs: number): TransformResult {
   return { outputs: [], leave: { offset, notBeforeMs }, committed: () => undefined };
 }
 

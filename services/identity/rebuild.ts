@@ -1,4 +1,4 @@
-import { fenceHop } from '#infra/kafka/producer/fenced_producer.ts';
+import { fenceStage } from '#infra/kafka/producer/fenced_producer.ts';
 import { readBack } from '#infra/kafka/reader/read_back.ts';
 import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
@@ -37,7 +37,7 @@ export async function rebuildIdentity(options: RebuildOptions, sinceMs: number |
   const { session, reader, store, secret, logger, nowMs } = options;
   for (const topic of [TOPICS.unique, TOPICS.againIdentity]) {
     const { length } = await topicOffsets(session.admin, topic);
-    await fenceHop(session.kafka, options.groupId, topic, length, session.config.partitionGroupSize);
+    await fenceStage(session.kafka, options.groupId, topic, length, session.config.partitionGroupSize);
   }
   const progress = createProgress(logger, 'identity', nowMs);
 

@@ -33,7 +33,7 @@ runStage('quota', processConfig, async (runtime) => {
   const consumption = await consume({
     ...options,
     topics: [TOPICS.counts],
-    paceMs: SETTLE_EVERY_MS,
+    lingerMs: SETTLE_EVERY_MS,
     handlers: {
       async acquire(at) {
         // In this order what is known of usage is never older than where settling begins.

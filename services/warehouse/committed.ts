@@ -1,5 +1,5 @@
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
-import type { SinkOptions } from '#infra/kafka/block_sink/block_sink.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Row } from './tables.ts';

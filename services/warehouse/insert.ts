@@ -1,7 +1,7 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
 import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
-import type { SinkOptions } from '#infra/kafka/block_sink/block_sink.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { placeOf } from '#pipelines/warehouse/block.ts';

@@ -36,9 +36,9 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
     fetchBytesMin: GATHERING.fetchBytesMin,
     blockRowsMax: config.blockRowsMax,
     blockBytesMax: config.blockBytesMax,
-    blockPaceMs: config.flushIntervalMs,
+    flushIntervalMs: config.flushIntervalMs,
     toRows: await createRowReader(registry, tables, letters),
-    bury: (topic, partition, { offset, value }) =>
+    deadLetter: (topic, partition, { offset, value }) =>
       letters.write({ topic, partition, offset, index: -1 }, 'poison_pill', '', value),
     insert: createInsert({ warehouse, tables, letters, metrics, logger, claimWindowMs: config.claimWindowMs }),
     committed: createCommitted(metrics, persons.changed),

@@ -7,19 +7,19 @@ export interface Committed {
 }
 
 /** What a process has committed of its partitions itself. */
-export interface Furthest {
+export interface OwnCommits {
   passed(at: TopicPartition, committed: Committed): void;
-  /** Of what the coordinator says and what this process has committed that which is further. */
+  /** The higher of what the coordinator says and what this process has committed. */
   of(at: TopicPartition, said: Committed | null): Committed | null;
   forget(at: TopicPartition): void;
 }
 
 /**
  * What a process has committed stands, whatever the coordinator says later: a broker that was killed and starts on a busy
- * machine may answer by an early part of the offsets it holds, as if that were all (Kafka 4.2.1, decision 17). Offsets of a
- * group that has members only ever grow, and what is written beside one comes after the offset itself.
+ * machine may answer by an early part of the offsets it holds, as if that were all (Kafka 4.2.1, decision 17). The committed
+ * offsets of a group that has members only grow, and metadata without a change of the offset is written after the offset.
  */
-export function createFurthest(): Furthest {
+export function createOwnCommits(): OwnCommits {
   const own = new Map<string, Committed>();
   return {
     passed(at, committed) {

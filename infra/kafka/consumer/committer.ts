@@ -14,7 +14,7 @@ export interface Committer {
  * was made.
  */
 export function createCommitter(consumer: Pick<Consumer, 'on' | 'events' | 'commitOffsets'>): Committer {
-  /** By what is committed, whether it was. No offset of a partition is committed twice at a time. */
+  /** Whether each commit under way was made. No offset of a partition is committed twice at a time. */
   const waiting = new Map<string, boolean>();
   consumer.on(consumer.events.COMMIT_OFFSETS, ({ payload }) => {
     const taken = payload.topics.flatMap(({ topic, partitions }) =>
@@ -38,14 +38,14 @@ export function createCommitter(consumer: Pick<Consumer, 'on' | 'events' | 'comm
   };
 }
 
-interface Place {
+interface CommittedOffset {
   topic: string;
   partition: number;
   offset: { toString(): string };
 }
 
-function nameOf(places: readonly Place[]): string {
-  return places
+function nameOf(offsets: readonly CommittedOffset[]): string {
+  return offsets
     .map(({ topic, partition, offset }) => `${topic}/${partition}/${offset.toString()}`)
     .toSorted()
     .join(' ');

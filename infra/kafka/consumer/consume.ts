@@ -8,7 +8,7 @@ import { createMember, followGroup } from './membership.ts';
 import { betweenBatches, drained } from './partition_turn.ts';
 import { queueFetched } from './queue_fetched.ts';
 import { type ConsumerRun, runConsumer } from './run_consumer.ts';
-import { watchSilence } from './stall_watchdog.ts';
+import { watchForStall } from './stall_watchdog.ts';
 
 /**
  * Reads topics as a member of a group, handing each partition's batches to the handlers one after the other.
@@ -23,7 +23,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
   followGroup(member);
   await consumer.connect();
   await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
-  const stopWatch = watchSilence(consumer, options.onFatal, () => member.halted);
+  const stopWatch = watchForStall(consumer, options.onFatal, () => member.halted);
   const run = await runConsumer(consumer, runConfigOf(member), (error) => options.onFatal(error));
   return {
     between: (at, task) => betweenBatches(member, at, task),

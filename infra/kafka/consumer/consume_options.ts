@@ -23,15 +23,15 @@ export interface ConsumeOptions {
   concurrency: number;
   /**
    * Compressed bytes that one fetch brings of a partition at most (default 1 MiB), and bytes up to which several fetches are
-   * merged into one batch (default 4 MiB). What arrives within `paceMs` must fit, or the queue of fetches is always full.
+   * merged into one batch (default 4 MiB). What arrives within `lingerMs` must fit, or the queue of fetches is always full.
    */
   bytesPerPartitionMax?: number;
   /** Bytes that a fetch waits for, for a tenth of a second at most. Default 1: whatever is there. */
   fetchBytesMin?: number;
   /** Least time between the starts of two batches, in milliseconds; what arrives meanwhile goes into one batch. */
-  paceMs?: number;
-  /** Partitions of a topic that one member is given together, from a multiple of their number on; 1 where it is not given. */
-  partitionsTogether?: number;
+  lingerMs?: number;
+  /** Partitions of a topic in one partition group, which one member has as a whole. Default 1. */
+  partitionGroupSize?: number;
   /** Longest that acquiring a partition or a commit may take before the process ends. Default 5 minutes. */
   watchdogMs?: number;
   /** Longest wait for running work before partitions are given away, or at the end. Default 12 s. */
@@ -47,6 +47,6 @@ export interface ConsumeOptions {
 }
 
 /** For stages whose cost is per batch more than per event: what arrives within a quarter of a second goes into one batch. */
-export const GATHERING = { fetchBytesMin: 256 * 1024, paceMs: 250 } as const;
-/** For a stage behind one that gathers: a little faster, so that it takes what that one passes on at once. */
-export const FOLLOWING = { ...GATHERING, paceMs: 200 } as const;
+export const GATHERING = { fetchBytesMin: 256 * 1024, lingerMs: 250 } as const;
+/** For a stage that reads what a gathering stage writes: a little faster, so that it takes each of its transactions at once. */
+export const FOLLOWING = { ...GATHERING, lingerMs: 200 } as const;

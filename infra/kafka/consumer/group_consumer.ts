@@ -2,7 +2,7 @@ import type { Batch, Consumer, Kafka } from 'kafkajs';
 import { type Draining, drainingAssigner } from '#infra/kafka/kafkajs_patches/drain_before_rebalance.ts';
 import { type OutOfRangeListener, reportingAssigner } from '#infra/kafka/kafkajs_patches/out_of_range.ts';
 import { toInRecord } from '#infra/kafka/record.ts';
-import { bundleAssigner } from './partition_group_assigner.ts';
+import { partitionGroupAssigner } from './partition_group_assigner.ts';
 import type { Fetched, Slot } from './partition_state.ts';
 import { CONSUMER_RETRY } from './run_consumer.ts';
 
@@ -12,7 +12,7 @@ export interface GroupConsumerOptions {
   sessionTimeoutMs: number;
   bytesPerPartitionMax?: number;
   fetchBytesMin?: number;
-  partitionsTogether?: number;
+  partitionGroupSize?: number;
 }
 
 /** The longest that a fetch waits for its least bytes. */
@@ -22,7 +22,7 @@ const PARTITION_BYTES_MAX = 1024 * 1024;
 
 /** The client's consumer of committed records. */
 export function createGroupConsumer(options: GroupConsumerOptions, listener: Draining & OutOfRangeListener): Consumer {
-  const assigner = reportingAssigner(bundleAssigner(options.partitionsTogether ?? 1), listener);
+  const assigner = reportingAssigner(partitionGroupAssigner(options.partitionGroupSize ?? 1), listener);
   return options.kafka.consumer({
     groupId: options.groupId,
     partitionAssigners: [drainingAssigner(assigner, listener)],
@@ -51,6 +51,6 @@ export function toFetched(batch: Batch, generation: number, { nextOffset, jumps 
     bytes: batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
     generation,
     jumps,
-    strayed: fetchedOffset !== nextOffset,
+    discontinuous: fetchedOffset !== nextOffset,
   };
 }

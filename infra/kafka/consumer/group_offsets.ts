@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
-import { type Committed, createFurthest } from './committed_offsets.ts';
+import { type Committed, createOwnCommits } from './committed_offsets.ts';
 import type { TopicPartition } from './partition_state.ts';
 
 /** What a group has committed, as its coordinator and this process know it. */
@@ -8,23 +8,23 @@ export interface GroupOffsets {
   /** Keeps what this process has just committed. */
   passed(at: TopicPartition, committed: Committed): void;
   /**
-   * Asks the coordinator; answers what is furthest, or null where nothing was ever committed. What this process knows counts
-   * no more where the log ends before it, as that of a topic that was made anew does.
+   * Asks the coordinator; answers the higher of its offset and this process's own, or null if nothing was ever committed. The
+   * process's own does not count if the log ends before it, as that of a topic that was made anew does.
    */
   of(at: TopicPartition): Promise<Committed | null>;
 }
 
 /** The offsets of a group in a process that commits some of them. */
 export function createGroupOffsets(admin: Admin, groupId: string): GroupOffsets {
-  const furthest = createFurthest();
+  const own = createOwnCommits();
   return {
-    passed: furthest.passed,
+    passed: own.passed,
     async of(at) {
       const said = await committed(admin, groupId, at);
-      const known = furthest.of(at, said);
+      const known = own.of(at, said);
       if (known === null || known.offset === said?.offset) return known;
       if (known.offset <= (await endOfLog(admin, at))) return known;
-      furthest.forget(at);
+      own.forget(at);
       return said;
     },
   };

@@ -1,36 +1,36 @@
-/** Moments at which partitions begin batches, those of a process together. */
-export interface Pace {
+/** Moments at which partitions begin batches, those of a process at the same moments. */
+export interface Linger {
   /**
-   * Resolves at a moment that is not `begunMs`, the last one that the partition began a batch at, and answers it. Moments
-   * are as far apart as the pace at the least; the first one asked for after that time is there at once.
+   * Resolves at a moment other than `begunMs`, the last one at which the partition began a batch, and answers it. Two moments
+   * are at least `lingerMs` apart; the first one asked for after that time is there at once.
    */
   next(begunMs: number): Promise<number>;
 }
 
-/** Share of a pace for which a moment is still there: what one fetch brings of several partitions is not taken in one go. */
+/** For this share of `lingerMs` a moment still lasts: partitions that one fetch brought do not ask at the very same time. */
 const MOMENT_LASTS = 0.2;
 
 /**
- * A moment is not bound to the clock: it comes when the first partition has something, as far as the pace allows, so that a
- * stage takes what another one passes on at such moments as soon as it is there.
+ * A moment is not bound to the clock: it comes when the first partition has something, if `lingerMs` have passed. So a stage
+ * takes what another one passes on at such moments as soon as it is there.
  */
-export function createPace(paceMs: number, nowMs: () => number, sleep: (ms: number) => Promise<unknown>): Pace {
+export function createLinger(lingerMs: number, nowMs: () => number, sleep: (ms: number) => Promise<unknown>): Linger {
   let momentMs = Number.NEGATIVE_INFINITY;
   let following: Promise<unknown> | null = null;
 
   function isPast(begunMs: number): boolean {
-    return begunMs === momentMs || nowMs() > momentMs + MOMENT_LASTS * paceMs;
+    return begunMs === momentMs || nowMs() > momentMs + MOMENT_LASTS * lingerMs;
   }
 
   return {
     async next(begunMs) {
-      while (nowMs() < momentMs + paceMs && isPast(begunMs)) {
-        following ??= sleep(momentMs + paceMs - nowMs()).finally(() => {
+      while (nowMs() < momentMs + lingerMs && isPast(begunMs)) {
+        following ??= sleep(momentMs + lingerMs - nowMs()).finally(() => {
           following = null;
         });
         await following;
       }
-      if (nowMs() >= momentMs + paceMs) momentMs = nowMs();
+      if (nowMs() >= momentMs + lingerMs) momentMs = nowMs();
       return momentMs;
     },
   };

@@ -2,7 +2,7 @@ import type { Consumer } from 'kafkajs';
 import type { Watchdog } from '#infra/concurrency/watchdog.ts';
 import type { Committer } from './committer.ts';
 import type { ConsumeOptions } from './consume_options.ts';
-import type { Pace } from './linger.ts';
+import type { Linger } from './linger.ts';
 import { createSlot, nameOf, type Slot, type TopicPartition } from './partition_state.ts';
 
 /** The state of a process as a member of its consumer group. The modules beside this one are the steps that change it. */
@@ -10,7 +10,7 @@ export interface Member {
   readonly options: ConsumeOptions;
   readonly consumer: Consumer;
   readonly committer: Committer;
-  readonly linger: Pace;
+  readonly linger: Linger;
   readonly watchdog: Watchdog;
   /** Every partition that was ever assigned, by name. */
   readonly slots: Map<string, Slot>;

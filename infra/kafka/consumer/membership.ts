@@ -6,7 +6,7 @@ import { createCommitter } from './committer.ts';
 import type { ConsumeOptions } from './consume_options.ts';
 import { resetPartition } from './flow_control.ts';
 import { createGroupConsumer } from './group_consumer.ts';
-import { createPace } from './linger.ts';
+import { createLinger } from './linger.ts';
 import { type Member, slotOf } from './member.ts';
 import { nameOf } from './partition_state.ts';
 import { drainGeneration } from './partition_turn.ts';
@@ -25,7 +25,7 @@ export function createMember(options: ConsumeOptions): Member {
     options,
     consumer,
     committer: createCommitter(consumer),
-    linger: createPace(options.paceMs ?? 0, () => performance.now(), sleep),
+    linger: createLinger(options.lingerMs ?? 0, () => performance.now(), sleep),
     watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
     slots: new Map(),
     inWork: new Set(),

@@ -2,11 +2,11 @@ import type { Consumption } from './consumption.ts';
 import type { TopicPartition } from './partition_state.ts';
 
 /**
- * Runs a task in the turns of several partitions at once: it begins when each of them has nothing else in work, with those
- * that are still ours, and they go on when it has ended. Where it fails, each of them is read again from its committed
+ * Runs a task between batches of several partitions at once. It begins when none of them has anything else in work, and is
+ * given those that are still ours; they go on when it has ended. If it fails, each of them is read again from its committed
  * offset.
  */
-export async function together<At extends TopicPartition>(
+export async function runAtBarrier<At extends TopicPartition>(
   { between }: Pick<Consumption, 'between'>,
   partitions: readonly At[],
   task: (ours: At[]) => Promise<void>,

@@ -1,15 +1,16 @@
 import kafkajs, { type PartitionAssigner } from 'kafkajs';
-import { bundleOf } from './partition_group.ts';
+import { partitionGroupOf } from './partition_group.ts';
 import type { TopicPartition } from './partition_state.ts';
 
 /**
- * Gives bundles of partitions out in turn, each to one member: what lies in a bundle goes in transactions of one id, which
- * two members would fence each other out of. The name carries the size, so that the coordinator lets none into a group that
- * bundles otherwise. Of bundles of one the client's own assigner does the same.
+ * Assigns partition groups round robin, each to one member: the partitions of a group commit under one transactional id, and
+ * two members would fence each other. The name carries the size, so that the coordinator lets no member into a consumer group
+ * whose partition groups have another size. For groups of one partition the client's own assigner does the same.
  */
-export function bundleAssigner(size: number): PartitionAssigner {
+export function partitionGroupAssigner(size: number): PartitionAssigner {
   if (size === 1) return kafkajs.PartitionAssigners.roundRobin;
   return ({ cluster }) => {
+    // A name on the wire: members of a consumer group must all offer the same.
     const name = `RoundRobinBundlesOf${size}`;
     const version = 0;
     return {
@@ -19,7 +20,7 @@ export function bundleAssigner(size: number): PartitionAssigner {
         const partitions = topics.flatMap((topic) =>
           cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ topic, partition: partitionId })),
         );
-        const assigned = assignBundles(
+        const assigned = assignPartitionGroups(
           members.map(({ memberId }) => memberId),
           partitions,
           size,
@@ -43,22 +44,25 @@ export function bundleAssigner(size: number): PartitionAssigner {
 
 const NO_DATA = Buffer.alloc(0);
 
-/** Bundles in the order of topics and partitions to members in the order of their ids, in turn: partitions by topic. */
-export function assignBundles(
+/**
+ * Assigns partition groups, in the order of topics and partitions, round robin to members, in the order of their ids. Answers
+ * each member's partitions by topic.
+ */
+export function assignPartitionGroups(
   members: readonly string[],
   partitions: readonly TopicPartition[],
   size: number,
 ): Map<string, Record<string, number[]>> {
   const sorted = [...members].sort();
   const ordered = [...partitions].sort((one, other) => one.partition - other.partition);
-  const bundles = Map.groupBy(ordered, ({ topic, partition }) => `${topic}/${bundleOf(partition, size).first}`);
-  const inOrder = [...bundles.values()].sort(byTopicAndPartition);
+  const groups = Map.groupBy(ordered, ({ topic, partition }) => `${topic}/${partitionGroupOf(partition, size).first}`);
+  const inOrder = [...groups.values()].sort(byTopicAndPartition);
   const assigned = new Map<string, Record<string, number[]>>();
-  for (const [index, bundle] of inOrder.entries()) {
+  for (const [index, group] of inOrder.entries()) {
     const member = sorted[index % sorted.length] as string;
     const byTopic = assigned.get(member) ?? {};
     assigned.set(member, byTopic);
-    for (const { topic, partition } of bundle) byTopic[topic] = [...(byTopic[topic] ?? []), partition];
+    for (const { topic, partition } of group) byTopic[topic] = [...(byTopic[topic] ?? []), partition];
   }
   return assigned;
 }

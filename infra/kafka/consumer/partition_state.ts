@@ -19,16 +19,16 @@ export interface Fetched {
   fetchedOffset: number;
   /** Of the last record. */
   lastOffset: number;
-  /** Behind the last record and the marks of transactions that follow it. */
+  /** Behind the last record and the transaction markers that follow it. */
   endOffset: number;
   lag: number;
   bytes: number;
-  /** Of the group when it was fetched. */
+  /** The group's generation when it was fetched. */
   generation: number;
-  /** Of the slot when it was fetched. */
+  /** The partition's `jumps` when it was fetched. */
   jumps: number;
-  /** Set where it does not continue what was fetched before: the committed offset is to be read again. */
-  strayed: boolean;
+  /** It does not continue what was fetched before: the committed offset is to be read again. */
+  discontinuous: boolean;
 }
 
 /** A partition as this process works on it. */
@@ -38,20 +38,20 @@ export interface Slot extends TopicPartition {
   waiting: Fetched[];
   /** Bytes waiting and in work. */
   bytes: number;
-  /** Whether somebody takes from it already. */
+  /** Whether the loop that takes batches from the queue runs. */
   pumping: boolean;
-  /** The moment at which its last batch was begun. */
+  /** The moment at which its last batch was begun, as `Linger` has it. */
   begunMs: number;
-  /** Generation in which the partition was acquired; -1: not. */
+  /** Generation in which the partition was acquired; -1: not acquired. */
   acquired: number;
-  /** Behind what was fetched last. */
+  /** The offset behind the last fetch. */
   nextOffset: number;
-  /** Where the fetch began that was taken last. */
+  /** The first offset of the batch that was taken last. */
   takenOffset: number;
-  /** Where the partition was begun in this generation, nothing being committed of it; -1: not begun so. */
+  /** Where the partition was begun in this generation if nothing was committed of it; -1: not begun so. */
   begunOffset: number;
   retained: Retained;
-  /** How often fetching was sent somewhere else: what was fetched before, though not waiting any more, is void. */
+  /** How often the position to fetch from was moved; what was fetched before a move, though not waiting any more, is void. */
   jumps: number;
   failures: number;
   paused: boolean;
@@ -80,23 +80,23 @@ export function createSlot({ topic, partition }: TopicPartition): Slot {
   };
 }
 
-/** Fetches of a partition that wait at the most, and their bytes, before no more are fetched. */
+/** A partition with this many waiting fetches, or this many bytes of them, is paused. */
 const WAITING_MAX = 4;
 const SLOT_BYTES_MAX = 4 * 1024 * 1024;
-/** Bytes of records, as they are uncompressed, that are taken together, unless one fetch brought more. */
+/** Uncompressed bytes of the records of one batch at most, unless one fetch brought more. */
 export const TAKEN_BYTES_MAX = SLOT_BYTES_MAX;
-/** Above this a process fetches only for partitions that have nothing. */
+/** A process that holds more fetches only for partitions that have nothing. */
 const PROCESS_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Whether a partition has enough to do; `processBytes` is what all partitions of the process hold. */
+/** Whether a partition's queue is full; `processBytes` is what all partitions of the process hold. */
 export function isFull({ waiting, bytes, timer }: Slot, processBytes: number): boolean {
   if (timer !== null || waiting.length >= WAITING_MAX || bytes >= SLOT_BYTES_MAX) return true;
   return processBytes >= PROCESS_BYTES_MAX && bytes > 0;
 }
 
 /**
- * Takes the first fetch that waits, with those behind it that continue it up to so many bytes in all. A transaction costs
- * about the same for ten events and for a thousand: who is behind takes more at once and catches up.
+ * Takes the first fetch that waits, merged with those behind it that continue it, up to so many bytes in all. A transaction
+ * costs about the same for ten events and for a thousand: a stage that lags takes more at once and catches up.
  */
 export function takeWaiting(slot: Slot, bytesMax: number): Fetched | undefined {
   const [first] = slot.waiting;
@@ -104,7 +104,7 @@ export function takeWaiting(slot: Slot, bytesMax: number): Fetched | undefined {
   let count = 1;
   let bytes = first.bytes;
   for (const next of slot.waiting.slice(1)) {
-    const continues = !next.strayed && next.generation === first.generation && next.jumps === first.jumps;
+    const continues = !next.discontinuous && next.generation === first.generation && next.jumps === first.jumps;
     if (!continues || bytes + next.bytes > bytesMax) break;
     bytes += next.bytes;
     count++;
@@ -115,7 +115,7 @@ export function takeWaiting(slot: Slot, bytesMax: number): Fetched | undefined {
   return { ...first, records, bytes, lastOffset, endOffset, lag };
 }
 
-/** Throws away what waits. */
+/** Empties the partition's queue. */
 export function dropWaiting(slot: Slot): void {
   for (const { bytes } of slot.waiting) slot.bytes -= bytes;
   slot.waiting = [];

@@ -10,7 +10,7 @@ export async function processBatch(member: Member, slot: Slot, fetched: Fetched)
   if (!isOwned(member, fetched) || fetched.jumps !== slot.jumps) return 0;
   slot.takenOffset = fetched.fetchedOffset;
   try {
-    const isAcquired = slot.acquired === member.generation && !fetched.strayed;
+    const isAcquired = slot.acquired === member.generation && !fetched.discontinuous;
     if (!isAcquired && !(await acquire(member, slot, fetched))) return 0;
     const leave = await handlers.process(batchOf(member, slot, fetched));
     slot.failures = 0;

@@ -1,8 +1,8 @@
-/** What of a partition's log the broker still has, as far as it is known. */
+/** The range of a partition's log that the broker still has, as far as it is known. */
 export interface Retained {
   /** The broker said that an offset is not in its log, which goes from `start` to `end`. */
   outOfRange(asked: number, start: number, end: number): void;
-  /** A fetch showed that there is no record from `first` up to `end`, only marks of transactions or aborted records. */
+  /** A fetch showed that there is no record from `first` up to `end`, only transaction markers or aborted records. */
   holdsNothing(first: number, end: number): void;
   /** Where to go on from instead of an offset that is not in the log. */
   nearest(offset: number): number;
@@ -15,7 +15,7 @@ export interface Retained {
 }
 
 /**
- * Only what the broker said moves a position: a fetch that begins elsewhere than it was sent proves nothing, as it may
+ * Only what the broker said moves the position: a fetch that begins elsewhere than the last seek proves nothing, as it may
  * have been under way before.
  */
 export function createRetained(): Retained {

@@ -6,25 +6,26 @@ const TICK_MS = 5_000;
 const TICKS_MAX = 24;
 
 /**
- * Ends a consumer that neither fetches nor beats, or does so while `isHalted` says that nothing of it is taken: the client
- * has been seen to wait for ever while it joined a group again behind brokers that died one after the other. Time in which
- * the process itself was stalled does not count, so ticks are counted and not the clock. Answers how to stop the watch.
+ * Ends a process whose consumer neither fetches nor sends heartbeats for two minutes; those it sends while `isHalted` do not
+ * count, as nothing of what it fetches is taken then. The client has been seen to wait for ever while it joined a group again
+ * after brokers had died one after the other. Time in which the process itself was stalled does not count, so ticks are
+ * counted and not the clock. Answers how to stop the watch.
  */
-export function watchSilence(
+export function watchForStall(
   consumer: Pick<Consumer, 'on' | 'events'>,
   onFatal: (error: unknown) => void,
   isHalted: () => boolean = () => false,
 ): () => void {
-  let silentTicks = 0;
+  let stalledTicks = 0;
   const heard = (): void => {
-    if (!isHalted()) silentTicks = 0;
+    if (!isHalted()) stalledTicks = 0;
   };
   consumer.on(consumer.events.FETCH, heard);
   consumer.on(consumer.events.HEARTBEAT, heard);
   consumer.on(consumer.events.GROUP_JOIN, heard);
   const timer = setInterval(() => {
-    silentTicks++;
-    if (silentTicks === TICKS_MAX) onFatal(new StageFailedError('the consumer of the group is silent'));
+    stalledTicks++;
+    if (stalledTicks === TICKS_MAX) onFatal(new StageFailedError('the consumer of the group is stalled'));
   }, TICK_MS);
   return () => clearInterval(timer);
 }

@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { withinLimit } from '#infra/concurrency/watchdog.ts';
-import { bundlesOf, transactionalId } from '#infra/kafka/consumer/partition_group.ts';
+import { partitionGroupsOf, transactionalId } from '#infra/kafka/consumer/partition_group.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 
@@ -65,18 +65,18 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
 }
 
 /**
- * Ends every open transaction of a group's hop on a topic, and bars those that have begun nothing yet but hold a producer:
- * nothing that was read before the call is committed after it. Their owners take the partitions anew.
+ * Ends every open transaction of a transactional stage on a topic, and fences the members that hold a producer but have no
+ * transaction open: nothing that was read before the call is committed after it. The members acquire their partitions again.
  */
-export async function fenceHop(
+export async function fenceStage(
   kafka: Kafka,
   groupId: string,
   topic: string,
   partitions: number,
-  partitionsTogether: number,
+  partitionGroupSize: number,
 ): Promise<void> {
-  for (const { first } of bundlesOf(partitions, partitionsTogether)) {
-    const id = transactionalId(groupId, { topic, partition: first }, partitionsTogether);
+  for (const { first } of partitionGroupsOf(partitions, partitionGroupSize)) {
+    const id = transactionalId(groupId, { topic, partition: first }, partitionGroupSize);
     const producer = await openFencedProducer(kafka, id);
     await producer.close();
   }

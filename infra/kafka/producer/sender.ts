@@ -100,7 +100,7 @@ export async function createSender(options: SenderOptions): Promise<PartitionSen
       release(lane.inFlight);
       for (const entry of lane.inFlight) settle(entry, result);
       lane.inFlight = [];
-      if (lane.waiting.length > 0) await pause(startedMs + PACE_MS - options.nowMs());
+      if (lane.waiting.length > 0) await pause(startedMs + REQUEST_INTERVAL_MS - options.nowMs());
     }
     lane.pumping = false;
   }
@@ -149,7 +149,7 @@ export async function createSender(options: SenderOptions): Promise<PartitionSen
  * Least time between two requests to a partition while records wait: a request costs the client the same whether it
  * holds one record or ten. A record that finds its partition idle never waits.
  */
-const PACE_MS = 5;
+const REQUEST_INTERVAL_MS = 5;
 
 async function pause(ms: number): Promise<void> {
   if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Consumer, type EachBatchPayload, type Kafka, PartitionAssigners } from 'kafkajs';
 import { StageFailedError } from '#infra/errors.ts';
 import { CONSUMER_RETRY, PAUSE_MS, passes } from '#infra/kafka/consumer/run_consumer.ts';
-import { watchSilence } from '#infra/kafka/consumer/stall_watchdog.ts';
+import { watchForStall } from '#infra/kafka/consumer/stall_watchdog.ts';
 import { reportingAssigner } from '#infra/kafka/kafkajs_patches/out_of_range.ts';
 import { type InRecord, toInRecord } from '#infra/kafka/record.ts';
 
@@ -20,7 +20,7 @@ export interface ReadAloneOptions {
   concurrency: number;
   /** Committed records of a partition in their order, each once. What is thrown has them handed over again. */
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
-  /** Called after each fetch of a partition, also where it held nothing but marks of transactions, or what it was sent to is deleted. */
+  /** Called after each fetch of a partition, also where it held nothing but transaction markers, or the offset it was sent to is deleted. */
   onPassed(partition: number): void;
   /** Called when reading begins, and when it begins again, after `onCrashed` or not. */
   onJoined?(): void;
@@ -91,7 +91,7 @@ function createReader(
 ): Reader {
   let over = false;
   const consumer = consumerOf(options, () => over);
-  const stopWatch = watchSilence(consumer, end);
+  const stopWatch = watchForStall(consumer, end);
   consumer.on(consumer.events.CRASH, ({ payload }) => end(payload.error));
 
   async function close(): Promise<void> {
@@ -169,7 +169,7 @@ function consumerOf(
     options.onJoined?.();
     for (const [partition, offset] of next) consumer.seek({ topic, partition, offset: String(offset) });
   });
-  // The client counts filtered records, such as the marks of transactions, in this event only.
+  // The client counts filtered records, such as transaction markers, in this event only.
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, lastOffset } }) =>
     pass(partition, Number(lastOffset) + 1),
   );

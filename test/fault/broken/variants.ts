@@ -18,7 +18,7 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   {
     name: 'naive_transaction',
     process: 'dedup',
-    row: zombie('dedup', 'hop.before_send'),
+    row: zombie('dedup', 'stage.before_send'),
     shows: /more than once on events\.unique/,
   },
   {

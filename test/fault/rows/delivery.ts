@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import { fenceHop } from '#infra/kafka/producer/fenced_producer.ts';
+import { fenceStage } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { until } from '#test/harness/until.ts';
 import { deliveredCount } from '../oracle/deliveries.ts';
@@ -31,7 +31,7 @@ export const TRANSACTION_FAILS: Row = {
     await answersTake(context, ANSWER_MS);
     const kafka = new Kafka({ brokers: world.addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
     for (let times = 0; times < BARRED_TIMES; times++) {
-      await fenceHop(kafka, `svc.${WEBHOOK}`, TOPICS.identified, world.eventPartitions, 1);
+      await fenceStage(kafka, `svc.${WEBHOOK}`, TOPICS.identified, world.eventPartitions, 1);
       await sleep(BARRED_PAUSE_MS);
     }
     await answersTake(context, 0);

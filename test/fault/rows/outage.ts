@@ -24,7 +24,7 @@ export const DESTINATION_OUTAGE: Row = {
     const lane = retryTopic('webhook', '5s');
     const before = await recordsOn(world.addresses.kafkaBrokers, lane);
     const deaths = world.fleet.deaths('delivery.webhook');
-    await world.fleet.arm('delivery.webhook', 'hop.after_commit', random.whole(2, 4));
+    await world.fleet.arm('delivery.webhook', 'stage.after_commit', random.whole(2, 4));
     await world.fleet.died('delivery.webhook', deaths + 1);
     await world.fleet.allReady();
     await until(

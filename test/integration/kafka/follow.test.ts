@@ -3,14 +3,14 @@ import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
 import { createTopic, kafkaOf, produce, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { type HopWorld, useKafka } from './stage_fixture.ts';
+import { type KafkaFixture, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 90_000;
 const COMPACT = { 'cleanup.policy': 'compact' };
 const kafka = useKafka();
 
 /** A table that follows a topic as settings do. */
-async function follow(world: HopWorld, topic: string) {
+async function follow(world: KafkaFixture, topic: string) {
   const table = new Map<string, string>();
   const client = kafkaOf(world.brokers, uniqueName('follower'));
   const following = await followTopic({
@@ -30,7 +30,7 @@ async function follow(world: HopWorld, topic: string) {
 }
 
 /** Writes a value, or a tombstone, as the only record of a send. */
-async function write({ brokers }: HopWorld, topic: string, key: string, value: string | null): Promise<void> {
+async function write({ brokers }: KafkaFixture, topic: string, key: string, value: string | null): Promise<void> {
   const producer = kafkaOf(brokers).producer({ createPartitioner: chosenPartition });
   await producer.connect();
   await producer.send({ topic, acks: -1, messages: [{ partition: 0, key, value }] });
@@ -65,7 +65,7 @@ test('an empty topic is followed at once, and changes arrive', { timeout: TEST_M
   await until('the tombstone', () => !table.has('site'));
 });
 
-test('a topic that ends with the mark of a transaction is read to its end', { timeout: TEST_MS }, async () => {
+test('a topic that ends with a transaction marker is read to its end', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const topic = await createTopic(world.kafka, 'follow', 1, COMPACT);
   const producer = world.kafka.producer({

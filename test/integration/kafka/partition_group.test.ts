@@ -1,10 +1,10 @@
 import type { Producer, Transaction } from 'kafkajs';
 import { expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/session.ts';
-import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import { differences, kafkaOf, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const OUTPUTS = 3;
 const TEST_MS = 60_000;
@@ -14,7 +14,7 @@ type Send = Transaction['sendBatch'];
 type Turn = PromiseWithResolvers<void>;
 
 /** A client whose transactions are counted, those that only take an id left out, and send as they are told to. */
-function watched(world: HopWorld, sendBatch: (send: Send, nth: number) => Send = (send) => send) {
+function watched(world: KafkaFixture, sendBatch: (send: Send, nth: number) => Send = (send) => send) {
   const client: Kafka = kafkaOf(world.brokers, 'watched');
   const facts = { sent: 0 };
   const make = client.producer.bind(client);
@@ -32,13 +32,13 @@ function watched(world: HopWorld, sendBatch: (send: Send, nth: number) => Send =
   return { client, facts };
 }
 
-async function laneWith(world: HopWorld, partitions: number, records: number) {
+async function laneWith(world: KafkaFixture, partitions: number, records: number) {
   const lane = await createLane(world, partitions, OUTPUTS);
   const texts = numbered('t', records, partitions);
   return { lane, texts };
 }
 
-async function expectOnce(world: HopWorld, lane: Lane, texts: Parameters<typeof valuesOf>[0]): Promise<void> {
+async function expectOnce(world: KafkaFixture, lane: Lane, texts: Parameters<typeof valuesOf>[0]): Promise<void> {
   await until('the group to be done', () => isDone(world, lane));
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
   expect(differences(found, valuesOf(texts))).toEqual([]);
@@ -46,7 +46,7 @@ async function expectOnce(world: HopWorld, lane: Lane, texts: Parameters<typeof 
 
 const again = (what: string): Error => Object.assign(new Error(what), { recovery: 'again' });
 
-test('what the partitions of a bundle transform side by side goes in one transaction', {
+test('what the partitions of a group transform side by side goes in one transaction', {
   timeout: TEST_MS,
 }, async () => {
   const world = kafka();
@@ -56,13 +56,13 @@ test('what the partitions of a bundle transform side by side goes in one transac
   const seen = new Set<number>();
   const all = Promise.withResolvers<void>();
   await produce(world.kafka, lane.input, texts);
-  const transform: HopOptions['transform'] = async (batch) => {
+  const transform: TransactionalStageOptions['transform'] = async (batch) => {
     seen.add(batch.partition);
     if (seen.size === 4) all.resolve();
     await all.promise;
     return pass(batch);
   };
-  await joinHop(world, lane, transform, { kafka: client, partitionsTogether: 4 });
+  await joinStage(world, lane, transform, { kafka: client, partitionGroupSize: 4 });
   await expectOnce(world, lane, texts);
   expect(facts.sent).toBe(1);
 });
@@ -73,7 +73,7 @@ test('a batch that fails beside another is taken again by itself', { timeout: TE
   const pass = passOn(lane.output, OUTPUTS);
   const batches: number[] = [];
   await produce(world.kafka, lane.input, texts);
-  await joinHop(
+  await joinStage(
     world,
     lane,
     async (batch) => {
@@ -81,7 +81,7 @@ test('a batch that fails beside another is taken again by itself', { timeout: TE
       if (batch.partition === 1 && batches.filter((partition) => partition === 1).length === 1) throw again('once');
       return pass(batch);
     },
-    { partitionsTogether: 2 },
+    { partitionGroupSize: 2 },
   );
   await expectOnce(world, lane, texts);
   expect(batches.toSorted((one, other) => one - other)).toEqual([0, 1, 1]);
@@ -99,7 +99,7 @@ test('of a transaction that fails each partition is taken again', { timeout: TES
         },
   );
   await produce(world.kafka, lane.input, texts);
-  await joinHop(world, lane, passOn(lane.output, OUTPUTS), { kafka: client, partitionsTogether: 2 });
+  await joinStage(world, lane, passOn(lane.output, OUTPUTS), { kafka: client, partitionGroupSize: 2 });
   await expectOnce(world, lane, texts);
   expect(facts.sent).toBeGreaterThan(1);
 });
@@ -118,7 +118,7 @@ test('what was read before the id was taken anew is not committed', { timeout: T
     await begun.promise;
     throw again('not sent');
   });
-  const transform: HopOptions['transform'] = async (batch) => {
+  const transform: TransactionalStageOptions['transform'] = async (batch) => {
     batches.push(batch.partition);
     const times = batches.filter((partition) => partition === batch.partition).length;
     if (batch.partition === 0 && times === 2) anew.resolve();
@@ -136,7 +136,7 @@ test('what was read before the id was taken anew is not committed', { timeout: T
     );
   await produce(world.kafka, lane.input, texts.slice(0, 20));
   let run = pass;
-  await joinHop(world, lane, (batch) => run(batch), { kafka: client, partitionsTogether: 2 });
+  await joinStage(world, lane, (batch) => run(batch), { kafka: client, partitionGroupSize: 2 });
   await expectOnce(world, lane, texts.slice(0, 20));
   run = transform;
   fails = true;
@@ -147,17 +147,17 @@ test('what was read before the id was taken anew is not committed', { timeout: T
   expect(batches.toSorted((one, other) => one - other)).toEqual([0, 0, 1, 1]);
 });
 
-test('members are given whole bundles', { timeout: TEST_MS }, async () => {
+test('members are given whole partition groups', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const { lane } = await laneWith(world, 6, 0);
   const pass = passOn(lane.output, OUTPUTS);
-  const one = await joinHop(world, lane, pass, { partitionsTogether: 2 });
-  const other = await joinHop(world, lane, pass, { partitionsTogether: 2 });
-  const bundles = () => [one, other].map((member) => member.assigned().map(({ partition }) => partition >> 1));
-  await until('both to have some', async () => bundles().every((of) => of.length > 0 && of.length < 6));
+  const one = await joinStage(world, lane, pass, { partitionGroupSize: 2 });
+  const other = await joinStage(world, lane, pass, { partitionGroupSize: 2 });
+  const groups = () => [one, other].map((member) => member.assigned().map(({ partition }) => partition >> 1));
+  await until('both to have some', async () => groups().every((of) => of.length > 0 && of.length < 6));
   expect(
-    bundles()
+    groups()
       .map((of) => [...new Set(of)].length * 2 === of.length)
-      .concat(bundles().flat().length === 6),
+      .concat(groups().flat().length === 6),
   ).toEqual([true, true, true]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { createTopic, differences, type Found, kafkaOf, readCommitted, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { type HopWorld, useKafka } from './stage_fixture.ts';
+import { type KafkaFixture, useKafka } from './stage_fixture.ts';
 
 const PARTITIONS = 4;
 /** So many that some are always between the decision to commit and its marks. */
@@ -14,13 +14,13 @@ const OTHERS = 200;
 const COMMITS_MIN = 4 * PRODUCERS;
 /** Short, as what was open when the broker died is waited for by readers. */
 const TRANSACTION_TIMEOUT_MS = 5_000;
-/** Several times what the broker takes to end what nobody will commit; a partition without its marks stays open for good. */
+/** Several times what the broker takes to end what nobody will commit; a partition without its markers stays open for good. */
 const ENDED_MS = 60_000;
 const kafka = useKafka();
 
 /** Commits one record after the other until it is told to stop or fails; answers what was acknowledged and what was not. */
 async function commitUntil(
-  { brokers }: HopWorld,
+  { brokers }: KafkaFixture,
   topic: string,
   place: number,
   stopped: () => boolean,
@@ -51,7 +51,7 @@ async function commitUntil(
 }
 
 /**
- * A transaction whose commit was acknowledged has its marks written after a restart of the broker. Kafka 4.3.0 and 4.3.1
+ * A transaction whose commit was acknowledged has its markers written after a restart of the broker. Kafka 4.3.0 and 4.3.1
  * leave them out for partitions that have no leader at that moment, as if their topics were deleted
  * (KRaftMetadataCache.getPartitionLeaderEndpoint): decision 15.
  */

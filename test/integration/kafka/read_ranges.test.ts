@@ -61,7 +61,7 @@ test('what is deleted while it is read is not waited for', async () => {
   expect(progress.at(-1)).toBe(4);
 });
 
-test('a replay comes to the end of ranges that end in marks of transactions, hold nothing else, or are deleted', async () => {
+test('a replay comes to the end of ranges that end in transaction markers, hold nothing else, or are deleted', async () => {
   const kafka = kafkaOf(parts().addresses.kafkaBrokers);
   const topic = await createTopic(kafka, 'ranges', 4);
   const producer = await openFencedProducer(kafka, uniqueName('tx'));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/session.ts';
 import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const kafka = useKafka();
 
@@ -53,7 +53,7 @@ test.for([
     const lane = await createLane(world, 2, 1);
     const trouble: Trouble = { moved: false, loading: 0 };
     const client = troubled(world.brokers, trouble);
-    await joinHop(world, lane, passOn(lane.output, 1), { kafka: client });
+    await joinStage(world, lane, passOn(lane.output, 1), { kafka: client });
     const before = numbered('before', 20, 2);
     await produce(world.kafka, lane.input, before);
     await until('the first to be passed on', () => isDone(world, lane));
@@ -74,14 +74,14 @@ test('a member that stops while it joins again leaves at once', { timeout: 90_00
   const pass = passOn(lane.output, 1);
   const gate = Promise.withResolvers<void>();
   let held = false;
-  const first = await joinHop(world, lane, async (batch) => {
+  const first = await joinStage(world, lane, async (batch) => {
     held = true;
     await gate.promise;
     return pass(batch);
   });
   await until('a member', () => first.assigned().length === 2);
   let others = 0;
-  const second = await joinHop(world, lane, async (batch) => {
+  const second = await joinStage(world, lane, async (batch) => {
     others++;
     return pass(batch);
   });
@@ -90,7 +90,7 @@ test('a member that stops while it joins again leaves at once', { timeout: 90_00
   await produce(world.kafka, lane.input, texts);
   await until('both to have work', () => held && others > 0);
   // The first drains its batch before it joins again; the second waits for it in its joining.
-  const third = joinHop(world, lane, pass);
+  const third = joinStage(world, lane, pass);
   await until('the group to be joined again', async () => (await stateOf(world, lane)) === 'PreparingRebalance');
   await sleep(2_000);
   const startedMs = performance.now();
@@ -102,7 +102,7 @@ test('a member that stops while it joins again leaves at once', { timeout: 90_00
   expect(differences(await readCommitted(world.kafka, lane.output, 1), valuesOf(texts))).toEqual([]);
 });
 
-async function stateOf({ admin }: HopWorld, { groupId }: Lane): Promise<string> {
+async function stateOf({ admin }: KafkaFixture, { groupId }: Lane): Promise<string> {
   const [group] = (await admin.describeGroups([groupId])).groups;
   return group?.state ?? '';
 }

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import type { Kafka } from '#infra/kafka/session.ts';
-import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import { kafkaOf, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 60_000;
 const kafka = useKafka();
 
 /** A lane with one partition whose records are written in transactions, as every topic behind the first one is. */
-async function openLane(world: HopWorld) {
+async function openLane(world: KafkaFixture) {
   const lane = await createLane(world, 1, 1);
   const id = uniqueName('tx');
   return {
@@ -38,22 +38,22 @@ async function openLane(world: HopWorld) {
 }
 
 /** What retention does to a partition that nobody has written to for long enough: its log begins at its end. */
-async function deleteAll({ admin }: HopWorld, { input }: Lane): Promise<void> {
+async function deleteAll({ admin }: KafkaFixture, { input }: Lane): Promise<void> {
   const [{ high } = { high: '0' }] = await admin.fetchTopicOffsets(input);
   await admin.deleteTopicRecords({ topic: input, partitions: [{ partition: 0, offset: high }] });
 }
 
-async function committedOf({ admin }: HopWorld, { groupId, input }: Lane): Promise<number> {
+async function committedOf({ admin }: KafkaFixture, { groupId, input }: Lane): Promise<number> {
   const [topic] = await admin.fetchOffsets({ groupId, topics: [input] });
   return Number(topic?.partitions[0]?.offset);
 }
 
-/** A hop that passes records on while `fails` does not say otherwise, what it passed, and what it was told to be skipped. */
+/** A transactional stage that passes records on while `fails` does not say otherwise, what it passed, and what it was told to be skipped. */
 function passer(lane: Lane, fails: (text: string) => boolean) {
   const passed: string[] = [];
   const skipped: number[] = [];
   const pass = passOn(lane.output, 1);
-  const transform: HopOptions['transform'] = async (batch) => {
+  const transform: TransactionalStageOptions['transform'] = async (batch) => {
     const texts = batch.records.map(({ value }) => String(value));
     if (texts.some(fails)) throw Object.assign(new Error('for now'), { recovery: 'wait' });
     return { ...(await pass(batch)), committed: () => passed.push(...texts) };
@@ -61,11 +61,11 @@ function passer(lane: Lane, fails: (text: string) => boolean) {
   return { passed, skipped, transform, onSkipped: (_topic: string, offsets: number) => skipped.push(offsets) };
 }
 
-test('a committed offset lies behind the marks that end a transaction', { timeout: TEST_MS }, async () => {
+test('a committed offset lies behind the marker that ends a transaction', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const { lane, put } = await openLane(world);
   const { passed, transform, ...given } = passer(lane, () => false);
-  await joinHop(world, lane, transform, given);
+  await joinStage(world, lane, transform, given);
   await put('one-0');
   await until('the record to be passed on', () => passed.length === 1);
   await until('the end to be committed', () => isDone(world, lane), 10_000);
@@ -76,7 +76,7 @@ test('records that are deleted while they fail are skipped and counted', { timeo
   const { lane, put } = await openLane(world);
   let tries = 0;
   const { passed, skipped, transform, ...given } = passer(lane, (text) => text === 'lost-0' && ++tries > 0);
-  await joinHop(world, lane, transform, given);
+  await joinStage(world, lane, transform, given);
   await put('one-0');
   await until('the first to be passed on', () => passed.length === 1);
   await put('lost-0');
@@ -85,11 +85,11 @@ test('records that are deleted while they fail are skipped and counted', { timeo
   await put('two-0');
   await until('what comes to be passed on', () => passed.includes('two-0'));
   expect(passed).toEqual(['one-0', 'two-0']);
-  // The record and the mark behind it, of which nobody can tell any more what they were.
+  // The record and the marker behind it, of which nobody can tell any more what they were.
   expect(skipped).toEqual([2]);
 });
 
-/** A client that says how often a fetch of its consumers brought no record, only marks of transactions or aborted records. */
+/** A client that says how often a fetch of its consumers brought no record, only transaction markers or aborted records. */
 function counting(brokers: string): { client: Kafka; empties(): number } {
   let empties = 0;
   const client = kafkaOf(brokers, uniqueName('member'));
@@ -103,13 +103,13 @@ function counting(brokers: string): { client: Kafka; empties(): number } {
   return { client: Object.assign(Object.create(client) as Kafka, { consumer }), empties: () => empties };
 }
 
-test('where only marks were deleted, nothing is counted', { timeout: TEST_MS }, async () => {
+test('where only markers were deleted, nothing is counted', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const { lane, put, putAborted } = await openLane(world);
   const { client, empties } = counting(world.brokers);
   let fails = 0;
   const { passed, skipped, transform, ...given } = passer(lane, (text) => text === 'two-0' && ++fails === 1);
-  await joinHop(world, lane, transform, { ...given, kafka: client });
+  await joinStage(world, lane, transform, { ...given, kafka: client });
   await put('one-0');
   await until('the first to be passed on', () => passed.length === 1);
   await putAborted();
@@ -124,14 +124,14 @@ test('a member that comes after what it was to read was deleted goes on', { time
   const world = kafka();
   const { lane, put } = await openLane(world);
   const before = passer(lane, () => false);
-  const first = await joinHop(world, lane, before.transform);
+  const first = await joinStage(world, lane, before.transform);
   await put('one-0');
   await until('the first to be passed on', () => before.passed.length === 1);
   await first.stop();
   await put('lost-0');
   await deleteAll(world, lane);
   const { passed, skipped, transform, ...given } = passer(lane, () => false);
-  await joinHop(world, lane, transform, given);
+  await joinStage(world, lane, transform, given);
   // Nothing is committed over the group's offset on the way.
   expect(await committedOf(world, lane)).toBe(2);
   await put('two-0');

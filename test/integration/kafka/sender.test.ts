@@ -5,7 +5,7 @@ import { chosenPartition, PartitionUnchosenError } from '#infra/kafka/producer/c
 import { createSender, type PartitionSender, type SenderOptions } from '#infra/kafka/producer/sender.ts';
 import { createTopic, kafkaOf, readCommitted, uniqueName } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { type HopWorld, useKafka } from './stage_fixture.ts';
+import { type KafkaFixture, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 60_000;
 const PARTITIONS = 3;
@@ -14,7 +14,7 @@ const STOPPING_MS = 1_000;
 const kafka = useKafka();
 
 async function open(
-  world: HopWorld,
+  world: KafkaFixture,
   changes: Partial<SenderOptions> = {},
 ): Promise<{ topic: string; sender: PartitionSender }> {
   const topic = await createTopic(world.kafka, 'sender', PARTITIONS);

@@ -19,7 +19,7 @@ test('a block is written when it is full, with all of what was fetched', { timeo
   const lane = await createSinkLane(world);
   const texts = numbered('full', 25, 1);
   await produce(world.kafka, lane.topic, texts);
-  await runHere(world, lane, { blockRowsMax: 10, blockPaceMs: 3_600_000 });
+  await runHere(world, lane, { blockRowsMax: 10, flushIntervalMs: 3_600_000 });
   await until('a full block', async () => (await committedIn(world, lane))?.offset === '25');
   expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => value));
 });
@@ -32,7 +32,7 @@ test('a block is written when its records are large enough', { timeout: TEST_MS 
     written.push(rows.length);
     await insertBlock(world.warehouse, lane.table, token, rows);
   };
-  await runHere(world, lane, { insert, blockBytesMax: 20, blockRowsMax: 1_000_000, blockPaceMs: 3_600_000 });
+  await runHere(world, lane, { insert, blockBytesMax: 20, blockRowsMax: 1_000_000, flushIntervalMs: 3_600_000 });
   await produce(world.kafka, lane.topic, numbered('seven', 2, 1));
   await sleep(FETCHED_MS);
   expect(written).toEqual([]);
@@ -44,16 +44,18 @@ test('a block is written when its records are large enough', { timeout: TEST_MS 
 test('a block is written when it is old enough', { timeout: TEST_MS }, async () => {
   const world = parts();
   const lane = await createSinkLane(world);
-  await runHere(world, lane, { blockPaceMs: 400 });
+  await runHere(world, lane, { flushIntervalMs: 400 });
   await produce(world.kafka, lane.topic, numbered('old', 3, 1));
   await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 10_000);
   expect(await wordsIn(world, lane)).toEqual(['old-0', 'old-1', 'old-2']);
 });
 
-test('what comes a pace after the last block goes at once with what waits', { timeout: TEST_MS }, async () => {
+test('what comes a flush interval after the last block goes at once with what waits', {
+  timeout: TEST_MS,
+}, async () => {
   const world = parts();
   const lane = await createSinkLane(world);
-  const blockPaceMs = 60_000;
+  const flushIntervalMs = 60_000;
   let nowMs = Date.now();
   const blocks: number[] = [];
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
@@ -65,12 +67,12 @@ test('what comes a pace after the last block goes at once with what waits', { ti
     gathered++;
     return wordsOf(topic, partition, record);
   };
-  await runHere(world, lane, { insert, toRows, blockPaceMs, nowMs: () => nowMs });
+  await runHere(world, lane, { insert, toRows, flushIntervalMs, nowMs: () => nowMs });
   await produce(world.kafka, lane.topic, numbered('waiting', 3, 1));
   await until('the first to be gathered', () => gathered === 3);
   await sleep(FETCHED_MS);
   expect(blocks).toEqual([]);
-  nowMs += blockPaceMs;
+  nowMs += flushIntervalMs;
   await produce(world.kafka, lane.topic, numbered('coming', 2, 1));
   await until('the block', async () => (await committedIn(world, lane))?.offset === '5');
   expect(blocks).toEqual([5]);
@@ -150,7 +152,7 @@ test('a record that cannot be read for a moment loses none before it, though not
     }
     return wordsOf(topic, partition, record);
   };
-  await runHere(world, lane, { toRows, blockPaceMs: 4_000 });
+  await runHere(world, lane, { toRows, flushIntervalMs: 4_000 });
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'first' }]);
   await until('the first to be gathered', () => taken.length === 1);
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'second' }]);
@@ -173,7 +175,7 @@ test('while a full block is being written no more of its topic is gathered', { t
     gathered++;
     return wordsOf(topic, partition, record);
   };
-  await runHere(world, lane, { insert, toRows, blockRowsMax: 3, blockPaceMs: 3_600_000 });
+  await runHere(world, lane, { insert, toRows, blockRowsMax: 3, flushIntervalMs: 3_600_000 });
   await produce(
     world.kafka,
     lane.topic,
@@ -248,7 +250,7 @@ test('a planned block whose last record is gone takes none behind it', { timeout
   await transaction.send({ topic: lane.topic, messages });
   await transaction.commit();
   await producer.disconnect();
-  await until('the mark of the transaction', async () => {
+  await until('the transaction marker', async () => {
     const [end] = await world.admin.fetchTopicOffsets(lane.topic);
     return end?.high === '4';
   });

@@ -38,7 +38,7 @@ test('what all partitions have is one block, announced at each of them', { timeo
     seen.push(...(await committedOffsets(world, lane)));
     await insertBlock(world.warehouse, lane.table, token, rows);
   };
-  await runHere(world, lane, { insert, blockRowsMax: 12, blockPaceMs: 3_600_000 });
+  await runHere(world, lane, { insert, blockRowsMax: 12, flushIntervalMs: 3_600_000 });
   const done = ['3 ', '3 ', '3 ', '3 '];
   await until('the block', async () => (await committedOffsets(world, lane)).join() === done.join());
   const ranges = '0:0-2,1:0-2,2:0-2,3:0-2';
@@ -67,7 +67,7 @@ for (const die of ['planned', 'inserted'] as const) {
 test('the number of blocks does not grow with partitions and records', { timeout: TEST_MS }, async () => {
   const world = parts();
   const lane = await createSinkLane(world, PARTITIONS);
-  const blockPaceMs = 1_000;
+  const flushIntervalMs = 1_000;
   const agesMs: number[] = [];
   let blocks = 0;
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
@@ -75,7 +75,7 @@ test('the number of blocks does not grow with partitions and records', { timeout
     await insertBlock(world.warehouse, lane.table, token, rows);
     for (const { word } of rows) agesMs.push(Date.now() - Number(word.split('-')[1]));
   };
-  await runHere(world, lane, { insert, blockPaceMs, blockRowsMax: 100_000 });
+  await runHere(world, lane, { insert, flushIntervalMs, blockRowsMax: 100_000 });
   await produce(world.kafka, lane.topic, numbered(`x-${Date.now()}`, PARTITIONS, PARTITIONS));
   let sent = PARTITIONS;
   await until('the first rows', () => agesMs.length === sent);
@@ -85,7 +85,7 @@ test('the number of blocks does not grow with partitions and records', { timeout
     sent += 200;
   }
   await until('all rows', () => agesMs.length === sent);
-  expect(blocks - before).toBeLessThanOrEqual((performance.now() - began) / (0.8 * blockPaceMs) + 1);
+  expect(blocks - before).toBeLessThanOrEqual((performance.now() - began) / (0.8 * flushIntervalMs) + 1);
   agesMs.sort((a, b) => a - b);
-  expect(agesMs[Math.floor(agesMs.length / 2)]).toBeLessThan(2 * blockPaceMs);
+  expect(agesMs[Math.floor(agesMs.length / 2)]).toBeLessThan(2 * flushIntervalMs);
 });

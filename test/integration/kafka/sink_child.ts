@@ -45,11 +45,19 @@ async function toRows(topic: string, partition: number, record: InRecord): Promi
   return wordsOf(topic, partition, record);
 }
 
-async function bury(topic: string, partition: number, { offset, value }: InRecord): Promise<void> {
-  const letter = { record_offset: offset, word: `buried ${value?.toString()}` };
-  await insertBlock(warehouse, options.table, `${topic}/${partition}/buried ${offset}`, [letter]);
+async function deadLetter(topic: string, partition: number, { offset, value }: InRecord): Promise<void> {
+  const letter = { record_offset: offset, word: `dead letter ${value?.toString()}` };
+  await insertBlock(warehouse, options.table, `${topic}/${partition}/dead letter ${offset}`, [letter]);
 }
 
 const { groupId, topic, table, blockRowsMax } = options;
-await joinSink({ kafka, admin, warehouse, groupId, topic, table, changes: { insert, toRows, bury, blockRowsMax } });
+await joinSink({
+  kafka,
+  admin,
+  warehouse,
+  groupId,
+  topic,
+  table,
+  changes: { insert, toRows, deadLetter, blockRowsMax },
+});
 say('runs');

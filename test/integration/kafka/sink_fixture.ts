@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
-import type { SinkOptions } from '#infra/kafka/block_sink/block_sink.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
 import type { LocalAddresses } from '#infra/local/parts.ts';

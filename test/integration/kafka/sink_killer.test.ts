@@ -28,5 +28,5 @@ test('a record that kills the process when its rows are made is put away after a
   const isOver = async (): Promise<boolean> =>
     (await committedIn(world, lane).catch(() => undefined))?.offset === String(texts.length);
   expect(await deathsUntil(CHILD, options, isOver, STARTS_MAX)).toBe(9);
-  expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => (value === 'm-8' ? 'buried m-8' : value)));
+  expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => (value === 'm-8' ? 'dead letter m-8' : value)));
 });

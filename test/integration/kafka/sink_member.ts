@@ -1,5 +1,6 @@
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
-import { runSink, type SinkOptions } from '#infra/kafka/block_sink/block_sink.ts';
+import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
@@ -41,7 +42,7 @@ export function joinSink(options: SinkMemberOptions): Promise<Consumption> {
     insert: (_topic, token, rows) => insertBlock(options.warehouse, options.table, token, rows),
     blockRowsMax: 1_000,
     blockBytesMax: 1024 * 1024,
-    blockPaceMs: 500,
+    flushIntervalMs: 500,
     committed: () => undefined,
     nowMs: Date.now,
     logger: quiet,

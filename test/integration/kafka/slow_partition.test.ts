@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, isDone, joinHop, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 120_000;
 const kafka = useKafka();
@@ -14,7 +14,7 @@ test('a partition that stands still holds up no other one of its process', { tim
   const gate = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   let others = 0;
-  await joinHop(world, lane, async (batch) => {
+  await joinStage(world, lane, async (batch) => {
     if (batch.partition === 1) others += batch.records.length;
     else {
       reached.resolve();
@@ -54,12 +54,12 @@ test('what is in work when another member joins is finished first, and done once
     await sleep(4_000);
     return pass(batch);
   };
-  const first = await joinHop(world, lane, slow);
+  const first = await joinStage(world, lane, slow);
   await until('a member', () => first.assigned().length === 2);
   const texts = numbered('work', 20, 2);
   await produce(world.kafka, lane.input, texts);
   await until('both partitions to be in work', () => begun.length === texts.length);
-  const second = await joinHop(world, lane, slow);
+  const second = await joinStage(world, lane, slow);
   await until('both to have a partition', () => first.assigned().length === 1 && second.assigned().length === 1);
   await until('the group to be done', () => isDone(world, lane));
   expect(begun).toHaveLength(texts.length);
@@ -72,7 +72,7 @@ test('a member that stops finishes what is in work', { timeout: TEST_MS }, async
   const lane = await createLane(world, 1, 1);
   const pass = passOn(lane.output, 1);
   let begun = 0;
-  const member = await joinHop(world, lane, async (batch) => {
+  const member = await joinStage(world, lane, async (batch) => {
     begun++;
     await sleep(3_000);
     return pass(batch);

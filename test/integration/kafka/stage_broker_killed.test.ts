@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, type HopWorld, isDone, joinHop, type Lane, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const PARTITIONS = 4;
 const OUTPUTS = 3;
 const kafka = useKafka();
 
 /** The coordinator may be only just coming, and say so. */
-async function isDoneByNow(world: HopWorld, lane: Lane): Promise<boolean> {
+async function isDoneByNow(world: KafkaFixture, lane: Lane): Promise<boolean> {
   try {
     return await isDone(world, lane);
   } catch (error) {
@@ -34,7 +34,7 @@ test('a broker killed under load and started again: each record is passed on onc
   const texts = numbered('b', 4_000, PARTITIONS);
   await produce(world.kafka, lane.input, texts);
   for (let members = 0; members < 2; members++)
-    await joinHop(world, lane, transform, { onFatal: (error) => fatal.push(error) });
+    await joinStage(world, lane, transform, { onFatal: (error) => fatal.push(error) });
   await sleep(1_000);
   expect(await isDone(world, lane)).toBe(false);
   world.broker.kill('SIGKILL');

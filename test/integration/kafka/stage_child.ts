@@ -1,22 +1,23 @@
-// A member of a hop's group in a process of its own, so that it can be stalled or killed. Run by the hop tests.
+// A member of a transactional stage's group in a process of its own, so that it can be stalled or killed.
 import { writeSync } from 'node:fs';
 import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
-import { type HopResult, runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import { kafkaOf, quiet, SESSION_TIMEOUT_MS } from '../support/kafka.ts';
 
-export interface HopChildOptions {
+export interface StageChildOptions {
   name: string;
   brokers: string;
   groupId: string;
   input: string;
   output: string;
   outputPartitions: number;
-  /** fenced: infra's hop. naive: the pattern of the client's documentation, a transactional id for each process. */
+  /** fenced: infra's transactional stage. naive: the pattern of the client's documentation, a transactional id for each process. */
   variant: 'fenced' | 'naive';
-  /** As `runHop` has it. */
-  partitionsTogether?: number;
+  /** As `runTransactionalStage` has it. */
+  partitionGroupSize?: number;
   /** Block the whole process this long in the first batch. */
   stallMs?: number;
   /** Die by SIGKILL in the first transaction, before its records are sent or before it is committed. */
@@ -25,7 +26,7 @@ export interface HopChildOptions {
   killer?: string;
 }
 
-const options = JSON.parse(process.argv[2] ?? '{}') as HopChildOptions;
+const options = JSON.parse(process.argv[2] ?? '{}') as StageChildOptions;
 const say = (line: string): void => void writeSync(1, `${line}\n`);
 const kafka = kafkaOf(options.brokers, options.name);
 let stalled = false;
@@ -49,20 +50,20 @@ async function runFenced(): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();
   if (options.dieBefore !== undefined) dieInTransaction(options.dieBefore);
-  await runHop({
+  await runTransactionalStage({
     kafka,
     admin,
     groupId: options.groupId,
     topics: [options.input],
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     concurrency: 4,
-    partitionsTogether: options.partitionsTogether ?? 1,
+    partitionGroupSize: options.partitionGroupSize ?? 1,
     logger: quiet,
     onFatal: (error) => {
       say(`fatal ${String(error)}`);
       process.exit(1);
     },
-    ...(options.killer === undefined ? {} : { bury }),
+    ...(options.killer === undefined ? {} : { deadLetter }),
     transform: async (batch) => ({
       outputs: transform(batch.records.map(({ value }) => value?.toString() ?? '')),
       committed: () => say('committed'),
@@ -70,13 +71,13 @@ async function runFenced(): Promise<void> {
   });
 }
 
-function bury({ records }: InBatch): HopResult {
+function deadLetter({ records }: InBatch): TransformResult {
   const outputs = records.map(({ value }) => ({
     topic: options.output,
     partition: 0,
-    value: Buffer.from(`buried ${value?.toString()}`),
+    value: Buffer.from(`dead letter ${value?.toString()}`),
   }));
-  return { outputs, committed: () => say('buried') };
+  return { outputs, committed: () => say('dead letter') };
 }
 
 function dieInTransaction(step: 'sendBatch' | 'commit'): void {

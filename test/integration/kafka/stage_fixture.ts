@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
-import { type HopOptions, runHop } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import type { LocalPart } from '#infra/local/part.ts';
 import { createTopic, kafkaOf, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
 
-export interface HopWorld {
+export interface KafkaFixture {
   kafka: Kafka;
   admin: Admin;
   brokers: string;
@@ -14,9 +15,9 @@ export interface HopWorld {
 }
 
 /** A broker for the tests of one file. */
-export function useKafka(): () => HopWorld {
+export function useKafka(): () => KafkaFixture {
   const parts = useParts('kafka');
-  let world: HopWorld;
+  let world: KafkaFixture;
   beforeAll(async () => {
     const brokers = parts().addresses.kafkaBrokers;
     const kafka = kafkaOf(brokers);
@@ -37,7 +38,7 @@ export interface Lane {
 }
 
 /** A group with topics of its own. */
-export async function createLane({ kafka }: HopWorld, inputs: number, outputs: number): Promise<Lane> {
+export async function createLane({ kafka }: KafkaFixture, inputs: number, outputs: number): Promise<Lane> {
   return {
     groupId: uniqueName('group'),
     input: await createTopic(kafka, 'in', inputs),
@@ -46,18 +47,21 @@ export async function createLane({ kafka }: HopWorld, inputs: number, outputs: n
 }
 
 /**
- * Runs a hop as a member of the lane's group until the test ends or it is stopped. An unexpected end fails the test.
- * `given` takes the place of what a hop is usually run with.
+ * Runs a transactional stage as a member of the lane's group until the test ends or it is stopped. An unexpected end fails the test.
+ * `given` takes the place of what a stage is usually run with.
  */
-export async function joinHop(
-  world: HopWorld,
+export async function joinStage(
+  world: KafkaFixture,
   lane: Lane,
-  transform: HopOptions['transform'],
+  transform: TransactionalStageOptions['transform'],
   given: Partial<
-    Pick<HopOptions, 'kafka' | 'admin' | 'onFatal' | 'onSkipped' | 'paceMs' | 'partitionsTogether' | 'drainMs'>
+    Pick<
+      TransactionalStageOptions,
+      'kafka' | 'admin' | 'onFatal' | 'onSkipped' | 'lingerMs' | 'partitionGroupSize' | 'drainMs'
+    >
   > = {},
 ): Promise<Consumption> {
-  const consumption = await runHop({
+  const consumption = await runTransactionalStage({
     kafka: given.kafka ?? kafkaOf(world.brokers, uniqueName('member')),
     admin: world.admin,
     groupId: lane.groupId,
@@ -76,7 +80,7 @@ export async function joinHop(
 }
 
 /** Passes each record on to the partition its number names. */
-export function passOn(output: string, outputPartitions: number): HopOptions['transform'] {
+export function passOn(output: string, outputPartitions: number): TransactionalStageOptions['transform'] {
   return async (batch) => ({
     outputs: batch.records.map(({ value }) => ({
       topic: output,
@@ -88,7 +92,7 @@ export function passOn(output: string, outputPartitions: number): HopOptions['tr
 }
 
 /** Whether the group has committed the end of the input: all records taken and none open. */
-export async function isDone({ admin }: HopWorld, { groupId, input }: Lane): Promise<boolean> {
+export async function isDone({ admin }: KafkaFixture, { groupId, input }: Lane): Promise<boolean> {
   const [ends, [topic]] = await Promise.all([
     admin.fetchTopicOffsets(input),
     admin.fetchOffsets({ groupId, topics: [input] }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { deathsUntil } from '../support/child.ts';
 import { numbered, produce, readCommitted } from '../support/kafka.ts';
-import type { HopChildOptions } from './stage_child.ts';
+import type { StageChildOptions } from './stage_child.ts';
 import { createLane, isDone, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 240_000;
@@ -16,7 +16,7 @@ test('a record that kills the process is put away after a few starts, and only t
   const lane = await createLane(world, 2, 1);
   const texts = numbered('m', 24, 2);
   await produce(world.kafka, lane.input, texts);
-  const options: HopChildOptions = {
+  const options: StageChildOptions = {
     name: 'victim',
     variant: 'fenced',
     brokers: world.brokers,
@@ -29,5 +29,5 @@ test('a record that kills the process is put away after a few starts, and only t
   expect(await deathsUntil(CHILD, options, isOver, STARTS_MAX)).toBe(9);
   const found = (await readCommitted(world.kafka, lane.output, 1)).map(({ value }) => value).sort();
   const others = texts.map(({ value }) => value).filter((value) => value !== 'm-8');
-  expect(found).toEqual([...others, 'buried m-8'].sort());
+  expect(found).toEqual([...others, 'dead letter m-8'].sort());
 });

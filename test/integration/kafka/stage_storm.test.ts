@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import { createLane, isDone, joinHop, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
 
 const PARTITIONS = 8;
 const OUTPUTS = 4;
@@ -13,14 +13,15 @@ const TEST_MS = 120_000;
 const kafka = useKafka();
 
 test.each([1, 2])(
-  'three members coming and going pass each record on once, %i partitions together',
+  'three members coming and going pass each record on once, %i partitions in a group',
   {
     timeout: TEST_MS,
   },
-  async (partitionsTogether) => {
+  async (partitionGroupSize) => {
     const world = kafka();
     const lane = await createLane(world, PARTITIONS, OUTPUTS);
-    const join = (): Promise<Consumption> => joinHop(world, lane, passOn(lane.output, OUTPUTS), { partitionsTogether });
+    const join = (): Promise<Consumption> =>
+      joinStage(world, lane, passOn(lane.output, OUTPUTS), { partitionGroupSize });
     const members: Consumption[] = [await join()];
     const expected: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
@@ -60,11 +61,11 @@ test('records left for later wait their time, also when another member takes ove
     const offset = batch.records[taken.length]?.offset ?? 0;
     return all ? result : { ...result, leave: { offset, notBeforeMs: dueMs } };
   };
-  const first = await joinHop(world, lane, patient);
+  const first = await joinStage(world, lane, patient);
   const texts = ['now-0', 'now-1', 'wait-2', 'now-3'].map((value) => ({ partition: 0, value }));
   await produce(world.kafka, lane.input, texts);
   await sleep(2_000);
-  await joinHop(world, lane, patient);
+  await joinStage(world, lane, patient);
   await sleep(2_000);
   await first.stop();
   expect((await readCommitted(world.kafka, lane.output, 1)).map(({ value }) => value)).toEqual(['now-0', 'now-1']);

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { startChild } from '../support/child.ts';
 import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
-import type { HopChildOptions } from './stage_child.ts';
-import { createLane, type HopWorld, isDone, type Lane, useKafka } from './stage_fixture.ts';
+import type { StageChildOptions } from './stage_child.ts';
+import { createLane, isDone, type KafkaFixture, type Lane, useKafka } from './stage_fixture.ts';
 
 const OUTPUTS = 3;
 /** Well past the session timeout, so that another member has taken over. */
@@ -12,7 +12,7 @@ const TEST_MS = 90_000;
 const CHILD = new URL('./stage_child.ts', import.meta.url);
 const kafka = useKafka();
 
-function member(world: HopWorld, lane: Lane, facts: Partial<HopChildOptions>) {
+function member(world: KafkaFixture, lane: Lane, facts: Partial<StageChildOptions>) {
   return startChild(CHILD, {
     name: 'member',
     variant: 'fenced',
@@ -24,14 +24,14 @@ function member(world: HopWorld, lane: Lane, facts: Partial<HopChildOptions>) {
 }
 
 /** A member stalls in its first batch; a second takes over and commits; the first wakes and goes on. */
-async function stallOne(variant: HopChildOptions['variant'], partitions: number): Promise<string[]> {
+async function stallOne(variant: StageChildOptions['variant'], partitions: number): Promise<string[]> {
   const world = kafka();
   const lane = await createLane(world, partitions, OUTPUTS);
   const texts = numbered('z', 10, partitions);
   await produce(world.kafka, lane.input, texts);
-  const first = member(world, lane, { name: 'first', variant, partitionsTogether: partitions, stallMs: STALL_MS });
+  const first = member(world, lane, { name: 'first', variant, partitionGroupSize: partitions, stallMs: STALL_MS });
   await first.said('has a batch');
-  const second = member(world, lane, { name: 'second', variant, partitionsTogether: partitions });
+  const second = member(world, lane, { name: 'second', variant, partitionGroupSize: partitions });
   await second.said('committed', STALL_MS);
   await first.said('woke', STALL_MS + 5_000);
   const later = numbered('later', 10, partitions);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
 import { until } from '../support/wait.ts';
 import { forgetful } from './forgetful.ts';
-import { createLane, isDone, joinHop, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
 
 const OUTPUTS = 3;
 const TEST_MS = 60_000;
@@ -14,7 +14,7 @@ test('each record is passed on once', { timeout: TEST_MS }, async () => {
   const lane = await createLane(world, 4, OUTPUTS);
   const texts = numbered('a', 400, 4);
   await produce(world.kafka, lane.input, texts);
-  await joinHop(world, lane, passOn(lane.output, OUTPUTS));
+  await joinStage(world, lane, passOn(lane.output, OUTPUTS));
   await until('the group to be done', () => isDone(world, lane));
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
   expect(differences(found, valuesOf(texts))).toEqual([]);
@@ -23,7 +23,7 @@ test('each record is passed on once', { timeout: TEST_MS }, async () => {
 test('the order of an input partition is kept', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const lane = await createLane(world, 1, 1);
-  await joinHop(world, lane, passOn(lane.output, 1));
+  await joinStage(world, lane, passOn(lane.output, 1));
   const texts = numbered('o', 300, 1);
   for (let at = 0; at < texts.length; at += 50) await produce(world.kafka, lane.input, texts.slice(at, at + 50));
   await until('the group to be done', () => isDone(world, lane));
@@ -36,7 +36,7 @@ test('a batch that failed is taken again from the committed offset', { timeout: 
   const lane = await createLane(world, 1, OUTPUTS);
   const pass = passOn(lane.output, OUTPUTS);
   let calls = 0;
-  await joinHop(world, lane, async (batch) => {
+  await joinStage(world, lane, async (batch) => {
     calls++;
     if (calls === 2) throw Object.assign(new Error('once'), { recovery: 'again' });
     return pass(batch);
@@ -62,7 +62,7 @@ test('a coordinator that forgot what was committed doubles nothing', { timeout: 
     fails = false;
     throw Object.assign(new Error('once'), { recovery: 'again' });
   };
-  await joinHop(world, lane, transform, { admin });
+  await joinStage(world, lane, transform, { admin });
   const texts = numbered('g', 40, 1);
   await produce(world.kafka, lane.input, texts.slice(0, 20));
   await until('the first half to be done', () => isDone(world, lane));
@@ -75,20 +75,20 @@ test('a coordinator that forgot what was committed doubles nothing', { timeout: 
   expect(differences(found, valuesOf(texts))).toEqual([]);
 });
 
-test('what comes while a partition rests is taken together', { timeout: TEST_MS }, async () => {
+test('what comes while a partition lingers goes into one batch', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const lane = await createLane(world, 1, OUTPUTS);
   const pass = passOn(lane.output, OUTPUTS);
   const begunMs: number[] = [];
-  const paceMs = 1_000;
-  await joinHop(
+  const lingerMs = 1_000;
+  await joinStage(
     world,
     lane,
     (batch) => {
       begunMs.push(performance.now());
       return pass(batch);
     },
-    { paceMs },
+    { lingerMs },
   );
   const texts = numbered('p', 40, 1);
   await produce(world.kafka, lane.input, texts.slice(0, 4));
@@ -99,8 +99,8 @@ test('what comes while a partition rests is taken together', { timeout: TEST_MS 
   expect(differences(found, valuesOf(texts))).toEqual([]);
   const between = begunMs.slice(1).map((ms, index) => ms - (begunMs[index] ?? 0));
   expect(between).not.toEqual([]);
-  // Half a pace at the least from where a batch is taken; the first one takes its transactional id before it is transformed.
-  expect(Math.min(...between)).toBeGreaterThan(0.25 * paceMs);
+  // Batches begin a linger time apart, but the first is transformed later, as the transactional id is taken before.
+  expect(Math.min(...between)).toBeGreaterThan(0.25 * lingerMs);
 });
 
 test('work that outlasts a rebalance is told to stop, so that nobody does it a second time', {
@@ -126,9 +126,9 @@ test('work that outlasts a rebalance is told to stop, so that nobody does it a s
   };
   const texts = numbered('w', 100, 1);
   await produce(world.kafka, lane.input, texts);
-  await joinHop(world, lane, work, { drainMs: 2_000 });
+  await joinStage(world, lane, work, { drainMs: 2_000 });
   await until('the work to begin', async () => worked.length > 0);
-  await joinHop(world, lane, work, { drainMs: 2_000 });
+  await joinStage(world, lane, work, { drainMs: 2_000 });
   await until('the group to be done', () => isDone(world, lane));
   expect(told).toBe(true);
   expect([...worked].sort()).toEqual([...valuesOf(texts)].sort());
@@ -141,7 +141,7 @@ test('an error nobody foresaw stops the process', { timeout: TEST_MS }, async ()
   const lane = await createLane(world, 1, OUTPUTS);
   const fatal = Promise.withResolvers<unknown>();
   const unforeseen = new TypeError('unforeseen');
-  await joinHop(
+  await joinStage(
     world,
     lane,
     async () => {
@@ -160,7 +160,7 @@ test('a batch without outputs right behind another is committed', { timeout: TES
   const pass = passOn(lane.output, 1);
   const failures: unknown[] = [];
   let batches = 0;
-  await joinHop(
+  await joinStage(
     world,
     lane,
     async (batch) => {

@@ -15,9 +15,7 @@ export type Lengths = Readonly<Record<string, number>>;
  */
 export const TOO_LONG: Lengths = {
   'infra/clickhouse/event_columns.ts': 324,
-  'infra/kafka/block_sink/block_sink.ts runSink': 207,
   'infra/kafka/producer/sender.ts createSender': 78,
-  'infra/kafka/transactional_stage/transactional_stage.ts runHop': 146,
   'infra/redis/rebuildable_index.ts keepIndex': 78,
 };
 

@@ -14,20 +14,20 @@ test('nothing is armed where nothing is set', () => {
 });
 
 test.for([
-  ['hop.after_send', { name: 'hop.after_send', pass: 1, signal: 'SIGKILL' }],
-  ['hop.after_send:3', { name: 'hop.after_send', pass: 3, signal: 'SIGKILL' }],
-  ['hop.after_send:3:stall', { name: 'hop.after_send', pass: 3, signal: 'SIGSTOP' }],
+  ['stage.after_send', { name: 'stage.after_send', pass: 1, signal: 'SIGKILL' }],
+  ['stage.after_send:3', { name: 'stage.after_send', pass: 3, signal: 'SIGKILL' }],
+  ['stage.after_send:3:stall', { name: 'stage.after_send', pass: 3, signal: 'SIGSTOP' }],
 ] as const)('%s is armed in a test', ([text, expected]) => {
   expect(armed({ ...allowed, FAILPOINT: text })).toEqual(expected);
 });
 
-test.for(['hop.nowhere', 'hop.after_send:0', 'hop.after_send:x', 'toString'])('%s is refused', (text) => {
+test.for(['stage.nowhere', 'stage.after_send:0', 'stage.after_send:x', 'toString'])('%s is refused', (text) => {
   expect(() => armed({ ...allowed, FAILPOINT: text })).toThrow('FAILPOINT must be NAME');
 });
 
 test('a process outside tests refuses to be armed', () => {
-  expect(() => armed({ FAILPOINT: 'hop.after_send' })).toThrow('FAILPOINTS_ALLOWED must be true');
-  expect(() => armed({ FAILPOINT: 'hop.after_send', FAILPOINTS_ALLOWED: 'false' })).toThrow(
+  expect(() => armed({ FAILPOINT: 'stage.after_send' })).toThrow('FAILPOINTS_ALLOWED must be true');
+  expect(() => armed({ FAILPOINT: 'stage.after_send', FAILPOINTS_ALLOWED: 'false' })).toThrow(
     'FAILPOINTS_ALLOWED must be true',
   );
 });

@@ -1,18 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createPace, type Pace } from '#infra/kafka/consumer/linger.ts';
+import { createLinger, type Linger } from '#infra/kafka/consumer/linger.ts';
 
-/** A pace of 100 ms on a clock that is set by hand. */
-function paced(paceMs = 100, earlyMs = 0) {
+/** A linger of 100 ms on a clock that is set by hand. */
+function lingering(lingerMs = 100, earlyMs = 0) {
   let nowMs = 0;
   let sleeping: { untilMs: number; wake: () => void }[] = [];
-  const pace = createPace(
-    paceMs,
+  const linger = createLinger(
+    lingerMs,
     () => nowMs,
     (ms) => new Promise<void>((wake) => sleeping.push({ untilMs: nowMs + ms - earlyMs, wake })),
   );
   return {
-    pace,
+    linger,
     async at(ms: number): Promise<void> {
       nowMs = ms;
       const due = sleeping.filter(({ untilMs }) => untilMs <= ms);
@@ -25,19 +25,19 @@ function paced(paceMs = 100, earlyMs = 0) {
 }
 
 /** A partition that always has something to begin; answers the moments at which it began. */
-function busy(pace: Pace): { began: number[]; begin(): Promise<void> } {
+function busy(linger: Linger): { began: number[]; begin(): Promise<void> } {
   const began: number[] = [];
   return {
     began,
     async begin() {
-      began.push(await pace.next(began.at(-1) ?? Number.NEGATIVE_INFINITY));
+      began.push(await linger.next(began.at(-1) ?? Number.NEGATIVE_INFINITY));
     },
   };
 }
 
-test('who comes a pace after the last moment or later does not wait', async () => {
-  const { pace, at } = paced();
-  const one = busy(pace);
+test('a partition that comes a linger time after the last moment, or later, does not wait', async () => {
+  const { linger, at } = lingering();
+  const one = busy(linger);
   for (const ms of [7, 107, 350, 500]) {
     await at(ms);
     await one.begin();
@@ -45,9 +45,9 @@ test('who comes a pace after the last moment or later does not wait', async () =
   expect(one.began).toEqual([7, 107, 350, 500]);
 });
 
-test('who comes sooner waits for what is left of the pace', async () => {
-  const { pace, at } = paced();
-  const one = busy(pace);
+test('a partition that comes sooner waits for the rest of the linger time', async () => {
+  const { linger, at } = lingering();
+  const one = busy(linger);
   await one.begin();
   await at(30);
   const second = one.begin();
@@ -59,8 +59,8 @@ test('who comes sooner waits for what is left of the pace', async () => {
 });
 
 test('who comes a little after another begins at the same moment, once', async () => {
-  const { pace, at } = paced();
-  const [one, other] = [busy(pace), busy(pace)];
+  const { linger, at } = lingering();
+  const [one, other] = [busy(linger), busy(linger)];
   await one.begin();
   await at(20);
   await other.begin();
@@ -73,8 +73,8 @@ test('who comes a little after another begins at the same moment, once', async (
 });
 
 test('all that wait begin at one moment, whoever comes later at the next', async () => {
-  const { pace, at, sleepers } = paced();
-  const all = [busy(pace), busy(pace), busy(pace)];
+  const { linger, at, sleepers } = lingering();
+  const all = [busy(linger), busy(linger), busy(linger)];
   await all[0]?.begin();
   await at(50);
   const begun = all.map((one) => one.begin());
@@ -83,7 +83,7 @@ test('all that wait begin at one moment, whoever comes later at the next', async
   await Promise.all(begun);
   expect(all.map(({ began }) => began)).toEqual([[0, 103], [103], [103]]);
   await at(140);
-  const late = busy(pace);
+  const late = busy(linger);
   void late.begin();
   await at(202);
   expect(late.began).toEqual([]);
@@ -92,8 +92,8 @@ test('all that wait begin at one moment, whoever comes later at the next', async
 });
 
 test('a timer that wakes a little early is waited for again', async () => {
-  const { pace, at } = paced(100, 0.5);
-  const one = busy(pace);
+  const { linger, at } = lingering(100, 0.5);
+  const one = busy(linger);
   await one.begin();
   const second = one.begin();
   await at(99.5);
@@ -103,9 +103,9 @@ test('a timer that wakes a little early is waited for again', async () => {
   expect(one.began).toEqual([0, 100]);
 });
 
-test('without a pace nobody waits', async () => {
-  const { pace } = paced(0);
-  const one = busy(pace);
+test('without a linger time nobody waits', async () => {
+  const { linger } = lingering(0);
+  const one = busy(linger);
   await one.begin();
   await one.begin();
   expect(one.began).toEqual([0, 0]);

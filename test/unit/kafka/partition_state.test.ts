@@ -11,7 +11,7 @@ const fetched = (bytes: number): Fetched => ({
   bytes,
   generation: 1,
   jumps: 0,
-  strayed: false,
+  discontinuous: false,
 });
 
 const CASES: [what: string, waiting: number[], inWork: number, processBytes: number, full: boolean][] = [
@@ -56,19 +56,24 @@ const TAKEN: [what: string, changes: Partial<Fetched>[], bytesMax: number, count
   ['not more than fit', [{}, {}, {}], 29, 2],
   ['one that does not fit', [{ bytes: 500 }, {}], 100, 1],
   ['none of another generation', [{}, { generation: 2 }], 100, 1],
-  ['none of another place', [{}, { strayed: true }], 100, 1],
+  ['none of another position', [{}, { discontinuous: true }], 100, 1],
   ['none from before a jump', [{}, { jumps: 1 }], 100, 1],
-  ['those behind one from another place', [{ strayed: true }, {}], 100, 2],
+  ['those behind one from another position', [{ discontinuous: true }, {}], 100, 2],
 ];
 
-test.each(TAKEN)('taken together: %s', (_what, changes, bytesMax, count) => {
+test.each(TAKEN)('merged into one batch: %s', (_what, changes, bytesMax, count) => {
   const slot = createSlot({ topic: 't', partition: 0 });
   const all = waiting(...changes);
   slot.waiting = [...all];
   const taken = takeWaiting(slot, bytesMax);
   expect(taken?.records.map(({ offset }) => offset)).toEqual([5, 6, 7].slice(0, count));
   const bytes = all.slice(0, count).reduce((sum, one) => sum + one.bytes, 0);
-  expect(taken).toMatchObject({ fetchedOffset: 5, bytes, lag: 9 - 5 - (count - 1), strayed: all[0]?.strayed });
+  expect(taken).toMatchObject({
+    fetchedOffset: 5,
+    bytes,
+    lag: 9 - 5 - (count - 1),
+    discontinuous: all[0]?.discontinuous,
+  });
   expect(taken).toMatchObject({ lastOffset: 4 + count, endOffset: 5 + count });
   expect(slot.waiting).toEqual(all.slice(count));
 });

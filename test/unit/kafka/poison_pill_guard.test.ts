@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
-import { createCrashGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
+import { createPoisonPillGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
 
 const AT = { topic: 'in', partition: 0 };
 const refused = new Error('the broker is away');
@@ -15,7 +15,7 @@ function batchOf(...offsets: number[]): InBatch {
 }
 
 /** A guard whose steps are written down, and fail as often as is said. */
-function guardThat(fails: Partial<Record<'mark' | 'bury', number>>, metadata = '') {
+function guardThat(fails: Partial<Record<'metadata' | 'deadLetter', number>>, metadata = '') {
   const left: Record<string, number> = { ...fails };
   const steps: string[] = [];
   const step = (kind: string, text: string): undefined => {
@@ -25,41 +25,41 @@ function guardThat(fails: Partial<Record<'mark' | 'bury', number>>, metadata = '
     steps.push(text);
   };
   const offsetsOf = ({ records }: InBatch): string => records.map(({ offset }) => offset).join(',');
-  const guard = createCrashGuard({
-    mark: async (_, offset, text) => step('mark', `mark ${offset} ${text}`),
-    take: async (batch) => step('take', `take ${offsetsOf(batch)}`),
-    takeSuspects: async (batch) => step('suspects', `suspects ${offsetsOf(batch)}`),
-    bury: async (batch) => step('bury', `bury ${offsetsOf(batch)}`),
+  const guard = createPoisonPillGuard({
+    commitMetadata: async (_, offset, text) => step('metadata', `metadata ${offset} ${text}`),
+    process: async (batch) => step('process', `process ${offsetsOf(batch)}`),
+    processSearched: async (batch) => step('search', `search ${offsetsOf(batch)}`),
+    deadLetter: async (batch) => step('deadLetter', `dead letter ${offsetsOf(batch)}`),
     logger: pino({ level: 'silent' }),
   });
   guard.acquired(AT, metadata);
   return { guard, steps };
 }
 
-test('the first batch of a start is marked before it is taken, and no other', async () => {
+test('the first batch of a start is written down before it is processed, and no other', async () => {
   const { guard, steps } = guardThat({});
   await guard.process(batchOf(3, 4));
   await guard.process(batchOf(5));
-  expect(steps).toEqual(['mark 3 starts:1:4', 'suspects 3,4', 'take 5']);
+  expect(steps).toEqual(['metadata 3 starts:1:4', 'search 3,4', 'process 5']);
 });
 
-test('a mark that fails is written down by the batch that comes next', async () => {
-  const { guard, steps } = guardThat({ mark: 1 }, 'starts:1:4');
+test('metadata whose commit fails is committed by the batch that comes next', async () => {
+  const { guard, steps } = guardThat({ metadata: 1 }, 'starts:1:4');
   await expect(guard.process(batchOf(3, 4))).rejects.toBe(refused);
   await guard.process(batchOf(3, 4));
-  expect(steps).toEqual(['mark 3 starts:2:4', 'suspects 3,4']);
+  expect(steps).toEqual(['metadata 3 starts:2:4', 'search 3,4']);
 });
 
-test('a record whose burial fails is buried by the batch that comes next', async () => {
-  const { guard, steps } = guardThat({ bury: 1 }, 'alone:6:3');
+test('a dead letter that fails is written by the batch that comes next', async () => {
+  const { guard, steps } = guardThat({ deadLetter: 1 }, 'alone:6:3');
   await expect(guard.process(batchOf(3, 4))).rejects.toBe(refused);
   await guard.process(batchOf(3, 4));
   await guard.process(batchOf(5));
-  expect(steps).toEqual(['bury 3', 'take 4', 'take 5']);
+  expect(steps).toEqual(['dead letter 3', 'process 4', 'process 5']);
 });
 
-test('what lies behind the suspects is taken as ever', async () => {
+test('what lies behind the searched records is processed as always', async () => {
   const { guard, steps } = guardThat({}, 'starts:1:4');
   await guard.process(batchOf(7, 8));
-  expect(steps).toEqual(['take 7,8']);
+  expect(steps).toEqual(['process 7,8']);
 });

@@ -46,7 +46,7 @@ test('offsets that a fetch has shown to hold no record are not counted', () => {
   expect(retained.takeSkipped(28, 31)).toBe(3);
 });
 
-test('what is committed lies behind the marks that follow the last record, and only behind the last one', () => {
+test('what is committed lies behind the markers that follow the last record, and only behind the last one', () => {
   const record = (offset: number): InRecord => ({ offset, timestampMs: 0, key: null, value: null, headers: {} });
   const batch = { records: [record(3), record(4)], lastOffset: 4, endOffset: 7 };
   expect(endOf(batch)).toBe(7);

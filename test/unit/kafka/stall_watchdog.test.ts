@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Consumer } from 'kafkajs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchSilence } from '#infra/kafka/consumer/stall_watchdog.ts';
+import { watchForStall } from '#infra/kafka/consumer/stall_watchdog.ts';
 
 const MINUTE_MS = 60_000;
 const events = { FETCH: 'consumer.fetch', HEARTBEAT: 'consumer.heartbeat', GROUP_JOIN: 'consumer.group_join' };
@@ -17,7 +17,7 @@ function watched(isHalted?: () => boolean) {
   const emitter = new EventEmitter();
   const fatal: unknown[] = [];
   const consumer = { events, on: emitter.on.bind(emitter) } as unknown as Consumer;
-  const stop = watchSilence(consumer, (error) => fatal.push(error), isHalted);
+  const stop = watchForStall(consumer, (error) => fatal.push(error), isHalted);
   return { emitter, fatal, stop };
 }
 
@@ -26,7 +26,7 @@ test('a consumer that is silent for two minutes is ended, once', () => {
   vi.advanceTimersByTime(1.9 * MINUTE_MS);
   expect(fatal).toEqual([]);
   vi.advanceTimersByTime(5 * MINUTE_MS);
-  expect(fatal).toMatchObject([{ message: 'the consumer of the group is silent' }]);
+  expect(fatal).toMatchObject([{ message: 'the consumer of the group is stalled' }]);
   stop();
 });
 

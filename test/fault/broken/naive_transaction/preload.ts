@@ -1,3 +1,6 @@
 import { replaceModule } from '../replace.ts';
 
-replaceModule('infra/kafka/transactional_stage/transactional_stage.ts', new URL('./hop.ts', import.meta.url));
+replaceModule(
+  'infra/kafka/transactional_stage/transactional_stage.ts',
+  new URL('./transactional_stage.ts', import.meta.url),
+);

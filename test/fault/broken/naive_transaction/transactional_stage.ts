@@ -6,12 +6,12 @@ import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
 import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { perPartition } from '#infra/kafka/producer/keyed_producer.ts';
-import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 
 export * from '#infra/kafka/transactional_stage/transactional_stage.ts';
 
 /** Broken: the pattern of the client's documentation, a transactional id for each process and nobody fenced. */
-export async function runHop(options: HopOptions): Promise<Consumption> {
+export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {
   const producer = options.kafka.producer({
     transactionalId: `naive.${randomUUID()}`,
     maxInFlightRequests: 1,
@@ -25,7 +25,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     if (last === undefined) return;
     const result = await options.transform(batch);
     const transaction = await producer.transaction();
-    failpoint('hop.before_send');
+    failpoint('stage.before_send');
     for (const [topic, partition, messages] of perPartition(result.outputs)) {
       await transaction.send({ topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) });
     }

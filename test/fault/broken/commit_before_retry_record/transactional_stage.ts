@@ -4,12 +4,12 @@ import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
 import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
-import type { HopOptions } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 
 export * from '#infra/kafka/transactional_stage/transactional_stage.ts';
 
 /** Broken: the offset is committed first, then what is to be tried again is written. */
-export async function runHop(options: HopOptions): Promise<Consumption> {
+export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {
   const producer = await createKeyedProducer(options.kafka);
 
   async function process(batch: InBatch): Promise<Leave | undefined> {
@@ -17,7 +17,7 @@ export async function runHop(options: HopOptions): Promise<Consumption> {
     if (last === undefined) return undefined;
     const result = await options.transform(batch);
     await consumption.commit(batch, result.leave?.offset ?? last.offset + 1, '');
-    failpoint('hop.after_commit');
+    failpoint('stage.after_commit');
     await producer.send(result.outputs);
     result.committed();
     return result.leave;
