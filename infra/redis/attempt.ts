@@ -25,7 +25,7 @@ export async function openAttempt(
   onNew: () => Promise<void>,
 ): Promise<Attempt> {
   const [first] = prefixes;
-  const stateScript = createIndexScript(redis, 'epoch_state.lua');
+  const stateScript = createIndexScript(redis, 'incarnation_state.lua');
   const endScript = createIndexScript(redis, 'attempt_end.lua');
   const beginScript = createIndexScript(redis, 'attempt_begin.lua');
   const passScript = createIndexScript(redis, 'attempt_pass.lua');

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Claim, ClaimStore, PastClaim } from '#pipelines/dedup/claim.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { dropOtherBuckets } from './claim_layout.ts';
-import { createEpoch, type Epoch } from './epoch.ts';
+import { createIncarnation, type Incarnation } from './incarnation.ts';
 import { createIndexScript } from './lua_script.ts';
 
 export interface ClaimOptions {
@@ -26,7 +26,7 @@ const ROUNDS_IN_WINDOW = 4;
 
 /** Claims in Redis: throws IndexLostError where some that were made may be missing. */
 export interface ClaimIndex extends ClaimStore {
-  readonly epoch: Epoch;
+  readonly incarnation: Incarnation;
   /** Makes claims again that were made in the past; one that is there stays as it is. */
   restore(claims: readonly PastClaim[], nowMs: number): Promise<void>;
   /** How far a rebuilding has come that somebody began; where a new one begins, claims of other layouts are dropped. */
@@ -47,7 +47,7 @@ export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimInde
   const prefixes = options.cluster ? CLUSTER_PREFIXES : SINGLE_PREFIX;
   const layout = layoutOf(options);
   return {
-    epoch: createEpoch(redis, prefixes, layout),
+    incarnation: createIncarnation(redis, prefixes, layout),
     attempt: () => openAttempt(redis, prefixes, layout, () => dropOtherBuckets(redis, prefixes, options.bucketChars)),
     async claim(claims, nowMs) {
       const answers: (string | null)[] = new Array(claims.length).fill(null);

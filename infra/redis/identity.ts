@@ -2,8 +2,8 @@ import type { Redis } from 'ioredis';
 import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
-import { createEpoch, type Epoch } from './epoch.ts';
 import { asItems, type Item } from './identity_items.ts';
+import { createIncarnation, type Incarnation } from './incarnation.ts';
 import { createIndexScript } from './lua_script.ts';
 
 /** Persons that may become one; a shared address (a till's, a family's) stops joining people there. */
@@ -15,7 +15,7 @@ type LookupAnswer = [leader: string, identifiers: string[]] | null;
 
 /** Who belongs together, in Redis: throws IndexLostError where something that was known may be missing. */
 export interface IdentityIndex extends IdentityStore {
-  readonly epoch: Epoch;
+  readonly incarnation: Incarnation;
   /** Teaches again what records of identity.links say of one site: any order will do within each of RESTORE_PASSES. */
   restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void>;
   /** Teaches again the identifiers that events of one site told when they were identified; who is one, links say. */
@@ -46,7 +46,7 @@ export function createIdentityStore(
   }
 
   return {
-    epoch: createEpoch(redis, [PREFIX]),
+    incarnation: createIncarnation(redis, [PREFIX]),
     async resolve(siteId, questions) {
       const answers: IdentityAnswer[] = [];
       for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DedupConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
-import { keepIndex } from '#infra/redis/rebuildable_index.ts';
+import { createRebuildableIndex } from '#infra/redis/rebuildable_index.ts';
 import type { BatchReader } from '#infra/registry/codec.ts';
 import { type Deduplicated, deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import { openRedis } from '#services/open_parts.ts';
@@ -31,10 +31,10 @@ export async function openClaims(
     cluster: config.parts.redisCluster,
   });
   const rebuild = { session, groupId: session.groupOf(stage), reader, claims, logger, nowMs: Date.now };
-  const index = keepIndex({
+  const index = createRebuildableIndex({
     name: 'claims',
     redis,
-    epoch: claims.epoch,
+    incarnation: claims.incarnation,
     rebuild: (sinceMs) =>
       rebuildClaims({ ...rebuild, windowMs: claimWindowMs, bucketChars: claimBucketChars }, sinceMs),
     token: randomUUID(),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IdentityConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
-import { keepIndex } from '#infra/redis/rebuildable_index.ts';
+import { createRebuildableIndex } from '#infra/redis/rebuildable_index.ts';
 import type { BatchReader, Codec } from '#infra/registry/codec.ts';
 import { type Identified, identify } from '#pipelines/identity/identify.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
@@ -30,10 +30,10 @@ export async function openPersons(
   const redis = openRedis(runtime);
   const store = createIdentityStore(redis);
   const rebuild = { session, groupId: session.groupOf(stage), reader, links, store, secret, logger, nowMs: Date.now };
-  const index = keepIndex({
+  const index = createRebuildableIndex({
     name: 'identity',
     redis,
-    epoch: store.epoch,
+    incarnation: store.incarnation,
     rebuild: (sinceMs) => rebuildIdentity(rebuild, sinceMs),
     token: randomUUID(),
     logger,

@@ -1,27 +1,27 @@
 import type { Kafka, Producer } from 'kafkajs';
-import { createWatchdog } from '#infra/concurrency/watchdog.ts';
+import { createWatchdog, type Watchdog } from '#infra/concurrency/watchdog.ts';
 import { chosenPartition } from './chosen_partition.ts';
 import { COMPRESSION } from './compression.ts';
 
 export interface SenderOptions {
   kafka: Kafka;
   topic: string;
-  /** Bytes of one produce request at the most. */
+  /** Bytes of one produce request at most. */
   requestBytesMax: number;
-  /** Bytes queued and in flight over all partitions at the most. */
+  /** Bytes queued and in flight over all partitions at most. */
   queuedBytesMax: number;
   /** Longest a record waits for its acknowledgement. */
   deadlineMs: number;
   nowMs(): number;
-  /** Longest that a produce request may take while the cluster answers, all tries of the client included. */
+  /** Longest that a produce request may take while the cluster answers, all retries of the client included. */
   watchdogMs: number;
-  /** Time in which it is away does not count: there is nothing to do but wait. */
+  /** Time in which the cluster is away does not count: there is nothing to do but wait. */
   isClusterAlive(): boolean;
-  /** Called when a produce request hangs, which nothing but another process can help. */
+  /** Called when a produce request hangs: only a restart of the process helps. */
   onFatal(error: unknown): void;
 }
 
-/** `queue_old`: what was to go to the partition before has waited too long already. */
+/** `queue_old`: the partition's oldest record has waited too long already. */
 export type SendRefusal = { code: 'queue_full' | 'queue_old' | 'not_acknowledged' };
 export type SendResult = { ok: true } | ({ ok: false } & SendRefusal);
 
@@ -40,33 +40,57 @@ interface Waiting {
   value: Buffer;
   headers: Record<string, string> | undefined;
   since: number;
-  /** Null when the deadline has passed and the sender was told. */
+  /** Null once the deadline has passed and the caller has its answer. */
   settle: ((result: SendResult) => void) | null;
 }
 
-interface Lane {
+interface PartitionQueue {
   waiting: Waiting[];
-  /** What the open produce request holds, until Kafka or the client has answered for it. */
+  /** The records of the open produce request, until Kafka or the client has answered for them. */
   inFlight: Waiting[];
-  /** Whether somebody takes from it already. */
+  /** Whether the loop that sends from the queue runs. */
   pumping: boolean;
 }
 
-/** Where half of the room is taken, a partition whose oldest record is older takes no more. */
+interface SenderState {
+  readonly options: SenderOptions;
+  readonly producer: Producer;
+  readonly watchdog: Watchdog;
+  readonly queues: Map<number, PartitionQueue>;
+  /** Bytes queued and in flight. */
+  queuedBytes: number;
+}
+
+/** While more than half of the capacity is taken, a partition whose oldest record is older takes no more. */
 const AGE_MS_MAX = 1_000;
-/** With more room, a pause such as a new leader's election is waited out for this share of the deadline. */
+/** With more capacity, a pause such as a new leader's election is waited out for this share of the deadline. */
 const AGE_SHARE_OF_DEADLINE = 0.5;
 const SWEEP_MS = 50;
 
 /**
- * One produce request a partition is in flight at a time; what arrives meanwhile goes together in the next one. At rest
- * a record goes at once, under load requests grow by themselves. A request never spans partitions: kafkajs can report
- * a partition as written that it never wrote when a leader moves during such a request.
+ * One produce request per partition is in flight at a time; what arrives meanwhile goes in the next one. At rest a record
+ * goes at once, under load requests grow by themselves. A request never spans partitions: kafkajs can report a partition as
+ * written that it never wrote when a leader moves during such a request.
  *
  * A request that outlives the deadline keeps its partition and its bytes until the client gives it up: what is held in
  * memory is always counted, and a partition that does not answer is not asked again and again.
  */
 export async function createSender(options: SenderOptions): Promise<PartitionSender> {
+  const state = await connect(options);
+  const { queues, producer } = state;
+  const timer = setInterval(() => sweep(state), SWEEP_MS);
+  return {
+    send: (partition, value, headers) => enqueue(state, partition, value, headers),
+    queuedBytes: () => state.queuedBytes,
+    oldestMs: () => Math.max(0, options.nowMs() - Math.min(...[...queues.values()].map(sinceOf))),
+    async stop() {
+      clearInterval(timer);
+      await producer.disconnect();
+    },
+  };
+}
+
+async function connect(options: SenderOptions): Promise<SenderState> {
   const producer = options.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
   await producer.connect();
   const watchdog = createWatchdog({
@@ -74,75 +98,72 @@ export async function createSender(options: SenderOptions): Promise<PartitionSen
     onFatal: options.onFatal,
     counts: options.isClusterAlive,
   });
-  const lanes = new Map<number, Lane>();
-  let queued = 0;
+  return { options, producer, watchdog, queues: new Map(), queuedBytes: 0 };
+}
 
-  function laneOf(partition: number): Lane {
-    let lane = lanes.get(partition);
-    if (lane === undefined) {
-      lane = { waiting: [], inFlight: [], pumping: false };
-      lanes.set(partition, lane);
-    }
-    return lane;
+function queueOf({ queues }: SenderState, partition: number): PartitionQueue {
+  let queue = queues.get(partition);
+  if (queue === undefined) {
+    queue = { waiting: [], inFlight: [], pumping: false };
+    queues.set(partition, queue);
   }
+  return queue;
+}
 
-  function release(batch: readonly Waiting[]): void {
-    for (const { value } of batch) queued -= value.length;
+function enqueue(
+  state: SenderState,
+  partition: number,
+  value: Buffer,
+  headers: Record<string, string> | undefined,
+): Promise<SendResult> {
+  const queue = queueOf(state, partition);
+  const refusal = refusalOf(state, queue, value.length);
+  if (refusal !== null) return Promise.resolve({ ok: false, ...refusal });
+  state.queuedBytes += value.length;
+  return new Promise<SendResult>((resolve) => {
+    queue.waiting.push({ value, headers, since: state.options.nowMs(), settle: resolve });
+    if (!queue.pumping) void pump(state, partition, queue);
+  });
+}
+
+function refusalOf({ options, queuedBytes }: SenderState, queue: PartitionQueue, bytes: number): SendRefusal | null {
+  if (queuedBytes + bytes > options.queuedBytesMax) return { code: 'queue_full' };
+  const ageMs = options.nowMs() - sinceOf(queue);
+  const ageMsMax = queuedBytes > options.queuedBytesMax / 2 ? AGE_MS_MAX : options.deadlineMs * AGE_SHARE_OF_DEADLINE;
+  return ageMs > ageMsMax ? { code: 'queue_old' } : null;
+}
+
+/** Sends a partition's records, one request after the other, until its queue is empty. */
+async function pump(state: SenderState, partition: number, queue: PartitionQueue): Promise<void> {
+  const { options, producer, watchdog } = state;
+  queue.pumping = true;
+  while (queue.waiting.length > 0) {
+    queue.inFlight = takeBatch(queue, options.requestBytesMax);
+    const startedMs = options.nowMs();
+    const taken = queue.inFlight;
+    const result = await watchdog.watch('a produce request', () => produce(producer, options, partition, taken));
+    release(state, queue.inFlight);
+    for (const entry of queue.inFlight) settle(entry, result);
+    queue.inFlight = [];
+    if (queue.waiting.length > 0) await pause(startedMs + REQUEST_INTERVAL_MS - options.nowMs());
   }
+  queue.pumping = false;
+}
 
-  async function pump(partition: number, lane: Lane): Promise<void> {
-    lane.pumping = true;
-    while (lane.waiting.length > 0) {
-      lane.inFlight = takeBatch(lane, options.requestBytesMax);
-      const startedMs = options.nowMs();
-      const taken = lane.inFlight;
-      const result = await watchdog.watch('a produce request', () => produce(producer, options, partition, taken));
-      release(lane.inFlight);
-      for (const entry of lane.inFlight) settle(entry, result);
-      lane.inFlight = [];
-      if (lane.waiting.length > 0) await pause(startedMs + REQUEST_INTERVAL_MS - options.nowMs());
-    }
-    lane.pumping = false;
+/** Answers what has waited for the whole deadline. Whether Kafka holds what is in flight is unknown. */
+function sweep(state: SenderState): void {
+  const limit = state.options.nowMs() - state.options.deadlineMs;
+  for (const queue of state.queues.values()) {
+    for (const entry of queue.inFlight) if (entry.since <= limit) settle(entry, NOT_ACKNOWLEDGED);
+    const fresh = queue.waiting.findIndex(({ since }) => since > limit);
+    const expired = queue.waiting.splice(0, fresh === -1 ? queue.waiting.length : fresh);
+    release(state, expired);
+    for (const entry of expired) settle(entry, NOT_ACKNOWLEDGED);
   }
+}
 
-  /** Answers what has waited for the whole deadline. Whether Kafka holds what is in flight is unknown. */
-  function sweep(): void {
-    const limit = options.nowMs() - options.deadlineMs;
-    for (const lane of lanes.values()) {
-      for (const entry of lane.inFlight) if (entry.since <= limit) settle(entry, NOT_ACKNOWLEDGED);
-      const fresh = lane.waiting.findIndex(({ since }) => since > limit);
-      const expired = lane.waiting.splice(0, fresh === -1 ? lane.waiting.length : fresh);
-      release(expired);
-      for (const entry of expired) settle(entry, NOT_ACKNOWLEDGED);
-    }
-  }
-
-  function refusalOf(lane: Lane, bytes: number): SendRefusal | null {
-    if (queued + bytes > options.queuedBytesMax) return { code: 'queue_full' };
-    const ageMs = options.nowMs() - sinceOf(lane);
-    const ageMsMax = queued > options.queuedBytesMax / 2 ? AGE_MS_MAX : options.deadlineMs * AGE_SHARE_OF_DEADLINE;
-    return ageMs > ageMsMax ? { code: 'queue_old' } : null;
-  }
-
-  const timer = setInterval(sweep, SWEEP_MS);
-  return {
-    send(partition, value, headers) {
-      const lane = laneOf(partition);
-      const refusal = refusalOf(lane, value.length);
-      if (refusal !== null) return Promise.resolve({ ok: false, ...refusal });
-      queued += value.length;
-      return new Promise<SendResult>((resolve) => {
-        lane.waiting.push({ value, headers, since: options.nowMs(), settle: resolve });
-        if (!lane.pumping) void pump(partition, lane);
-      });
-    },
-    queuedBytes: () => queued,
-    oldestMs: () => Math.max(0, options.nowMs() - Math.min(...[...lanes.values()].map(sinceOf))),
-    async stop() {
-      clearInterval(timer);
-      await producer.disconnect();
-    },
-  };
+function release(state: SenderState, batch: readonly Waiting[]): void {
+  for (const { value } of batch) state.queuedBytes -= value.length;
 }
 
 /**
@@ -162,21 +183,21 @@ function settle(entry: Waiting, result: SendResult): void {
   entry.settle = null;
 }
 
-/** Since when the lane's oldest record waits; for ever in the future where none does. */
-function sinceOf({ inFlight, waiting }: Lane): number {
+/** Since when the queue's oldest record waits; positive infinity if none does. */
+function sinceOf({ inFlight, waiting }: PartitionQueue): number {
   return inFlight[0]?.since ?? waiting[0]?.since ?? Number.POSITIVE_INFINITY;
 }
 
 /** Takes from the front as much as one request may hold, at least one record. */
-function takeBatch(lane: Lane, bytesMax: number): Waiting[] {
+function takeBatch(queue: PartitionQueue, bytesMax: number): Waiting[] {
   let bytes = 0;
   let count = 0;
-  for (const { value } of lane.waiting) {
+  for (const { value } of queue.waiting) {
     if (count > 0 && bytes + value.length > bytesMax) break;
     bytes += value.length;
     count++;
   }
-  return lane.waiting.splice(0, count);
+  return queue.waiting.splice(0, count);
 }
 
 async function produce(
@@ -197,7 +218,7 @@ async function produce(
     });
     return { ok: true };
   } catch {
-    // Whether Kafka holds them is unknown: the client owns them still, and dedup drops what comes twice.
+    // Whether Kafka holds them is unknown: the sender of the request still has the events, and dedup drops what comes twice.
     return NOT_ACKNOWLEDGED;
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, WINDOW_MS } from '#test/contract/claims/suite.ts';
-import { beginEpoch, useRedis } from '../support/redis.ts';
+import { beginIncarnation, useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const OPTIONS = { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false };
@@ -16,7 +16,7 @@ function create(cluster: boolean) {
   const mark = `${opened++}-`;
   return {
     async claim(claims: Parameters<typeof store.claim>[0], nowMs: number) {
-      await beginEpoch(store.epoch);
+      await beginIncarnation(store.incarnation);
       return store.claim(
         claims.map((one) => ({ ...one, field: mark + one.field })),
         nowMs,
@@ -32,7 +32,7 @@ claimStoreSuite('claims in Redis, cut for a cluster', () => create(true));
 async function alone(options: Partial<typeof OPTIONS> = {}) {
   await redis().flushall();
   const store = createClaimStore(redis(), { ...OPTIONS, ...options });
-  await beginEpoch(store.epoch);
+  await beginIncarnation(store.incarnation);
   return store;
 }
 
@@ -77,7 +77,7 @@ test('sweeping goes on after the window was made longer or shorter', async () =>
     const first = await alone({ windowMs: before });
     await first.claim(some(200, 'old'), NOW_MS);
     const store = createClaimStore(redis(), { ...OPTIONS, windowMs: after });
-    await beginEpoch(store.epoch);
+    await beginIncarnation(store.incarnation);
     const beginMs = NOW_MS + after + DAY_MS;
     for (let call = 0; call <= 1_100; call++) await store.claim([], beginMs + (call * after) / 4_000);
     expect(await held()).toBe(0);
@@ -127,31 +127,31 @@ test('claims made by another layout count as lost, all of them, and go when they
   await before.claim(some(200, 'id'), NOW_MS);
   for (const changed of [{ bucketChars: BUCKET_CHARS + 1 }, { windowMs: 2 * WINDOW_MS }]) {
     const store = createClaimStore(redis(), { ...OPTIONS, ...changed });
-    expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
+    expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
     await expect(store.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
   }
   const longer = createClaimStore(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
-  await longer.epoch.take('test', 5_000);
-  await longer.epoch.invalidate('test');
+  await longer.incarnation.take('test', 5_000);
+  await longer.incarnation.invalidate('test');
   await expect(before.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
   await longer.attempt();
   expect(await held()).toBe(0);
 });
 
-test('claims whose epoch tells no layout are not trusted, and stay where they are until they are made again', async () => {
+test('claims whose incarnation tells no layout are not trusted, and stay where they are until they are made again', async () => {
   const before = await alone();
   await before.claim(some(200, 'id'), NOW_MS);
   const [runId = ''] = ((await redis().get('d:epoch')) ?? '').split(' ');
   await redis().set('d:epoch', runId);
   const store = createClaimStore(redis(), OPTIONS);
   await expect(store.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
-  expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
-  await store.epoch.take('test', 5_000);
-  await store.epoch.invalidate('test');
+  expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
+  await store.incarnation.take('test', 5_000);
+  await store.incarnation.invalidate('test');
   expect(await redis().get('d:epoch')).toBeNull();
-  await store.epoch.release('test');
+  await store.incarnation.release('test');
   await store.attempt();
-  await beginEpoch(store.epoch);
+  await beginIncarnation(store.incarnation);
   expect(await store.claim([claim('id-1', 9)], NOW_MS)).toEqual([claim('id-1', 1).coordinate]);
 });
 
@@ -173,7 +173,7 @@ test('an attempt is gone on with while everything it restored is there, by the s
     expect((await other.attempt()).passed.size).toBe(0);
     await first.pass(3, 1_000);
     expect((await other.attempt()).passed.size).toBe(0);
-    await beginEpoch(other.epoch);
+    await beginIncarnation(other.incarnation);
     expect((await other.attempt()).passed.size).toBe(0);
   }
 });

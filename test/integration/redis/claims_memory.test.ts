@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { claimOf } from '#pipelines/dedup/claim.ts';
-import { beginEpoch, useRedis } from '../support/redis.ts';
+import { beginIncarnation, useRedis } from '../support/redis.ts';
 
 const CLAIMS = 1_000_000;
 const BATCH = 5_000;
@@ -24,7 +24,7 @@ for (const { bucketChars, bytesPerClaimMax } of CASES) {
   }, async () => {
     await redis().flushall();
     const store = createClaimStore(redis(), { windowMs: 8 * 86_400_000, bucketChars, cluster: false });
-    await beginEpoch(store.epoch);
+    await beginIncarnation(store.incarnation);
     const before = await usedBytes();
     for (let at = 0; at < CLAIMS; at += BATCH) {
       const claims = Array.from({ length: BATCH }, (_, index) =>

@@ -9,7 +9,7 @@ import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts
 import { expectedLeaders } from '#test/contract/identity/model.ts';
 import { NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
 import { identityStoreSuite } from '#test/contract/identity/suite.ts';
-import { beginEpoch, useRedis } from '../support/redis.ts';
+import { beginIncarnation, useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 
@@ -17,14 +17,14 @@ identityStoreSuite('identity in Redis', (personsMax): IdentityStore => {
   const store = createIdentityStore(redis(), personsMax);
   return {
     async resolve(siteId, questions) {
-      await beginEpoch(store.epoch);
+      await beginIncarnation(store.incarnation);
       return store.resolve(siteId, questions);
     },
   };
 });
 
 async function learn(store: IdentityIndex, site: string, questions: readonly IdentityQuestion[]) {
-  await beginEpoch(store.epoch);
+  await beginIncarnation(store.incarnation);
   const answers = await store.resolve(site, questions);
   return answers.flatMap(({ links }) => links);
 }
@@ -56,7 +56,7 @@ async function rebuild(store: IdentityIndex, site: string, links: readonly Ident
       gen(() => fc.shuffledSubarray(ones, { minLength: ones.length })),
     );
   }
-  await beginEpoch(store.epoch);
+  await beginIncarnation(store.incarnation);
 }
 
 const capOf = (gen: fc.GeneratorValue): number => gen(() => fc.integer({ min: 1, max: 5 }));

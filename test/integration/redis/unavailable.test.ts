@@ -7,7 +7,7 @@ import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { question } from '#test/contract/identity/questions.ts';
 import { quiet } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
-import { beginEpoch } from '../support/redis.ts';
+import { beginIncarnation } from '../support/redis.ts';
 import { until } from '../support/wait.ts';
 
 const TEST_MS = 30_000;
@@ -18,9 +18,9 @@ async function open() {
   const redis = createRedis(parts().addresses.redisUrl, quiet);
   await until('a connection', () => redis.status === 'ready');
   const claims = createClaimStore(redis, { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false });
-  await beginEpoch(claims.epoch);
+  await beginIncarnation(claims.incarnation);
   const identity = createIdentityStore(redis);
-  await beginEpoch(identity.epoch);
+  await beginIncarnation(identity.incarnation);
   const commands: Record<string, () => Promise<unknown>> = {
     claim: () => claims.claim([{ ...claim('a', 1), field: SECRET }], Date.now()),
     resolve: () => identity.resolve('shop', [question('shop', SECRET, { nodes: [SECRET] })]),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
-import type { Epoch } from '#infra/redis/epoch.ts';
+import type { Incarnation } from '#infra/redis/incarnation.ts';
 import { quiet } from './kafka.ts';
 import { useParts } from './parts.ts';
 
@@ -16,9 +16,9 @@ export function useRedis(): () => Redis {
 }
 
 /** Makes an index whole as it is, for a test that has nothing to rebuild. */
-export async function beginEpoch(epoch: Epoch): Promise<void> {
-  const state = await epoch.state();
+export async function beginIncarnation(incarnation: Incarnation): Promise<void> {
+  const state = await incarnation.state();
   if (state.kind === 'whole') return;
-  await epoch.take('test', 5_000);
-  await epoch.complete('test', state.runIds, Date.now());
+  await incarnation.take('test', 5_000);
+  await incarnation.complete('test', state.runIds, Date.now());
 }
