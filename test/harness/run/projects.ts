@@ -10,6 +10,8 @@ const WITH_THE_SERVICE = [
 
 /** For tests that bring up parts or processes, and take them down. */
 const WITH_PARTS = { testTimeout: 60_000, hookTimeout: 120_000 };
+/** The first hook of a browser test may have to fetch the browser. */
+const WITH_A_BROWSER = { testTimeout: 60_000, hookTimeout: 480_000 };
 const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 
 const UNIT = {
@@ -39,19 +41,39 @@ const SERVICE = {
   sequence: { groupOrder: 2 },
 };
 
+/** Tests in a browser that need no more than pages and a stand-in for the edge. */
+const BROWSER = {
+  name: 'browser',
+  include: ['test/browser/**/*.test.ts'],
+  exclude: ['test/browser/service/**'],
+  ...WITH_A_BROWSER,
+  ...ONE_BY_ONE,
+  sequence: { groupOrder: 3 },
+};
+
+/** Tests in a browser that send to the whole service, and look for what they sent in ClickHouse. */
+const BROWSER_SERVICE = {
+  name: 'browser-service',
+  include: ['test/browser/service/**/*.test.ts'],
+  globalSetup: ['test/harness/global_setup.ts'],
+  ...WITH_A_BROWSER,
+  ...ONE_BY_ONE,
+  sequence: { groupOrder: 4 },
+};
+
 const FAULT = {
   name: 'fault',
   include: ['test/fault/**/*.test.ts'],
   ...WITH_PARTS,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 3 },
+  sequence: { groupOrder: 5 },
 };
 
 /**
  * The projects by the runs that `npm test` makes, one after the other. A run starts the global setups of all its
  * projects at its beginning, and the shared service would take its share of the machine beside the tests without it.
  */
-export const RUNS = [[UNIT, INTEGRATION], [SERVICE], [FAULT]] as const;
+export const RUNS = [[UNIT, INTEGRATION], [SERVICE], [BROWSER, BROWSER_SERVICE], [FAULT]] as const;
 
 /** The same for vitest by itself, which makes one run of all. */
 export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat().map((test) => ({ extends: true, test }));

@@ -1,0 +1,47 @@
+import { existsSync, globSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { findOnPath, runTool } from './tool.ts';
+
+const APT_LISTS = '/var/lib/apt/lists';
+/** Where packages put shared libraries; the last is where libpulse looks for its own half. */
+const LIBRARIES = ['lib/*-linux-gnu*', 'usr/lib/*-linux-gnu*', 'usr/lib/*-linux-gnu*/pulseaudio'];
+
+/**
+ * Unpacks a package of the distribution into a folder without installing it or starting a daemon, together with those it
+ * needs that this machine lacks.
+ *
+ * @throws LocalError or Error where there is no apt, no such package or no network.
+ */
+export async function unpackDebianPackage(
+  folder: string,
+  name: string,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  if (findOnPath('apt-get') === undefined) throw new Error('no apt-get here');
+  const names = await missingPackages(name, onProgress);
+  onProgress(`${name}: ${names.length} Debian packages, unpacked, not installed`);
+  await runTool('apt-get', ['download', ...names], { cwd: folder });
+  for (const archive of globSync('*.deb', { cwd: folder })) {
+    await runTool('dpkg-deb', ['-x', archive, '.'], { cwd: folder });
+  }
+}
+
+/** The folders of the shared libraries that were unpacked, as LD_LIBRARY_PATH takes them; empty where there are none. */
+export function unpackedLibraries(folder: string): string {
+  return globSync(LIBRARIES, { cwd: folder })
+    .map((name) => join(folder, name))
+    .join(':');
+}
+
+async function missingPackages(name: string, onProgress: (line: string) => void): Promise<string[]> {
+  if (!hasPackageLists()) {
+    onProgress(`${name}: apt-get update, since this machine has no package lists`);
+    await runTool('apt-get', ['update']);
+  }
+  const plan = await runTool('apt-get', ['install', '--simulate', '--no-install-recommends', name]);
+  return [...plan.matchAll(/^Inst (\S+)/gm)].flatMap((match) => match[1] ?? []);
+}
+
+function hasPackageLists(): boolean {
+  return existsSync(APT_LISTS) && readdirSync(APT_LISTS).some((file) => file.includes('_Packages'));
+}
