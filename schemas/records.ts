@@ -14,14 +14,14 @@ export interface QuotaUsage {
 export interface QuotaCount {
   account_id: string;
   month: string;
-  /** Under which hold the edge reserved; empty where it did not. */
+  /** The lease under which the edge reserved; empty where it did not. */
   hold: string;
   unique: number;
   duplicate: number;
   newest_at: number;
 }
 
-/** What dedup did with a stretch of one partition of events.raw. */
+/** What dedup did with an offset range of one partition of events.raw. */
 export interface QuotaCounts {
   partition: number;
   next_offset: number;

@@ -57,7 +57,9 @@ export const funnelAnswerShape = Type.Object({
   }),
   trend: Type.Array(
     Type.Object({ from: Type.Integer({ description: 'When the interval began' }), steps: stepsShape }),
-    { description: 'By when the attempt began that got furthest; intervals in which none began are left out' },
+    {
+      description: 'By when the attempt began that reached the most steps; intervals in which none began are left out',
+    },
   ),
 });
 export type FunnelAnswer = Static<typeof funnelAnswerShape>;

@@ -30,7 +30,7 @@ export function rangeOf(facts: readonly PartitionFacts[]): Range {
     const wanted = Math.min(high, to);
     const end = reached === null ? wanted : Math.min(wanted, reached);
     const left = wanted - Math.max(first, end);
-    // One offset is the mark that ends the last transaction.
+    // One offset is the marker that ends the last transaction.
     if (left > 1) range.notReached += left;
     if (first < end) range.partitions.push({ partition, first, next: first, end });
   }
@@ -38,8 +38,8 @@ export function rangeOf(facts: readonly PartitionFacts[]): Range {
 }
 
 /**
- * What of the range delivery has yet to read, by partition. A single offset is the mark that ends the last transaction
- * and is left out; several may all be marks too, which only reading them shows.
+ * What of the range delivery has yet to read, by partition. A single offset is the marker that ends the last transaction
+ * and is left out; several may all be markers too, which only reading them shows.
  */
 export function gapsOf(facts: readonly PartitionFacts[]): ReplayPartition[] {
   return facts.flatMap(({ partition, low, high, from, to, reached }) => {

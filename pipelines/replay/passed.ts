@@ -1,4 +1,4 @@
-/** How far the partitions of a range were read, also over what holds no record, such as the marks of transactions. */
+/** How far the partitions of a range were read, also over what holds no record, such as transaction markers. */
 export interface Passed {
   /** All records before `end` were taken, or are gone. */
   until(partition: number, end: number): void;

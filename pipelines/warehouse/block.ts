@@ -48,7 +48,7 @@ export function tokenOf(topic: string, plan: BlockPlan): string {
   return `${topic}/${only[0]}/${only[1].first}-${only[1].last}`;
 }
 
-/** Where the first record of a block stands, by its token; rows that are refused are put away under it. */
+/** Where the first record of a block stands, by its token; rows that are refused become dead letters under it. */
 export function placeOf(token: string): { partition: number; offset: number } {
   const [, partition, offset] = /\/(\d+)[/:](\d+)-\d+(?:,|$)/.exec(token) ?? [];
   return { partition: Number(partition ?? 0), offset: Number(offset ?? 0) };

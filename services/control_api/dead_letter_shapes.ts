@@ -20,7 +20,7 @@ const letterFields = {
   partition: Type.Integer(),
   offset: Type.Integer(),
   index: Type.Integer({ description: 'Event in the record; -1: the record as a whole' }),
-  died_at: timeField('When it was put away'),
+  died_at: timeField('When it became a dead letter'),
   bytes_total: Type.Integer({ description: 'Size of what died' }),
   cut: Type.Boolean({ description: 'Only the first 64 KiB are kept: it cannot be sent in again' }),
   resendable: Type.Boolean({ description: 'Whether it could be sent in again: it holds events that can be read now' }),
@@ -60,7 +60,7 @@ export const letterParams = closed({ letter_id: letterField });
 export const letterQuery = closed({
   stage: Type.Optional(stageField),
   reason: Type.Optional(Type.String({ description: 'Only those with this reason', maxLength: 100 })),
-  since: Type.Optional(timeField('Only those that were put away from then on')),
+  since: Type.Optional(timeField('Only those that became dead letters from then on')),
   limit: limitField,
   after: Type.Optional(letterField),
 });

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * Under which name this edge reserves. A lease's lease is renewed for as long as what was reserved under it may still
- * reach Kafka; once it ends, what never arrived is given back by the quota stage.
+ * The leases under which this edge reserves. A lease is renewed for as long as what was reserved under it may still reach
+ * Kafka; once it has ended, the quota stage gives back what never arrived.
  */
 export interface ReservationLeases {
-  /** The lease to reserve under now; empty where its lease is not known to live. */
+  /** The lease to reserve under now; empty where it is not known to live. */
   current(): string;
   /** Of what was reserved under the present lease some may never arrive. */
   doubt(): void;
@@ -44,7 +44,7 @@ export function createReservationLeases({ renew, leaseMs, nowMs }: ReservationLe
       isDoubted = true;
     },
     async renew() {
-      // A lease that may have ended is never taken up again: what it held may have been given back.
+      // A lease that may have ended is never used again: what was reserved under it may have been given back.
       if (isDoubted || (renewedAtMs > 0 && !isLive())) retire();
       for (const [lease, untilMs] of retired) if (untilMs < nowMs()) retired.delete(lease);
       const askedAtMs = nowMs();

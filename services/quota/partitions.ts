@@ -12,7 +12,7 @@ import {
 export interface Partitions {
   /** To be called when a partition was assigned: learns what is settled of it. */
   take(partition: number): Promise<void>;
-  /** Settles, and marks that once `done` has resolved; answers the next offset of events.raw to settle. */
+  /** Settles, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
   settle(
     partition: number,
     settlements: readonly Settlement[],

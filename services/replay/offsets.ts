@@ -4,8 +4,8 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { PartitionFacts } from '#pipelines/replay/offset_range.ts';
 import type { ReplayPartition } from '#schemas/replay_progress.ts';
 
-/** More than so many offsets in a row are not all marks of transactions. */
-export const MARKS_MAX = 1_000;
+/** More than so many offsets in a row are not all transaction markers. */
+export const MARKERS_MAX = 1_000;
 
 /** What a group reads next of each partition; partitions of which it never committed are left out. */
 async function committedOf({ admin }: KafkaSession, groupId: string, topic: string): Promise<Map<number, number>> {
@@ -44,7 +44,7 @@ async function offsetsAt({ admin }: KafkaSession, topic: string, timeMs: number)
   return new Map(found.flatMap(({ partition, offset }) => (Number(offset) < 0 ? [] : [[partition, Number(offset)]])));
 }
 
-/** Offsets behind what a group has done with a topic; marks of transactions count too. */
+/** Offsets behind what a group has done with a topic; transaction markers count too. */
 export async function offsetsLeft(session: KafkaSession, groupId: string, topic: string): Promise<number> {
   const left = await leftOf(session, groupId, topic);
   return [...left.values()].reduce((sum, { next, high }) => sum + high - next, 0);
@@ -54,7 +54,7 @@ export async function offsetsLeft(session: KafkaSession, groupId: string, topic:
 export async function isCaughtUp(session: KafkaSession, groupId: string, topic: string): Promise<boolean> {
   const left = [...(await leftOf(session, groupId, topic))].filter(([, { next, high }]) => high - next > 1);
   if (left.length === 0) return true;
-  if (left.some(([, { next, high }]) => high - next > MARKS_MAX)) return false;
+  if (left.some(([, { next, high }]) => high - next > MARKERS_MAX)) return false;
   let records = 0;
   await readBack({
     kafka: session.kafka,
@@ -71,7 +71,7 @@ export async function isCaughtUp(session: KafkaSession, groupId: string, topic: 
   return records === 0;
 }
 
-/** Whether ranges of a topic hold any record, not only marks of transactions. */
+/** Whether ranges of a topic hold any record, not only transaction markers. */
 export async function holdRecords(
   session: KafkaSession,
   topic: string,

@@ -3,7 +3,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { gapsOf, type Range, rangeOf } from '#pipelines/replay/offset_range.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { holdRecords, isCaughtUp, MARKS_MAX, partitionFacts } from './offsets.ts';
+import { holdRecords, isCaughtUp, MARKERS_MAX, partitionFacts } from './offsets.ts';
 import type { ReplayContext } from './run_context.ts';
 import type { Source } from './source.ts';
 
@@ -40,7 +40,7 @@ export async function planRange(
   const facts = () => partitionFacts(session, source.topic, [replay.from, replay.to], group);
   const hasReached = async (): Promise<boolean> => {
     const gaps = gapsOf(await facts());
-    if (gaps.some(({ first, end }) => end - first > MARKS_MAX)) return false;
+    if (gaps.some(({ first, end }) => end - first > MARKERS_MAX)) return false;
     return !(await holdRecords(session, source.topic, gaps));
   };
   await until('delivery', hasReached, nowMs() + REACH_MS_MAX);

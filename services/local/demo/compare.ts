@@ -103,9 +103,11 @@ function compareDelivery(label: string, due: ReadonlySet<string>, deliveries: De
 
 /** What must not be at all, and is shown only where it is: deliveries that were not due, and events that counted twice. */
 function compareStrays(name: DestinationName, { due }: Expected, deliveries: Deliveries): Row[] {
-  const stray = [...deliveries.keys()].filter((id) => SITE_SLOTS.every((slot) => !due[slot][name].has(id))).length;
+  const unexpected = [...deliveries.keys()].filter((id) => SITE_SLOTS.every((slot) => !due[slot][name].has(id))).length;
   const again = [...deliveries.values()].reduce((total, { effects }) => total + effects - 1, 0);
-  return [row(`${name}, not due`, 0, stray), row(`${name}, counted again`, 0, again)].filter(({ equal }) => !equal);
+  return [row(`${name}, not due`, 0, unexpected), row(`${name}, counted again`, 0, again)].filter(
+    ({ equal }) => !equal,
+  );
 }
 
 /** The whole summary, in the order printed. */

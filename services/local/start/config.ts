@@ -50,7 +50,7 @@ export function externalAddresses({
 }
 
 /**
- * Few partitions suit one small machine, on which each costs every stage a batch, a request and a mark of its own: of
+ * Few partitions suit one small machine, on which each costs every stage a batch, a request and a transaction marker of its own: of
  * 20,000 events a second four take a seventh more CPU time than two. Production sets its own.
  */
 const LOCAL_PARTITIONS = 2;

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
@@ -27,6 +27,22 @@ function namedIn(text: string): string[] {
     ([, path = '']) => path,
   );
 }
+
+/** Names of files that stand in code marks without their folders. */
+function fileNamesIn(text: string): string[] {
+  return [...text.matchAll(/`([a-z_]+\.(?:ts|lua))`/g)].map(([, name = '']) => name);
+}
+
+const fileNames = new Set(
+  ['schemas', 'pipelines', 'infra', 'services', 'test'].flatMap((root) =>
+    readdirSync(join(ROOT, root), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
+  ),
+);
+
+test.for(PAGES)('every file name in %s is that of a file', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  expect(fileNamesIn(text).filter((name) => !fileNames.has(name))).toEqual([]);
+});
 
 test.for(PAGES)('every file that %s links to or names is there', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8');

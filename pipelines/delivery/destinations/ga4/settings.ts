@@ -30,7 +30,7 @@ export const GA4_SCHEMA = Type.Object({
   }),
   validation: choiceField(['relaxed', 'enforced'], {
     title: 'Validation',
-    description: 'Whether Google mends what does not follow its recommendations, or rejects it.',
+    description: 'Whether Google corrects what does not follow its recommendations, or rejects it.',
     default: 'relaxed',
   }),
   consent: choiceField(['unset', 'granted', 'denied'], {
