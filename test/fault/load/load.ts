@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '#services/local/demo/world/random.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import type { Ledger, Standing } from './load_ledger.ts';
-import { pacer } from './pace.ts';
+import { atRate } from './request_rate.ts';
 import { send } from './send.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -34,7 +34,7 @@ export async function runLoad(options: LoadOptions, fault: Promise<void>): Promi
   const { ledger, random } = options;
   const sent: SentEvent[] = [];
   const life = { over: false, overMs: Number.POSITIVE_INFINITY };
-  const pace = pacer(options.requestsPerSecond);
+  const nextTurn = atRate(options.requestsPerSecond);
   const end = (): void => Object.assign(life, { over: true, overMs: performance.now() }) && undefined;
   const watched = fault.finally(end);
 
@@ -50,7 +50,7 @@ export async function runLoad(options: LoadOptions, fault: Promise<void>): Promi
 
   async function client(name: string): Promise<void> {
     while (!life.over || ledger.size() < options.eventsMin) {
-      await pace();
+      await nextTurn();
       const events = nextRequest();
       const persistent = !random.chance(GIVING_UP);
       let standing = await attempt(events, name);

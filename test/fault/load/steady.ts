@@ -1,5 +1,5 @@
 import { type PlatformSite, post, purchase } from '../world/platform_sites.ts';
-import { pacer } from './pace.ts';
+import { atRate } from './request_rate.ts';
 
 /** An event that the edge has accepted. */
 export interface Sent {
@@ -19,7 +19,7 @@ export async function sendEvents(
   prefix: string,
   { count, perSecond }: { count: number; perSecond: number },
 ): Promise<Sent[]> {
-  const pace = pacer(perSecond / EVENTS_IN_REQUEST);
+  const nextTurn = atRate(perSecond / EVENTS_IN_REQUEST);
   const sent: Sent[] = [];
   let begun = 0;
   async function client(): Promise<void> {
@@ -27,7 +27,7 @@ export async function sendEvents(
       const number = Math.min(EVENTS_IN_REQUEST, count - begun);
       const site = sites[Math.floor(begun / EVENTS_IN_REQUEST) % sites.length] as PlatformSite;
       begun += number;
-      await pace();
+      await nextTurn();
       const events = Array.from({ length: number }, () => purchase(prefix));
       await post(edge, site.key, events);
       const acceptedMs = Date.now();

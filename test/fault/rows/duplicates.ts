@@ -1,4 +1,4 @@
-import { pacer } from '../load/pace.ts';
+import { atRate } from '../load/request_rate.ts';
 import { send } from '../load/send.ts';
 import type { Row } from '../row.ts';
 
@@ -24,10 +24,10 @@ export const DUPLICATE_STORM: Row = {
         mixed.slice(index * EVENTS_IN_REQUEST, (index + 1) * EVENTS_IN_REQUEST).map(({ event }) => event),
       );
     }).flat();
-    const pace = pacer(REQUESTS_PER_SECOND);
+    const nextTurn = atRate(REQUESTS_PER_SECOND);
     const sender = async (name: string): Promise<void> => {
       for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
-        await pace();
+        await nextTurn();
         const edge = world.edges[requests.length % world.edges.length] as string;
         ledger.note(request, await send(edge, site.serverKey, request, name));
       }
