@@ -58,7 +58,7 @@ export function deadRecords(
 }
 
 /** The one record of a batch as a dead letter, because it kills the process whenever it is taken. */
-export function buriedRecord(
+export function poisonPillResult(
   stage: Stage,
   batch: InBatch,
   codec: Codec<DeadLetter>,

@@ -11,7 +11,7 @@ import { type BatchReader, createCodec } from '#infra/registry/codec.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { buriedRecord, deadRecords, type ReadRecord, readRecords } from './batches.ts';
+import { deadRecords, poisonPillResult, type ReadRecord, readRecords } from './batches.ts';
 import { isolatePoisonPills } from './poison_pills.ts';
 import type { Runtime } from './runtime.ts';
 import { consumerOptions, runStage } from './stage.ts';
@@ -88,7 +88,7 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
     }
 
     function deadLetter(batch: InBatch): TransformResult {
-      const { outputs, committed } = buriedRecord(name, batch, dead, metrics);
+      const { outputs, committed } = poisonPillResult(name, batch, dead, metrics);
       return { outputs: [...outputs, ...(stage.writeDead?.(batch) ?? [])], committed };
     }
 

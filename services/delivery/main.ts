@@ -7,7 +7,7 @@ import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
 import { DESTINATIONS, destinationNamed } from '#pipelines/delivery/registry.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { buriedRecord } from '#services/batches.ts';
+import { poisonPillResult } from '#services/batches.ts';
 import { openSettings } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { openCalls } from './calls.ts';
@@ -51,7 +51,7 @@ runStage(stageOf, read, async (runtime, config) => {
     bytesPerPartitionMax: FETCH_BYTES_MAX,
     drainMs: DELIVERY_DRAIN_MS,
     transform,
-    deadLetter: (batch) => buriedRecord('delivery', batch, dead, metrics),
+    deadLetter: (batch) => poisonPillResult('delivery', batch, dead, metrics),
   });
   wakeOnChange(runtime, changes, consumption);
   return consumption;

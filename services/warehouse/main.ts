@@ -1,6 +1,3 @@
-import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
-import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
 import { GATHERING } from '#infra/kafka/consumer/consume_options.ts';
@@ -9,24 +6,14 @@ import { consumerOptions, runStage } from '#services/stage.ts';
 import { createCommitted } from './committed.ts';
 import { openDeadLetters } from './dead_letters.ts';
 import { createInsert } from './insert.ts';
+import { openWarehouse } from './open_warehouse.ts';
 import { createRowReader } from './row_reader.ts';
-import { applyRetention, mergeEveryNight } from './table_upkeep.ts';
 import { createTables, type Row } from './tables.ts';
 
 /** events.identified and the changelogs -> ClickHouse, each record's rows once. */
 runStage('warehouse', warehouseConfig, async (runtime, config) => {
-  const { session, registry, metrics, logger, onStop } = runtime;
-  const { clickhouseUrl, clickhouseCluster } = runtime.config.parts;
-  const warehouse = createWarehouse(clickhouseUrl);
-  onStop(() => warehouse.close());
-  const probe = watchWarehouse(clickhouseUrl);
-  onStop(() => probe.stop());
-  runtime.ableWhen('clickhouse', probe.isAlive);
-  const persons = createReloader(warehouse, PERSON_DICTIONARIES, logger);
-  onStop(async () => persons.stop());
-  await applyRetention(warehouse, config, clickhouseCluster);
-  mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);
-
+  const { session, registry, metrics, logger } = runtime;
+  const { warehouse, persons } = await openWarehouse(runtime, config);
   const tables = await createTables(registry);
   const letters = await openDeadLetters(registry, await openProducer(runtime), metrics);
   return runSink<Row>({

@@ -23,7 +23,7 @@ interface Broken {
   forgetful?: true;
 }
 
-/** The hop from events.raw to events.unique, with copies of each event on all partitions. */
+/** The stage from events.raw to events.unique, with copies of each event on all partitions. */
 async function simulate(random: Random, broken: Broken): Promise<Outcome> {
   const raw = createLog<string[]>({ partitions: PARTITIONS, ...(broken.unfenced ? { unfenced: true } : {}) });
   const unique: string[] = [];

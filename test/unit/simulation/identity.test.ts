@@ -26,7 +26,7 @@ interface Broken {
   saidOnce?: true;
 }
 
-/** The hop from events.unique to events.identified and identity.links, people meeting across all partitions. */
+/** The stage from events.unique to events.identified and identity.links, people meeting across all partitions. */
 async function simulate(random: Random, broken: Broken): Promise<Outcome> {
   const unique = createLog<IdentityQuestion>({
     partitions: PARTITIONS,

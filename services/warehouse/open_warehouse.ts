@@ -1,0 +1,25 @@
+import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
+import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
+import { createReloader, PERSON_DICTIONARIES, type Reloader } from '#infra/clickhouse/reloader.ts';
+import type { WarehouseConfig } from '#infra/config/stage_config.ts';
+import type { Runtime } from '#services/runtime.ts';
+import { applyRetention, mergeEveryNight } from './table_upkeep.ts';
+
+/** ClickHouse as the warehouse writes to it: connected, watched, and with the upkeep of its tables under way. */
+export async function openWarehouse(
+  runtime: Runtime,
+  config: WarehouseConfig,
+): Promise<{ warehouse: Warehouse; persons: Reloader }> {
+  const { logger, onStop } = runtime;
+  const { clickhouseUrl, clickhouseCluster } = runtime.config.parts;
+  const warehouse = createWarehouse(clickhouseUrl);
+  onStop(() => warehouse.close());
+  const probe = watchWarehouse(clickhouseUrl);
+  onStop(() => probe.stop());
+  runtime.ableWhen('clickhouse', probe.isAlive);
+  const persons = createReloader(warehouse, PERSON_DICTIONARIES, logger);
+  onStop(async () => persons.stop());
+  await applyRetention(warehouse, config, clickhouseCluster);
+  mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);
+  return { warehouse, persons };
+}
