@@ -2,7 +2,7 @@
  * The canonical conversion names (GA4's) and the names other vocabularies use for the same act: Segment's e-commerce
  * specification, the browser pixels' standard events and PostHog's page view.
  */
-const ALIASES = {
+export const ALIASES = {
   page_view: ['page', 'PageView', 'Pageview', '$pageview', 'page viewed', 'PageVisit'],
   view_item: ['Product Viewed', 'ViewContent'],
   view_item_list: ['Product List Viewed', 'ListView'],

@@ -83,18 +83,22 @@ export interface InventoryBody {
   elements: InventoryElement[];
 }
 
+/** Where the tag's own further scripts come from. */
+export interface ScriptsHost {
+  /** The address that the edge's routes follow, with a slash at its end. */
+  base: string;
+  /** Loads a script with the nonce and under the Trusted Types of the page: its element, undefined where none may be. */
+  load(url: string): object | undefined;
+}
+
 /** `startInventory(host)`: looks over each page when the browser is idle. */
-export interface InventoryHost {
+export interface InventoryHost extends ScriptsHost {
   submit(body: InventoryBody): void;
   onPage: OnPage;
 }
 
 /** `createVendors(config, host)`. */
-export interface VendorsHost {
-  /** The origin that this tag came from. */
-  edge: string;
-  /** Of the script that loaded the tag; empty where it has none. */
-  nonce: string;
+export interface VendorsHost extends ScriptsHost {
   /** What the visitor allows now. */
   ads(): boolean;
   analytics(): boolean;
@@ -105,12 +109,11 @@ export interface VendorEvent {
   event: string;
   uuid: string;
   properties: Properties;
-  destinations?: Record<string, boolean>;
 }
 
 /** The scripts of the platforms, and what they are told. */
 export interface Vendors {
-  /** Loads what is configured and allowed; called again when the visitor allows more. */
+  /** Loads what is configured and allowed; called again when the visitor's choice changes. */
   start(): void;
   event(event: VendorEvent): void;
 }

@@ -12,7 +12,7 @@ import type { MetaSettings } from './settings.ts';
 import { isTooBroad, userData } from './user_data.ts';
 
 /** Meta's standard events; what is missing here goes as a custom event under the name it was given. */
-const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
+export const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
   page_view: 'PageView',
   view_item: 'ViewContent',
   view_item_list: 'ViewContent',

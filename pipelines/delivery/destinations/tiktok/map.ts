@@ -12,7 +12,7 @@ import type { TiktokSettings } from './settings.ts';
 import { isMatchable, userOf } from './user.ts';
 
 /** TikTok's standard events; what is missing here goes as a custom event under the name it was given. */
-const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
+export const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
   page_view: 'Pageview',
   view_item: 'ViewContent',
   view_item_list: 'ViewContent',

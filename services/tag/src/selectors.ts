@@ -1,0 +1,54 @@
+import { isChosen, isChosenClass } from './chosen_words.ts';
+import { masked } from './masked.ts';
+import { textOf } from './page_text.ts';
+
+/** Attributes that name an element, those that outlive a rebuild longest first. */
+const NAMING = ['data-svc', 'data-testid', 'name', 'id', 'aria-label', 'placeholder', 'href'];
+const all = (selector: string): Element[] => [...document.querySelectorAll(selector)];
+const isOnly = (selector: string): boolean => all(selector).length === 1;
+
+function byAttribute(element: Element, attribute: string): string {
+  const value = element.getAttribute(attribute);
+  if (!value || value.length > 200 || /[\n\r]/.test(value) || masked(value) !== value.trim()) return '';
+  if (attribute === 'id') return isChosen(value) ? `#${value}` : '';
+  if (attribute !== 'href') return `[${attribute}=${JSON.stringify(value)}]`;
+  const [path] = value.split(/[?#]/) as [string];
+  return /^(\/|https?:|[\w.-]+(\/|$))/.test(path) ? `[href${path === value ? '' : '^'}=${JSON.stringify(path)}]` : '';
+}
+
+/** A selector by what the element is called; empty where nothing names it alone. */
+function named(element: Element): string {
+  return NAMING.map((attribute) => byAttribute(element, attribute)).find((one) => one && isOnly(one)) ?? '';
+}
+
+function kindOf(element: Element): string {
+  const told = ['role', 'type'].map((name) => [name, element.getAttribute(name)] as const);
+  return element.localName + told.map(([name, value]) => (value ? `[${name}=${JSON.stringify(value)}]` : '')).join('');
+}
+
+/** The way from an element's ancestor by positions, for what nothing else tells apart. */
+function wayTo(element: Element, scope: Element | null): string {
+  const parent = element.parentElement;
+  if (!parent) return element.localName;
+  const step = `${element.localName}:nth-child(${[...parent.children].indexOf(element) + 1})`;
+  return parent === scope ? step : `${wayTo(parent, scope)}>${step}`;
+}
+
+/**
+ * A selector that still finds the element after a rebuild of the page with other class names and another order: by what
+ * names it, else by its kind within the nearest ancestor that has a name. One that finds others too is told apart by the
+ * element's text, which goes into `text_contains`; positions are the last resort.
+ */
+export function selectorOf(element: Element): string {
+  const own = named(element);
+  if (own) return own;
+  let scope = element.parentElement;
+  let prefix = '';
+  for (; scope && !prefix; scope = prefix ? scope : scope.parentElement) prefix = named(scope);
+  const base = (prefix && `${prefix} `) + kindOf(element);
+  const text = textOf(element);
+  const alike = all(base);
+  if (alike.length === 1 || (text && alike.filter((one) => textOf(one).includes(text)).length === 1)) return base;
+  const classed = [...element.classList].filter(isChosenClass).map((name) => `${base}.${name}`);
+  return classed.find(isOnly) ?? (prefix && `${prefix}>`) + wayTo(element, scope);
+}

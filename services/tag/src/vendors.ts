@@ -1,0 +1,153 @@
+import type { SiteConfig, VendorEvent, Vendors, VendorsHost } from './types.ts';
+import { ga4Parameters, pixelParameters } from './vendor_data.ts';
+import { type VendorNames, vendorNames } from './vendor_names.ts';
+import { nameRule, pixelOf } from './vendor_rules.ts';
+import { clarityStub, fbqStub, gtagOf, layerOf, ttqStub, type VendorWindow } from './vendor_stubs.ts';
+
+/** One platform on the page, once it is loaded. */
+interface Vendor {
+  send?(event: VendorEvent, name: string, names: VendorNames): void;
+  /** Told when the visitor's choice is looked at again. */
+  consent?(isGiven: boolean): void;
+}
+/** By the destination's name, as in a definition's `destinations`. */
+type Starters = [destination: string, isAllowed: () => boolean, start: (() => Vendor) | null][];
+
+const page = window as VendorWindow;
+const GOOGLE = 'https://www.googletagmanager.com/';
+
+function startMeta(facebook: NonNullable<SiteConfig['facebook']>, load: () => void): Vendor {
+  if (!page.fbq) {
+    page.fbq = fbqStub();
+    page._fbq ??= page.fbq;
+    load();
+  }
+  const known = new Set<string>();
+  return {
+    send({ uuid, properties }, name, { meta }) {
+      const pixel = pixelOf(facebook, location);
+      if (!known.has(pixel)) page.fbq?.('init', pixel);
+      known.add(pixel);
+      const data = pixelParameters(properties, 'id', 'item_price');
+      page.fbq?.(meta ? 'trackSingle' : 'trackSingleCustom', pixel, meta ?? name, data, { eventID: uuid });
+    },
+    consent: (isGiven) => page.fbq?.('consent', isGiven ? 'grant' : 'revoke'),
+  };
+}
+
+function startTiktok(code: string, source: string, load: () => void): Vendor {
+  if (!page.ttq) {
+    page.TiktokAnalyticsObject = 'ttq';
+    page.ttq = ttqStub(code, source);
+    load();
+  }
+  return {
+    send({ uuid, properties }, name, { tiktok }) {
+      page.ttq?.['track']?.(tiktok ?? name, pixelParameters(properties, 'content_id', 'price'), { event_id: uuid });
+    },
+    consent: (isGiven) => page.ttq?.[isGiven ? 'grantConsent' : 'revokeConsent']?.(),
+  };
+}
+
+function startGa4(id: string, load: () => void): Vendor {
+  const gtag = gtagOf(page);
+  gtag('js', new Date());
+  // Pages are events of ours too, and go with their event id.
+  gtag('config', id, { send_page_view: false });
+  load();
+  return {
+    send({ uuid, properties }, name, { ga4 }) {
+      const event = (ga4 ?? name).replace(/\W+/g, '_');
+      gtag('event', event, { ...ga4Parameters(properties, uuid), send_to: id });
+    },
+  };
+}
+
+function startGtm(load: () => void): Vendor {
+  const layer = layerOf(page);
+  layer.push({ 'gtm.start': Date.now(), event: 'gtm.js' });
+  load();
+  return {
+    send({ uuid, properties }, name, { ga4 }) {
+      layer.push({ ...ga4Parameters(properties, uuid), event: `svc.${ga4 ?? name}` });
+    },
+  };
+}
+
+function startClarity(load: () => void): Vendor {
+  if (!page.clarity) {
+    page.clarity = clarityStub();
+    load();
+  }
+  return { consent: (isGiven) => page.clarity?.('consent', isGiven) };
+}
+
+/**
+ * The platforms that a site has configured: Meta and TikTok with consent to advertising, GA4 and Clarity with consent to
+ * measuring, GTM with either, after Google's consent mode is told which. Each of our events goes to all of them under its
+ * uuid as event id, by their own name for it, unless the definitions of its name switch the destination off.
+ */
+export function createVendors(config: SiteConfig, host: VendorsHost): Vendors {
+  const { facebook, tiktok, ga4, gtm, clarity } = config;
+  const loader = config.custom_loader ? config.tag?.loader : null;
+  const load = (path: string, direct: string) => () => host.load(loader ? loader.base + loader.prefix + path : direct);
+  const either = () => host.ads() || host.analytics();
+  const ttSource = 'https://analytics.tiktok.com/i18n/pixel/events.js';
+  const starters: Starters = [
+    [
+      'meta',
+      host.ads,
+      facebook && (() => startMeta(facebook, load('/sp.js', 'https://connect.facebook.net/en_US/fbevents.js'))),
+    ],
+    [
+      'tiktok',
+      host.ads,
+      tiktok &&
+        (() =>
+          startTiktok(tiktok.pixel_code, ttSource, load('/tt.js', `${ttSource}?sdkid=${tiktok.pixel_code}&lib=ttq`))),
+    ],
+    [
+      'ga4',
+      host.analytics,
+      ga4 && (() => startGa4(ga4.measurement_id, load('/sg.js', `${GOOGLE}gtag/js?id=${ga4.measurement_id}`))),
+    ],
+    ['gtm', either, gtm && (() => startGtm(load('/sx.js', `${GOOGLE}gtm.js?id=${gtm.container_id}`)))],
+    [
+      'clarity',
+      host.analytics,
+      clarity && (() => startClarity(() => host.load(`https://www.clarity.ms/tag/${clarity.project_id}`))),
+    ],
+  ];
+  const started = new Map<string, Vendor>();
+  let isConsentOurs: boolean | undefined;
+
+  /** Google's consent mode, unless the page's own banner speaks to it. */
+  function tellGoogle(): void {
+    if (!(ga4 && host.analytics()) && !(gtm && either())) return;
+    const gtag = gtagOf(page);
+    const command = isConsentOurs === undefined ? 'default' : 'update';
+    isConsentOurs ??= !layerOf(page).some((entry) => (entry as unknown[])[0] === 'consent');
+    const [ads, analytics] = [host.ads(), host.analytics()].map((is) => (is ? 'granted' : 'denied'));
+    const choice = { ad_storage: ads, ad_user_data: ads, ad_personalization: ads, analytics_storage: analytics };
+    if (isConsentOurs) gtag('consent', command, choice);
+  }
+
+  return {
+    start() {
+      tellGoogle();
+      for (const [destination, isAllowed, start] of starters) {
+        started.get(destination)?.consent?.(isAllowed());
+        if (start && isAllowed() && !started.has(destination)) started.set(destination, start());
+      }
+    },
+    event(event) {
+      const rule = nameRule(config.events, event.event);
+      const names = vendorNames(rule.name);
+      // The service's own vocabulary means nothing to a platform.
+      if (!names.ga4 && rule.name.startsWith('$')) return;
+      for (const [destination, isAllowed] of starters) {
+        if (isAllowed() && rule.isSent(destination)) started.get(destination)?.send?.(event, rule.name, names);
+      }
+    },
+  };
+}

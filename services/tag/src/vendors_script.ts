@@ -1,0 +1,4 @@
+import { handOver } from './part_script.ts';
+import { createVendors } from './vendors.ts';
+
+handOver(createVendors);

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { masked } from '#services/tag/src/masked.ts';
+
+test.each([
+  ['Write to jane.doe@shop.example now', 'Write to *** now'],
+  ['https://shop.example/u/jane%40shop.example/orders', 'https://shop.example/u/***/orders'],
+  ['Call +43 (660) 123-45 67', 'Call ***'],
+  ['Order 123456789', 'Order ***'],
+  ['4111 1111 1111 1111', '***'],
+  ['Only 12345678 left', 'Only 12345678 left'],
+  ['  two\n words ', 'two words'],
+])('%j becomes %j', (text, expected) => expect(masked(text)).toBe(expected));
