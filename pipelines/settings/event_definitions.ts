@@ -8,6 +8,8 @@ import { isEventName, isReservedName } from './text_rules.ts';
 export const TRIGGERS = ['pageview', 'click', 'submit', 'change', 'visible', 'scroll', 'timer', 'custom'] as const;
 
 const PROPERTIES_CHARACTERS_MAX = 8192;
+/** What a trigger reads from the properties, which are sent too: a percentage of the page, and seconds. */
+const TRIGGER_NUMBERS = { scroll: ['scroll_percent', 100], timer: ['timer_seconds', 3600] } as const;
 const shortText = Type.String({ maxLength: 1000 });
 
 /** The shape of SPEC 2.5; what has a default may be left out when a definition is written. */
@@ -64,7 +66,17 @@ export function readEventDefinition(input: unknown): DefinitionResult {
   if (JSON.stringify(definition.properties).length > PROPERTIES_CHARACTERS_MAX) {
     return refuse(`properties are longer than ${PROPERTIES_CHARACTERS_MAX} characters of JSON`);
   }
-  return { ok: true, definition };
+  const problem = triggerProblem(definition);
+  return problem === null ? { ok: true, definition } : refuse(problem);
+}
+
+/** What is wrong with the number that the trigger reads; one that is absent has a default in the tag. */
+function triggerProblem({ trigger, properties }: EventDefinition): string | null {
+  if (trigger !== 'scroll' && trigger !== 'timer') return null;
+  const [name, most] = TRIGGER_NUMBERS[trigger];
+  const given = properties[name];
+  if (given === undefined || (typeof given === 'number' && given > 0 && given <= most)) return null;
+  return `properties.${name} is not a number above 0 and at most ${most}`;
 }
 
 /** The names of an object's members, at every depth. */

@@ -100,3 +100,16 @@ describe('an event definition is refused', () => {
     expect(parseEventDefinition(merged).ok).toBe(false);
   });
 });
+
+it.each([
+  ['scroll', { scroll_percent: 75 }, true],
+  ['scroll', { scroll_percent: 0 }, false],
+  ['scroll', { scroll_percent: 101 }, false],
+  ['scroll', { scroll_percent: '75' }, false],
+  ['timer', { timer_seconds: 0.5 }, true],
+  ['timer', { timer_seconds: 3601 }, false],
+  ['timer', {}, true],
+  ['click', { scroll_percent: 'any' }, true],
+])('trigger %s with %j: %s', (trigger, properties, ok) =>
+  expect(readEventDefinition({ id: 'd', name: 'n', trigger, properties }).ok).toBe(ok),
+);
