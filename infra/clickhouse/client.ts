@@ -74,7 +74,7 @@ function settingsOf(token: string): ClickHouseSettings {
     // On a cluster the table passes rows on: they are to be there when the answer is.
     distributed_foreground_insert: 1,
     input_format_parallel_parsing: 0,
-    // A field without a column, or a null where none may be, is our mistake: it must not vanish in silence.
+    // A field without a column, or a null where none may be, is our mistake: it must not be dropped silently.
     input_format_skip_unknown_fields: 0,
     input_format_null_as_default: 0,
   };

@@ -11,16 +11,16 @@ const TWO_TO_32 = 2 ** 32;
 export class ColumnStream {
   private buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   private end = 0;
-  private marked = 0;
+  private savedEnd = 0;
 
-  /** Remembers where the next value goes. */
-  mark(): void {
-    this.marked = this.end;
+  /** Saves the position of the next value. */
+  savePosition(): void {
+    this.savedEnd = this.end;
   }
 
-  /** Forgets what was written since the mark. */
-  back(): void {
-    this.end = this.marked;
+  /** Drops what was written since the saved position. */
+  rollBack(): void {
+    this.end = this.savedEnd;
   }
 
   /** What was written; the stream begins anew. */
@@ -40,7 +40,7 @@ export class ColumnStream {
     const length = readLong(from);
     const stop = from.at + length;
     if (length < 0 || stop > from.buffer.length) throw new MalformedError('text past the end');
-    this.room(length + LENGTH_BYTES_MAX);
+    this.ensureCapacity(length + LENGTH_BYTES_MAX);
     this.end = writeLength(this.buffer, this.end, length);
     if (length > SHORT_BYTES) {
       from.buffer.copy(this.buffer, this.end, from.at, stop);
@@ -52,34 +52,34 @@ export class ColumnStream {
   }
 
   bytes(some: Buffer): void {
-    this.room(some.length);
+    this.ensureCapacity(some.length);
     this.end += some.copy(this.buffer, this.end);
   }
 
   byte(value: number): void {
-    this.room(1);
+    this.ensureCapacity(1);
     this.buffer[this.end++] = value;
   }
 
   int32(value: number): void {
-    this.room(4);
+    this.ensureCapacity(4);
     this.end = this.buffer.writeInt32LE(value, this.end);
   }
 
   /** Of a safe integer. */
   int64(value: number): void {
-    this.room(8);
+    this.ensureCapacity(8);
     const high = Math.floor(value / TWO_TO_32);
     this.buffer.writeUInt32LE(value - high * TWO_TO_32, this.end);
     this.end = this.buffer.writeInt32LE(high, this.end + 4);
   }
 
   double(value: number): void {
-    this.room(8);
+    this.ensureCapacity(8);
     this.end = this.buffer.writeDoubleLE(value, this.end);
   }
 
-  private room(bytes: number): void {
+  private ensureCapacity(bytes: number): void {
     if (this.end + bytes <= this.buffer.length) return;
     const grown = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.end + bytes));
     this.buffer.copy(grown, 0, 0, this.end);

@@ -85,12 +85,12 @@ export function columnarEvents(views: readonly EntryView[]): ColumnarEvents {
   const chunk: Chunk = { rows: 0, streams: [] };
   const events: ColumnarEvents = { rows: [], poisonPills: [] };
   for (const [index, view] of views.entries()) {
-    for (const stream of STREAMS) stream.mark();
+    for (const stream of STREAMS) stream.savePosition();
     try {
       copyEvent(view);
       events.rows.push(new ColumnarEvent(view, chunk, chunk.rows++));
     } catch (error) {
-      for (const stream of STREAMS) stream.back();
+      for (const stream of STREAMS) stream.rollBack();
       events.poisonPills.push({ view, index, error });
     }
   }

@@ -4,26 +4,26 @@ export interface WatchdogOptions {
   limitMs: number;
   /** Called once for work that lasts longer. */
   onFatal(error: unknown): void;
-  /** Whether time counts just now; it always does where this is not given. */
+  /** Whether time counts now; absent: always. */
   counts?(): boolean;
 }
 
 export interface Watchdog {
   /**
-   * Does work; answers, and throws, what it does. Work of many steps calls `progressed` after each: its time begins anew, as
-   * it is a step that may hang, and not the number of steps.
+   * Runs work, and resolves or rejects as it does. Work of many steps calls `progressed` after each, and its time begins
+   * again: a single step must not take longer than the limit.
    */
   watch<T>(what: string, work: (progressed: () => void) => Promise<T>): Promise<T>;
 }
 
-/** Ends a process whose work hangs, where it is not said otherwise. */
+/** The limit if none is configured. */
 export const WATCHDOG_MS = 300_000;
 const TICKS = 20;
 
 /**
- * Ends a process in which a piece of work lasts longer than any of the client's own timeouts and tries: nobody would ever
- * hear of it while the heartbeats go on. Time in which the process itself was stalled does not count, so ticks are counted
- * and not the clock.
+ * Ends a process in which a piece of work lasts longer than all of the client's timeouts and retries: while the heartbeats
+ * go on nobody would notice. Time in which the process itself was stalled does not count, so ticks are
+ * counted and not the clock.
  */
 export function createWatchdog({ limitMs, onFatal, counts = () => true }: WatchdogOptions): Watchdog {
   return {
@@ -47,7 +47,7 @@ export function createWatchdog({ limitMs, onFatal, counts = () => true }: Watchd
   };
 }
 
-/** Does work, and rejects where it lasts too long: nothing may be done after it then with what it was done with. */
+/** Runs work, and rejects if it takes too long; the client that it used must not be used after that. */
 export function withinLimit<T>(what: string, work: () => Promise<T>, limitMs = WATCHDOG_MS): Promise<T> {
   return new Promise((resolve, reject) => {
     createWatchdog({ limitMs, onFatal: reject }).watch(what, work).then(resolve, reject);

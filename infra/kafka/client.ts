@@ -2,15 +2,17 @@ import { readFileSync } from 'node:fs';
 import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { mendAbortedRecords } from './kafkajs_patches/aborted_records.ts';
+import { patchAbortedRecords } from './kafkajs_patches/aborted_records.ts';
 import { patchClosingConnection } from './kafkajs_patches/closing_connection.ts';
-import { mendCoordinatorMemory } from './kafkajs_patches/coordinator_cache.ts';
-import { mendEncoderMemory } from './kafkajs_patches/encoder_memory.ts';
+import { patchCoordinatorCache } from './kafkajs_patches/coordinator_cache.ts';
+import { patchEncoderMemory } from './kafkajs_patches/encoder_memory.ts';
 import { patchOutOfRange } from './kafkajs_patches/out_of_range.ts';
-import { mendQueueTimer } from './kafkajs_patches/queue_timer.ts';
+import { patchQueueTimer } from './kafkajs_patches/queue_timer.ts';
 import { registerZstd } from './producer/compression.ts';
 
-/** The client's first retry: every transaction that follows another closely meets CONCURRENT_TRANSACTIONS once. */
+/**
+ * Wait before the client's first retry: a transaction that closely follows another gets CONCURRENT_TRANSACTIONS once.
+ */
 const FIRST_RETRY_MS = 5;
 const RETRY_MS_MAX = 1_000;
 
@@ -20,10 +22,10 @@ const RETRIES = 25;
 /** A client of the configured cluster. Nothing is connected yet. */
 export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
   registerZstd();
-  mendAbortedRecords();
-  mendCoordinatorMemory();
-  mendEncoderMemory();
-  mendQueueTimer();
+  patchAbortedRecords();
+  patchCoordinatorCache();
+  patchEncoderMemory();
+  patchQueueTimer();
   patchOutOfRange();
   patchClosingConnection();
   return new Kafka({

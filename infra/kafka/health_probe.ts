@@ -8,7 +8,7 @@ export interface HealthProbe {
 
 const INTERVAL_MS = 2_000;
 const ANSWER_MS_MAX = 3_000;
-/** A question that is open for so long is given up, with the client it was asked through. */
+/** A request without an answer for so long is given up, and so is the client that sent it. */
 const QUESTION_MS_MAX = 60_000;
 
 export async function openAdmin(kafka: Kafka): Promise<Admin> {
@@ -18,8 +18,8 @@ export async function openAdmin(kafka: Kafka): Promise<Admin> {
 }
 
 /**
- * Watches the cluster. Starts alive, as a connection was just made. A client that hangs is replaced by another: what one
- * question comes to must not say for ever that the cluster is away.
+ * Probes the cluster. It counts as alive at first, as a connection was just made. A client that hangs is replaced by
+ * another, so that one request without an answer does not make the cluster count as away for ever.
  */
 export function watchCluster(open: () => Promise<Pick<Admin, 'describeCluster' | 'disconnect'>>): HealthProbe {
   let alive = true;
@@ -55,7 +55,7 @@ export function watchCluster(open: () => Promise<Pick<Admin, 'describeCluster' |
   async function close(): Promise<void> {
     const closing = admin;
     admin = null;
-    // One that hangs, or was never opened, is left to itself.
+    // A client that hangs, or was never opened, is not waited for.
     await closing?.then((one) => one.disconnect()).catch(() => undefined);
   }
 

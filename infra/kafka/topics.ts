@@ -12,8 +12,9 @@ export interface TopicDeclaration {
 const DAY_MS = 86_400_000;
 const DEAD_DAYS = 30;
 /**
- * Longer than the letters are there: none of them may be sent in twice. Kafka deletes a segment when its newest record is
- * old enough, and closes one after a week (segment.ms), so a letter can be there a week longer than its retention.
+ * Longer than the dead letters themselves are kept: none of them may be resent twice. Kafka deletes a segment when its
+ * newest record is old enough, and closes one after a week (segment.ms), so a letter can be there a week longer than its
+ * retention.
  */
 const RESENT_DAYS = 40;
 

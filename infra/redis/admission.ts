@@ -5,21 +5,21 @@ import { CHECKPOINTS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export interface AdmissionStore {
-  /** Judges a request by both limits and reserves what it wants of its month, in one round trip. */
+  /** Checks a request against both rate limits and reserves its events of the month, in one round trip. */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** Gives back what was reserved and certainly not produced. */
+  /** Releases what was reserved and certainly not produced. */
   release(accountId: string, month: string, lease: string, events: number): Promise<void>;
-  /** Renews leases; answers how many partitions are with a settled offset up to somewhere. */
+  /** Renews leases; answers how many partitions have a checkpoint. */
   renew(leases: readonly string[], leaseMs: number): Promise<number>;
 }
 
 export interface AdmissionStoreOptions {
   limits: RateLimits;
-  /** What one script works on must share a hash slot: a request becomes parallel calls. */
+  /** The keys of one script must share a hash slot, so a request becomes parallel calls. */
   cluster: boolean;
-  /** Marks without which usage is not known, since Redis has lost it. */
+  /** Checkpoints that Redis must have; with fewer it has lost how much is used. */
   checkpointsWanted: number;
-  /** Longest an answer is waited for. */
+  /** Longest wait for an answer. */
   deadlineMs: number;
 }
 
@@ -30,9 +30,9 @@ interface Waiting {
 }
 
 /**
- * One call is under way at a time, and what comes meanwhile goes together in the next: at rest a request is asked for at
- * once, under load the cost of a call is shared. In a cluster a request is three calls sent together, and one that one
- * limit refuses may count for the other.
+ * One call is under way at a time, and requests that come meanwhile share the next one: at rest a request causes a call at
+ * once, under load many share its cost. In a cluster a request is three parallel calls, and a request that one limit
+ * refuses may count for the other.
  */
 export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions): AdmissionStore {
   const admitScript = createScript(redis, 'admit.lua');
@@ -160,8 +160,8 @@ function readAnswers(flat: readonly number[], count: number): Admission[] {
 }
 
 /**
- * What was asked may still happen after the deadline. A process that was held up itself reads what has arrived before it
- * says that nothing did.
+ * The call may still take effect after the deadline. A process that was itself stalled first reads the answers that have
+ * arrived, before it decides that none has.
  */
 async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();

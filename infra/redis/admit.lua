@@ -13,8 +13,8 @@ local slice_ms = window_ms / SLICES
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local slice_now = math.floor(now / slice_ms)
-local marks_wanted = tonumber(ARGV[2])
-local is_restored = marks_wanted == 0 or redis.call('HLEN', ARGV[3]) >= marks_wanted
+local checkpoints_wanted = tonumber(ARGV[2])
+local is_restored = checkpoints_wanted == 0 or redis.call('HLEN', ARGV[3]) >= checkpoints_wanted
 local windows, months, answers = {}, {}, {}
 
 local function by_slice(a, b) return a[1] < b[1] end

@@ -3,20 +3,20 @@ import { asked, IndexLostError, type Redis } from './client.ts';
 import { createIndexScript } from './lua_script.ts';
 
 /**
- * A rebuilding that outlives the process that does it: how far it has come lies beside what it has restored, in the same
- * servers, and is worth nothing without them.
+ * A rebuild that another process can go on with: its progress is stored beside what it has restored, in the same servers,
+ * and means nothing without that.
  */
 export interface Attempt {
-  /** By partition the offset before which everything is restored; empty for a new attempt. */
+  /** For each partition the offset before which everything is restored; empty for a new attempt. */
   readonly passed: ReadonlyMap<number, number>;
   /** Notes that everything in a partition before an offset is restored. */
   pass(partition: number, offset: number): Promise<void>;
 }
 
 /**
- * Goes on with the attempt under way where every server still has all of it and it is for this layout, else begins one.
- * `onNew` is run before that begins, and after the one before has ended: what that had restored may be gone then. Throws
- * IndexLostError where another process begins one meanwhile.
+ * Goes on with the attempt under way if every server still has all of it and it is for this layout; else ends it and begins
+ * another. `onNew` runs between the two: what the old attempt had restored may be deleted then. Throws IndexLostError if
+ * another process begins one meanwhile.
  */
 export async function openAttempt(
   redis: Redis,

@@ -10,26 +10,31 @@ export interface ClaimOptions {
   windowMs: number;
   /** How many characters a bucket's name has. */
   bucketChars: number;
-  /** Claims of a script call must meet on one node: in a cluster they are cut by the bucket's first character. */
+  /**
+   * The claims of one script call must lie on one node: in a cluster they are sharded by the bucket's first character.
+   */
   cluster: boolean;
 }
 
-/** A script runs alone: whoever else asks the server waits for no more claims than these. About 4 ms. */
+/** Claims of one script call at most, as every other command waits while a script runs. About 4 ms. */
 const CLAIMS_PER_SCRIPT = 500;
 /** Of how claims are written. */
 const FORMAT = 'v1';
 const HOUR_MS = 3_600_000;
 /** Until the year 2161; claim_buckets.lua cuts this many characters off. */
 const HOUR_CHARS = 4;
-/** Each bucket is rid of its old claims this often in a window: a claim is kept up to a quarter longer. */
+/** How often in a window old claims are removed from each bucket: a claim is kept up to a quarter longer. */
 const ROUNDS_IN_WINDOW = 4;
 
-/** Claims in Redis: throws IndexLostError where some that were made may be missing. */
+/** Claims in Redis. Throws IndexLostError if some claims may be missing. */
 export interface ClaimIndex extends ClaimStore {
   readonly incarnation: Incarnation;
-  /** Makes claims again that were made in the past; one that is there stays as it is. */
+  /** Restores claims that were made in the past; one that is there stays as it is. */
   restore(claims: readonly PastClaim[], nowMs: number): Promise<void>;
-  /** How far a rebuilding has come that somebody began; where a new one begins, claims of other layouts are dropped. */
+  /**
+   * Opens the rebuild that a process has begun, with its progress. If a new one begins, claims of other layouts are
+   * dropped.
+   */
   attempt(): Promise<Attempt>;
 }
 
@@ -71,12 +76,12 @@ export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimInde
   };
 }
 
-/** What must be as it was for claims to be found, and to have been kept for as long. */
+/** What decides where claims are found and how long they are kept. If it changes they count as lost. */
 function layoutOf({ windowMs, bucketChars }: ClaimOptions): string {
   return `${FORMAT},chars=${bucketChars},hours=${Math.floor(windowMs / HOUR_MS)}`;
 }
 
-/** Runs the claims of each shard in their order, a part at a time, and the shards side by side. */
+/** Runs the claims of each shard in order, in several calls, and the shards side by side. */
 async function eachChunk<T extends Claim>(
   groups: readonly [shard: string, members: Member<T>[]][],
   run: (shard: string, members: readonly Member<T>[]) => Promise<void>,
@@ -93,12 +98,12 @@ async function eachChunk<T extends Claim>(
 
 interface Member<T extends Claim = Claim> {
   claim: T;
-  /** Its place among the claims that were asked for. */
+  /** Its index among the requested claims. */
   index: number;
 }
 
 const PREFIX = 'd:';
-/** The shard that all claims are of where there is no cluster. */
+/** The one shard of all claims if there is no cluster. */
 const NO_SHARD = '';
 
 const SINGLE_PREFIX = [PREFIX] as const;

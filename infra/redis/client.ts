@@ -7,8 +7,8 @@ const COMMAND_TIMEOUT_MS = 3_000;
 const RECONNECT_MS_MAX = 1_000;
 
 /**
- * Redis did not answer, or answered with an error, such as that its memory is full. What was asked may have happened;
- * asking again is safe, for as long as it takes.
+ * Redis did not answer, or answered with an error, for example that its memory is full. The command may have taken effect;
+ * to try again is safe, however often.
  */
 export class RedisUnavailableError extends Error {
   readonly code = 'redis_unavailable';
@@ -21,7 +21,9 @@ export class IndexLostError extends Error {
   readonly recovery = 'wait';
 }
 
-/** Redis is set to throw keys away when its memory is full; what is asked of it would then be forgotten in silence. */
+/**
+ * Redis is configured to evict keys when its memory is full; claims and counters would then disappear without an error.
+ */
 class RedisEvictsError extends Error {
   readonly code = 'redis_evicts';
 }

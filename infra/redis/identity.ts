@@ -6,23 +6,27 @@ import { asItems, type Item } from './identity_items.ts';
 import { createIncarnation, type Incarnation } from './incarnation.ts';
 import { createIndexScript } from './lua_script.ts';
 
-/** Persons that may become one; a shared address (a till's, a family's) stops joining people there. */
+/** Most persons that may become one; a shared address (of a till, of a family) joins no more people than that. */
 export const PERSONS_PER_PERSON_MAX = 100;
 
 /** `capped`: which of the question's nodes, from 0, were not followed. */
 type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number[]];
 type LookupAnswer = [leader: string, identifiers: string[]] | null;
 
-/** Who belongs together, in Redis: throws IndexLostError where something that was known may be missing. */
+/** The identity graph in Redis. Throws IndexLostError if a part of it may be missing. */
 export interface IdentityIndex extends IdentityStore {
   readonly incarnation: Incarnation;
-  /** Teaches again what records of identity.links say of one site: any order will do within each of RESTORE_PASSES. */
+  /**
+   * Restores what records of identity.links say of one site. Within each of RESTORE_PASSES the order does not matter.
+   */
   restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void>;
-  /** Teaches again the identifiers that events of one site told when they were identified; who is one, links say. */
+  /**
+   * Restores the identifiers that events of one site had when they were identified; which persons are one, links say.
+   */
   restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
 }
 
-/** A script runs alone: whoever else asks the server waits for no more than these. */
+/** Items of one script call at most, as every other command waits while a script runs. */
 const QUESTIONS_PER_SCRIPT = 500;
 const PREFIX = 'i:';
 const RESTORING = '';

@@ -16,8 +16,8 @@ interface Place {
 }
 
 /**
- * Most events say nothing of who their visitor is, and a visitor has many: those between two questions that link are
- * asked together, a person once, which answers each as if it had been asked by itself.
+ * Most events say nothing of who their visitor is, and a visitor has many events. Those between two questions that link go
+ * into one question with each person once, and each gets the answer that it would have got alone.
  */
 export function asItems(questions: readonly IdentityQuestion[]): Asked {
   const items: Item[] = [];

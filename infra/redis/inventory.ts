@@ -6,7 +6,7 @@ import { asked, type Redis } from './client.ts';
 export interface InventoryMemory {
   /** Whether this is what the key sent of the page last. */
   isKnown(keyHash: string, page: string, contentHash: string): Promise<boolean>;
-  /** To be called when the content is stored, not before: one that was lost must be taken when it comes again. */
+  /** To be called when the content is stored, not before: content that was lost must be stored when it comes again. */
   remember(keyHash: string, page: string, contentHash: string): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export function createMonthUseView(redis: Redis, logger: Logger, nowMs: () => nu
 
   async function read(accountIds: readonly string[]): Promise<Map<string, number>> {
     const found = new Map<string, number>();
-    // Without marks the counters are not there yet, and nothing used would be told of everybody.
+    // Without checkpoints the counters are not restored yet, and every account would seem to have used nothing.
     if ((await asked(redis.hlen(CHECKPOINTS_KEY))) === 0) return found;
     const month = monthOf(nowMs());
     for (let from = 0; from < accountIds.length; from += ACCOUNTS_PER_CALL) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import { mendAbortedRecords } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
+import { patchAbortedRecords } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
 import { registerZstd } from '#infra/kafka/producer/compression.ts';
 
 export interface TopicRecord {
@@ -18,7 +18,7 @@ const POLL_MS = 50;
 
 function client(brokers: string): Kafka {
   registerZstd();
-  mendAbortedRecords();
+  patchAbortedRecords();
   return new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
 }
 

@@ -46,7 +46,7 @@ function kindSql({ breakdown, trend }: FunnelPlan): string {
 }
 
 /**
- * Of each actor that got to a step the attempt that got it furthest: `reached` and `took` have an element for each step.
+ * The attempt of each actor that reached the most steps: `reached` and `took` have an element for each step.
  * A column over events is one of a SELECT of its own, as an alias is worked out anew wherever it is named.
  */
 function attemptsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
@@ -73,7 +73,7 @@ function attemptColumns({ steps, breakdown, trend }: FunnelPlan, binder: Binder)
 
 const timeOf = (stamp: string): string => `bitShiftRight(${stamp}, ${PLACE_BITS})`;
 
-/** Of the furthest step the text at its way's beginning, or the first or last one until its end. */
+/** The text at the beginning of the attempt that reached the last step, or the first or last text until its end. */
 function textAt(at: 'first_step' | 'first_touch' | 'last_touch', starts: string, places: string): string {
   if (at === 'first_step') return `texts[bitAnd(${starts}[arrayCount(reached)], ${2 ** PLACE_BITS - 1})]`;
   const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';

@@ -34,7 +34,7 @@ const RESPONSES: readonly ResponseModule[] = [
 ];
 const ABORT = Buffer.from([0, 0, 0, 0]);
 
-let mended = false;
+let patched = false;
 
 /**
  * Makes the client leave out every record of an aborted transaction. The broker lists aborted transactions by their
@@ -42,9 +42,9 @@ let mended = false;
  * out aborted records wherever two aborted transactions overlap on a partition, as they do when a process dies in the
  * middle of several. Here they are marked as control records, which the client leaves out and whose offsets it counts.
  */
-export function mendAbortedRecords(): void {
-  if (mended) return;
-  mended = true;
+export function patchAbortedRecords(): void {
+  if (patched) return;
+  patched = true;
   for (const response of RESPONSES) {
     const decode = response.decode.bind(response);
     response.decode = async (raw) => {

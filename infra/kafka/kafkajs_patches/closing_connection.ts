@@ -22,10 +22,11 @@ const CONNECTED = 'connected';
 let patched = false;
 
 /**
- * Makes the client answer every request of a connection that is being closed. It takes requests until the connection is
- * closed (kafkajs 2.2.4), but stops looking for those that time out as soon as none is open: one that comes between the two
- * is neither answered nor timed out, ever. Here none is taken from the moment on at which closing begins, and what has
- * slipped in is refused when it ends. A broker that does not answer while it is told who we are is given up likewise.
+ * Makes the client answer every request of a connection that is being closed. kafkajs 2.2.4 accepts requests until the
+ * connection is closed, but stops its check for timeouts as soon as no request is open: a request that comes between the
+ * two is neither answered nor timed out. Here requests are refused from the moment on at which closing begins, and those
+ * that were accepted meanwhile are refused when it ends. A broker that does not answer during authentication is given up
+ * likewise.
  */
 export function patchClosingConnection(): void {
   if (patched) return;
@@ -50,7 +51,7 @@ export function patchClosingConnection(): void {
   };
 }
 
-/** The client tries again what met this, on a connection made anew. */
+/** The client retries a request that gets this error, on a new connection. */
 function closed({ host, port }: Connection): Error {
   return new KafkaJSConnectionClosedError('Connection is being closed', { host, port });
 }

@@ -19,19 +19,20 @@ const require = createRequire(import.meta.url);
 const ClusterOfClient = require('kafkajs/src/cluster/index.js') as { prototype: Cluster };
 
 const OF_TRANSACTION = 1;
-/** A coordinator that moved is asked for anew after this long, where its refusal does not have the producer made anew before. */
+/** After this long the coordinator is looked up again; if it moved earlier, its refusal has the producer made anew. */
 const KEPT_MS = 2_000;
 
-let mended = false;
+let patched = false;
 
 /**
- * Makes the client keep for a while which brokers coordinate a transactional id and the group whose offsets go with it. It
- * asks for them four times in each transaction, a quarter of all requests of a stage that makes transactions. Only the
- * clients of transactional producers keep anything: what joins groups or commits offsets by itself asks as ever.
+ * Makes the client cache for a while which brokers coordinate a transactional id and the group whose offsets go with it.
+ * The client looks them up four times in each transaction: a quarter of all requests of a transactional stage. Only the
+ * clients of transactional producers cache anything: consumers, and whatever commits offsets by itself, look up the
+ * coordinator each time.
  */
-export function mendCoordinatorMemory(): void {
-  if (mended) return;
-  mended = true;
+export function patchCoordinatorCache(): void {
+  if (patched) return;
+  patched = true;
   const known = new WeakMap<Cluster, Map<string, Found>>();
   const { findGroupCoordinatorMetadata } = ClusterOfClient.prototype;
   ClusterOfClient.prototype.findGroupCoordinatorMetadata = async function (asked) {

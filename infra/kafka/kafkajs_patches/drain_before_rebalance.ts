@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartitionAssigner } from 'kafkajs';
-import { type JoiningGroup, leaveWhileJoining, rememberMemberIds } from './leave_while_joining.ts';
+import { type JoiningGroup, leaveWhileJoining, recordMemberIds } from './leave_while_joining.ts';
 
-/** What the client keeps for a group it is a member of, as far as it is touched here. */
+/** The client's state as a member of a group, as far as it is used here. */
 interface ConsumerGroup extends JoiningGroup {
   assigners: Partial<Draining>[];
   sessionTimeout: number;
@@ -12,28 +12,28 @@ interface ConsumerGroup extends JoiningGroup {
 }
 
 export interface Draining {
-  /** Runs before each joining of the group. */
+  /** Called before each join of the group. */
   drain(): Promise<void>;
-  /** Whether the consumer is being stopped, so that a group that cannot be joined is left at that. */
+  /** Whether the consumer is being stopped: a join that fails is then not tried again. */
   isOver(): boolean;
-  /** Given how a joining that is under way can be ended, and null when it has ended. */
+  /** Called with a function that ends the join under way, and with null when the join has ended. */
   joining(leave: (() => Promise<void>) | null): void;
 }
 
 const require = createRequire(import.meta.url);
 const BEATS_PER_SESSION = 6;
-/** How long a joining that fails with what passes is tried again, and the pause between two tries. */
+/** How long a join is tried again after errors that pass, and the pause between two tries. */
 const JOINING_MS_MAX = 5_000;
 const JOINING_PAUSE_MS = 250;
 let patched = false;
 
 /**
- * A way of giving partitions out, which has `drain` run before each joining of the group: the client offers no moment for
- * that, and a partition that is given away in the middle of a batch has work done twice.
+ * A partition assigner that has `drain` called before each join of the group. The client has no hook for that, and the
+ * batch of a partition that is given away in the middle of it is processed twice.
  */
 export function drainingAssigner(assigner: PartitionAssigner, draining: Draining): PartitionAssigner {
   drainBeforeJoining();
-  rememberMemberIds();
+  recordMemberIds();
   return (config) => {
     const made = assigner(config);
     const { protocol } = made;
@@ -64,7 +64,7 @@ function drainBeforeJoining(): void {
   };
 }
 
-/** The client crashes on it, and begins anew where the cause is one that passes. */
+/** The client's consumer crashes on it, and starts again if the cause is one that passes. */
 class JoiningFailedError extends Error {
   readonly retriable = false;
 
@@ -74,9 +74,9 @@ class JoiningFailedError extends Error {
 }
 
 /**
- * A joining that failed, say as its coordinator was only just loading, is given up by the client (kafkajs 2.2.4): it
- * fetches on in the generation of before, for which everything was ended here. So it is tried again for a while, and if it
- * still fails the consumer crashes, which has it begin anew.
+ * After a join that failed, for example because the coordinator was still loading, kafkajs 2.2.4 does not try again: it
+ * goes on fetching in the previous generation, whose work was drained here. So the join is tried again for a while; if it
+ * still fails the consumer crashes, and starts again.
  */
 async function joinPatiently(join: () => Promise<void>, isOver: () => boolean): Promise<void> {
   const deadlineMs = performance.now() + JOINING_MS_MAX;
@@ -94,10 +94,10 @@ async function joinPatiently(join: () => Promise<void>, isOver: () => boolean): 
   }
 }
 
-/** The group goes on counting a member as there that has yet to join, as long as it beats. */
+/** A member that has yet to join stays in the group for as long as it sends heartbeats. */
 async function whileBeating(group: ConsumerGroup, task: () => Promise<void>): Promise<void> {
   const beat = (): void => {
-    // That the group rebalances is known; anything worse shows when it is joined.
+    // The answer says at least that the group rebalances, which is known; anything worse shows at the join.
     if (group.memberId !== null) group.heartbeat({ interval: 0 }).catch(() => undefined);
   };
   const timer = setInterval(beat, group.sessionTimeout / BEATS_PER_SESSION);

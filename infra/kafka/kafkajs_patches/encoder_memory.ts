@@ -21,16 +21,16 @@ interface EncoderMethods {
 const require = createRequire(import.meta.url);
 const EncoderOfClient = require('kafkajs/src/protocol/encoder.js') as EncoderClass;
 
-let mended = false;
+let patched = false;
 
 /**
  * Makes the client's encoders take memory without filling it with zeros first, and take it once for a list whose size
- * is known. An encoder only ever hands out what was written to it, and a request of one record of 25 KB passes through
- * ten of them: without the filling a record costs the client an eighth less.
+ * is known. An encoder only ever returns bytes that were written to it, and a request with one record of 25 KB passes
+ * through ten encoders: without the zeros a record costs the client an eighth less CPU.
  */
-export function mendEncoderMemory(): void {
-  if (mended) return;
-  mended = true;
+export function patchEncoderMemory(): void {
+  if (patched) return;
+  patched = true;
   EncoderOfClient.prototype.ensureAvailable = function (length) {
     if (this.offset + length <= this.buf.length) return;
     const grown = Buffer.allocUnsafe(EncoderOfClient.nextPowerOfTwo(this.offset + length));

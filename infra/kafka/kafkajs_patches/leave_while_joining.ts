@@ -11,7 +11,7 @@ interface ConnectionPool {
   send(this: ConnectionPool, protocol: unknown): Promise<unknown>;
 }
 
-/** What the client keeps for a group it is a member of, as far as it is touched here. */
+/** The client's state as a member of a group, as far as it is used here. */
 export interface JoiningGroup {
   groupId: string;
   memberId: string | null;
@@ -26,16 +26,16 @@ const { prototype } = require('kafkajs/src/network/connectionPool.js') as { prot
 const { LeaveGroup: LEAVE_GROUP } = require('kafkajs/src/protocol/requests/apiKeys.js') as { LeaveGroup: number };
 const { requests } = require('kafkajs/src/protocol/requests/index.js') as { requests: { LeaveGroup: unknown } };
 
-/** The client has a broker's answers to fetches on a connection of their own; the other is taken by the joining. */
+/** The client fetches from a broker over a connection of its own; the other one is blocked by the join. */
 const FETCHING = 1;
 const JOINING = 0;
 
-/** Ids that brokers have given to those who join, which the client keeps to itself until they have joined. */
+/** The member ids that brokers have given to joining consumers; the client does not show them before the join ends. */
 const given = new WeakMap<ConnectionPool, string>();
 let patched = false;
 
-/** Remembers the ids that brokers give to members. */
-export function rememberMemberIds(): void {
+/** Records the ids that brokers give to members. */
+export function recordMemberIds(): void {
   if (patched) return;
   patched = true;
   const { send } = prototype;
@@ -51,9 +51,9 @@ export function rememberMemberIds(): void {
 }
 
 /**
- * Ends a joining that waits for other members, who may take until the end of the rebalance: leaves the group, which answers
- * the joining and spares the others from waiting for this member. Where the group cannot be told, the joining ends all the
- * same, and the group notices by the session.
+ * Ends a join that waits for other members, who may take until the end of the rebalance. It leaves the group, so that the
+ * coordinator answers the join, and the others do not wait for this member. If that request fails the join ends all the
+ * same, and the coordinator removes the member when its session times out.
  */
 export async function leaveWhileJoining({ groupId, memberId: known, coordinator }: JoiningGroup): Promise<void> {
   if (coordinator === null) return;

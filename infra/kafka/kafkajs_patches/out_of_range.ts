@@ -18,7 +18,7 @@ interface TopicOffsets {
   partitions: { partition: number; offset: string }[];
 }
 
-/** What the client keeps for a group it is a member of, as far as it is touched here. */
+/** The client's state as a member of a group, as far as it is used here. */
 interface ConsumerGroup {
   assigners: Partial<OutOfRangeListener>[];
   cluster: {
@@ -37,15 +37,15 @@ interface ConsumerGroup {
 const require = createRequire(import.meta.url);
 const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { prototype: ConsumerGroup };
 
-/** A way of giving partitions out whose consumer says which offsets the broker does not have. */
+/** A partition assigner whose consumer reports which offsets the broker does not have. */
 export function reportingAssigner(assigner: PartitionAssigner, listener: OutOfRangeListener): PartitionAssigner {
   return (config) => Object.assign(assigner(config), { outOfRange: listener.outOfRange });
 }
 
 /**
- * Makes the client go on at the nearer end of a partition's log where it is sent to an offset that is not in it. As it
- * comes it commits an offset that means the beginning, over what the group has committed and wrote beside it, also where
- * the log was cut off and everything in it has been read.
+ * Makes the client go on at the nearer end of a partition's log when it fetches from an offset that is not in it. Without
+ * this it commits an offset that means the beginning, over the group's committed offset and its metadata, even if the log
+ * was truncated and everything in it has been read.
  */
 export function patchOutOfRange(): void {
   prototype.recoverFromOffsetOutOfRange = async function ({ topic, partition }) {

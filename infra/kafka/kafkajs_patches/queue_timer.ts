@@ -12,15 +12,15 @@ interface RequestQueue {
 const require = createRequire(import.meta.url);
 const QueueOfClient = require('kafkajs/src/network/requestQueue/index.js') as { prototype: RequestQueue };
 
-/** As the client has it: an answer sends what waits behind it, this is for where none comes. */
+/** The client's own interval. An answer sends the requests that wait behind it; the timer is for when none comes. */
 const CHECK_MS = 10;
 
 /**
- * Makes the client look for requests that wait only while some do. Its queue sets the timer after every look, to the
- * end of a throttling that mostly never was, a negative time, which Node takes for 1 ms: every connection that was used
- * once wakes its process a thousand times a second for ever.
+ * Makes the client check its queue of waiting requests only while there are some. It sets the timer after every check, to
+ * the end of a throttling that mostly never was: a negative time, which Node takes for 1 ms. Every connection that was used
+ * once then wakes its process a thousand times a second for ever.
  */
-export function mendQueueTimer(): void {
+export function patchQueueTimer(): void {
   QueueOfClient.prototype.scheduleCheckPendingRequests = function () {
     if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return;
     const throttledMs = this.throttledUntil - Date.now();

@@ -14,27 +14,29 @@ export interface FollowOptions {
 
 export interface Following extends ReadingAlone {
   /**
-   * Whether what was written up to now has been handed over, but for what is on its way: false while reading is broken
-   * off, or no broker has answered for some seconds.
+   * Whether everything written up to now has been handed over, except what is on its way. False while the reader is
+   * interrupted, or if no broker has answered for some seconds.
    */
   isCurrent(): boolean;
 }
 
-/** What is written is handed over at once; only a pause or an end waits for a fetch that brings nothing. */
+/**
+ * How long a fetch waits for records. Records are handed over at once; only a pause or a stop has to wait for such a fetch.
+ */
 const FETCH_WAIT_MS = 1_000;
 const FETCH_BYTES_MAX = 10 * 1024 * 1024;
-/** A reader that has heard of no broker for so long may have missed something. */
+/** A reader that has had no answer of a broker for so long may lag. */
 const SILENT_MS_MAX = 5_000;
 
 /**
- * Reads a compacted topic from its beginning and follows it. Resolves when everything that stood in it at the call was
+ * Reads a compacted topic from its beginning and follows it. Resolves when everything that was in it at the call has been
  * handed over. Each process reads all partitions. A record whose handling fails is handed over again; an unknown error
  * is fatal.
  */
 export async function followTopic(options: FollowOptions): Promise<Following> {
   const { kafka, topic, onRecord, onFatal } = options;
   let pending = await endOffsets(kafka, topic);
-  /** Crashes of the reading, and how many of them it has caught up with. */
+  /** Crashes of the reader, and after how many of them it has caught up. */
   let crashes = 0;
   let caughtUp = 0;
   let fetchedMs = performance.now();
@@ -59,7 +61,7 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
       caughtUp = from;
       for (const partition of [...pending.keys()]) passed(partition);
     } catch (error) {
-      // After another crash there is another beginning.
+      // After another crash the reader starts again, and catches up then.
       if (crashes === from) fail(error);
     }
   }

@@ -10,19 +10,22 @@ import { type InRecord, toInRecord } from '#infra/kafka/record.ts';
 export interface ReadAloneOptions {
   kafka: Kafka;
   topic: string;
-  /** Of the groups that are made for this reading; they commit nothing. */
+  /** Prefix of the groups that are made for this reader; they commit nothing. */
   groupPrefix: string;
-  /** By partition the offset to read on from, moved as records are passed; partitions left out begin at their beginning. */
+  /**
+   * The offset to read from by partition, which moves as records are read; a partition that is missing is read from its
+   * beginning.
+   */
   next: Map<number, number>;
   fetchWaitMs: number;
   fetchBytesMax: number;
   /** Partitions taken side by side. */
   concurrency: number;
-  /** Committed records of a partition in their order, each once. What is thrown has them handed over again. */
+  /** Takes committed records of a partition, in order and each once. If it throws, it is given them again. */
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
-  /** Called after each fetch of a partition, also where it held nothing but transaction markers, or the offset it was sent to is deleted. */
+  /** Called after each fetch of a partition, also if it held only transaction markers, or if the offset was deleted. */
   onPassed(partition: number): void;
-  /** Called when reading begins, and when it begins again, after `onCrashed` or not. */
+  /** Called when the reader starts, and each time it starts again, with or without an `onCrashed` before. */
   onJoined?(): void;
   onCrashed?(): void;
   /** Called when a broker has answered, if only that there is nothing new. */
@@ -34,21 +37,21 @@ export interface ReadingAlone {
   stop(): Promise<void>;
 }
 
-/** One consumer, from its beginning to its crash. */
+/** One consumer, from its start to its crash. */
 interface Reader {
-  /** Throws where it cannot begin. */
+  /** Throws if it cannot start. */
   run(): Promise<void>;
-  /** Nothing is told or handed over any more, though its client may hang. */
+  /** After this no callback is called any more, though its client may hang. */
   close(): Promise<void>;
 }
 
-/** Longest that a client is waited for that is being closed: what it still does is heard by nobody. */
+/** Longest wait for a client that is being closed; nothing that it still does has any effect. */
 const CLOSE_MS_MAX = 5_000;
 
 /**
- * Reads all partitions of a topic as the only member of a group, and goes on where it was after whatever crashes the
- * client. Each beginning has a group of its own: in the old one the member that crashed would be waited for until its
- * session ends. One reader at a time hands over records: the next one begins when what the one before had in hand is done.
+ * Reads all partitions of a topic as the only member of a group, and goes on at its position after any crash of the client.
+ * Each start has a group of its own: in the old group it would wait for the crashed member until that one's session ends.
+ * Only one consumer at a time hands over records: the next one starts when the work of the one before is done.
  */
 export async function readAlone(options: ReadAloneOptions): Promise<ReadingAlone> {
   let stopped = false;
@@ -66,7 +69,7 @@ export async function readAlone(options: ReadAloneOptions): Promise<ReadingAlone
     await reader.run();
   }
 
-  /** For as long as the trouble lasts: whoever reads settings goes on with those it has. */
+  /** Retries for ever: a process that follows its settings goes on with those it has. */
   function again(error: unknown): void {
     if (stopped) return;
     if (error instanceof Error && (passes(error) || error instanceof StageFailedError)) {
@@ -107,7 +110,10 @@ function createReader(
     onEnded(error);
   }
 
-  /** What is closed while it begins is closed again when it has: the client knows of nothing to close before. */
+  /**
+   * A consumer that is closed while it starts is closed again once it has started: before that the client has nothing to
+   * close.
+   */
   async function step(work: Promise<void>): Promise<void> {
     await work;
     if (over) await close();
@@ -129,7 +135,7 @@ function createReader(
         const config = { autoCommit: false, partitionsConsumedConcurrently: options.concurrency, eachBatch };
         if (!over) await step(consumer.run(config));
       } catch (error) {
-        // Whoever ended it has been told, or has done so.
+        // The error that ended it is known already.
         if (over) return;
         await close();
         throw error;
@@ -163,7 +169,7 @@ function consumerOf(
   consumer.on(consumer.events.FETCH, () => {
     if (!isOver()) options.onFetched?.();
   });
-  // The client forgets where it was sent when it joins again, and a group that commits nothing begins at the beginning.
+  // The client forgets its seeks when it joins again, and a group that commits nothing starts at the beginning.
   consumer.on(consumer.events.GROUP_JOIN, () => {
     if (isOver()) return;
     options.onJoined?.();
@@ -182,6 +188,6 @@ async function takeBatch({ next, onRecords }: ReadAloneOptions, { batch }: EachB
   const last = records.at(-1);
   if (last === undefined) return;
   await onRecords(records, batch.partition);
-  // Its reader may be over by now: the next one must not hand them over again.
+  // This consumer may have ended by now: the next one must not hand over the same records.
   next.set(batch.partition, Math.max(next.get(batch.partition) ?? 0, last.offset + 1));
 }

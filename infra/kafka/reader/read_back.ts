@@ -4,24 +4,26 @@ import { topicOffsets, topicOffsetsAt } from './topic_offsets.ts';
 
 export interface ReadBackOptions extends Omit<ReadPartitionsOptions, 'spans'> {
   admin: Admin;
-  /** Records stamped earlier are left out where possible; milliseconds since 1970 UTC. Null: from the beginning. */
+  /**
+   * Records with an earlier timestamp (milliseconds since 1970 UTC) are skipped where possible. Null: from the beginning.
+   */
   sinceMs: number | null;
-  /** Where to begin in each partition instead; partitions that are left out are not read. */
+  /** The first offset of each partition, instead of a time; a partition that is missing is not read. */
   from?: ReadonlyMap<number, number>;
   /** Offsets before which partitions were read already. */
   passed?: ReadonlyMap<number, number>;
 }
 
 /**
- * Reads what a topic holds now, committed records only, and ends: at what stood at its end at the call. Memory holds one
- * fetch. Throws what `onRecords` throws.
+ * Reads the committed records that a topic holds now, and ends at what was its end at the call. Holds one fetch in memory.
+ * Throws what `onRecords` throws.
  */
 export async function readBack(options: ReadBackOptions): Promise<void> {
   const spans = await spansOf(options);
   if (spans.size > 0) await readPartitions({ ...options, spans });
 }
 
-/** What is to be read of each partition that holds any. */
+/** The range to read of each partition that has records. */
 async function spansOf({ admin, topic, sinceMs, from, passed }: ReadBackOptions): Promise<Map<number, Span>> {
   const ends = await topicOffsets(admin, topic);
   const starts = sinceMs === null ? [] : await topicOffsetsAt(admin, topic, sinceMs);

@@ -8,11 +8,14 @@ export interface Span {
 }
 
 export interface ReadPartitionsOptions extends Pick<ReadAloneOptions, 'kafka' | 'topic'> {
-  /** Of the groups that are made for this reading; they commit nothing. */
+  /** Prefix of the groups that are made for this reader; they commit nothing. */
   groupPrefix: string;
   /** By partition; at least one, and none of them empty. */
   spans: ReadonlyMap<number, Span>;
-  /** Records of a partition in their order, each once, and possibly some behind its span; partitions come side by side. */
+  /**
+   * Takes records of a partition, in order and each once, and possibly some behind its range; partitions are read side by
+   * side.
+   */
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
   /** Offsets passed and offsets to pass in all. */
   onProgress(done: number, total: number): void;
@@ -23,8 +26,8 @@ const FETCH_WAIT_MS = 100;
 const FETCH_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Reads spans of a topic, committed records only, whoever owns the partitions, and ends. Memory holds one fetch. Throws
- * what `onRecords` throws.
+ * Reads the committed records of offset ranges of a topic, whoever owns the partitions, and ends. Holds one fetch in
+ * memory. Throws what `onRecords` throws.
  */
 export async function readPartitions({
   spans,

@@ -10,8 +10,8 @@ export interface ReadRangesOptions extends Pick<ReadPartitionsOptions, 'kafka' |
 }
 
 /**
- * The committed records of ranges of a topic that are still there, by partition and in order. Memory holds them all. What
- * retention has deleted is not waited for.
+ * The committed records of offset ranges of a topic, by partition and in order. Holds all of them in memory. What retention
+ * has deleted is left out.
  */
 export async function readRanges({ ranges, admin, ...options }: ReadRangesOptions): Promise<Map<number, InRecord[]>> {
   const found = new Map([...ranges.keys()].map((partition): [number, InRecord[]] => [partition, []]));
@@ -29,7 +29,7 @@ export async function readRanges({ ranges, admin, ...options }: ReadRangesOption
   return found;
 }
 
-/** What of the ranges a topic still has; ranges of which it has nothing are left out. */
+/** The parts of the ranges that the topic still has; a range of which it has nothing is left out. */
 function heldOf(
   ranges: ReadonlyMap<number, OffsetRange>,
   offsets: readonly { partition: number; low: string }[],

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 
-/** Of a partition that was just made, or whose broker just started. */
+/** The leader of a partition that was just made, or whose broker just started, is not available yet. */
 const LEADERLESS = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE']);
 const TRIES_MAX = 100;
 const PAUSE_MS = 100;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Consumer, Kafka, logLevel } from 'kafkajs';
-import { mendAbortedRecords } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
+import { patchAbortedRecords } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
 import { registerZstd } from '#infra/kafka/producer/compression.ts';
 import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import type { TopicRecord } from '#test/harness/topic.ts';
@@ -11,7 +11,7 @@ export type Ends = Map<string, number[]>;
 
 function client(brokers: string): Kafka {
   registerZstd();
-  mendAbortedRecords();
+  patchAbortedRecords();
   return new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
 }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { mendCoordinatorMemory } from '#infra/kafka/kafkajs_patches/coordinator_cache.ts';
+import { patchCoordinatorCache } from '#infra/kafka/kafkajs_patches/coordinator_cache.ts';
 
 interface Cluster {
   findGroupCoordinatorMetadata(asked: { groupId: string; coordinatorType: number }): Promise<unknown>;
@@ -40,7 +40,7 @@ function openCluster(fails = (): boolean => false) {
 }
 
 beforeEach(() => {
-  mendCoordinatorMemory();
+  patchCoordinatorCache();
   vi.useFakeTimers();
 });
 afterEach(() => {

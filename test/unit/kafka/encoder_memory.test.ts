@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { mendEncoderMemory } from '#infra/kafka/kafkajs_patches/encoder_memory.ts';
+import { patchEncoderMemory } from '#infra/kafka/kafkajs_patches/encoder_memory.ts';
 
 interface Encoder {
   buffer: Buffer;
@@ -21,8 +21,8 @@ function written(): Buffer {
   return new EncoderOfClient().writeEncoder(list).writeEncoderArray([]).writeBytes(list.buffer).buffer;
 }
 
-test('a mended encoder writes what the client wrote before', () => {
+test('a patched encoder writes what the client wrote before', () => {
   const before = Buffer.from(written());
-  mendEncoderMemory();
+  patchEncoderMemory();
   for (let round = 0; round < 20; round += 1) expect(written().equals(before)).toBe(true);
 });

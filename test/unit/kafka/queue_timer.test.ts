@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { mendQueueTimer } from '#infra/kafka/kafkajs_patches/queue_timer.ts';
+import { patchQueueTimer } from '#infra/kafka/kafkajs_patches/queue_timer.ts';
 
 interface Queue {
   push(request: object): void;
@@ -38,7 +38,7 @@ const answer = (queue: Queue, correlationId: number): void =>
   queue.fulfillRequest({ correlationId, payload: null, size: 0 });
 
 beforeEach(() => {
-  mendQueueTimer();
+  patchQueueTimer();
   vi.useFakeTimers();
 });
 afterEach(() => {
