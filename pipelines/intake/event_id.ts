@@ -63,7 +63,7 @@ export function eventIdOf(sent: SentEvent, device: Device, call: Call): string {
  * A digest in the form of a UUID of version 8 (RFC 9562). Keyed, because from a bare one an e-mail address or phone
  * number among the properties could be guessed.
  */
-function digestId(text: string, secret: Buffer): string {
+export function digestId(text: string, secret: Buffer): string {
   const bytes = keyedHash(secret, text).subarray(0, 16);
   bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80;
   bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;

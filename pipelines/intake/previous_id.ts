@@ -3,9 +3,9 @@ import { cleanDistinctId } from './distinct_id.ts';
 import type { IntakeContext, SentEvent } from './intake_types.ts';
 import { readShortText } from './short_text.ts';
 
-/** The events that say two ids are one visitor, and the property that has the other id: PostHog's words. */
+/** The property that has the visitor's other id: PostHog's words. GA4's hits say theirs with events of any name. */
+const PROPERTY = '$anon_distinct_id';
 const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
-  ['$identify', '$anon_distinct_id'],
   ['$create_alias', 'alias'],
   ['$merge_dangerously', 'alias'],
 ]);
@@ -16,8 +16,8 @@ export function previousIdOf(
   { identitySecret, site }: IntakeContext,
   reads?: PhoneReads,
 ): string | null {
-  const property = PROPERTY_OF.get(name);
-  if (property === undefined || distinctId === null || !Object.hasOwn(properties, property)) return null;
+  const property = PROPERTY_OF.get(name) ?? PROPERTY;
+  if (distinctId === null || !Object.hasOwn(properties, property)) return null;
   const sent = properties[property];
   const previousId = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
   if (previousId === null || previousId === distinctId) return null;

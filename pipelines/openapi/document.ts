@@ -13,7 +13,7 @@ export interface DocumentedRoute {
   query: TObject | null;
   headers: TObject | null;
   /** Schema of the request body by content type, and a body as people would send it. */
-  body: { contentTypes: string[]; schema: TSchema; example?: object } | null;
+  body: { contentTypes: string[]; schema: TSchema; example?: object | string } | null;
   responses: DocumentedResponse[];
   /** Ways to authenticate, any of which does; empty: none is needed. */
   security: string[];

@@ -2,6 +2,8 @@
 export interface Claims {
   /** The site that owns the name. */
   owner(name: string): string | undefined;
+  /** Whether more than one site claims it. */
+  isContested(name: string): boolean;
   /** Replaces the names a site claims. */
   replace(siteId: string, before: readonly string[], after: readonly string[]): void;
 }
@@ -14,6 +16,7 @@ export function createClaims(): Claims {
   const claimants = new Map<string, string[]>();
   return {
     owner: (name) => claimants.get(name)?.[0],
+    isContested: (name) => (claimants.get(name)?.length ?? 0) > 1,
     replace(siteId, before, after) {
       for (const name of before) remove(claimants, name, siteId);
       for (const name of after) add(claimants, name, siteId);

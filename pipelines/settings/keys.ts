@@ -86,7 +86,11 @@ export function lifetimeRefusal(key: ApiKey, nowMs: number): 'key_revoked' | 'ke
   return null;
 }
 
-function originRefusal(key: ApiKey, origin: string | null): KeyRefusalCode | null {
+/** Why a key cannot be used from an origin; null when it can, or when there is none. */
+export function originRefusal(
+  key: ApiKey,
+  origin: string | null,
+): 'key_not_for_browsers' | 'origin_not_allowed' | null {
   if (origin === null) return null;
   if (key.caller === 'server') return 'key_not_for_browsers';
   const allowed = key.allowed_origins;

@@ -27,6 +27,10 @@ export interface SettingsTable {
   siteByDomain(domain: string): Site | undefined;
   /** The site whose ga4 destination has this measurement id. */
   siteByMeasurementId(measurementId: string): Site | undefined;
+  /** Whether more than one site has it: then nobody can say whose a hit is. */
+  isMeasurementIdContested(measurementId: string): boolean;
+  /** By their hashes. */
+  keysOfSite(siteId: string): ReadonlyMap<string, ApiKey>;
   adminToken(tokenHash: string): AdminToken | undefined;
   accounts(): Account[];
   sites(): Site[];
@@ -45,6 +49,7 @@ interface State {
   accounts: Map<string, Account>;
   sites: Map<string, Site>;
   keys: Map<string, ApiKey>;
+  keysBySite: Map<string, Map<string, ApiKey>>;
   destinations: Map<string, Map<string, Destination>>;
   domains: Claims;
   measurementIds: Claims;
@@ -60,6 +65,7 @@ export function createSettingsTable(): SettingsTable {
     accounts: new Map(),
     sites: new Map(),
     keys: new Map(),
+    keysBySite: new Map(),
     destinations: new Map(),
     domains: createClaims(),
     measurementIds: createClaims(),
@@ -89,6 +95,8 @@ type Lookups = Pick<
   | 'destination'
   | 'siteByDomain'
   | 'siteByMeasurementId'
+  | 'isMeasurementIdContested'
+  | 'keysOfSite'
   | 'adminToken'
   | 'replay'
   | 'engageItems'
@@ -107,11 +115,15 @@ function lookups(state: State): Lookups {
     destination: (siteId, name) => state.destinations.get(name)?.get(siteId),
     siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
     siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
+    isMeasurementIdContested: (measurementId) => state.measurementIds.isContested(measurementId),
+    keysOfSite: (siteId) => state.keysBySite.get(siteId) ?? NO_KEYS,
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
     replay: (replayId) => state.replays.get(replayId),
     engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
   };
 }
+
+const NO_KEYS: ReadonlyMap<string, ApiKey> = new Map();
 
 type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens' | 'replays'>;
 
@@ -159,7 +171,7 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
     case 'site':
       return storeSite(state, address.siteId, setting?.site ?? null);
     case 'key':
-      return replace(state.keys, address.keyHash, setting?.key ?? null);
+      return storeKey(state, address.keyHash, setting?.key ?? null);
     case 'destination':
       return storeDestination(state, address.siteId, address.name, setting?.destination ?? null);
     case 'admin_token':
@@ -177,6 +189,16 @@ function replace<T>(facts: Map<string, T>, id: string, fact: T | null): boolean 
   if (fact === null) return facts.delete(id);
   facts.set(id, fact);
   return true;
+}
+
+function storeKey(state: State, keyHash: string, key: ApiKey | null): boolean {
+  const before = state.keys.get(keyHash)?.site_id;
+  if (before !== undefined) state.keysBySite.get(before)?.delete(keyHash);
+  if (key !== null) {
+    const ofSite = state.keysBySite.get(key.site_id) ?? new Map<string, ApiKey>();
+    state.keysBySite.set(key.site_id, ofSite.set(keyHash, key));
+  }
+  return replace(state.keys, keyHash, key);
 }
 
 function storeSite(state: State, siteId: string, site: Site | null): boolean {

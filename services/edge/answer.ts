@@ -5,9 +5,15 @@ import { type EdgeErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 /** An answer to a client; what is set beside status and body goes into headers. */
 export interface Answer {
   status: number;
-  body: object;
+  /** Null: nothing. */
+  body: object | null;
   retryAfterS?: number;
   rate?: RateState | null;
+}
+
+/** Of what was taken nothing is said but that it was. */
+export function withoutBody(answer: Answer): Answer {
+  return answer.status === 200 ? { ...answer, status: 204, body: null } : answer;
 }
 
 /** An answer that refuses. */
@@ -38,7 +44,7 @@ export function sendAnswer(reply: HttpReply, { status, body, retryAfterS, rate }
     reply.header('ratelimit-remaining', String(rate.remaining));
     reply.header('ratelimit-reset', String(inSeconds(rate.resetMs)));
   }
-  return reply.code(status).send(body);
+  return reply.code(status).send(body ?? undefined);
 }
 
 /** Answers with the error of a code. */

@@ -13,6 +13,10 @@ import { mountConfig } from './config_route.ts';
 import { cors } from './cors.ts';
 import { BODY_BYTES_MAX } from './decode.ts';
 import { createEdgeContext, type EdgeParts } from './edge_context.ts';
+import { mountCollect } from './ga4/collect.ts';
+import { bringsHit, isCollect } from './ga4/collect_paths.ts';
+import { credentialedCors } from './ga4/credentialed_cors.ts';
+import { mountMeasurements } from './ga4/measurements.ts';
 import { type EdgeHealth, mountHealth } from './health_route.ts';
 import { mountIngest } from './ingest.ts';
 import { type InventoryIntake, mountInventory } from './inventory.ts';
@@ -27,6 +31,8 @@ import { mountTlsCheck } from './tls_check.ts';
 export interface AppOptions extends EdgeParts, EdgeHealth {
   trustedProxies: string[];
   limiter: ConcurrencyLimiter;
+  /** Secret for the digests of hits that have no id. */
+  identitySecret: Buffer;
   inventory: InventoryIntake;
   configOf(siteId: string): ConfigAnswer | undefined;
   tag: TagScripts;
@@ -40,9 +46,9 @@ const REQUEST_MS_MAX = 30_000;
  */
 export function createApp(options: AppOptions): HttpServer {
   const app = openServer(options.trustedProxies);
-  app.addHook('onRequest', async (request, reply) => cors(request, reply));
+  app.addHook('onRequest', async (request, reply) => (isCollect(request) ? credentialedCors : cors)(request, reply));
   countSuccesses(app, options.errors);
-  const context = createEdgeContext(options, givePermits(app, options.limiter));
+  const context = createEdgeContext(options, givePermits(app, options.limiter, bringsHit));
   context.collectBodies(app, ['application/json', 'text/plain'], BODY_BYTES_MAX);
   // Before any route: it has to be told of all of them.
   answerUnrouted(app, options.errors);
@@ -58,6 +64,8 @@ export function createApp(options: AppOptions): HttpServer {
   for (const dialect of [segment, posthog]) mountDialect(app, dialect, context);
   mountFlags(app, context);
   mountRemoteConfig(app, context);
+  mountCollect(app, context, options.identitySecret);
+  mountMeasurements(app, context);
   return app;
 }
 

@@ -3,7 +3,7 @@ import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 
 /** The key of a request, from the header or, where headers cannot be set, from the query. */
-function presentedKey(request: HttpRequestIn): string | null {
+export function presentedKey(request: HttpRequestIn): string | null {
   const header = single(request.headers['x-svc-key']);
   if (header !== null) return header;
   const query = request.query as Record<string, unknown> | undefined;

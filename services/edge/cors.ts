@@ -1,7 +1,7 @@
 import type { HttpReply, HttpRequestIn } from '#infra/http/http_server.ts';
 
-const EXPOSED_HEADERS = 'Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, ETag';
-const PREFLIGHT_S = 86_400;
+export const EXPOSED_HEADERS = 'Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, ETag';
+export const PREFLIGHT_S = 86_400;
 
 /**
  * CORS is open (SPEC section 5): who may call is decided by the key's allow-list, not by the browser. No credentials are

@@ -56,7 +56,8 @@ function readEvents(request: HttpRequestIn): Read {
   return { ok: false, answer: { status, body: { error: { code, message } } } };
 }
 
-function answerOf(acceptance: Acceptance, total: number): Answer {
+/** What is said of so many events that were sent. */
+export function answerOf(acceptance: Acceptance, total: number): Answer {
   if (!acceptance.ok) {
     return acceptance.code === 'rate_limited' ? limitedAnswer(acceptance.limited) : refusal(acceptance.code);
   }

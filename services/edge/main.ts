@@ -35,6 +35,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const admitter = await openAdmitter(runtime, config, redis, addressOf);
   const app = createApp({
     table,
+    identitySecret: config.identitySecret,
     trustedProxies: config.trustedProxies,
     limiter: createConcurrencyLimiter({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
     acceptor: await openAcceptor(runtime, config, { redis, admitter, sender }),

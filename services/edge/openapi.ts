@@ -6,11 +6,12 @@ import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
 import { compatRoutes } from './openapi_compat.ts';
 import { INGEST_EXAMPLE, INVENTORY_EXAMPLE } from './openapi_examples.ts';
 import { failures } from './openapi_failures.ts';
+import { ga4Routes } from './openapi_ga4.ts';
 import { elementShape, errorShape, eventShape, ingestBody, inventoryBody, rejectionShape } from './openapi_shapes.ts';
 import { scriptRoutes } from './tag/openapi_scripts.ts';
 
 const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. The libraries of Segment,
-RudderStack and PostHog can send here as they are. A key is sent in the
+RudderStack and PostHog can send here as they are, and so can GA4's tag and senders of its Measurement Protocol. A key is sent in the
 X-Svc-Key header, or where headers cannot be set in the query parameter key. Bodies may be compressed with gzip, deflate
 or br; sizes count after decompression.`;
 
@@ -68,6 +69,7 @@ export function publicDocument(): Record<string, unknown> {
       ...ROUTES,
       ...scriptRoutes(),
       ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited']),
+      ...ga4Routes([...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited']),
     ],
     components: {
       Event: eventShape,

@@ -139,6 +139,48 @@ export const PLANTS: Plant[] = [
       )(edge, key),
   },
   {
+    what: 'a hit of GA4’s tag, in its address',
+    status: 204,
+    accepted: 1,
+    send: (edge, key) =>
+      fetch(
+        `${edge}/g/collect?key=${key}&v=2&tid=G-1&cid=1.2&_p=1&_s=1&en=purchase&ep.mark=${MARK}&ep.user_data.email=${EMAIL}&ep.user_data.phone_number=%2B1%20650%20555%200142&ep.user_data.address.first_name=Zyxwvuts&em=tv.1~em.${EMAIL}&dl=https%3A%2F%2Fa.example%2F%3Femail%3D${EMAIL}&pr1=id1~nm${EMAIL}`,
+      ),
+  },
+  {
+    what: 'hits of GA4’s tag, in a body',
+    status: 204,
+    accepted: TEXTS.length,
+    send: (edge, key) =>
+      post(
+        `/g/collect?key=${key}&tid=G-1&cid=${encodeURIComponent(EMAIL)}&_p=2&_s=1`,
+        TEXTS.map((text) => `en=x&ep.note=${encodeURIComponent(text)}&up.phone=%2B16505550142&dt=${EMAIL}`).join(
+          '\r\n',
+        ),
+      )(edge, key),
+  },
+  {
+    what: 'a hit of GA4’s tag that is nobody’s',
+    status: 403,
+    accepted: 0,
+    send: (edge) => fetch(`${edge}/g/collect?tid=${EMAIL}&en=x&ep.user_data.email=${EMAIL}&ep.tel=6505550142`),
+  },
+  {
+    what: 'a measurement of a person',
+    status: 204,
+    accepted: 1,
+    send: (edge, key) =>
+      post(
+        `/mp/collect?api_secret=${key}`,
+        JSON.stringify({
+          client_id: EMAIL,
+          user_data: { email_address: EMAIL, phone_number: PHONES[0], address: [{ first_name: 'Zyxwvuts' }] },
+          user_properties: { email: { value: EMAIL } },
+          events: [{ name: `mail ${EMAIL}`, params: { mark: MARK, note: TEXTS[5], items: [{ id: EMAIL }] } }],
+        }),
+      )(edge, key),
+  },
+  {
     what: 'Segment’s calls',
     status: 200,
     accepted: 3,

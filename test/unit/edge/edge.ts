@@ -113,6 +113,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     table,
     trustedProxies: options.trustedProxies ?? [],
     tag: options.tag ?? { sources: [], scripts: new Map() },
+    identitySecret: Buffer.alloc(32, 2),
     limiter,
     acceptor,
     sharesLimits: () => false,

@@ -45,6 +45,17 @@ describe('the settings table', () => {
     expect(table.engageItems('other')).toEqual([]);
   });
 
+  it('knows the keys of a site, and no longer those that are gone or another’s', () => {
+    const key_hash = 'b'.repeat(64);
+    const table = filledTable({ key: apiKey() }, { key: apiKey({ key_hash }) });
+    expect([...table.keysOfSite('shop').keys()]).toEqual([apiKey().key_hash, key_hash]);
+    put(table, { key: apiKey({ key_hash, site_id: 'other' }) });
+    table.apply(`key/${apiKey().key_hash}`, null);
+    expect([...table.keysOfSite('shop').keys()]).toEqual([]);
+    expect([...table.keysOfSite('other').keys()]).toEqual([key_hash]);
+    expect(table.keysOfSite('nobody').size).toBe(0);
+  });
+
   it('follows a site to another account', () => {
     const table = filledTable({ account: account() }, { account: account({ account_id: 'other' }) }, { site: site() });
     put(table, { site: site({ account_id: 'other' }) });
@@ -155,6 +166,15 @@ describe('public names', () => {
     put(table, { destination: ga4('shop', 'G-2') });
     expect(table.siteByMeasurementId('G-1')).toBeUndefined();
     expect(table.siteByMeasurementId('G-2')?.site_id).toBe('shop');
+  });
+
+  it('tell a measurement id that two sites have', () => {
+    const table = filledTable({ site: site() }, { destination: ga4('shop', 'G-1') });
+    expect([table.isMeasurementIdContested('G-1'), table.isMeasurementIdContested('G-2')]).toEqual([false, false]);
+    put(table, { destination: ga4('twin', 'G-1') });
+    expect(table.isMeasurementIdContested('G-1')).toBe(true);
+    table.apply('destination/twin/ga4', null);
+    expect(table.isMeasurementIdContested('G-1')).toBe(false);
   });
 
   it('do not lead to a site that is gone', () => {

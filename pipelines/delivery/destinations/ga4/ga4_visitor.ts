@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { clientAddress, clientUserAgent } from '#pipelines/delivery/client_device.ts';
 import type { MapContext } from '#pipelines/delivery/contract.ts';
+import { isUserPropertyName } from '#pipelines/delivery/ga4_names.ts';
 import { googleNames } from '#pipelines/delivery/google_names.ts';
 import { plainPlace } from '#pipelines/delivery/hashed_place.ts';
 import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
@@ -10,7 +11,7 @@ import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_c
 import { firstText, isRecord, type Properties } from '#pipelines/delivery/properties.ts';
 import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { Event } from '#schemas/event.ts';
-import { isUserPropertyName, namesVisitor } from './names.ts';
+import { namesVisitor } from './names.ts';
 import type { Ga4Settings } from './settings.ts';
 
 const USER_PROPERTIES_MAX = 25;

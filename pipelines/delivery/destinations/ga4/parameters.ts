@@ -1,4 +1,5 @@
 import { currencyCode } from '#pipelines/delivery/currency.ts';
+import { isParameterName } from '#pipelines/delivery/ga4_names.ts';
 import { type Item, itemsOf } from '#pipelines/delivery/items.ts';
 import { present } from '#pipelines/delivery/present.ts';
 import {
@@ -10,7 +11,7 @@ import {
   pageUrl,
 } from '#pipelines/delivery/properties.ts';
 import type { Event } from '#schemas/event.ts';
-import { isParameterName, namesVisitor } from './names.ts';
+import { namesVisitor } from './names.ts';
 
 /** Limits of the Measurement Protocol's page on sending events. */
 const PARAMETERS_MAX = 25;

@@ -78,6 +78,27 @@ const routeCases: MappingCase[] = [
     },
   ),
   withSettings(
+    skips(
+      'route: what gtag has sent, and a server has passed on, the browser sends itself',
+      { caller: 'server', properties: { ...PAGE, $lib: 'ga4' } },
+      'routed_in_browser',
+    ),
+    { route: 'browser' },
+  ),
+  withSettings(
+    sends(
+      'route: what a server sends by the Measurement Protocol comes from here all the same',
+      { caller: 'server', properties: { ...PAGE, $lib: 'ga4_mp' } },
+      { name: 'purchase' },
+    ),
+    { route: 'browser' },
+  ),
+  sends(
+    'route: what gtag has sent here only is sent from here, into its session',
+    { properties: { ...PAGE, $lib: 'ga4', client_id: '123.456', ga_session_id: '1732000000' } },
+    { name: 'purchase', params: { session_id: '1732000000' } },
+  ),
+  withSettings(
     sends(
       'route: an offline event comes from here all the same',
       { action_source: 'physical_store' },

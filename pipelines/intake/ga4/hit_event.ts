@@ -1,0 +1,161 @@
+import { conversionName } from '#pipelines/delivery/conversion_names.ts';
+import { canonicalJson } from '#pipelines/intake/canonical_json.ts';
+import { given } from '#pipelines/intake/compat/foreign.ts';
+import { digestId } from '#pipelines/intake/event_id.ts';
+import { readShortText } from '#pipelines/intake/short_text.ts';
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import type { Caller } from '#schemas/event.ts';
+import { consentOfHit } from './hit_consent.ts';
+import { itemsOfHit } from './hit_items.ts';
+import { gatherUserData } from './hit_user_data.ts';
+import type { Hit } from './hits.ts';
+import { numberOr } from './wire_number.ts';
+
+/** What says of an event that GA4's own tag sent it: the value of its property `$lib`. */
+export const GTAG_LIBRARY = 'ga4';
+
+/** Keys of the wire that are texts, and what they are called in GA4's reports, or by the parameters of a campaign. */
+const TEXTS: ReadonlyMap<string, string> = new Map([
+  ['cid', 'client_id'],
+  ['uid', 'external_id'],
+  ['sid', 'ga_session_id'],
+  ['dl', 'page_location'],
+  ['dr', 'page_referrer'],
+  ['dt', 'page_title'],
+  ['dp', 'page_path'],
+  ['ul', 'language'],
+  ['sr', 'screen_resolution'],
+  ['cu', 'currency'],
+  ['cs', 'utm_source'],
+  ['cm', 'utm_medium'],
+  ['cn', 'utm_campaign'],
+  ['ck', 'utm_term'],
+  ['cc', 'utm_content'],
+  ['ci', 'utm_id'],
+  ['tt', 'traffic_type'],
+  ['ir', 'ignore_referrer'],
+  ['gcs', 'gcs'],
+  ['gcd', 'gcd'],
+  ['dma', 'dma'],
+  ['dma_cps', 'dma_cps'],
+  ['npa', 'npa'],
+  ['us_privacy', 'us_privacy'],
+]);
+const NUMBERS: ReadonlyMap<string, string> = new Map([
+  ['sct', 'ga_session_number'],
+  ['_et', 'engagement_time_msec'],
+]);
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['seg', 'session_engaged'],
+  ['_fv', 'first_visit'],
+  ['_ss', 'session_start'],
+  ['_nsi', 'new_to_site'],
+  ['_c', 'is_conversion'],
+  ['_ee', 'external_event'],
+  ['_dbg', 'debug_mode'],
+]);
+
+const USER_DATA = 'user_data.';
+
+/** Who sent a hit, and what makes digests that nobody else can. */
+export interface HitArrival {
+  caller: Caller;
+  secret: Buffer;
+}
+
+/**
+ * An event in the form POST /v1/ingest takes it. Its time is that of its arrival, as the wire has none; its name is the
+ * event's own, as the names we use are GA4's. What is only about the transport of a hit is left out.
+ */
+export function eventOfHit(hit: Hit, { caller, secret }: HitArrival): JsonObject {
+  const { fields } = hit;
+  const name = fields.get('en');
+  const parameters = parametersOf(fields);
+  const clientId = textOf(fields, 'cid');
+  const userId = textOf(fields, 'uid');
+  return given({
+    event: name,
+    uuid: eventId(hit, name ?? '', parameters, secret),
+    distinct_id: userId ?? clientId,
+    properties: {
+      ...parameters,
+      ...known(fields),
+      ...given({
+        order_id: parameters['order_id'] ?? parameters['transaction_id'],
+        $session_id: fields.get('sid'),
+        $anon_distinct_id: userId === undefined ? undefined : clientId,
+        client_ip_address: caller === 'server' ? fields.get('_uip') : undefined,
+        $lib: GTAG_LIBRARY,
+      }),
+    },
+  });
+}
+
+function textOf(fields: ReadonlyMap<string, string>, key: string): string | undefined {
+  const text = fields.get(key);
+  return text === undefined || text.trim() === '' ? undefined : text;
+}
+
+/** What stands under `ep.`, `epn.`, `up.` and `upn.`, the items, and what is said of the person. */
+function parametersOf(fields: ReadonlyMap<string, string>): JsonObject {
+  const parameters = new Map<string, unknown>();
+  const ofUser = new Map<string, unknown>();
+  const userData = gatherUserData();
+  for (const [key, value] of fields) {
+    const at = key.indexOf('.');
+    const name = key.slice(at + 1);
+    if (at < 0 || name === '') continue;
+    const kind = key.slice(0, at);
+    if (kind === 'ep' || kind === 'epn') {
+      if (name.startsWith(USER_DATA)) userData.add(name.slice(USER_DATA.length), value);
+      else parameters.set(name, kind === 'ep' ? value : numberOr(value));
+    } else if (kind === 'up' || kind === 'upn') ofUser.set(name, kind === 'up' ? value : numberOr(value));
+  }
+  userData.addBlob(fields.get('em') ?? '');
+  const person = userData.gathered();
+  if (ofUser.size > 0) parameters.set('user_properties', Object.fromEntries(ofUser));
+  if (person !== null) parameters.set('user_data', person);
+  const items = itemsOfHit(fields);
+  if (items.length > 0) parameters.set('items', items);
+  return Object.fromEntries(parameters);
+}
+
+/** What the keys of the wire say that are not the sender's own. */
+function known(fields: ReadonlyMap<string, string>): JsonObject {
+  const properties: JsonObject = {};
+  for (const [key, value] of fields) {
+    if (value.trim() === '') continue;
+    const text = TEXTS.get(key);
+    const number = NUMBERS.get(key);
+    const flag = FLAGS.get(key);
+    if (text !== undefined) properties[text] = value;
+    else if (number !== undefined) properties[number] = numberOr(value);
+    else if (flag !== undefined) properties[flag] = value !== '0';
+  }
+  // gtag's way to say that the start of the session is a conversion as well.
+  if (fields.get('_ss') === '2') properties['is_conversion'] = true;
+  const consent = consentOfHit(fields);
+  // What the sender itself says under `consent` holds beside it: a refusal in either counts.
+  if (Object.keys(consent).length > 0) properties[fields.has('ep.consent') ? '$consent' : 'consent'] = consent;
+  return properties;
+}
+
+/**
+ * The event's id: what its sender calls `event_id`, a purchase's transaction, or else a digest of the hit and of its place
+ * among the hits of its page. Never a time of the client's. A hit that does not say its place may be a repetition or not:
+ * it gets no id here. Other events than a purchase are not known by their transaction, of which a refund has the same.
+ */
+function eventId(
+  { index, text, fields }: Hit,
+  name: string,
+  parameters: JsonObject,
+  secret: Buffer,
+): string | undefined {
+  const isPurchase = conversionName(name).canonical === 'purchase';
+  const own =
+    readShortText(parameters['event_id']) ?? (isPurchase ? readShortText(parameters['transaction_id']) : null);
+  if (own !== null) return own;
+  const [page, number] = [fields.get('_p'), fields.get('_s')];
+  if (page === undefined && number === undefined) return undefined;
+  return digestId(canonicalJson(['ga4', fields.get('tid'), fields.get('cid'), page, number, index, text]), secret);
+}

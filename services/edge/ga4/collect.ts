@@ -1,0 +1,126 @@
+import {
+  clientAddress,
+  type HttpReply,
+  type HttpRequestIn,
+  type HttpServer,
+  requestHost,
+} from '#infra/http/http_server.ts';
+import { eventOfHit } from '#pipelines/intake/ga4/hit_event.ts';
+import { type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
+import { findMeasurementSite, type MeasurementSite } from '#pipelines/settings/measurement_site.ts';
+import type { IngestCaller } from '#services/edge/accept.ts';
+import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
+import { callerSigns, checkCaller, presentedKey } from '#services/edge/caller.ts';
+import { BODY_BYTES_MAX, decompress } from '#services/edge/decode.ts';
+import type { EdgeContext } from '#services/edge/edge_context.ts';
+import type { EdgeErrorCode } from '#services/edge/errors.ts';
+import { faultHandler } from '#services/edge/faults.ts';
+import { answerOf } from '#services/edge/ingest.ts';
+import { COLLECT_PATHS } from './collect_paths.ts';
+
+type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
+
+/**
+ * GET and POST /g/collect, as gtag and what speaks like it sends to it. Whose a request is, is known by its key, by the
+ * claimed host, or by its measurement id; where that stands in the body alone, nothing else of it is looked at before.
+ * The answer is 204 with nothing in it, when Kafka holds what was accepted.
+ *
+ * @param secret Makes digests that nobody else can, for hits that have no id.
+ */
+export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buffer): void {
+  const checks = new WeakMap<HttpRequestIn, SiteCheck>();
+  const known = (request: HttpRequestIn): IngestCaller | null => {
+    const check = checks.get(request);
+    return check?.ok === true ? check : null;
+  };
+
+  const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+    const check = checkSite(context, request, new URLSearchParams(queryOf(request)).get('tid'));
+    checks.set(request, check);
+    const address = clientAddress(request);
+    const limited = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
+    if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
+    const mayBeInBody = !check.ok && check.code === 'measurement_id_missing' && request.method === 'POST';
+    return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseStranger(context, request, check.code));
+  };
+  const collect = async (request: HttpRequestIn): Promise<Answer> => {
+    const read = hitsOf(request);
+    if (!read.ok) return refuseKnown(context, request, known(request), read.code);
+    const early = checks.get(request);
+    const [first] = read.hits;
+    const check = early?.ok === true ? early : checkSite(context, request, first?.fields.get('tid') ?? null);
+    if (!check.ok) return refuseStranger(context, request, check.code);
+    if (!areOfSite(context, read.hits, check)) return refuseKnown(context, request, check, 'measurement_ids_mixed');
+    context.onKeyUsed(check.key.key_hash);
+    const events = read.hits.map((hit) => eventOfHit(hit, { caller: check.key.caller, secret }));
+    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+    return withoutBody(answerOf(await context.acceptor.accept(events, peer, check), events.length));
+  };
+
+  void app.register(async (scope) => {
+    context.collectBodies(scope, '*', BODY_BYTES_MAX);
+    scope.setErrorHandler(
+      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+        if (code === 'overloaded') return context.refuse(reply, code);
+        return sendAnswer(reply, await refuseKnown(context, request, known(request), code));
+      }),
+    );
+    for (const url of COLLECT_PATHS) {
+      scope.route({
+        method: ['GET', 'POST'],
+        url,
+        onRequest,
+        handler: async (request, reply) => sendAnswer(reply, await collect(request)),
+      });
+    }
+  });
+}
+
+function queryOf({ url }: HttpRequestIn): string {
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at + 1);
+}
+
+function checkSite({ table, nowMs }: EdgeContext, request: HttpRequestIn, measurementId: string | null): SiteCheck {
+  if (presentedKey(request) !== null) return checkCaller(table, request, nowMs());
+  const signs = { host: requestHost(request), measurementId, origin: request.headers.origin ?? null };
+  return findMeasurementSite(table, signs, nowMs());
+}
+
+type HitsAsked = { ok: true; hits: readonly Hit[] } | { ok: false; code: EdgeErrorCode };
+
+function hitsOf(request: HttpRequestIn): HitsAsked {
+  const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const body = decompress(sent, request.headers['content-encoding'], BODY_BYTES_MAX);
+  if (!body.ok) return body;
+  const read = readHits(queryOf(request), body.value.toString('utf8'));
+  if (read.ok) return read;
+  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : 'hit_too_large' };
+}
+
+/** A line may say another measurement id than the query; where it is what names the site, each has to name the same. */
+function areOfSite({ table }: EdgeContext, hits: readonly Hit[], check: Extract<SiteCheck, { ok: true }>): boolean {
+  if (!('byMeasurementId' in check) || !check.byMeasurementId) return true;
+  return hits.every(({ fields }) => {
+    const measurementId = fields.get('tid') ?? '';
+    const named = table.isMeasurementIdContested(measurementId) ? undefined : table.siteByMeasurementId(measurementId);
+    return named?.site_id === check.site.site_id;
+  });
+}
+
+function refuseStranger({ strangers }: EdgeContext, request: HttpRequestIn, code: EdgeErrorCode): Answer {
+  strangers.saw(clientAddress(request));
+  return refusal(code);
+}
+
+/** Refuses for the content, unless the caller's rate is exceeded: the request counts all the same. */
+async function refuseKnown(
+  context: EdgeContext,
+  request: HttpRequestIn,
+  caller: IngestCaller | null,
+  code: EdgeErrorCode,
+): Promise<Answer> {
+  if (caller === null) return refuseStranger(context, request, code);
+  const limited = await context.acceptor.countRefused(clientAddress(request), caller);
+  return limited === null ? refusal(code) : limitedAnswer(limited);
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startEdge, type TestEdge } from './edge.ts';
+import { post } from './foreign.ts';
+
+let edge: TestEdge;
+beforeAll(async () => {
+  edge = await startEdge();
+});
+beforeEach(() => {
+  edge.records.length = 0;
+});
+afterAll(async () => {
+  await edge.close();
+  expect(edge.unknown).toEqual([]);
+});
+
+const body = (changes: object = {}): string =>
+  JSON.stringify({ client_id: '1.2', events: [{ name: 'purchase', params: { transaction_id: 'T1' } }], ...changes });
+const send = (path: string, text: string, secret = edge.serverKey) =>
+  post(edge, `${path}?measurement_id=G-SHOP1&api_secret=${secret}`, text, { 'content-type': 'text/plain' });
+
+test('events that a server sends are stored, with its word for the visitor’s device', async () => {
+  const answer = await send(
+    '/mp/collect',
+    body({ ip_override: '203.0.113.77', user_agent: 'Mozilla/5.0 (X11) Firefox/130.0' }),
+  );
+  expect([answer.status, answer.body]).toEqual([204, '']);
+  expect(edge.records.flat()).toMatchObject([
+    {
+      event: 'purchase',
+      event_id: 'T1',
+      order_id: 'T1',
+      distinct_id: '1.2',
+      caller: 'server',
+      client_ip: '203.0.113.77',
+    },
+  ]);
+});
+
+test.each([
+  ['no secret', '', body(), 401, 'key_missing'],
+  ['an unknown secret', 'svc_sk_x', body(), 403, 'key_invalid'],
+  ['no JSON', null, '{', 400, 'body_not_json'],
+  ['no body', null, '', 400, 'body_not_json'],
+  ['a list', null, '[]', 400, 'body_not_object'],
+  ['no client', null, '{"events":[{"name":"a"}]}', 400, 'client_id_missing'],
+  ['no events', null, body({ events: [] }), 400, 'events_missing'],
+  [
+    'too many events',
+    null,
+    body({ events: Array.from({ length: 26 }, () => ({ name: 'a' })) }),
+    413,
+    'events_too_many',
+  ],
+  ['events that cannot be', null, body({ events: [{ name: '' }] }), 400, 'events_rejected'],
+])('%s is refused', async (_, secret, text, status, code) => {
+  const answer = await send('/mp/collect', text, secret ?? edge.serverKey);
+  expect(answer).toMatchObject({ status, body: { error: { code } } });
+  expect(edge.records).toEqual([]);
+});
+
+test('a browser key is no secret', async () => {
+  expect(await send('/mp/collect', body(), edge.browserKey)).toMatchObject({
+    status: 403,
+    body: { error: { code: 'key_invalid' } },
+  });
+});
+
+test('the debugging route says what Google would object to, and keeps nothing', async () => {
+  expect(await send('/debug/mp/collect', body())).toMatchObject({ status: 200, body: { validationMessages: [] } });
+  expect(await send('/debug/mp/collect', body({ events: [{ name: 'session_start' }] }))).toMatchObject({
+    status: 200,
+    body: { validationMessages: [{ fieldPath: 'events[0].name', validationCode: 'NAME_RESERVED' }] },
+  });
+  expect(edge.records).toEqual([]);
+});

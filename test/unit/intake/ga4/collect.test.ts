@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { consentOf } from '#pipelines/delivery/consent.ts';
+import { conversionName } from '#pipelines/delivery/conversion_names.ts';
+import { itemsOf } from '#pipelines/delivery/items.ts';
+import { eventOfHit } from '#pipelines/intake/ga4/hit_event.ts';
+import { HIT_CHARACTERS_MAX, HIT_KEYS_MAX, HITS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
+import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { browser, SECRET, server } from '#test/unit/intake/context.ts';
+import { COLLECT_CASES, type CollectCase } from './cases.ts';
+
+const DIGEST = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+function eventsOf(query: string, body = '', caller: CollectCase['caller'] = 'browser'): JsonObject[] {
+  const read = readHits(query, body);
+  if (!read.ok) throw new Error(read.problem);
+  return read.hits.map((hit) => eventOfHit(hit, { caller, secret: SECRET }));
+}
+
+const uuidsOf = (query: string, body = ''): unknown[] => eventsOf(query, body).map(({ uuid }) => uuid);
+
+test('there are at least 60 requests', () => {
+  expect(COLLECT_CASES.length).toBeGreaterThanOrEqual(60);
+});
+
+test.each(COLLECT_CASES)('$name', ({ query, body, caller, events }) => {
+  const expected = events.map((event) =>
+    event['uuid'] === 'digest' ? { ...event, uuid: expect.stringMatching(DIGEST) } : event,
+  );
+  expect(eventsOf(query, body, caller)).toStrictEqual(expected);
+});
+
+const identified = COLLECT_CASES.filter(({ identifiers }) => identifiers !== undefined);
+
+test.each(identified)('known by: $name', ({ query, body, identifiers = {} }) => {
+  const { taken } = takeBatch(eventsOf(query, body), browser());
+  expect(taken[0]?.identifiers).toMatchObject(identifiers);
+});
+
+test('a request that is sent again has the same ids, and each of its hits another', () => {
+  const query = 'tid=G-SHOP1&cid=1.2&_p=7&_s=3';
+  const body = 'en=a\r\nen=a\r\nen=b';
+  const ids = uuidsOf(query, body);
+  expect(new Set(ids).size).toBe(3);
+  expect(uuidsOf(query, body)).toEqual(ids);
+});
+
+test.each([
+  ['another site', 'tid=G-SHOP2&cid=1.2&_p=7&_s=3'],
+  ['another visitor', 'tid=G-SHOP1&cid=1.3&_p=7&_s=3'],
+  ['another page', 'tid=G-SHOP1&cid=1.2&_p=8&_s=3'],
+  ['a later hit', 'tid=G-SHOP1&cid=1.2&_p=7&_s=4'],
+])('the same line of %s is another event', (_, query) => {
+  expect(uuidsOf(query, 'en=a')).not.toEqual(uuidsOf('tid=G-SHOP1&cid=1.2&_p=7&_s=3', 'en=a'));
+});
+
+test('a user and the client beside are two ids of one visitor', () => {
+  const [event] = takeBatch(eventsOf('cid=1.2&uid=u7&en=login&_p=1'), browser()).taken;
+  expect(event).toMatchObject({ distinct_id: 'u7', previous_distinct_id: '1.2', identify: true });
+});
+
+test('the address that a keyed server states is its visitor’s', () => {
+  const events = eventsOf('cid=1.2&en=a&_p=1&_uip=203.0.113.77', '', 'server');
+  expect(takeBatch(events, server()).taken[0]?.client_ip).toBe('203.0.113.77');
+});
+
+test('a body of more lines than a request may have events is refused', () => {
+  const lines = (count: number) => Array.from({ length: count }, () => 'en=a').join('\r\n');
+  expect(readHits('', lines(HITS_MAX))).toMatchObject({ ok: true });
+  expect(readHits('', lines(HITS_MAX + 1))).toEqual({ ok: false, problem: 'hits_too_many' });
+});
+
+test('a hit of too many keys, or too long, is refused', () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, at) => `ep.k${at}=1`).join('&');
+  expect(readHits(keys(HIT_KEYS_MAX), '')).toMatchObject({ ok: true });
+  expect(readHits(keys(HIT_KEYS_MAX + 1), '')).toEqual({ ok: false, problem: 'hit_too_large' });
+  expect(readHits('', `en=${'a'.repeat(HIT_CHARACTERS_MAX)}`)).toEqual({ ok: false, problem: 'hit_too_large' });
+});
+
+test.each([
+  ['tildes', '~'],
+  ['names of own parameters', '~k0'],
+  ['escapes', '%7E%7E'],
+  ['levels of a category', '/'],
+])('the largest hits of %s are read in a time that does not grow with their square', (_, piece) => {
+  const line = `en=purchase&pr1=k0category~v0${piece.repeat((HIT_CHARACTERS_MAX - 50) / piece.length)}`;
+  const startedMs = performance.now();
+  expect(eventsOf('tid=G-1&_p=1', [line, line, line].join('\n'))).toHaveLength(3);
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
+});
+
+test('a purchase is delivered with its items, and under the consent of its hit', () => {
+  const query = 'en=purchase&_p=1&cid=1.2&pr1=id1~nmShirt~pr10~qt2&pr2=id2~pr5&gcs=G101&gcd=11t1t1q1t5';
+  const [event] = takeBatch(eventsOf(query), browser()).taken;
+  const properties = JSON.parse(event?.properties ?? '') as JsonObject;
+  expect(conversionName(event?.event ?? '').canonical).toBe('purchase');
+  expect(itemsOf(properties)).toMatchObject([
+    { id: '1', name: 'Shirt', price: 10, quantity: 2 },
+    { id: '2', price: 5 },
+  ]);
+  expect(consentOf(properties)).toEqual({ adUserData: false, adPersonalization: false, analytics: true });
+});

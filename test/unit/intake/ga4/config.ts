@@ -1,0 +1,9 @@
+/** How many requests the fuzz makes; GA4_FUZZ_COUNT=100000 is the long one. */
+export function fuzzCount(): number {
+  return Number(process.env['GA4_FUZZ_COUNT'] ?? 5_000);
+}
+
+/** Names the requests: the same seed makes the same ones. */
+export function fuzzSeed(): number {
+  return Number(process.env['GA4_FUZZ_SEED'] ?? 21);
+}
