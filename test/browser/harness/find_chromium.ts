@@ -22,13 +22,13 @@ const DEBIAN_FOLDER = 'chromium-debian';
 const CARRIED_FOLDER = 'chromium-carried';
 
 /** Both the machine's fonts and those unpacked: without any, text has no width and nothing can be clicked. */
-const FONTS = `<?xml version="1.0"?>
+const fonts = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>/usr/share/fonts</dir>
-  <dir prefix="relative">usr/share/fonts</dir>
-  <dir prefix="relative">fonts</dir>
-  <cachedir prefix="relative">fonts-cache</cachedir>
+  <dir>${join(folder, 'usr/share/fonts')}</dir>
+  <dir>${join(folder, 'fonts')}</dir>
+  <cachedir>${join(folder, 'fonts-cache')}</cachedir>
 </fontconfig>
 `;
 
@@ -59,7 +59,6 @@ async function debianChromium(onProgress: (line: string) => void): Promise<Chrom
   const folder = await ensureFolder(PARTS, DEBIAN_FOLDER, async (draft) => {
     await unpackDebianPackage(draft, 'chromium', onProgress);
     if (!isExecutable(join(draft, program))) throw new Error('the packages hold no browser');
-    writeFileSync(join(draft, 'fonts.conf'), FONTS);
   });
   return {
     command: join(folder, program),
@@ -84,7 +83,6 @@ async function unpackCarried(folder: string, onProgress: (line: string) => void)
     await unbrotli(join(archives, `${name}.br`), join(folder, name));
     await runTool('tar', ['-xf', name], { cwd: folder });
   }
-  writeFileSync(join(folder, 'fonts.conf'), FONTS);
 }
 
 function unbrotli(from: string, to: string): Promise<void> {
@@ -92,5 +90,6 @@ function unbrotli(from: string, to: string): Promise<void> {
 }
 
 function browserEnvironment(folder: string, libraries: string): Record<string, string> {
+  writeFileSync(join(folder, 'fonts.conf'), fonts(folder));
   return { LD_LIBRARY_PATH: libraries, FONTCONFIG_FILE: join(folder, 'fonts.conf') };
 }
