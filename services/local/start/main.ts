@@ -28,9 +28,10 @@ import {
 } from './config.ts';
 import { createDeliveries } from './delivery_processes.ts';
 import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
-import { controlSpec, deliverySpecs, processSpecs, replaySpec } from './processes.ts';
+import { controlSpec, deliverySpecs, processSpecs, replaySpec, shopSpec } from './processes.ts';
 import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
 import { readyScreen } from './screen.ts';
+import { ensureShopPages } from './shop_settings.ts';
 import { watchStart } from './start_watch.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -98,12 +99,13 @@ async function start(): Promise<void> {
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
   if (parts.parts.clickhouse !== undefined) await makeLocalAnalyst(parts.addresses.clickhouseUrl);
 
-  const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin']);
+  const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin', 'shop']);
   const chosen = {
     ...ports,
     edge: wanted.edgePort ?? ports.edge,
     control: wanted.controlPort ?? ports.control,
   };
+  const shop = `http://${HOST}:${ports.shop}`;
   const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
   let ready: (() => ReadyFile) | null = null;
   const supervisor = createSupervisor({
@@ -116,13 +118,20 @@ async function start(): Promise<void> {
   running.supervisor = supervisor;
   say('starting the edge, the control service and the pipelines');
   const control = `http://${HOST}:${chosen.control}`;
+  const edge = `http://${HOST}:${chosen.edge}`;
+  const client = createControlClient(httpTransport(control), localAdminToken(dataDir));
   const started = Promise.all([
-    supervisor.start([controlSpec(env, chosen)]).then(() => demoSettings(control, standins)),
+    supervisor.start([controlSpec(env, chosen)]).then(async () => {
+      const demo = await ensureDemo(client, dataDir, standins);
+      const key = await ensureShopPages(client, dataDir, shop);
+      await supervisor.start([shopSpec(env, ports.shop, { edge, key })]);
+      return demo;
+    }),
     supervisor.start(processSpecs(env, chosen, dataDir)),
     follow(config, logger).then(({ table }) => startAsNeeded(table, env, supervisor)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
-  ready = () => readyFile({ edge: `http://${HOST}:${chosen.edge}`, control }, parts, demo, standins, supervisor);
+  ready = () => readyFile({ edge, control, shop }, parts, demo, standins, supervisor);
   writeReadyFile(dataDir, ready());
   say(readyScreen(ready(), supervisor.states(), logDir));
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
@@ -169,19 +178,16 @@ async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSett
   return settings;
 }
 
-function demoSettings(control: string, standins: { meta: string; webhook: string }): Promise<DemoSites> {
-  return ensureDemo(createControlClient(httpTransport(control), localAdminToken(dataDir)), dataDir, standins);
-}
-
 function readyFile(
-  urls: { edge: string; control: string },
+  { edge, control, shop }: { edge: string; control: string; shop: string },
   { addresses }: LocalParts,
   demo: DemoSites,
   standins: { meta: string; webhook: string },
   supervisor: Supervisor,
 ): ReadyFile {
   return {
-    ...urls,
+    edge,
+    control,
     adminTokenFile: adminTokenFile(dataDir),
     registry: addresses.registryUrl,
     kafka: addresses.kafkaBrokers,
@@ -190,7 +196,7 @@ function readyFile(
     site: demo.shop.site,
     browserKey: demo.shop.browserKey,
     serverKey: demo.shop.serverKey,
-    demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook },
+    demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook, pages: shop },
     processes: Object.fromEntries(
       supervisor
         .states()

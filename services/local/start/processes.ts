@@ -36,6 +36,16 @@ export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalP
   };
 }
 
+/** The pages of the demo shop, which carry the tag of an edge with a browser key. */
+export function shopSpec(
+  env: Readonly<Record<string, string>>,
+  port: number,
+  tag: { edge: string; key: string },
+): ProcessSpec {
+  const args = ['--port', String(port), '--edge', tag.edge, '--key', tag.key];
+  return { name: 'shop', file: 'services/local/shop/main.ts', args, env };
+}
+
 /** The other processes but for the deliveries, and the stand-in platforms the demo sites deliver to. */
 export function processSpecs(env: Readonly<Record<string, string>>, ports: LocalPorts, dataDir: string): ProcessSpec[] {
   return [

@@ -16,7 +16,8 @@ export interface ReadyFile {
   site: string;
   browserKey: string;
   serverKey: string;
-  demo: DemoSites & { metaStandin: string; webhookStandin: string };
+  /** The demo sites, the platforms they deliver to, and the pages of the shop, on which the tag can be tried. */
+  demo: DemoSites & { metaStandin: string; webhookStandin: string; pages: string };
   /** Pid and metrics address of each process as they were at the start. */
   processes: Record<string, { pid: number | null; metrics: string | null }>;
 }

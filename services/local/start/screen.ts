@@ -26,6 +26,7 @@ export function readyScreen(ready: ReadyFile, processes: readonly ProcessState[]
     ['site', ready.site],
     ['browser key', ready.browserKey],
     ['server key', ready.serverKey],
+    ['demo shop', `${ready.demo.pages} (open it: pages with the tag)`],
     ['stand-ins', `${ready.demo.metaStandin} (Meta), ${ready.demo.webhookStandin} (webhook)`],
     ['logs', logDir],
   ];

@@ -98,6 +98,7 @@ async function run(leftOut: number): Promise<{ differing: number; printed: strin
       travel: site('travel'),
       metaStandin: await serve(standinAnswers('meta')),
       webhookStandin: await serve(standinAnswers('webhook')),
+      pages: 'http://127.0.0.1:9',
     },
   };
   const client = createControlClient(httpTransport(await serve(queryAnswers(leftOut))), 'token');

@@ -1,0 +1,59 @@
+import { CATEGORIES } from './products.ts';
+
+/** The tag's place: the edge it comes from and the site's browser key. */
+export interface TagPlace {
+  edge: string;
+  key: string;
+}
+
+export interface PageParts {
+  title: string;
+  /** Path of the page, to mark it in the navigation. */
+  path: string;
+  body: string;
+}
+
+/** Keeps the calls that are made before the tag is there. */
+const STUB =
+  "window.svc=window.svc||{q:[]};['track','identify','alias','page','consent','reset','ready'].forEach(m=>{svc[m]=(...a)=>{svc.q.push([m,...a])}})";
+
+const NAVIGATION: readonly (readonly [path: string, label: string])[] = [
+  ...Object.entries(CATEGORIES).map(([slug, label]) => [`/category/${slug}`, label] as const),
+  ['/lookbook', 'Lookbook'],
+  ['/contact', 'Contact'],
+];
+
+/** A whole page of the shop, with the tag as a site owner pastes it. The nonce is of this answer. */
+export function layout({ title, path, body }: PageParts, { edge, key }: TagPlace, nonce: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} – Harbour &amp; Pine</title>
+<link rel="stylesheet" href="/shop.css">
+<link rel="icon" href="data:,">
+<script nonce="${nonce}">${STUB}</script>
+<script nonce="${nonce}" async src="${edge}/svc.min.js" data-key="${key}"></script>
+<script nonce="${nonce}" defer src="/shop.js"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<a class="brand" href="/">Harbour &amp; Pine</a>
+<nav aria-label="Shop">${NAVIGATION.map((entry) => link(entry, path)).join('')}</nav>
+<a class="cart-link" href="/cart">Cart <span data-cart-count>0</span></a>
+</header>
+<main id="content">
+${body}
+</main>
+<footer><p>A shop that sells nothing: it shows what the tag sends. Open the developer tools, or ask for the events.</p></footer>
+</body>
+</html>
+`;
+}
+
+function link([path, label]: readonly [path: string, label: string], current: string): string {
+  const mark = current.startsWith(path) ? ' aria-current="page"' : '';
+  return `<a href="${path}"${mark}>${label}</a>`;
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createHttpServer } from '#infra/http/http_server.ts';
+import { layout, type TagPlace } from './layout.ts';
+import { pageAt } from './pages.ts';
+
+export interface ShopServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+const BODY_BYTES_MAX = 1_024;
+const REQUEST_MS_MAX = 10_000;
+
+const FILES = [
+  { path: '/shop.css', type: 'text/css; charset=utf-8' },
+  { path: '/shop.js', type: 'text/javascript; charset=utf-8' },
+].map((file) => ({ ...file, body: readFileSync(new URL(`./files${file.path}`, import.meta.url)) }));
+
+/** Serves the demo shop on loopback. */
+export async function startShop(port: number, tag: TagPlace): Promise<ShopServer> {
+  const app = createHttpServer({
+    trustedProxies: [],
+    bodyBytesMax: BODY_BYTES_MAX,
+    requestTimeoutMs: REQUEST_MS_MAX,
+    closingMs: 0,
+  });
+  for (const { path, type, body } of FILES) {
+    app.get(path, (_request, reply) => reply.type(type).header('cache-control', 'no-cache').send(body));
+  }
+  app.get('/*', (request, reply) => {
+    const page = pageAt(new URL(request.url, 'http://shop').pathname);
+    const nonce = randomBytes(12).toString('base64');
+    reply.type('text/html; charset=utf-8').header('content-security-policy', policy(tag, nonce));
+    if (page !== undefined) return reply.send(layout(page, tag, nonce));
+    const missing = { title: 'Not found', path: '', body: '<h1>There is no such page</h1>' };
+    return reply.code(404).send(layout(missing, tag, nonce));
+  });
+  await app.listen({ port, host: HOST });
+  return { url: `http://${HOST}:${(app.server.address() as AddressInfo).port}`, stop: () => app.close() };
+}
+
+/**
+ * As strict as a careful shop's, but for scripts: those of the shop and of the edge only. With 'strict-dynamic' the tag would
+ * load the platforms' own scripts, and a demo must call nobody outside this machine with pixel ids that are invented.
+ */
+function policy({ edge }: TagPlace, nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}' ${edge}`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src ${edge}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types svc',
+  ].join('; ');
+}
