@@ -32,11 +32,21 @@ export type Scripts = ReadonlyMap<string, Script>;
 
 const SOURCES = join(import.meta.dirname, '../../tag/src');
 
-/** What browsers load of the tag. */
+const source = (name: string, entry: string, format: ScriptSource['format'] = 'iife'): ScriptSource => ({
+  name,
+  entry: join(SOURCES, entry),
+  format,
+  manglesUnderscored: true,
+});
+
+/** What browsers load: the tag in two forms, and its parts that not every page needs, which the tag loads itself. */
 export const TAG_SOURCES: readonly ScriptSource[] = [
-  { name: 'svc.min.js', entry: join(SOURCES, 'classic.ts'), format: 'iife', manglesUnderscored: true },
-  { name: 'svc.mjs', entry: join(SOURCES, 'module.ts'), format: 'esm', manglesUnderscored: true },
-  { name: 'svc-engage.min.js', entry: join(SOURCES, 'engage.ts'), format: 'iife', manglesUnderscored: true },
+  source('svc.min.js', 'classic.ts'),
+  source('svc.mjs', 'module.ts', 'esm'),
+  source('svc-engage.min.js', 'engage.ts'),
+  source('svc-definitions.min.js', 'definitions_script.ts'),
+  source('svc-inventory.min.js', 'inventory_script.ts'),
+  source('svc-vendors.min.js', 'vendors_script.ts'),
 ];
 
 const DIGEST_CHARACTERS = 27;

@@ -1,4 +1,13 @@
-import type { InventoryHost, ScriptsHost, SiteConfig, Vendors, VendorsHost } from './types.ts';
+import type {
+  DefinitionsHost,
+  EngageHost,
+  EventDefinition,
+  InventoryHost,
+  ScriptsHost,
+  SiteConfig,
+  Vendors,
+  VendorsHost,
+} from './types.ts';
 
 const INVENTORY_AFTER_MS = 2000;
 
@@ -42,3 +51,16 @@ export function startInventory(host: InventoryHost): void {
   const load = part<(host: InventoryHost) => void>(host, 'svc-inventory.min.js');
   setTimeout(() => load((start) => start(host)), INVENTORY_AFTER_MS);
 }
+
+/** What fires by itself (fire_definitions.ts), loaded where the site has defined any. */
+export function startDefinitions(events: readonly EventDefinition[], host: DefinitionsHost & ScriptsHost): void {
+  const load = part<(events: readonly EventDefinition[], host: DefinitionsHost) => void>(
+    host,
+    'svc-definitions.min.js',
+  );
+  if (events[0]) load((start) => start(events, host));
+}
+
+/** What a site asks for beside measuring (engage.ts). */
+export const startEngage = (host: EngageHost): void =>
+  part<(host: EngageHost) => void>(host, 'svc-engage.min.js')((start) => start(host));

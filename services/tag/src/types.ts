@@ -19,7 +19,7 @@ export interface EventDefinition {
 }
 
 /** What SPEC 2.4 does not list: how the tag behaves on the site. */
-export interface TagSettings {
+interface TagSettings {
   /** Whether the site has surveys, promos or forms. */
   engage: boolean;
   web_vitals: boolean;
@@ -46,18 +46,16 @@ export interface SiteConfig {
   tag?: Partial<TagSettings>;
 }
 
-/** An event as POST /v1/ingest takes it (SPEC 2.1). */
-export interface QueuedEvent {
-  event: string;
-  uuid: string;
-  /** Absent where the visitor may not be known. */
-  distinct_id?: string;
-  timestamp: string;
-  properties: Properties;
-}
-
 /** Calls its listener for the page that is shown, and again for each page shown after it. */
-export type OnPage = (listener: () => void) => void;
+type OnPage = (listener: () => void) => void;
+
+/** Where the tag's own further scripts come from. */
+export interface ScriptsHost {
+  /** The address that the edge's routes follow, with a slash at its end. */
+  base: string;
+  /** Loads a script with the page's nonce and under its Trusted Types; undefined where the page does not let it. */
+  load(url: string): object | undefined;
+}
 
 /** `startDefinitions(events, host)`: watches the page and fires the definitions that are enabled. */
 export interface DefinitionsHost {
@@ -81,14 +79,6 @@ export interface InventoryBody {
   url: string;
   title: string;
   elements: InventoryElement[];
-}
-
-/** Where the tag's own further scripts come from. */
-export interface ScriptsHost {
-  /** The address that the edge's routes follow, with a slash at its end. */
-  base: string;
-  /** Loads a script with the nonce and under the Trusted Types of the page: its element, undefined where none may be. */
-  load(url: string): object | undefined;
 }
 
 /** `startInventory(host)`: looks over each page when the browser is idle. */
@@ -116,4 +106,12 @@ export interface Vendors {
   /** Loads what is configured and allowed; called again when the visitor's choice changes. */
   start(): void;
   event(event: VendorEvent): void;
+}
+
+/** What svc-engage.min.js is started with. */
+export interface EngageHost extends ScriptsHost {
+  key: string;
+  config: SiteConfig;
+  track(event: string, properties: Properties): void;
+  onPage: OnPage;
 }

@@ -51,6 +51,15 @@ export function gtagOf(page: VendorWindow): Call {
   return page.gtag;
 }
 
+/** A word to Google's consent mode, marked so that the tag does not take it for a banner's (consent_gate.ts). */
+export function tellConsent(page: VendorWindow, command: 'default' | 'update', choice: object): void {
+  const entry = (function argumentsOf(..._words: unknown[]) {
+    // biome-ignore lint/complexity/noArguments: Google's scripts pass over arrays.
+    return arguments;
+  })('consent', command, choice);
+  layerOf(page).push(Object.assign(entry, { svc: true }));
+}
+
 /** What Google's scripts read, from before they came and after. */
 export function layerOf(page: VendorWindow): unknown[] {
   page.dataLayer ??= [];

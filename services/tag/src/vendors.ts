@@ -2,7 +2,7 @@ import type { SiteConfig, VendorEvent, Vendors, VendorsHost } from './types.ts';
 import { ga4Parameters, pixelParameters } from './vendor_data.ts';
 import { type VendorNames, vendorNames } from './vendor_names.ts';
 import { nameRule, pixelOf } from './vendor_rules.ts';
-import { clarityStub, fbqStub, gtagOf, layerOf, ttqStub, type VendorWindow } from './vendor_stubs.ts';
+import { clarityStub, fbqStub, gtagOf, layerOf, tellConsent, ttqStub, type VendorWindow } from './vendor_stubs.ts';
 
 /** One platform on the page, once it is loaded. */
 interface Vendor {
@@ -124,12 +124,11 @@ export function createVendors(config: SiteConfig, host: VendorsHost): Vendors {
   /** Google's consent mode, unless the page's own banner speaks to it. */
   function tellGoogle(): void {
     if (!(ga4 && host.analytics()) && !(gtm && either())) return;
-    const gtag = gtagOf(page);
     const command = isConsentOurs === undefined ? 'default' : 'update';
     isConsentOurs ??= !layerOf(page).some((entry) => (entry as unknown[])[0] === 'consent');
     const [ads, analytics] = [host.ads(), host.analytics()].map((is) => (is ? 'granted' : 'denied'));
     const choice = { ad_storage: ads, ad_user_data: ads, ad_personalization: ads, analytics_storage: analytics };
-    if (isConsentOurs) gtag('consent', command, choice);
+    if (isConsentOurs) tellConsent(page, command, choice);
   }
 
   return {

@@ -1,0 +1,42 @@
+/** utm_source and its kind, which tell the campaign. */
+const CAMPAIGN = /^utm_\w+$/;
+/** With the ids that ad platforms add to the addresses of their ads, which tell the click. */
+const ARRIVAL = /^(utm_\w+|(fb|g|d|tt|tw|y)clid|msclkid|[gw]braid|li_fat_id|epik|rdt_cid|sccid)$/i;
+const VALUE_CHARACTERS_MAX = 500;
+const CLICK_MS = 90 * 86_400_000;
+
+export type Parameters = Record<string, string>;
+
+interface Moment {
+  session: string;
+  atMs: number;
+}
+/** How the visitor came last: in which session, when, and with which parameters. */
+export interface Arrival extends Moment {
+  parameters: Parameters;
+}
+
+const picked = (entries: Iterable<[string, string]>, isWanted: (name: string) => boolean): Parameters =>
+  Object.fromEntries(
+    [...entries].filter(([name, value]) => value && value.length < VALUE_CHARACTERS_MAX && isWanted(name)),
+  );
+
+/** The parameters that tell the campaign. */
+export const campaignOf = (search: string): Parameters =>
+  picked(new URLSearchParams(search), (name) => CAMPAIGN.test(name));
+
+const isClick = (name: string): boolean => !CAMPAIGN.test(name);
+
+/** What holds for an event: a campaign in the session that it began, a click on an ad for 90 days where ads are allowed. */
+export const holding = ({ session, atMs, parameters }: Arrival, now: Moment, ads: boolean): Parameters =>
+  picked(Object.entries(parameters), (name) =>
+    isClick(name) ? ads && now.atMs - atMs < CLICK_MS : session === now.session,
+  );
+
+/** The arrival as of now: the known one, unless the page's query says something that does not hold yet. */
+export function arrivalAt(known: Arrival, search: string, now: Moment, ads: boolean): Arrival {
+  const held = holding(known, now, ads);
+  const said = picked(new URLSearchParams(search), (name) => ARRIVAL.test(name) && (ads || !isClick(name)));
+  if (Object.keys(said).every((name) => said[name] === held[name])) return known;
+  return { ...now, parameters: { ...picked(Object.entries(known.parameters), isClick), ...said } };
+}

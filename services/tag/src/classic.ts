@@ -1,0 +1,25 @@
+import { attempt } from './guarded.ts';
+import { api, OF_SCRIPT, start } from './start.ts';
+
+type Call = [method: keyof typeof api, ...args: unknown[]];
+/** What the page's stub left: the calls so far. */
+interface Stub {
+  q?: Call[];
+  status?: unknown;
+}
+
+/** The address that the script came from is the edge's; what stands on its element is the site's. */
+attempt(() => {
+  const page = window as { svc?: Stub };
+  const script = document.currentScript as HTMLScriptElement;
+  if (page.svc?.status) return;
+  const { key = '', pages, consent } = script.dataset;
+  const [base = ''] = script.src.split(OF_SCRIPT);
+  start({ key, base, nonce: script.nonce, pages, consent });
+  const early = page.svc?.q ?? [];
+  const call = ([method, ...args]: Call): unknown => (api[method] as (...args: unknown[]) => unknown)(...args);
+  page.svc = Object.assign(page.svc ?? {}, api);
+  for (const one of early) call(one);
+  // A page may have kept the stub's functions.
+  early.push = (one) => +!call(one);
+});

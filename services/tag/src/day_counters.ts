@@ -1,0 +1,42 @@
+import { keep, readKept } from './kept.ts';
+
+/**
+ * Requests that came to nothing for now, events that were too many to keep, events that the edge refused, and requests
+ * that the page's content security policy forbade.
+ */
+type Counter = 'retried' | 'dropped' | 'rejected' | 'blocked';
+export type Counters = Partial<Record<Counter, number>>;
+interface Kept {
+  day: number;
+  counters: Counters;
+}
+
+const KEY = 'svc_h';
+const today = (): number => Math.floor(Date.now() / 86_400_000);
+const add = (counters: Counters, what: Counter, by: number): void => {
+  counters[what] = (counters[what] ?? 0) + by;
+};
+
+/** Of this page. */
+export const counters: Counters = {};
+let mayKeep = (): boolean => false;
+
+/** Adds to the page's counters, and where something may be stored to the day's, which outlive the page. */
+export function count(what: Counter, by = 1): void {
+  add(counters, what, by);
+  if (!mayKeep()) return;
+  const kept = readKept<Kept>(KEY) ?? { day: today(), counters: {} };
+  add(kept.counters, what, by);
+  keep(KEY, kept);
+}
+
+/** From now on the day's counters are kept where that is allowed. Those of an earlier day are handed out, once. */
+export function keepDays(allowed: () => boolean): Counters | undefined {
+  mayKeep = allowed;
+  const kept = readKept<Kept>(KEY);
+  if (!kept || kept.day === today()) return undefined;
+  forgetDay();
+  return kept.counters;
+}
+
+export const forgetDay = (): void => keep(KEY);

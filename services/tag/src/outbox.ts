@@ -1,0 +1,212 @@
+import { count } from './day_counters.ts';
+import type { EventStore } from './event_store.ts';
+import { attempt, guarded, listen } from './guarded.ts';
+import { BATCH_BYTES_MAX, bodyOf, cutBatch, excessOf, isForLater, type Waiting, waitMs } from './send_rules.ts';
+import { msOf } from './uuid7.ts';
+
+/*
+ * Holds events until the edge has them. One request is under way at a time, of one page at a time, and none while the
+ * browser is offline or the edge asked for time. What is in the store outlives the page.
+ */
+
+const TOGETHER_MS = 250;
+const ANSWER_MS_MAX = 30_000;
+/** What is younger in the store is most likely on its way from the page that it happened on. */
+const OTHERS_OLDER_MS = 5000;
+/** Of 64 KiB that may be in flight when a page is left. */
+const LEAVING_BYTES_MAX = 60 * 1024;
+/** After the page was hidden its other listeners may still have something to say, and nobody knows how long it lives. */
+const LEAVING_MS = 1000;
+
+/** This page's events that are not known as taken, and which of them the store has. */
+const own = new Map<string, string>();
+const stored = new Set<string>();
+/** What is in a request now. */
+const flying = new Map<string, string>();
+let url = '';
+let storeNow: () => EventStore | undefined;
+let timer = 0;
+let isRunning = false;
+let isAsked = false;
+let isLeft = false;
+let hiddenMs = 0;
+let failures = 0;
+let dropped = 0;
+let pausedUntilMs = 0;
+let isPauseAsked = false;
+let endPause = (): void => undefined;
+
+/**
+ * @param to where events are posted, with the key.
+ * @param store undefined as long as nothing may be stored.
+ * @param leaving called when the page is hidden, before what waits is sent.
+ */
+export function openOutbox(to: string, store: () => EventStore | undefined, leaving: () => void): void {
+  url = to;
+  storeNow = store;
+  const onHidden = (): void => {
+    hiddenMs = Date.now();
+    leaving();
+    leave();
+  };
+  listen(document, 'visibilitychange', () => (document.visibilityState === 'hidden' ? onHidden() : comeBack()));
+  listen(window, 'pagehide', () => {
+    onHidden();
+    // A page that waits for a lock or holds one would not be kept for the way back.
+    isLeft = true;
+    endPause();
+  });
+  listen(window, 'pageshow', comeBack);
+  listen(window, 'online', comeBack);
+}
+
+/** Takes an event to send: at once where it is urgent or the page is being left, else with what comes soon after. */
+export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
+  own.set(...waiting);
+  void storeNow()
+    ?.put(waiting)
+    .then((isWritten) => isWritten && own.has(waiting[0]) && stored.add(waiting[0]));
+  const all = [...own];
+  drop(all.slice(0, excessOf(all)));
+  if (Date.now() - hiddenMs < LEAVING_MS) leave();
+  else wakeAfter(isUrgent ? 0 : TOGETHER_MS);
+}
+
+export const forgetWaiting = (): void => own.clear();
+export const waitingCount = (): number => own.size;
+
+function comeBack(): void {
+  hiddenMs = 0;
+  isLeft = false;
+  if (!isPauseAsked) pausedUntilMs = 0;
+  endPause();
+  if (own.size) wake();
+}
+
+function lose(key: string): void {
+  own.delete(key);
+  stored.delete(key);
+}
+
+function forget(batch: readonly Waiting[]): void {
+  for (const [key] of batch) lose(key);
+  void storeNow()?.remove(batch);
+}
+
+function drop(batch: readonly Waiting[]): void {
+  if (!batch[0]) return;
+  dropped += batch.length;
+  count('dropped', batch.length);
+  forget(batch);
+}
+
+function wakeAfter(ms: number): void {
+  if (!ms) wake();
+  else timer ||= setTimeout(guarded(wake), ms);
+}
+
+/** Sends what waits: this page's events, and those that earlier pages left in the store. */
+export function wake(): void {
+  clearTimeout(timer);
+  timer = 0;
+  isAsked = true;
+  if (isRunning) return;
+  isRunning = true;
+  // A page without locks, such as one in a sandbox, shares no store either.
+  (attempt(() => navigator.locks.request('svc', drain)) ?? drain()).catch(drain).catch(stop);
+}
+
+async function drain(): Promise<void> {
+  while (!isLeft && navigator.onLine !== false) {
+    const pauseMs = pausedUntilMs - Date.now();
+    if (pauseMs > 0) await sleep(pauseMs);
+    else {
+      isAsked = false;
+      const { batch, bytes } = cutBatch(await nextWaiting(), BATCH_BYTES_MAX);
+      if (batch[0]) await send(batch, bytes);
+      else if (!isAsked) break;
+    }
+  }
+  stop();
+}
+
+const stop = (): void => {
+  isRunning = false;
+};
+
+const sleep = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    const ending = setTimeout(resolve, ms);
+    endPause = () => {
+      clearTimeout(ending);
+      resolve();
+    };
+  });
+
+/** What the store has and what only this page has. An event of this page that is gone from the store, another page sent. */
+async function nextWaiting(): Promise<Waiting[]> {
+  const expected = [...stored];
+  const found = await storeNow()?.all();
+  const keys = new Map(found);
+  if (found) for (const key of expected) if (!keys.has(key)) lose(key);
+  const waiting = [...new Map([...keys, ...own])];
+  drop(waiting.splice(0, excessOf(waiting)));
+  const due = waiting.filter(([key]) => own.has(key) || Date.now() - msOf(key) > OTHERS_OLDER_MS);
+  if (due.length < waiting.length) wakeAfter(OTHERS_OLDER_MS);
+  return due.filter(([key]) => !flying.has(key));
+}
+
+const post = (body: string, bytes: number): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    // A text without credentials needs no preflight, and is what the edge's open CORS answers.
+    body,
+    credentials: 'omit',
+    keepalive: bytes <= BATCH_BYTES_MAX,
+    signal: AbortSignal.timeout?.(ANSWER_MS_MAX) ?? null,
+  });
+
+async function send(batch: readonly Waiting[], bytes: number, isLeaving = false, isHalf = false): Promise<void> {
+  const body = bodyOf(batch, dropped);
+  const told = dropped;
+  dropped = 0;
+  for (const waiting of batch) flying.set(...waiting);
+  const answer = await attempt(() => post(body, bytes))?.catch(() => undefined);
+  // Nothing is taken off for a beacon, which tells nobody what became of it: it is sent again, under its ids.
+  if (!answer && isLeaving) attempt(() => navigator.sendBeacon(url, body));
+  for (const [key] of batch) flying.delete(key);
+  if (!answer?.ok) dropped += told;
+  if (!answer || isForLater(answer.status)) return pause(answer);
+  failures = 0;
+  if (answer.status === 413 && batch[1] && !isHalf) {
+    const middle = Math.ceil(batch.length / 2);
+    await send(batch.slice(0, middle), bytes, isLeaving, true);
+    return send(batch.slice(middle), bytes, isLeaving, true);
+  }
+  forget(batch);
+  // `accepted: 0` and `dropped` are final as well: the edge wants no more of these.
+  const rejected = answer.ok ? (await answer.json().catch(() => 0))?.rejected : batch;
+  if (rejected) count('rejected', rejected.length);
+}
+
+function pause(answer?: Response): void {
+  const retryAfter = answer?.headers.get('retry-after');
+  count('retried');
+  isPauseAsked = Number(retryAfter) > 0;
+  pausedUntilMs = Date.now() + waitMs(++failures, Math.random(), retryAfter);
+}
+
+/** Sends all that this page still has at once, as much as may be in flight then. */
+function leave(): void {
+  if (pausedUntilMs > Date.now()) return;
+  let { bytes: room } = cutBatch([...flying], LEAVING_BYTES_MAX);
+  room = LEAVING_BYTES_MAX - room;
+  let rest = [...own].filter(([key]) => !flying.has(key));
+  for (;;) {
+    const { batch, bytes } = cutBatch(rest, Math.min(room, BATCH_BYTES_MAX));
+    if (!batch[0] || bytes > room) return;
+    rest = rest.slice(batch.length);
+    room -= bytes;
+    send(batch, bytes, true).catch(() => undefined);
+  }
+}

@@ -1,0 +1,64 @@
+/** An event as it waits: its key, a UUIDv7 by which it is in order of time, and the event as JSON. */
+export type Waiting = readonly [key: string, json: string];
+
+const BACKOFF_FIRST_MS = 1000;
+const BACKOFF_MS_MAX = 5 * 60_000;
+const RETRY_AFTER_S_MAX = 86_400;
+const EVENTS_MAX = 50;
+/**
+ * Of the 64 KiB that a browser lets a page have in flight when it is left: with batches of this size each request
+ * survives that. It is far below the 256 KiB that the edge takes.
+ */
+export const BATCH_BYTES_MAX = 48 * 1024;
+
+/**
+ * How long to wait after the given number of failures in a row: from 1 s doubled up to 5 min, 50 % more or less, so that
+ * pages do not come back together. What the edge asks for is waited in full, and up to a second more.
+ *
+ * @param random from 0 to 1.
+ * @param retryAfter the header's seconds; null or a date are the rule's own wait.
+ */
+export function waitMs(failures: number, random: number, retryAfter: string | null | undefined): number {
+  const asked = Math.min(Number(retryAfter), RETRY_AFTER_S_MAX);
+  if (asked > 0) return (asked + random) * 1000;
+  return Math.min(BACKOFF_FIRST_MS * 2 ** (failures - 1), BACKOFF_MS_MAX) * (0.5 + random);
+}
+
+/** Whether an answer's status, 0 where there was no answer, says nothing against its batch: it is sent again. */
+export const isForLater = (status: number): boolean =>
+  status < 200 || status >= 500 || status === 429 || status === 408;
+
+/** The first events that go together: one at least. */
+export function cutBatch(waiting: readonly Waiting[], bytesMax: number): { batch: Waiting[]; bytes: number } {
+  const batch: Waiting[] = [];
+  let bytes = 0;
+  for (const one of waiting.slice(0, EVENTS_MAX)) {
+    const more = new Blob([one[1]]).size + 1;
+    if (batch[0] && bytes + more > bytesMax) break;
+    batch.push(one);
+    bytes += more;
+  }
+  return { batch, bytes };
+}
+
+/** The body of a request. How many events were dropped before it goes with its first, whose properties are its last member. */
+export function bodyOf(batch: readonly Waiting[], dropped: number): string {
+  const [first = '', ...others] = batch.map(([, json]) => json);
+  const marked = dropped ? `${first.slice(0, -2)},"$dropped":${dropped}}}` : first;
+  return `{"events":[${[marked, ...others].join()}]}`;
+}
+
+const WAITING_MAX = 1000;
+const WAITING_CHARACTERS_MAX = 1024 * 1024;
+
+/** How many of the oldest are too many to keep: beyond 1,000 events or 1 MiB. */
+export function excessOf(waiting: readonly Waiting[]): number {
+  let room = WAITING_CHARACTERS_MAX;
+  let first = waiting.length;
+  for (const [, json] of [...waiting].reverse()) {
+    room -= json.length;
+    if (room < 0 || waiting.length - first >= WAITING_MAX) break;
+    first -= 1;
+  }
+  return first;
+}

@@ -1,0 +1,18 @@
+/** A UUID of version 7 (RFC 9562): the time, then what is random. Sorted as texts, ids are in order of time. */
+export function uuid7(nowMs: number): string {
+  const time = nowMs.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomTail()}`;
+}
+
+/** When an id of version 7 was made. */
+export const msOf = (uuid: string): number => Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+
+/** The end of a random UUID, the variant's digit included. */
+function randomTail(): string {
+  try {
+    return crypto.randomUUID().slice(15);
+  } catch {
+    // Only pages over https have it. Ids tell events apart and guard nothing.
+    return 'xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => Math.floor(Math.random() * 16).toString(16));
+  }
+}

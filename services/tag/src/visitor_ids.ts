@@ -1,0 +1,74 @@
+import { type Arrival, arrivalAt, holding, type Parameters } from './campaign.ts';
+import { readCookie, writeCookie } from './cookies.ts';
+import { keep, readKept } from './kept.ts';
+import { uuid7 } from './uuid7.ts';
+import { sessionAt, sessionOf } from './visit_session.ts';
+
+const VISITOR = 'svc_did';
+const SESSION = 'svc_sid';
+const ARRIVAL = 'svc_c';
+const DAY_S = 86_400;
+/** 13 months; browsers cap at 400 days. */
+const VISITOR_S = 395 * DAY_S;
+const CLICK_S = 90 * DAY_S;
+const SESSION_WRITTEN_MS = 10_000;
+
+let visitor = '';
+let session = '';
+let writtenMs = 0;
+let arrival: Arrival | undefined;
+
+/** Whether this browser was given an id before: it was not offline then, and nothing was refused. */
+export const isKnown = (): boolean => !!readCookie(VISITOR);
+
+/** The visitor's id from the cookie, which is renewed once a page; where cookies are refused, one for this page. */
+export function visitorId(nowMs: number): string {
+  const kept = readCookie(VISITOR);
+  if (!kept || kept !== visitor) {
+    visitor = kept || visitor || uuid7(nowMs);
+    writeCookie(VISITOR, visitor, VISITOR_S);
+  }
+  return visitor;
+}
+
+export function sessionId(nowMs: number): string {
+  const next = sessionAt(readCookie(SESSION) ?? session, nowMs, uuid7);
+  const id = sessionOf(next);
+  if (id !== sessionOf(session) || nowMs - writtenMs > SESSION_WRITTEN_MS) {
+    writtenMs = nowMs;
+    writeCookie(SESSION, next, DAY_S);
+  }
+  session = next;
+  return id;
+}
+
+/** The next event is another visitor's, in another session. */
+export function forgetVisitor(): void {
+  visitor = session = '';
+  arrival = undefined;
+  if (isKnown()) for (const name of [VISITOR, SESSION]) writeCookie(name, '', 0);
+  keep(ARRIVAL);
+}
+
+/** The campaign parameters and click ids that hold for an event of the session. */
+export function arrivalOf(search: string, inSession: string, atMs: number, ads: boolean): Parameters {
+  const now = { session: inSession, atMs };
+  const known = arrival ?? readKept<Arrival>(ARRIVAL) ?? { ...now, parameters: {} };
+  arrival = arrivalAt(known, search, now, ads);
+  if (arrival !== known) keep(ARRIVAL, arrival);
+  return holding(arrival, now, ads);
+}
+
+/**
+ * Meta's and TikTok's browser ids. Meta's are made here in its own form, `fb.1.<milliseconds>.<random or fbclid>`, so that
+ * the first page's events carry them already; the pixel takes over what it finds.
+ */
+export function platformIds(click: string | undefined, nowMs: number, withMeta: boolean): Parameters {
+  const give = (name: string, id: string): void => writeCookie(name, `fb.1.${nowMs}.${id}`, CLICK_S);
+  if (withMeta) {
+    if (click && !readCookie('_fbc')?.endsWith(`.${click}`)) give('_fbc', click);
+    if (!readCookie('_fbp')) give('_fbp', String(Math.random()).slice(2, 12));
+  }
+  const named = ['_fbp', '_fbc', '_ttp'].map((name) => [name, readCookie(name)]);
+  return Object.fromEntries(named.filter(([, value]) => value)) as Parameters;
+}

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { until } from '#test/harness/until.ts';
+import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+
+let world: TagWorld;
+beforeAll(async () => {
+  world = await openTagWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => world.reset());
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const namesOf = (body: string): string[] =>
+  (JSON.parse(body) as { events: { event: string }[] }).events.map(({ event }) => event);
+const queueOf = () =>
+  new Promise<number>((resolve, reject) => {
+    const opening = indexedDB.open('svc.svc_pk_test', 1);
+    opening.onerror = reject;
+    opening.onsuccess = () => {
+      const counting = opening.result.transaction('e').objectStore('e').count();
+      counting.onsuccess = () => resolve(counting.result);
+      opening.result.close();
+    };
+  });
+
+test('a page is an event, sent as text without a preflight, a cookie or a header of ours', async () => {
+  const context = await world.visitor();
+  await context.addCookies([
+    { name: 'edge', value: '1', domain: 'edge.example', path: '/', secure: true, sameSite: 'None' },
+  ]);
+  await world.visit(context, '/?utm_source=mail');
+  const [event] = await world.taken('$pageview');
+  expect(event?.properties).toMatchObject({
+    $current_url: `${world.shop}/?utm_source=mail`,
+    $title: 'Shop',
+    utm_source: 'mail',
+  });
+  expect(Date.now() - Date.parse(event?.timestamp ?? '')).toBeLessThan(10_000);
+  const [post] = world.edge.posts();
+  expect(post?.url).toBe('/v1/ingest?key=svc_pk_test');
+  expect(post?.headers['content-type']).toBe('text/plain;charset=UTF-8');
+  expect([post?.headers['cookie'], post?.headers['x-svc-key']]).toEqual([undefined, undefined]);
+  expect(world.edge.requests.filter(({ method }) => method === 'OPTIONS')).toEqual([]);
+  await context.close();
+});
+
+test('what is tracked within a quarter of a second goes in one request, a conversion at once', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(() => {
+    for (const name of ['a', 'b', 'c']) window.svc.track(name);
+  });
+  await world.taken('c');
+  const trackedAtMs = performance.now();
+  await page.evaluate(() => window.svc.track('purchase', { value: 5 }));
+  await world.taken('purchase');
+  expect(performance.now() - trackedAtMs).toBeLessThan(2000);
+  expect(world.edge.posts().map(({ body }) => namesOf(body))).toEqual([['$pageview'], ['a', 'b', 'c'], ['purchase']]);
+  await context.close();
+});
+
+test('of twenty tabs closed right after a purchase none is lost and none doubled', async () => {
+  const context = await world.visitor();
+  for (let at = 0; at < 20; at += 1) {
+    const page = await world.visit(context);
+    await page.evaluate((order) => window.svc.track('purchase', { order_id: order }), `o${at}`);
+    await page.close();
+  }
+  await world.taken('purchase', 20);
+  await sleep(500);
+  const orders = new Set(world.events('purchase').map(({ properties }) => properties['order_id']));
+  const ids = new Set(world.events('purchase').map(({ uuid }) => uuid));
+  expect([orders.size, ids.size]).toEqual([20, 20]);
+  await context.close();
+});
+
+test('what is tracked before the configuration came is not lost with the tab, and tells nobody from another', async () => {
+  delete world.edge.files['/v1/config'];
+  world.pages['/'] = { tag: '' };
+  const context = await world.visitor();
+  const page = await context.newPage();
+  await page.goto(`${world.shop}/?fbclid=F1`);
+  await page.route('**/v1/config*', () => undefined);
+  await page.evaluate((src) => {
+    const script = document.createElement('script');
+    script.dataset['key'] = 'svc_pk_test';
+    script.src = src;
+    document.head.append(script);
+    return new Promise<void>((resolve) => {
+      script.onload = () => resolve();
+    });
+  }, `${world.collector}/svc.min.js`);
+  await page.evaluate(() => window.svc.track('purchase', { email: 'eva@mail.example', value: 3 }));
+  await sleep(2500);
+  expect(world.edge.posts()).toEqual([]);
+  expect(await context.cookies()).toEqual([]);
+  await page.close();
+  const [event] = await world.taken('purchase');
+  expect(event).not.toHaveProperty('distinct_id');
+  expect(event?.properties).toEqual({ $current_url: `${world.shop}/`, $title: 'Test page', value: 3 });
+  await context.close();
+});
+
+test('Retry-After is waited in full with no request meanwhile, and nothing is dropped', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  world.edge.answer = { kind: 'refuse', status: 429, retryAfterS: 3 };
+  await page.evaluate(() => window.svc.track('purchase'));
+  await until(
+    'refused',
+    () => world.edge.posts(),
+    (posts) => posts.length === 2,
+  );
+  world.edge.answer = { kind: 'take' };
+  await page.evaluate(() => window.svc.track('b'));
+  await world.taken('purchase');
+  const [, refused, again] = world.edge.posts();
+  const waitedMs = (again?.atMs ?? 0) - (refused?.atMs ?? 0);
+  expect(waitedMs).toBeGreaterThanOrEqual(3000);
+  expect(waitedMs).toBeLessThan(4500);
+  expect(namesOf(again?.body ?? '{}')).toEqual(['purchase', 'b']);
+  await context.close();
+});
+
+test('while three tabs cannot reach the edge one of them tries again, and afterwards all is there once', async () => {
+  const context = await world.visitor();
+  const tabs = [await world.visit(context), await world.visit(context), await world.visit(context)];
+  await world.taken('$pageview', 3);
+  await sleep(500);
+  const before = world.edgeProxy.connections();
+  world.edgeProxy.setAway(true);
+  const awayMs = Date.now();
+  for (let round = 0; round < 20; round += 1) {
+    for (const [tab, page] of tabs.entries())
+      await page.evaluate((n) => window.svc.track('t', { n }), `${tab}-${round}`);
+    await sleep(300);
+  }
+  await sleep(Math.max(0, 12_000 - (Date.now() - awayMs)));
+  expect(world.edgeProxy.connections() - before).toBeLessThanOrEqual(12);
+  world.edgeProxy.setAway(false);
+  await until(
+    'all',
+    () => new Set(world.events('t').map(({ uuid }) => uuid)).size,
+    (size) => size === 60,
+    { timeoutMs: 40_000 },
+  );
+  await sleep(500);
+  expect(world.events('t')).toHaveLength(60);
+  await context.close();
+});
+
+test('offline there is no request, and online again all goes at once', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await context.setOffline(true);
+  const tried: string[] = [];
+  page.on('request', (request) => tried.push(request.url()));
+  await page.evaluate(() => window.svc.track('purchase'));
+  await sleep(1500);
+  expect(tried).toEqual([]);
+  await context.setOffline(false);
+  await world.taken('purchase');
+  await context.close();
+});
+
+test('a batch that is too large is halved once, and what is too large then is dropped and counted', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  world.edge.answer = { kind: 'refuse', status: 413 };
+  await page.evaluate(() => {
+    for (let at = 0; at < 4; at += 1) window.svc.track('t', { at });
+  });
+  await until(
+    'refused',
+    () => page.evaluate(() => window.svc.status()['rejected']),
+    (rejected) => rejected === 4,
+  );
+  expect(world.edge.posts().map(({ body }) => namesOf(body).length)).toEqual([1, 4, 2, 2]);
+  await context.close();
+});
+
+test('what the edge refuses is dropped and counted', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  world.edge.answer = { kind: 'refuse', status: 400 };
+  await page.evaluate(() => window.svc.track('t'));
+  await until(
+    'counted',
+    () => page.evaluate(() => window.svc.status()),
+    ({ rejected }) => rejected === 1,
+  );
+  expect(await page.evaluate(queueOf)).toBe(0);
+  expect(world.edge.posts()).toHaveLength(2);
+  await context.close();
+});
+
+test('a thousand events wait, of more the oldest are dropped, and the next batch tells how many', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  world.edge.answer = { kind: 'refuse', status: 503 };
+  await page.evaluate(() => {
+    for (let at = 0; at < 1010; at += 1) window.svc.track('t', { at });
+  });
+  await until(
+    'tried',
+    () => world.edge.posts().length,
+    (count) => count >= 2,
+  );
+  expect(await page.evaluate(() => window.svc.status()['waiting'])).toBe(1000);
+  world.edge.answer = { kind: 'take' };
+  await world.taken('t', 1000);
+  expect(world.events('t')[0]?.properties).toMatchObject({ at: 10, $dropped: 10 });
+  await context.close();
+});
+
+test('what a closed tab left in the store the next visit sends, once', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  world.edge.answer = { kind: 'refuse', status: 503, retryAfterS: 30 };
+  await page.evaluate(() => window.svc.track('purchase'));
+  await until(
+    'refused',
+    () => world.edge.posts().length,
+    (count) => count === 2,
+  );
+  await page.close();
+  world.edge.answer = { kind: 'take' };
+  await sleep(5000);
+  const tabs = await Promise.all([world.visit(context), world.visit(context)]);
+  await world.taken('purchase');
+  await sleep(1000);
+  expect(world.events('purchase')).toHaveLength(1);
+  expect(await tabs[0]?.evaluate(queueOf)).toBe(0);
+  await context.close();
+});

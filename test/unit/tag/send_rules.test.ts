@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { bodyOf, cutBatch, excessOf, isForLater, type Waiting, waitMs } from '#services/tag/src/send_rules.ts';
+
+const waiting = (count: number, characters = 10): Waiting[] =>
+  Array.from({ length: count }, (_, at): Waiting => [`key-${at}`, 'x'.repeat(characters)]);
+
+test('the wait doubles from one second to five minutes, half of it more or less', () => {
+  expect([1, 2, 3, 4].map((failures) => waitMs(failures, 0.5, null))).toEqual([1000, 2000, 4000, 8000]);
+  expect([0, 1].map((random) => waitMs(1, random, null))).toEqual([500, 1500]);
+  expect(waitMs(40, 0.5, null)).toBe(300_000);
+});
+
+test('what the edge asks for is waited in full, and up to a second more', () => {
+  expect([0, 0.999].map((random) => waitMs(3, random, '7'))).toEqual([7000, 7999]);
+});
+
+test('a Retry-After that is a date leaves the wait as it is', () => {
+  expect(waitMs(1, 0.5, 'Tue, 24 Nov 2026 07:00:00 GMT')).toBe(1000);
+});
+
+test('a Retry-After of years ends after a day', () => {
+  expect(waitMs(1, 0, '99999999')).toBe(86_400_000);
+});
+
+test.for([0, 429, 408, 500, 503])('status %i comes again', (status) => {
+  expect(isForLater(status)).toBe(true);
+});
+
+test.for([200, 204, 400, 401, 403, 413])('status %i does not come again as it is', (status) => {
+  expect(isForLater(status)).toBe(false);
+});
+
+test('a batch holds fifty events', () => {
+  expect(cutBatch(waiting(70), 1_000_000).batch).toHaveLength(50);
+});
+
+test('a batch is cut before its bytes are too many, counted in UTF-8', () => {
+  const wide = waiting(10).map(([key]): Waiting => [key, 'é'.repeat(100)]);
+  expect(cutBatch(wide, 603)).toEqual({ batch: wide.slice(0, 3), bytes: 603 });
+});
+
+test('an event that is too large by itself goes alone', () => {
+  expect(cutBatch(waiting(3, 5000), 1000).batch).toHaveLength(1);
+});
+
+test('the body is one JSON text of all events', () => {
+  const events = [
+    { event: 'a', properties: { x: 1 } },
+    { event: 'b', properties: { y: '}}' } },
+  ];
+  const batch = events.map((event, at): Waiting => [`${at}`, JSON.stringify(event)]);
+  expect(JSON.parse(bodyOf(batch, 0))).toEqual({ events });
+});
+
+test('the first event of a batch tells how many were dropped before', () => {
+  const batch: Waiting[] = [['1', JSON.stringify({ event: 'a', properties: { x: 1 } })]];
+  expect(JSON.parse(bodyOf(batch, 3))).toEqual({ events: [{ event: 'a', properties: { x: 1, $dropped: 3 } }] });
+});
+
+test('a thousand events are kept, and of more the oldest are too many', () => {
+  expect([1000, 1005].map((count) => excessOf(waiting(count)))).toEqual([0, 5]);
+});
+
+test('what is beyond one MiB is too much, the oldest first', () => {
+  expect(excessOf(waiting(20, 100_000))).toBe(10);
+});

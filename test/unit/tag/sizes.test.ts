@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { bundle } from '#infra/bundler/bundle.ts';
+import { TAG_SOURCES } from '#services/edge/tag/scripts.ts';
+
+const BUDGETS: Record<string, [gzip: number, brotli: number]> = {
+  'svc.min.js': [6144, 5632],
+  'svc.mjs': [6144, 5632],
+  'svc-engage.min.js': [9216, 8448],
+  'svc-definitions.min.js': [3072, 2816],
+  'svc-inventory.min.js': [3072, 2816],
+  'svc-vendors.min.js': [3584, 3328],
+};
+
+test.for(TAG_SOURCES)('$name is no larger than docs/tag.md says', async ({ name, ...options }) => {
+  const bytes = await bundle(options);
+  const [gzip = 0, brotli = 0] = BUDGETS[name] ?? [];
+  expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(gzip);
+  expect(brotliCompressSync(bytes).length).toBeLessThanOrEqual(brotli);
+});
+
+test('the stub has at most 400 bytes, and docs/tag.md shows it as it is', async () => {
+  const folder = new URL('../../../', import.meta.url);
+  const entry = fileURLToPath(new URL('services/tag/stub.js', folder));
+  const stub = Buffer.from(await bundle({ entry, format: 'iife' }))
+    .toString()
+    .trim();
+  expect(stub.length).toBeLessThanOrEqual(400);
+  expect(readFileSync(new URL('docs/tag.md', folder), 'utf8')).toContain(stub);
+});
