@@ -1,7 +1,8 @@
 import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
-import { type Redis, RedisUnavailableError } from './client.ts';
+import type { Redis } from './client.ts';
 import { createScript } from './lua_script.ts';
 import { CHECKPOINTS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
+import { within } from './within.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export interface AdmissionStore {
@@ -157,19 +158,4 @@ function readAnswers(flat: readonly number[], count: number): Admission[] {
     if (kind !== undefined) return { verdict: { ok: false, kind, waitMs, rate }, granted: 0, known: 0 };
     return { verdict: { ok: true, rate: limit < 0 ? null : rate }, granted: granted < 0 ? null : granted, known };
   });
-}
-
-/**
- * The call may still take effect after the deadline. A process that was itself stalled first reads the answers that have
- * arrived, before it decides that none has.
- */
-async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(new RedisUnavailableError('redis: too late'));
-  const timer = setTimeout(() => setImmediate(giveUp), deadlineMs);
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -28,7 +28,9 @@ export interface IdentityIndex extends IdentityStore {
 
 /** Items of one script call at most, as every other command waits while a script runs. */
 const QUESTIONS_PER_SCRIPT = 500;
+/** Before the keys of the index, and after it a site's own in braces: what must lie in their slot begins with these too. */
 const PREFIX = 'i:';
+export const personsPrefix = (siteId: string): string => `${PREFIX}{${siteId}}:`;
 const RESTORING = '';
 
 /** An index that identity.links and events.identified can make again. */
@@ -39,7 +41,7 @@ export function createIdentityStore(
 ): IdentityIndex {
   const script = createIndexScript(redis, 'identity.lua');
   const ask = (siteId: string, questions: readonly object[], mode: string): Promise<unknown> =>
-    script.run([`${PREFIX}{${siteId}}:`, PREFIX], [JSON.stringify(questions), personsMax, mode]);
+    script.run([personsPrefix(siteId), PREFIX], [JSON.stringify(questions), personsMax, mode]);
 
   async function resolveSome(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]> {
     const { items, places } = asItems(questions);

@@ -6,7 +6,7 @@ export const ENGAGE_KINDS = ['survey', 'promo', 'form'] as const;
 export type EngageKind = (typeof ENGAGE_KINDS)[number];
 
 /** Longest that anything about a visitor is remembered on the server, in days. */
-const MEMORY_DAYS = 180;
+export const MEMORY_DAYS = 180;
 
 const COLOUR = '^#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$';
 const LENGTH = '^(?:0|[0-9]{1,3}(?:px|%)|[0-9]{1,2}(?:\\.[0-9]{1,2})?(?:rem|em))$';

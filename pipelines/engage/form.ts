@@ -77,6 +77,7 @@ export const formSchema = fixed({
   spam,
 });
 export type Form = Static<typeof formSchema>;
+export type FormField = Form['fields'][number];
 
 /** What a form's fields must be to each other. */
 export function formProblems({ fields, conversion_event, spam: { honeypot } }: Form): Problem[] {

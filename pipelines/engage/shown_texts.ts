@@ -25,6 +25,18 @@ export function shownTextNames(definition: object): Set<string> {
   return names;
 }
 
+/** The definition with the texts that a translation has in the place of its own; the others stay. */
+export function translated<Definition extends object>(
+  definition: Definition,
+  translation: Readonly<Record<string, string>>,
+): Definition {
+  const copy = structuredClone(definition);
+  visit(copy as Json, '', (name, object, key) => {
+    if (Object.hasOwn(translation, name)) object[key] = translation[name];
+  });
+  return copy;
+}
+
 function visit(object: Json, path: string, see: (name: string, object: Json, key: string) => void): void {
   for (const [key, value] of Object.entries(object)) {
     if (path === '' && UNSHOWN.has(key)) continue;

@@ -51,7 +51,7 @@ export const surveySchema = fixed({
   ),
 });
 export type Survey = Static<typeof surveySchema>;
-type Question = Static<typeof question>;
+export type Question = Static<typeof question>;
 
 /** What a survey's fields must be to each other. */
 export function surveyProblems({ questions }: Survey): Problem[] {
@@ -104,4 +104,4 @@ function conditionProblems(one: Question, { is, to }: Branch, field: string): Pr
   return unless(isKnown, 'field_malformed', `${field}.to`, 'names a choice that is not there');
 }
 
-const hasChoices = ({ type }: Question): boolean => type === 'single' || type === 'multiple';
+export const hasChoices = ({ type }: Question): boolean => type === 'single' || type === 'multiple';

@@ -29,6 +29,8 @@ export interface AcceptOptions {
   randomEventId(): string;
   nowMs(): number;
   metrics: Metrics;
+  /** Told of the events of a site that Kafka holds. */
+  onAccepted(siteId: string, events: readonly Event[]): void;
 }
 
 /** Who may act for a site. */
@@ -127,6 +129,7 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       }
       metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
       countAnswered(batch, dropped);
+      options.onAccepted(site.site_id, taken);
       return { ok: true, accepted: taken.length, dropped, rejected: batch.rejected, rate };
     },
     limited: (clientIp, { key, account }) => admitter.limited({ key, account, clientIp }),

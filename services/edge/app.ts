@@ -13,6 +13,8 @@ import { mountConfig } from './config_route.ts';
 import { cors } from './cors.ts';
 import { BODY_BYTES_MAX } from './decode.ts';
 import { createEdgeContext, type EdgeParts } from './edge_context.ts';
+import type { EngageParts } from './engage/engage_parts.ts';
+import { mountEngage } from './engage/mount_engage.ts';
 import { mountCollect } from './ga4/collect.ts';
 import { bringsHit, isCollect } from './ga4/collect_paths.ts';
 import { credentialedCors } from './ga4/credentialed_cors.ts';
@@ -36,6 +38,7 @@ export interface AppOptions extends EdgeParts, EdgeHealth {
   inventory: InventoryIntake;
   configOf(siteId: string): ConfigAnswer | undefined;
   tag: TagScripts;
+  engage: EngageParts;
 }
 
 const REQUEST_MS_MAX = 30_000;
@@ -56,6 +59,7 @@ export function createApp(options: AppOptions): HttpServer {
   mountIngest(app, context);
   mountInventory(app, context, options.inventory);
   mountConfig(app, context, options.configOf);
+  mountEngage(app, context, options.engage);
   mountHealth(app, options);
   mountTlsCheck(app, context);
   mountScripts(app, context, options.tag);

@@ -57,6 +57,9 @@ export const EDGE_ERRORS = {
   body_not_calls: { status: 400, message: 'The body must hold at least one call in the form of its route.' },
   calls_too_many: { status: 413, message: 'A batch must not hold more than 2500 calls.' },
   ...INVENTORY_ERRORS,
+  engage_unknown: { status: 404, message: 'The site has no survey, promo or form of this id.' },
+  form_invalid: { status: 400, message: 'Some fields of the form cannot be taken; fields lists them.' },
+  engage_invalid: { status: 400, message: 'A field is missing or not of its shape; field names it.' },
   allowance_exhausted: { status: 402, message: "The account's events of this month are used up; nothing was stored." },
   rate_limited: { status: 429, message: 'Too many requests; come again after the seconds in Retry-After.' },
   internal: {

@@ -14,6 +14,8 @@ import { createRequestErrors, type RequestErrors } from '#services/request_error
 import { type Runtime, runProcess } from '#services/runtime.ts';
 import { createApp } from './app.ts';
 import { createConcurrencyLimiter } from './concurrency_limiter.ts';
+import { createAudienceNotes } from './engage/audience_notes.ts';
+import { openEngage } from './engage/open_engage.ts';
 import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createKeyUse, type KeyUse } from './key_use.ts';
 import { openAcceptor, openAdmitter, RATE_WINDOW_MS } from './open_acceptor.ts';
@@ -33,15 +35,18 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const sender = await senders.open(TOPICS.raw);
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
   const admitter = await openAdmitter(runtime, config, redis, addressOf);
+  const engage = openEngage(runtime, redis, config.identitySecret, addressOf);
+  const onAccepted = createAudienceNotes(table, engage.memory);
   const app = createApp({
     table,
     identitySecret: config.identitySecret,
     trustedProxies: config.trustedProxies,
     limiter: createConcurrencyLimiter({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
-    acceptor: await openAcceptor(runtime, config, { redis, admitter, sender }),
+    acceptor: await openAcceptor(runtime, config, { redis, admitter, sender, onAccepted }),
     inventory: await openInventory(runtime, redis, await senders.open(TOPICS.inventory)),
     configOf: createConfigAnswers(table),
     tag: { sources: TAG_SOURCES, scripts: await scripts },
+    engage,
     onKeyUsed: keyUse.saw,
     sharesLimits: () => admitter.isShared(),
     healthy: () => senders.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,

@@ -7,7 +7,7 @@ import type { Redis } from '#infra/redis/client.ts';
 import { createDaySalts } from '#infra/redis/salts.ts';
 import { createMemoryLimits } from '#pipelines/limits/sliding_window.ts';
 import type { Runtime } from '#services/runtime.ts';
-import { type Acceptor, createAcceptor } from './accept.ts';
+import { type AcceptOptions, type Acceptor, createAcceptor } from './accept.ts';
 import { type Admitter, createAdmitter } from './admission.ts';
 import { createReservationLeases } from './reservation_leases.ts';
 
@@ -52,7 +52,12 @@ export async function openAdmitter(
 export async function openAcceptor(
   { registry, session, metrics, logger, onStop }: Runtime,
   { identitySecret }: EdgeConfig,
-  parts: { redis: Redis; admitter: Admitter; sender: PartitionSender },
+  parts: {
+    redis: Redis;
+    admitter: Admitter;
+    sender: PartitionSender;
+    onAccepted: AcceptOptions['onAccepted'];
+  },
 ): Promise<Acceptor> {
   const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');
   const salts = await createDaySalts(parts.redis, logger, Date.now);
@@ -67,5 +72,6 @@ export async function openAcceptor(
     randomEventId: uuidv7,
     nowMs: Date.now,
     metrics,
+    onAccepted: parts.onAccepted,
   });
 }

@@ -4,6 +4,7 @@ import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts'
 import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
 import { compatRoutes } from './openapi_compat.ts';
+import { engageRoutes } from './openapi_engage.ts';
 import { INGEST_EXAMPLE, INVENTORY_EXAMPLE } from './openapi_examples.ts';
 import { failures } from './openapi_failures.ts';
 import { ga4Routes } from './openapi_ga4.ts';
@@ -68,6 +69,7 @@ export function publicDocument(): Record<string, unknown> {
     routes: [
       ...ROUTES,
       ...scriptRoutes(),
+      ...engageRoutes({ keyed: KEYED, errors: [...KEY_ERRORS, ...BODY_ERRORS] }),
       ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited']),
       ...ga4Routes([...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited']),
     ],

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { filesBelow, textsIn, textsInFile } from '#test/harness/byte_search.ts';
 import { RECORD_CANARIES, residue, TEXT_CANARIES } from '#test/harness/canaries/canaries.ts';
 import { select } from '#test/harness/clickhouse.ts';
+import { defineEngage } from '#test/harness/engage.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { segmentBatches } from '#test/harness/kafka_segments.ts';
-import { EMAIL, MARK, PLANTS, RAW } from '#test/harness/planted.ts';
+import { EMAIL, MARK, PLANTED_FORM, PLANTED_SURVEY, PLANTS, RAW } from '#test/harness/planted.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { untilStored } from '#test/harness/stored_rows.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -40,6 +41,8 @@ beforeAll(async () => {
   receiver = await startWebhookReceiver(() => 413);
   site = await makeSite(service, { webhookUrl: receiver.url, siteWords: ['--country', 'US'] });
   raw = [...RAW, site.serverKey.toLowerCase(), site.browserKey.toLowerCase()];
+  await defineEngage(site, edge, 'survey', PLANTED_SURVEY);
+  await defineEngage(site, edge, 'form', PLANTED_FORM);
   answers = [];
   for (const { what, send } of PLANTS) {
     const answer = await send(edge, site.serverKey);

@@ -60,6 +60,47 @@ const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Rec
 };
 const person = { email: ` ${EMAIL.toUpperCase()} `, phone: PHONES[0], firstName: 'Zyxwvuts', lastName: 'Zyxwvuts' };
 
+/** What the plants of surveys and forms are sent to; to be defined before. */
+export const PLANTED_SURVEY = {
+  id: 'planted',
+  name: 'Planted',
+  questions: [{ id: 'why', type: 'open', text: 'Why?', max_length: 2000 }],
+};
+export const PLANTED_FORM = {
+  id: 'planted',
+  name: 'Planted',
+  fields: [
+    { name: 'email', type: 'email', label: 'E-mail', map: 'email' },
+    { name: 'phone', type: 'tel', label: 'Phone', map: 'phone' },
+    { name: 'first_name', type: 'text', label: 'Name', map: 'first_name' },
+    { name: 'subject', type: 'text', label: 'Subject', store: 'keep' },
+    { name: 'customer', type: 'text', label: 'Customer', store: 'hash' },
+    { name: 'message', type: 'textarea', label: 'Message', max_length: 2000 },
+  ],
+};
+const PAGE = { url: `https://shop.example/?email=${EMAIL}`, title: TEXTS[5] ?? '', referrer: TEXTS[13] ?? '' };
+
+/** Every field of a form and of what comes with it. */
+const form = (fields: object): object => ({
+  form_id: 'planted',
+  fields,
+  consent: { process: true, text_version: EMAIL },
+  page: PAGE,
+  visitor: { distinct_id: EMAIL, session_id: PHONES[1], locale: 'en' },
+});
+
+async function answerSurvey(edge: string, key: string): Promise<Response> {
+  const path = (name: string) => `${edge}${name}?key=${key}`;
+  const visitor = { distinct_id: PHONES[1] };
+  const asked = await fetch(path('/v1/engage'), { method: 'POST', body: JSON.stringify({ page: PAGE, visitor }) });
+  const { items } = (await asked.json()) as { items: { kind: string; token: string }[] };
+  const token = items.find(({ kind }) => kind === 'survey')?.token;
+  const answers = [{ question_id: 'why', value: TEXTS.join(' ').slice(0, 2000) }];
+  const sent = { survey_id: 'planted', version: 1, submission_id: '0192f6a1-5f0e-7c33-9a51-5b0c6a2f7d10', token };
+  const body = JSON.stringify({ ...sent, status: 'completed', answers, page: PAGE, visitor });
+  return fetch(path('/v1/surveys/respond'), { method: 'POST', body });
+}
+
 /** Personal data at every place of every kind of request. */
 export const PLANTS: Plant[] = [
   events('the person', [
@@ -217,6 +258,39 @@ export const PLANTS: Plant[] = [
         ),
         { 'content-encoding': 'gzip' },
       )(edge, key),
+  },
+  {
+    what: 'a survey’s answer',
+    status: 200,
+    accepted: 1,
+    send: answerSurvey,
+  },
+  {
+    what: 'a plain form',
+    status: 200,
+    accepted: 1,
+    send: (edge, key) =>
+      post(
+        '/v1/form?key=KEY',
+        new URLSearchParams({
+          ...{ _form_id: 'planted', _distinct_id: EMAIL, _session_id: PHONES[1] ?? '' },
+          ...{ email: EMAIL, phone: PHONES[1] ?? '', first_name: 'Zyxwvuts', subject: TEXTS[5] ?? '' },
+          ...{ customer: EMAIL, message: TEXTS[5] ?? '', other: TEXTS[5] ?? '' },
+        }).toString(),
+        { 'content-type': 'application/x-www-form-urlencoded', referer: `https://a.example/?email=${EMAIL}` },
+      )(edge, key),
+  },
+  {
+    what: 'a form that is refused as spam',
+    status: 200,
+    accepted: 0,
+    send: post('/v1/form?key=KEY', JSON.stringify(form({ email: EMAIL, subject: TEXTS[5] }))),
+  },
+  {
+    what: 'a form that is malformed',
+    status: 400,
+    accepted: 0,
+    send: post('/v1/form?key=KEY', JSON.stringify({ ...form({ email: EMAIL }), page: { url: [EMAIL] } })),
   },
   {
     what: 'PostHog’s form',

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { type HttpServer, listen } from '#infra/http/http_server.ts';
 import type { PartitionSender, SendResult } from '#infra/kafka/producer/sender.ts';
-import { createMetrics } from '#infra/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
+import type { EngageGuard } from '#infra/redis/engage_guard.ts';
+import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
 import { issueKey } from '#pipelines/settings/keys.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -20,16 +22,23 @@ import {
   type ConcurrencyLimits,
   createConcurrencyLimiter,
 } from '#services/edge/concurrency_limiter.ts';
+import { createAudienceNotes } from '#services/edge/engage/audience_notes.ts';
+import { createEngageMemories } from '#services/edge/engage/engage_memories.ts';
+import { createSpamWatch } from '#services/edge/engage/spam_watch.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
 import { createStrangers } from '#services/edge/strangers.ts';
 import type { TagScripts } from '#services/edge/tag/script_routes.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
+import { createMemoryGuard } from './engage/memory_guard.ts';
+import { createMemoryOfEngage } from './engage/memory_store.ts';
 
 const SCHEMA_ID = 1;
 const PARTITIONS = 4;
 const HOST = '127.0.0.1';
+/** Signs the tokens of surveys, promos and forms. */
+export const ENGAGE_SECRET = Buffer.alloc(32, 4);
 
 /** An edge in this process that sends to memory instead of Kafka. */
 export interface TestEdge {
@@ -45,6 +54,7 @@ export interface TestEdge {
   answers: Promise<SendResult>[];
   /** Hashes of the keys that were let in, as often as they were. */
   usedKeys: string[];
+  metrics: Metrics;
   /** Errors inside requests that nobody foresaw. */
   unknown: unknown[];
   close(): Promise<void>;
@@ -60,7 +70,14 @@ export interface TestEdgeOptions {
   strangersMax?: number;
   /** What is served of the tag; absent: no script. */
   tag?: TagScripts;
+  /** Whose X-Forwarded-For is believed. */
   trustedProxies?: string[];
+  /** The clock of everything but the acceptor; absent: the real one. */
+  nowMs?: () => number;
+  /** What counts submissions; absent: this process. */
+  engageGuard?: EngageGuard;
+  /** What visitors saw and did; absent: kept in this process. */
+  engageMemory?: EngageMemoryStore;
   /** Told of reservations of which nobody knows what became. */
   onDoubt?: (reservation: Reservation) => void;
 }
@@ -98,6 +115,12 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const limiter = createConcurrencyLimiter({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.limiter });
   const inventoryType = schemaType('inventory');
   const known = new Map<string, string>();
+  const metrics = createMetrics('edge');
+  const memory = createEngageMemories(
+    options.engageMemory ?? createMemoryOfEngage(),
+    metrics,
+    options.nowMs ?? Date.now,
+  );
   const acceptor = createAcceptor({
     admitter: options.admitter ?? { ...openAdmitter, doubt: options.onDoubt ?? (() => undefined) },
     sender: memorySender(answers, (value) => records.push(eventsOf(value))),
@@ -107,7 +130,8 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     identitySecret: Buffer.alloc(32, 2),
     randomEventId: uuidv7,
     nowMs: Date.now,
-    metrics: createMetrics('edge'),
+    metrics,
+    onAccepted: createAudienceNotes(table, memory),
   });
   const app: HttpServer = createApp({
     table,
@@ -129,9 +153,17 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
       nowMs: Date.now,
     }),
     configOf: createConfigAnswers(table),
+    engage: {
+      memory,
+      spam: createSpamWatch(options.engageGuard ?? createMemoryGuard(), metrics),
+      addressOf,
+      secret: ENGAGE_SECRET,
+      identitySecret: Buffer.alloc(32, 2),
+      randomBytes,
+    },
     onKeyUsed: (keyHash) => usedKeys.push(keyHash),
     healthy: () => true,
-    nowMs: Date.now,
+    nowMs: options.nowMs ?? Date.now,
     strangers: createStrangers({
       requestsMax: options.strangersMax ?? 0,
       windowMs: 10_000,
@@ -151,6 +183,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     inventories,
     answers,
     usedKeys,
+    metrics,
     unknown,
     close: () => app.close(),
   };

@@ -34,6 +34,7 @@ async function turnsUntilAdmission(events: number): Promise<number> {
     identitySecret: Buffer.alloc(32, 2),
     randomEventId: () => '019a6a5d-ac96-774b-bcce-b302099a8057',
     nowMs: () => Date.UTC(2026, 10, 10),
+    onAccepted: () => undefined,
     metrics: createMetrics('edge'),
   });
   const peer = { clientIp: '203.0.113.9', userAgent: 'node', browserSigns: false, prefetch: false };

@@ -2,13 +2,16 @@ import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readInventory } from '#pipelines/intake/inventory.ts';
+import { ENGAGE_EXAMPLES } from '#services/control/engage_examples.ts';
 import { FLAGS_PATHS } from '#services/edge/compat/flags.ts';
 import { posthog } from '#services/edge/compat/posthog.ts';
 import { segment } from '#services/edge/compat/segment.ts';
 import { publicDocument } from '#services/edge/openapi.ts';
 import { eventShape, inventoryBody } from '#services/edge/openapi_shapes.ts';
 import { startEdge, type TestEdge } from '#test/unit/edge/edge.ts';
+import { engageItem } from '#test/unit/engage/ready.ts';
 import { refusal } from '#test/unit/intake/context.ts';
+import { put } from '#test/unit/settings/filled_table.ts';
 
 interface Operation {
   operationId: string;
@@ -45,6 +48,10 @@ describe('the public document', () => {
       '/v1/svc-vendors.min.js',
       '/v1/svc/{digest}/{name}',
       '/v1/script-status',
+      '/v1/engage',
+      '/v1/surveys/respond',
+      '/v1/promos/track',
+      '/v1/form',
       ...segment.paths,
       ...posthog.paths,
       ...FLAGS_PATHS,
@@ -68,6 +75,10 @@ describe('the public document', () => {
     ['get', '/svc.min.js', ['200', '304', '400', '503']],
     ['get', '/v1/svc/{digest}/{name}', ['200', '304', '400', '404']],
     ['get', '/v1/script-status', ['200', '400']],
+    ['post', '/v1/engage', ['200', '204', '400', '401', '403', '413', '415', '429', '503']],
+    ['post', '/v1/surveys/respond', ['200', '400', '401', '403', '404', '413', '429', '503']],
+    ['post', '/v1/promos/track', ['200', '400', '404']],
+    ['post', '/v1/form', ['200', '303', '400', '404']],
     ['post', '/v1/batch', ['200', '400', '401', '402', '403', '429', '503']],
     ['post', '/batch/', ['200', '400', '401', '403', '413', '429', '503']],
     ['get', '/g/collect', ['204', '400', '401', '403', '413', '429', '503']],
@@ -137,6 +148,9 @@ describe('the examples of the public document', () => {
   let edge: TestEdge;
   beforeAll(async () => {
     edge = await startEdge();
+    put(edge.table, { engage: engageItem('survey', ENGAGE_EXAMPLES['createSurvey'] ?? {}) });
+    put(edge.table, { engage: engageItem('promo', ENGAGE_EXAMPLES['createPromo'] ?? {}) });
+    put(edge.table, { engage: engageItem('form', ENGAGE_EXAMPLES['createForm'] ?? {}) });
   });
   afterAll(() => edge.close());
 

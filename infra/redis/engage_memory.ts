@@ -1,0 +1,75 @@
+import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
+import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
+import type { Redis } from './client.ts';
+import { personsPrefix } from './identity.ts';
+import { createScript } from './lua_script.ts';
+import { within } from './within.ts';
+
+/** Something that a visitor saw or did. */
+export type EngageNote =
+  /** `id`: under which it was shown; the same again is not counted. */
+  { kind: 'shown'; name: string; id: string } | { kind: 'done'; name: string } | { kind: 'event'; name: string };
+
+/**
+ * What visitors saw and did, shared by all edges; everything throws RedisUnavailableError. A visitor's memory is a hash
+ * under a digest of site and distinct id, as in the index of persons, and is forgotten MEMORY_DAYS after its last note. It
+ * holds no more names than a site's definitions have.
+ */
+export interface EngageMemoryStore {
+  /** What is remembered of the person that a distinct id stands for, whatever id it was noted under. */
+  read(siteId: string, distinctId: string): Promise<EngageMemory>;
+  note(siteId: string, distinctId: string, notes: readonly EngageNote[], nowMs: number): Promise<void>;
+}
+
+const TTL_S = MEMORY_DAYS * 86_400;
+const EVENT = 'event:';
+/** A page waits for it; beyond this what the browser remembers decides. */
+const READ_MS_MAX = 250;
+
+export function createEngageMemory(redis: Redis): EngageMemoryStore {
+  const readScript = createScript(redis, 'engage_read.lua');
+  const noteScript = createScript(redis, 'engage_note.lua');
+  const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
+  return {
+    async read(siteId, distinctId) {
+      const keys = [personsPrefix(siteId), prefixOf(siteId)];
+      const answer = within(READ_MS_MAX, readScript.run(keys, [basePersonId(siteId, distinctId)]));
+      return readMemories((await answer) as string[][]);
+    },
+    async note(siteId, distinctId, notes, nowMs) {
+      const args = notes.flatMap((note) => [
+        note.kind === 'event' ? `${EVENT}${note.name}` : note.name,
+        note.kind === 'done' ? '0' : '1',
+        note.kind === 'shown' ? note.id : '',
+      ]);
+      await noteScript.run([`${prefixOf(siteId)}${basePersonId(siteId, distinctId)}`], [nowMs, TTL_S, ...args]);
+    },
+  };
+}
+
+function readMemories(memories: readonly (readonly string[])[]): EngageMemory {
+  const seen = new Map<string, SeenItem>();
+  const events = new Map<string, SeenItem>();
+  for (const flat of memories) {
+    for (const [name, item] of readMemory(flat)) {
+      const isEvent = name.startsWith(EVENT);
+      const [into, key] = isEvent ? [events, name.slice(EVENT.length)] : [seen, name];
+      into.set(key, together(into.get(key), item));
+    }
+  }
+  return { seen, events };
+}
+
+function readMemory(flat: readonly string[]): Map<string, SeenItem> {
+  const items = new Map<string, SeenItem>();
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const [field, name] = [flat[at]?.slice(0, 2), flat[at]?.slice(2) ?? ''];
+    const item = items.get(name) ?? { times: 0, lastMs: 0, doneMs: null };
+    if (field === 't:') item.times = Number(flat[at + 1]);
+    else if (field === 'l:') item.lastMs = Number(flat[at + 1]);
+    else if (field === 'd:') item.doneMs = Number(flat[at + 1]);
+    items.set(name, item);
+  }
+  return items;
+}

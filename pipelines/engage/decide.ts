@@ -1,0 +1,128 @@
+import { matchesAddress, type PageAddress } from '#pipelines/delivery/url_pattern.ts';
+import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+import type { ReadyItem } from './site_engage.ts';
+import { type EngageMemory, type SeenItem, stricter } from './visitor_memory.ts';
+
+/** Items of one answer. */
+const ITEMS_MAX = 5;
+const DAY_MS = 86_400_000;
+
+/** Who looks at which page. */
+export interface Look {
+  page: PageAddress;
+  /** Null: not said. */
+  device: string | null;
+  locale: string | null;
+  country: string | null;
+  /** What the visitor agreed to; what was not said was not agreed to. */
+  consent: { analytics: boolean; ads: boolean };
+  /** The site keeps nothing of who its visitors are: only what needs no memory of them can be shown. */
+  anonymous: boolean;
+  /** What stands for the visitor in drawing shares; never kept. */
+  shareId: string;
+  nowMs: number;
+}
+
+/** What of a site's items fits this page and visitor, before anything that is remembered of them. */
+export function fitting(items: readonly ReadyItem[], look: Look, shareSecret: Buffer): ReadyItem[] {
+  return items.filter(
+    (item) =>
+      isInTime(item, look) &&
+      fitsPage(item, look) &&
+      fitsVisitor(item, look) &&
+      (!look.anonymous || needsNoMemory(item)) &&
+      isInShare(item, look, shareSecret),
+  );
+}
+
+/**
+ * What is shown of the items that fit: those that the memories of browser and server allow, the stricter of both, at most
+ * ITEMS_MAX.
+ *
+ * @param server What the server remembers; null where that is not known: then the browser's memory decides, and what asks
+ *   for what the visitor did is not shown.
+ */
+export function decide(
+  items: readonly ReadyItem[],
+  look: Look,
+  browser: ReadonlyMap<string, SeenItem>,
+  server: EngageMemory | null,
+): ReadyItem[] {
+  const seenOf = (name: string): SeenItem | undefined => stricter(browser.get(name), server?.seen.get(name));
+  const lastAnyMs = Math.max(0, ...lastTimes(browser), ...lastTimes(server?.seen ?? new Map()));
+  const shown: ReadyItem[] = [];
+  for (const item of items) {
+    if (!isDue(item, seenOf(item.name), lastAnyMs, look.nowMs)) continue;
+    if (!isInAudience(item, server, look.nowMs)) continue;
+    shown.push(item);
+    if (shown.length === ITEMS_MAX) break;
+  }
+  return shown;
+}
+
+function isInTime({ definition: { starts_at, ends_at } }: ReadyItem, { nowMs }: Look): boolean {
+  return (starts_at === null || starts_at <= nowMs) && (ends_at === null || nowMs < ends_at);
+}
+
+function fitsPage({ definition: { targeting } }: ReadyItem, { page }: Look): boolean {
+  const { url_pattern: patterns, url_exclude: excluded } = targeting;
+  if (patterns.length > 0 && !patterns.some((pattern) => matchesAddress(pattern, page))) return false;
+  return !excluded.some((pattern) => matchesAddress(pattern, page));
+}
+
+function fitsVisitor({ definition: { targeting, consent_needed } }: ReadyItem, look: Look): boolean {
+  if (consent_needed !== 'none' && !look.consent[consent_needed]) return false;
+  if (!isAmong(targeting.device, look.device) || !isAmong(targeting.country, look.country)) return false;
+  if (targeting.locale.length === 0) return true;
+  const { locale } = look;
+  return locale !== null && targeting.locale.some((wanted) => speaks(locale, wanted));
+}
+
+const isAmong = (wanted: readonly string[], value: string | null): boolean =>
+  wanted.length === 0 || (value !== null && wanted.includes(value));
+
+/** A language alone stands for all its regions. */
+function speaks(locale: string, wanted: string): boolean {
+  const [own, other] = [locale.toLowerCase(), wanted.toLowerCase()];
+  return own === other || own.startsWith(`${other}-`);
+}
+
+function needsNoMemory({ definition: { frequency, targeting, share_percent } }: ReadyItem): boolean {
+  const { max_times, every_days, wait_any_days } = frequency;
+  if (max_times !== null || every_days > 0 || wait_any_days > 0) return false;
+  return targeting.audience.length === 0 && share_percent === 100;
+}
+
+/** A visitor stays in or out of an item's share, on every edge; each item draws anew. */
+function isInShare({ name, definition: { share_percent } }: ReadyItem, { shareId }: Look, secret: Buffer): boolean {
+  if (share_percent >= 100) return true;
+  const drawn = keyedHash(secret, `share\0${name}\0${shareId}`).readUInt32BE(0) / 2 ** 32;
+  return drawn * 100 < share_percent;
+}
+
+function isDue(
+  { definition: { frequency } }: ReadyItem,
+  seen: SeenItem | undefined,
+  lastAnyMs: number,
+  nowMs: number,
+): boolean {
+  const { max_times, every_days, after_done, wait_any_days } = frequency;
+  if (lastAnyMs > 0 && nowMs - lastAnyMs < wait_any_days * DAY_MS) return false;
+  if (seen === undefined) return true;
+  if (seen.doneMs !== null && (after_done === 'never' || nowMs - seen.doneMs < after_done * DAY_MS)) return false;
+  if (max_times !== null && seen.times >= max_times) return false;
+  return seen.times === 0 || nowMs - seen.lastMs >= every_days * DAY_MS;
+}
+
+function isInAudience({ definition }: ReadyItem, server: EngageMemory | null, nowMs: number): boolean {
+  return definition.targeting.audience.every(({ event, did, times, within_days }) => {
+    if (server === null) return false;
+    const done = server.events.get(event);
+    const isDone = done !== undefined && done.times >= times && nowMs - done.lastMs < within_days * DAY_MS;
+    return isDone === did;
+  });
+}
+
+function lastTimes(seen: ReadonlyMap<string, SeenItem>): number[] {
+  return [...seen.values()].map(({ lastMs }) => lastMs);
+}

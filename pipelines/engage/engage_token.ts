@@ -1,0 +1,44 @@
+import { timingSafeEqual } from 'node:crypto';
+import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+import type { ItemName } from './visitor_memory.ts';
+
+/** Proves that an item was handed out, by which edge ever, and when; nothing of it is kept. */
+export const TOKEN_MS = 24 * 3_600_000;
+/** Clocks of two edges may differ by so much. */
+const AHEAD_MS = 60_000;
+const MAC_BYTES = 16;
+const TOKEN = /^([0-9a-z]{1,10})\.([A-Za-z0-9_-]{12})\.([A-Za-z0-9_-]{22})$/;
+
+/** What a token is for. */
+export interface TokenSubject {
+  siteId: string;
+  name: ItemName;
+  version: number;
+}
+
+export type TokenCheck =
+  /** `nonce` is the token's own: no other has it. */
+  | { ok: true; issuedMs: number; nonce: string }
+  | { ok: false; code: 'token_missing' | 'token_forged' | 'token_expired' };
+
+/** @param nonce 12 characters of base64url, at random. */
+export function issueEngageToken(secret: Buffer, subject: TokenSubject, nowMs: number, nonce: string): string {
+  const issued = nowMs.toString(36);
+  return `${issued}.${nonce}.${macOf(secret, subject, issued, nonce).toString('base64url')}`;
+}
+
+export function checkEngageToken(secret: Buffer, subject: TokenSubject, token: string, nowMs: number): TokenCheck {
+  if (token === '') return { ok: false, code: 'token_missing' };
+  const [, issued = '', nonce = '', mac = ''] = TOKEN.exec(token) ?? [];
+  const given = Buffer.from(mac, 'base64url');
+  if (given.length !== MAC_BYTES) return { ok: false, code: 'token_forged' };
+  if (!timingSafeEqual(given, macOf(secret, subject, issued, nonce))) return { ok: false, code: 'token_forged' };
+  const issuedMs = Number.parseInt(issued, 36);
+  const ageMs = nowMs - issuedMs;
+  if (ageMs > TOKEN_MS || ageMs < -AHEAD_MS) return { ok: false, code: 'token_expired' };
+  return { ok: true, issuedMs, nonce };
+}
+
+function macOf(secret: Buffer, { siteId, name, version }: TokenSubject, issued: string, nonce: string): Buffer {
+  return keyedHash(secret, `token\0${siteId}\0${name}\0${version}\0${issued}\0${nonce}`).subarray(0, MAC_BYTES);
+}

@@ -1,0 +1,32 @@
+import { type EngageEvent, engageEvent } from './engage_event.ts';
+import type { PromoAction } from './engage_request.ts';
+import type { Promo } from './promo.ts';
+
+/** Names that GA4 knows, and ours for what it has none for. */
+const EVENTS = {
+  view: 'view_promotion',
+  click: 'select_promotion',
+  dismiss: 'promotion_dismissed',
+  copy_code: 'promotion_code_copied',
+  redeem: 'promotion_redeemed',
+} as const;
+
+/** The event of an action; the same action of one impression has the same event id. */
+export function promoEvent(promo: Promo, action: PromoAction): EngageEvent {
+  const impression = action.impression_id.toLowerCase();
+  const properties = {
+    promotion_id: promo.id,
+    promotion_name: promo.name,
+    promotion_version: action.version,
+    impression_id: impression,
+    ...(promo.creative === '' ? {} : { creative_name: promo.creative }),
+    ...(promo.slot === '' ? {} : { creative_slot: promo.slot }),
+    ...(promo.code === '' ? {} : { coupon: promo.code }),
+    ...(action.action === 'redeem' ? amountOf(action) : {}),
+  };
+  return engageEvent(EVENTS[action.action], `${impression}:${action.action}`, properties, action);
+}
+
+function amountOf({ value, currency }: PromoAction): object {
+  return { ...(value === undefined ? {} : { value }), ...(currency === undefined ? {} : { currency }) };
+}

@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto';
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { type EngageEvent, engageEvent } from './engage_event.ts';
+import type { RespondRequest } from './engage_request.ts';
+import { hasChoices, type Question, type Survey } from './survey.ts';
+
+export type ResponseRead = { ok: true; event: EngageEvent } | { ok: false; field: string };
+
+type Answer = NonNullable<RespondRequest['answers']>[number];
+
+const EVENTS = {
+  shown: 'survey_shown',
+  partial: 'survey_answered',
+  completed: 'survey_answered',
+  dismissed: 'survey_dismissed',
+} as const;
+
+/**
+ * The event of a response. Answers to questions that the survey does not have, or no longer, are left out; one that its
+ * question does not take is refused. The same response again has the same event id; a partial one with other answers is
+ * another event, and the last of a submission holds all answers.
+ */
+export function surveyEvent(survey: Survey, request: RespondRequest): ResponseRead {
+  const answered = readAnswers(survey, request.answers ?? []);
+  if (!answered.ok) return answered;
+  const properties = {
+    survey_id: survey.id,
+    survey_version: request.version,
+    submission_id: request.submission_id.toLowerCase(),
+    survey_status: request.status,
+    ...(request.elapsed_ms === undefined ? {} : { elapsed_ms: request.elapsed_ms }),
+    ...answered.properties,
+  };
+  return { ok: true, event: engageEvent(EVENTS[request.status], eventIdOf(request), properties, request) };
+}
+
+function eventIdOf({ submission_id, status, answers = [] }: RespondRequest): string {
+  const submission = submission_id.toLowerCase();
+  if (status !== 'partial') return `${submission}:${status}`;
+  return `${submission}:partial:${hash('sha256', JSON.stringify(answers), 'base64url').slice(0, 12)}`;
+}
+
+type Answered = { ok: true; properties: JsonObject } | { ok: false; field: string };
+
+function readAnswers({ questions }: Survey, answers: readonly Answer[]): Answered {
+  const properties: JsonObject = {};
+  for (const [index, { question_id, value }] of answers.entries()) {
+    const question = questions.find(({ id }) => id === question_id);
+    if (question === undefined) continue;
+    const read = readAnswer(question, value);
+    if (read === null) return { ok: false, field: `answers.${index}.value` };
+    properties[`answer_${question_id}`] = read;
+    if (typeof read === 'number') Object.assign(properties, scoreOf(question, read, properties));
+  }
+  return { ok: true, properties };
+}
+
+/** An answer as it is kept; null: its question does not take it. */
+function readAnswer(question: Question, value: Answer['value']): string | number | boolean | string[] | null {
+  switch (question.type) {
+    case 'rating':
+      return isStep(question, value) ? value : null;
+    case 'open':
+      return typeof value === 'string' && value.length <= question.max_length ? redactCards(value) : null;
+    case 'link':
+      return typeof value === 'boolean' ? value : null;
+    case 'single':
+      return typeof value === 'string' ? readChoice(question, value) : null;
+    case 'multiple':
+      return Array.isArray(value) ? readChoices(question, value) : null;
+  }
+}
+
+function isStep({ scale }: Question, value: Answer['value']): value is number {
+  const [lowest, highest] = scale === 11 ? [0, 10] : [1, scale];
+  return typeof value === 'number' && Number.isInteger(value) && value >= lowest && value <= highest;
+}
+
+/** A choice's id; where the visitor may write an answer of their own, that. */
+function readChoice(question: Question, value: string): string | null {
+  if (question.choices.some(({ id }) => id === value)) return value;
+  return question.open_choice && hasChoices(question) ? redactCards(value) : null;
+}
+
+function readChoices(question: Question, values: readonly string[]): string[] | null {
+  const read = values.map((value) => readChoice(question, value));
+  return read.some((one) => one === null) ? null : (read as string[]);
+}
+
+/** Of the first rating the score, and of the first net promoter score its class. */
+function scoreOf({ scale }: Question, value: number, known: JsonObject): JsonObject {
+  const score = Object.hasOwn(known, 'score') ? {} : { score: value };
+  if (scale !== 11 || Object.hasOwn(known, 'nps_class')) return score;
+  const nps_class = value >= 9 ? 'promoter' : value >= 7 ? 'passive' : 'detractor';
+  return { ...score, nps_score: value, nps_class };
+}

@@ -1,0 +1,47 @@
+import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import type { EngageNote } from '#infra/redis/engage_memory.ts';
+import type { EngageEvent } from '#pipelines/engage/engage_event.ts';
+import type { Acceptance, Acceptor, IngestCaller } from '../accept.ts';
+import { type Answer, limitedAnswer, refusal } from '../answer.ts';
+import { callerSigns } from '../caller.ts';
+import { errorAnswer } from '../errors.ts';
+import type { EngageParts } from './engage_parts.ts';
+import { rememberedId } from './engage_visitor.ts';
+
+/** An event of a survey, promo or form, and what it tells of the visitor. */
+export interface Happened {
+  event: EngageEvent;
+  notes: readonly EngageNote[];
+}
+
+export type Taken = { ok: true; accepted: number; acceptance: Acceptance } | { ok: false; answer: Answer };
+
+/** Hands events to the acceptor of all others, and notes what the visitor saw once Kafka holds them. */
+export async function acceptEngage(
+  request: HttpRequestIn,
+  caller: IngestCaller,
+  happened: readonly Happened[],
+  { acceptor, memory, identitySecret }: Pick<EngageParts, 'memory' | 'identitySecret'> & { acceptor: Acceptor },
+): Promise<Taken> {
+  const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+  const events = happened.map(({ event }) => event);
+  const acceptance = await acceptor.accept(events, peer, caller);
+  if (!acceptance.ok) {
+    const limited = acceptance.code === 'rate_limited';
+    return { ok: false, answer: limited ? limitedAnswer(acceptance.limited) : refusal(acceptance.code) };
+  }
+  const { accepted, rejected } = acceptance;
+  if (rejected.length > 0 && rejected.length === events.length) {
+    return { ok: false, answer: { status: 400, body: { ...errorAnswer('events_rejected').body, rejected } } };
+  }
+  if (accepted > 0) {
+    for (const { event, notes } of happened) {
+      const distinctId = rememberedId({ distinct_id: event.distinct_id ?? '' }, caller.site, identitySecret);
+      if (distinctId !== null && notes.length > 0) memory.note(caller.site.site_id, distinctId, notes);
+    }
+  }
+  return { ok: true, accepted, acceptance };
+}
+
+/** What is answered for spam: as for robots' events, nothing that teaches. */
+export const SPAM_ANSWER: Answer = { status: 200, body: { accepted: 0 } };

@@ -1,0 +1,68 @@
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
+import {
+  bodyReader,
+  ENGAGE_BODY_BYTES_MAX,
+  type FormRequest,
+  formRequestShape,
+} from '#pipelines/engage/engage_request.ts';
+import { refusal } from '../answer.ts';
+import { decompress } from '../decode.ts';
+import { hasBody } from '../payload.ts';
+import { type BodyRead, invalidBody, readEngageBody } from './engage_body.ts';
+
+/** A form as it came: `isPlain` where a browser sent it without a script. */
+export interface SentForm {
+  form: FormRequest;
+  isPlain: boolean;
+}
+
+const PLAIN = 'application/x-www-form-urlencoded';
+export const FORM_CONTENT_TYPES = ['application/json', 'text/plain', PLAIN];
+
+const readForm = bodyReader(formRequestShape);
+
+export const isPlainForm = (request: HttpRequestIn): boolean =>
+  (request.headers['content-type'] ?? '').toLowerCase().startsWith(PLAIN);
+
+export function readFormBody(request: HttpRequestIn): BodyRead<SentForm> {
+  if (!isPlainForm(request)) {
+    const read = readEngageBody(request, readForm);
+    return read.ok ? { ok: true, body: { form: read.body, isPlain: false } } : read;
+  }
+  if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
+  const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], ENGAGE_BODY_BYTES_MAX);
+  if (!bytes.ok) return { ok: false, answer: refusal(bytes.code) };
+  const read = readForm(plainForm(bytes.value.toString('utf8'), request));
+  return read.ok
+    ? { ok: true, body: { form: read.body, isPlain: true } }
+    : { ok: false, answer: invalidBody(read.field) };
+}
+
+/** Names that begin with `_` are ours: no field of a definition may. Of a name that comes twice the first counts. */
+function plainForm(text: string, request: HttpRequestIn): object {
+  const all = new URLSearchParams(text);
+  const ours = (name: string): Record<string, string> => {
+    const value = all.get(`_${name}`);
+    return value === null || value === '' ? {} : { [name]: value };
+  };
+  const names = [...new Set(all.keys())].filter((name) => !name.startsWith('_'));
+  const { referer } = request.headers;
+  const version = all.get('_version');
+  const visitor = { ...ours('distinct_id'), ...ours('session_id') };
+  return {
+    ...ours('form_id'),
+    ...ours('submission_id'),
+    ...ours('token'),
+    ...(version === null ? {} : { version: Number(version) }),
+    fields: Object.fromEntries(names.map((name) => [name, all.get(name) ?? ''])),
+    consent: { process: isTicked(all, '_consent'), marketing: isTicked(all, '_marketing') },
+    ...(referer === undefined || referer.length > REFERER_MAX ? {} : { page: { url: referer } }),
+    ...(Object.keys(visitor).length === 0 ? {} : { visitor }),
+  };
+}
+
+const REFERER_MAX = 4096;
+
+/** A checkbox that is not ticked is not sent at all. */
+const isTicked = (all: URLSearchParams, name: string): boolean =>
+  !['', 'no', '0', 'false'].includes(all.get(name) ?? '');

@@ -1,0 +1,120 @@
+import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import type { Challenge } from '#pipelines/engage/challenge.ts';
+import type { FormRequest } from '#pipelines/engage/engage_request.ts';
+import { checkEngageToken } from '#pipelines/engage/engage_token.ts';
+import type { Form } from '#pipelines/engage/form.ts';
+import { formEvent, formStatusEvent, readFields, sentText } from '#pipelines/engage/form_submission.ts';
+import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
+import type { SpamReason } from '#pipelines/engage/spam.ts';
+import { itemName } from '#pipelines/engage/visitor_memory.ts';
+import { canonicalJson } from '#pipelines/intake/canonical_json.ts';
+import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
+import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+import { networkOf } from '#pipelines/privacy/network.ts';
+import { type Answer, refusal } from '../answer.ts';
+import type { EdgeContext } from '../edge_context.ts';
+import { errorAnswer } from '../errors.ts';
+import { acceptEngage, type Happened } from './engage_acceptance.ts';
+import type { EngageParts } from './engage_parts.ts';
+import { readFormBody, type SentForm } from './form_body.ts';
+import { judgeForm, type SubmittedForm } from './form_judge.ts';
+
+/** What became of a form. */
+export type FormOutcome =
+  | { kind: 'taken'; form: Form; accepted: number; eventId: string }
+  | { kind: 'spam'; form: Form }
+  | { kind: 'challenge'; challenge: Challenge }
+  /** `labels`: of the fields at fault, as the visitor knows them. */
+  | { kind: 'invalid'; form: Form; answer: Answer; labels: string[] }
+  | { kind: 'refused'; answer: Answer };
+
+/** Judges forms and hands those that are no spam to the acceptor. */
+export function createFormIntake(
+  context: EdgeContext,
+  parts: EngageParts,
+): (request: HttpRequestIn) => Promise<FormOutcome> {
+  function spamOutcome(form: Form, reason: SpamReason): FormOutcome {
+    parts.spam.found('form', reason);
+    return { kind: 'spam', form };
+  }
+
+  async function accepted(request: HttpRequestIn, form: Form, happened: Happened): Promise<FormOutcome> {
+    const { acceptor } = context;
+    const taken = await acceptEngage(request, context.callerOf(request), [happened], { ...parts, acceptor });
+    if (!taken.ok) return { kind: 'refused', answer: taken.answer };
+    return { kind: 'taken', form, accepted: taken.accepted, eventId: happened.event.uuid };
+  }
+
+  async function tell(
+    request: HttpRequestIn,
+    { form, token, version, submissionId, request: body }: SubmittedForm,
+    status: 'shown' | 'dismissed',
+  ): Promise<FormOutcome> {
+    if (!token.ok) return spamOutcome(form, token.code);
+    const event = formStatusEvent(form, status, version, submissionId, body);
+    const notes = [{ kind: 'shown', name: itemName('form', form.id), id: submissionId } as const];
+    return accepted(request, form, { event, notes });
+  }
+
+  async function submit(request: HttpRequestIn, sent: SubmittedForm): Promise<FormOutcome> {
+    const { form, version, submissionId, request: body } = sent;
+    const read = readFields(form, body, context.callerOf(request).site.default_country);
+    const judged = await judgeForm(request, sent, read.ok ? read.texts : [], parts, context.nowMs());
+    if (judged.kind === 'spam') return spamOutcome(form, judged.reason);
+    if (!read.ok) return invalidOutcome(form, read.problems);
+    if (judged.kind === 'challenge') {
+      parts.spam.challenged();
+      return judged;
+    }
+    const event = formEvent(form, read.values, body, { submissionId, version, secret: parts.identitySecret });
+    const name = itemName('form', form.id);
+    const shown = { kind: 'shown', name, id: submissionId } as const;
+    return accepted(request, form, { event, notes: [shown, { kind: 'done', name }] });
+  }
+
+  return async (request) => {
+    const read = readFormBody(request);
+    if (!read.ok) return { kind: 'refused', answer: read.answer };
+    const { site_id: siteId } = context.callerOf(request).site;
+    const { byName } = siteEngage(context.table.engageItems(siteId));
+    const item = byName.get(itemName('form', read.body.form.form_id));
+    if (item === undefined) return { kind: 'refused', answer: refusal('engage_unknown') };
+    const sent = submittedForm(request, siteId, item, read.body, parts.secret, context.nowMs());
+    const { status = 'submitted' } = sent.request;
+    return status === 'submitted' ? submit(request, sent) : tell(request, sent, status);
+  };
+}
+
+function submittedForm(
+  request: HttpRequestIn,
+  siteId: string,
+  item: ReadyItem,
+  { form: body, isPlain }: SentForm,
+  secret: Buffer,
+  nowMs: number,
+): SubmittedForm {
+  const form = item.definition as Form;
+  const version = body.version ?? item.version;
+  const token = checkEngageToken(secret, { siteId, name: item.name, version }, body.token ?? '', nowMs);
+  const submissionId = body.submission_id?.toLowerCase() ?? derivedId(request, siteId, body, secret);
+  return { form, request: body, isPlain, siteId, version, submissionId, token, email: emailOf(form, body) };
+}
+
+/** The id of a form that has none, as a plain one: the same from the same device is the same. */
+function derivedId(request: HttpRequestIn, siteId: string, { form_id, fields }: FormRequest, secret: Buffer): string {
+  const device = `${networkOf(clientAddress(request))}\0${request.headers['user-agent'] ?? ''}`;
+  const facts = canonicalJson([siteId, form_id, device, fields ?? {}]);
+  const hex = keyedHash(secret, `submission\0${facts}`).toString('hex').slice(0, 32);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function emailOf(form: Form, { fields }: FormRequest): string | null {
+  const field = form.fields.find(({ map, type }) => map === 'email' || type === 'email');
+  return field === undefined ? null : normaliseEmail(sentText(fields, field.name));
+}
+
+function invalidOutcome(form: Form, problems: readonly { name: string; code: string }[]): FormOutcome {
+  const { status, body } = errorAnswer('form_invalid');
+  const labels = problems.map(({ name }) => form.fields.find((field) => field.name === name)?.label ?? name);
+  return { kind: 'invalid', form, labels, answer: { status, body: { error: { ...body.error, fields: problems } } } };
+}

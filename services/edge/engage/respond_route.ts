@@ -1,0 +1,52 @@
+import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import type { EngageNote } from '#infra/redis/engage_memory.ts';
+import { bodyReader, type RespondRequest, respondShape } from '#pipelines/engage/engage_request.ts';
+import { checkEngageToken } from '#pipelines/engage/engage_token.ts';
+import { siteEngage } from '#pipelines/engage/site_engage.ts';
+import type { Survey } from '#pipelines/engage/survey.ts';
+import { surveyEvent } from '#pipelines/engage/survey_response.ts';
+import { itemName } from '#pipelines/engage/visitor_memory.ts';
+import { type Answer, refusal, sendAnswer } from '../answer.ts';
+import type { EdgeContext, RequestHook } from '../edge_context.ts';
+import { acceptEngage, SPAM_ANSWER } from './engage_acceptance.ts';
+import { invalidBody, readEngageBody } from './engage_body.ts';
+import type { EngageParts } from './engage_parts.ts';
+import { isTokenUsed } from './token_use.ts';
+
+const readBody = bodyReader(respondShape);
+
+/** POST /v1/surveys/respond: that a survey was shown, answered in part or whole, or dismissed. */
+export function mountRespond(app: HttpServer, context: EdgeContext, parts: EngageParts, hooks: RequestHook[]): void {
+  async function respond(request: HttpRequestIn): Promise<Answer> {
+    const caller = context.callerOf(request);
+    const read = readEngageBody(request, readBody);
+    if (!read.ok) return read.answer;
+    const siteId = caller.site.site_id;
+    const name = itemName('survey', read.body.survey_id);
+    const item = siteEngage(context.table.engageItems(siteId)).byName.get(name);
+    if (item === undefined) return refusal('engage_unknown');
+    const subject = { siteId, name, version: read.body.version };
+    const token = checkEngageToken(parts.secret, subject, read.body.token, context.nowMs());
+    const reason = token.ok ? await isTokenUsed(parts, siteId, token.nonce, read.body.submission_id) : token.code;
+    if (reason !== null) {
+      parts.spam.found('survey', reason);
+      return SPAM_ANSWER;
+    }
+    const made = surveyEvent(item.definition as Survey, read.body);
+    if (!made.ok) return invalidBody(made.field);
+    const happened = [{ event: made.event, notes: notesOf(read.body) }];
+    const taken = await acceptEngage(request, caller, happened, { ...parts, acceptor: context.acceptor });
+    if (!taken.ok) return taken.answer;
+    return { status: 200, body: { accepted: taken.accepted, event_id: made.event.uuid } };
+  }
+
+  app.post('/v1/surveys/respond', { onRequest: hooks }, async (request, reply) =>
+    sendAnswer(reply, await respond(request)),
+  );
+}
+
+function notesOf({ survey_id, submission_id, status }: RespondRequest): EngageNote[] {
+  const name = itemName('survey', survey_id);
+  const shown = { kind: 'shown', name, id: submission_id } as const;
+  return status === 'completed' ? [shown, { kind: 'done', name }] : [shown];
+}

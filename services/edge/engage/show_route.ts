@@ -1,0 +1,62 @@
+import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import { decide, fitting, type Look } from '#pipelines/engage/decide.ts';
+import { bodyReader, type EngageRequest, engageShape } from '#pipelines/engage/engage_request.ts';
+import { issueEngageToken } from '#pipelines/engage/engage_token.ts';
+import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
+import type { SeenItem } from '#pipelines/engage/visitor_memory.ts';
+import type { Site } from '#schemas/setting.ts';
+import { sendAnswer } from '../answer.ts';
+import type { EdgeContext, RequestHook } from '../edge_context.ts';
+import { invalidBody, readEngageBody } from './engage_body.ts';
+import type { EngageParts } from './engage_parts.ts';
+import { lookOf, rememberedId } from './engage_visitor.ts';
+
+/** A page that stays open asks again after this. */
+const NEXT_CHECK_MS = 60_000;
+const NONCE_BYTES = 9;
+
+const readBody = bodyReader(engageShape);
+
+/** POST /v1/engage: what of a site's surveys, promos and forms a visitor is shown on a page. 204: the site has none. */
+export function mountShow(app: HttpServer, context: EdgeContext, parts: EngageParts, hooks: RequestHook[]): void {
+  const { callerOf, table } = context;
+
+  async function shownItems(request: HttpRequestIn, body: EngageRequest, site: Site): Promise<string | null> {
+    const visitor = body.visitor ?? {};
+    const distinctId = rememberedId(visitor, site, parts.identitySecret);
+    const look = lookOf(request, { url: body.page.url, visitor, site, distinctId }, context.nowMs());
+    if (look === null) return null;
+    const { items } = siteEngage(table.engageItems(site.site_id));
+    const candidates = fitting(items, look, parts.secret);
+    const isKnown = candidates.length > 0 && distinctId !== null;
+    const memory = isKnown ? await parts.memory.read(site.site_id, distinctId) : null;
+    const shown = decide(candidates, look, browserMemory(body), memory);
+    return answerOf(shown.map((item) => withToken(item, visitor.locale ?? null, site, look)));
+  }
+
+  function withToken(item: ReadyItem, locale: string | null, { site_id: siteId }: Site, { nowMs }: Look): string {
+    const nonce = parts.randomBytes(NONCE_BYTES).toString('base64url');
+    const token = issueEngageToken(parts.secret, { siteId, name: item.name, version: item.version }, nowMs, nonce);
+    return `${item.answerIn(locale)},"token":"${token}"}`;
+  }
+
+  app.post('/v1/engage', { onRequest: hooks }, async (request, reply) => {
+    const { site } = callerOf(request);
+    reply.header('cache-control', 'no-store');
+    if (siteEngage(table.engageItems(site.site_id)).items.length === 0) return reply.code(204).send();
+    const read = readEngageBody(request, readBody);
+    if (!read.ok) return sendAnswer(reply, read.answer);
+    const answer = await shownItems(request, read.body, site);
+    if (answer === null) return sendAnswer(reply, invalidBody('page.url'));
+    return reply.type('application/json; charset=utf-8').send(answer);
+  });
+}
+
+const answerOf = (items: readonly string[]): string =>
+  `{"items":[${items.join(',')}],"next_check_ms":${NEXT_CHECK_MS}}`;
+
+function browserMemory({ seen = {} }: EngageRequest): Map<string, SeenItem> {
+  return new Map(
+    Object.entries(seen).map(([name, { n, last, done }]) => [name, { times: n, lastMs: last, doneMs: done ?? null }]),
+  );
+}

@@ -1,0 +1,131 @@
+import { type TSchema, Type } from 'typebox';
+import { ENGAGE_KINDS } from '#pipelines/engage/definition_fields.ts';
+import {
+  engageShape,
+  formRequestShape,
+  promoActionShape,
+  respondShape,
+  trackShape,
+} from '#pipelines/engage/engage_request.ts';
+import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi/document.ts';
+import type { EdgeErrorCode } from './errors.ts';
+import { ENGAGE_EXAMPLE, FORM_EXAMPLE, RESPOND_EXAMPLE, TRACK_EXAMPLE } from './openapi_engage_examples.ts';
+import { failures } from './openapi_failures.ts';
+
+const TAG = 'Surveys, promos and forms';
+
+const itemShape = Type.Object({
+  kind: Type.Enum([...ENGAGE_KINDS]),
+  id: Type.String(),
+  version: Type.Integer({ description: 'To be sent back with what the visitor does' }),
+  locale: Type.String({ description: 'The language of its texts' }),
+  show: Type.Object({}, { description: 'What makes it appear, as in its definition' }),
+  place: Type.Enum(['popover', 'banner', 'inline', 'modal']),
+  mount: Type.String({ description: 'For inline: selector of the element it appears in' }),
+  theme: Type.Object({}, { description: 'Colours and lengths, as in its definition' }),
+  content: Type.Object({}, { description: 'Texts, questions or fields, as in its definition' }),
+  token: Type.String({ description: 'To be sent back; good for 24 hours and one showing' }),
+});
+const shownShape = Type.Object({
+  items: Type.Array(itemShape, { description: 'The most important first', maxItems: 5 }),
+  next_check_ms: Type.Integer({ description: 'After which a page that stays open asks again' }),
+});
+const takenShape = Type.Object({
+  accepted: Type.Integer({ description: '1, or 0 for what is taken for spam or a robot', minimum: 0 }),
+  event_id: Type.Optional(Type.String({ description: 'The same again has the same' })),
+});
+const formTakenShape = Type.Object({
+  ...takenShape.properties,
+  message: Type.Optional(Type.String({ description: 'What the definition has to say' })),
+  redirect: Type.Optional(Type.String({ description: 'Where the definition leads' })),
+  challenge: Type.Optional(
+    Type.Object(
+      {
+        algorithm: Type.Literal('SHA-256'),
+        salt: Type.String(),
+        challenge: Type.String(),
+        maxnumber: Type.Integer(),
+        signature: Type.String(),
+      },
+      {
+        description:
+          'In doubt: find the number up to maxnumber for which the hexadecimal SHA-256 of salt and number is challenge, and send the form again with it',
+      },
+    ),
+  ),
+});
+
+interface Shared {
+  keyed: Pick<DocumentedRoute, 'params' | 'query' | 'headers' | 'security'>;
+  /** Codes that every keyed route with a body may answer. */
+  errors: readonly EdgeErrorCode[];
+}
+
+/** The routes of surveys, promos and forms as they are documented. */
+export function engageRoutes({ keyed, errors }: Shared): DocumentedRoute[] {
+  const own = [...errors, 'engage_invalid', 'rate_limited'] as const;
+  const taking = [...own, 'engage_unknown', 'events_rejected'] as const;
+  const ok = (description: string, schema: TSchema): DocumentedResponse => ({ status: 200, description, schema });
+  return [
+    {
+      ...keyed,
+      method: 'POST',
+      path: '/v1/engage',
+      operationId: 'engage',
+      tag: TAG,
+      summary: 'Ask what a visitor is shown on a page',
+      body: json(engageShape, ENGAGE_EXAMPLE),
+      responses: [
+        ok('What is shown here, and now', shownShape),
+        { status: 204, description: 'The site has nothing to show anywhere', schema: null },
+        ...failures(own),
+      ],
+    },
+    {
+      ...keyed,
+      method: 'POST',
+      path: '/v1/surveys/respond',
+      operationId: 'respondToSurvey',
+      tag: TAG,
+      summary: 'Tell that a survey was shown, answered or dismissed',
+      body: json(respondShape, RESPOND_EXAMPLE),
+      responses: [ok('It is stored', takenShape), ...failures(taking)],
+    },
+    {
+      ...keyed,
+      method: 'POST',
+      path: '/v1/promos/track',
+      operationId: 'trackPromos',
+      tag: TAG,
+      summary: 'Tell what visitors did with promos',
+      body: json(Type.Union([promoActionShape, trackShape]), TRACK_EXAMPLE),
+      responses: [ok('How many are stored', Type.Pick(takenShape, ['accepted'])), ...failures(taking)],
+    },
+    {
+      ...keyed,
+      method: 'POST',
+      path: '/v1/form',
+      operationId: 'submitForm',
+      tag: TAG,
+      summary: 'Send a form, with a script or as a plain HTML form',
+      body: {
+        ...json(formRequestShape, FORM_EXAMPLE),
+        contentTypes: ['application/json', 'text/plain', 'application/x-www-form-urlencoded'],
+      },
+      responses: [
+        ok('What became of it; a plain form without redirect gets a page', formTakenShape),
+        {
+          status: 303,
+          description: 'Where the definition leads a plain form',
+          schema: null,
+          headers: { Location: 'Of the definition' },
+        },
+        ...failures([...taking, 'form_invalid']),
+      ],
+    },
+  ];
+}
+
+function json(schema: TSchema, example: object): NonNullable<DocumentedRoute['body']> {
+  return { contentTypes: ['application/json', 'text/plain'], schema, example };
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createRedis } from '#infra/redis/client.ts';
+import { createEngageGuard } from '#infra/redis/engage_guard.ts';
+import { createEngageMemory } from '#infra/redis/engage_memory.ts';
+import { createIdentityStore } from '#infra/redis/identity.ts';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { question } from '#test/contract/identity/questions.ts';
+import { quiet } from '../support/kafka.ts';
+import { beginIncarnation, useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const NAME = 'survey:nps';
+
+test('what was shown counts once under one id, and is remembered with when it was last', async () => {
+  const memory = createEngageMemory(redis());
+  const site = randomUUID();
+  for (const [id, at] of [
+    ['a', 10],
+    ['a', 20],
+    ['b', 30],
+  ] as const) {
+    await memory.note(site, 'v', [{ kind: 'shown', name: NAME, id }], at);
+  }
+  await memory.note(
+    site,
+    'v',
+    [
+      { kind: 'done', name: NAME },
+      { kind: 'event', name: 'purchase' },
+    ],
+    40,
+  );
+  await memory.note(site, 'v', [{ kind: 'event', name: 'purchase' }], 50);
+  const { seen, events } = await memory.read(site, 'v');
+  expect(seen).toEqual(new Map([[NAME, { times: 2, lastMs: 30, doneMs: 40 }]]));
+  expect(events.get('purchase')).toMatchObject({ times: 2, lastMs: 50 });
+  expect(await memory.read(site, 'w')).toEqual({ seen: new Map(), events: new Map() });
+  expect(await memory.read(randomUUID(), 'v')).toEqual({ seen: new Map(), events: new Map() });
+});
+
+test('it is forgotten after half a year, and holds no id of the visitor', async () => {
+  const site = randomUUID();
+  await createEngageMemory(redis()).note(site, 'visitor-with-a-name', [{ kind: 'shown', name: NAME, id: 'a' }], 1);
+  const keys = await redis().keys(`engage:{${site}}:*`);
+  expect(keys).toHaveLength(1);
+  expect(keys[0]).not.toContain('visitor-with-a-name');
+  expect(await redis().ttl(keys[0] ?? '')).toBeGreaterThan(179 * 86_400);
+});
+
+test('all ids of one person share it, whichever of them leads', async () => {
+  const memory = createEngageMemory(redis());
+  const store = createIdentityStore(redis());
+  await beginIncarnation(store.incarnation);
+  for (const first of ['laptop', 'phone']) {
+    const site = randomUUID();
+    const second = first === 'laptop' ? 'phone' : 'laptop';
+    await memory.note(site, 'laptop', [{ kind: 'shown', name: NAME, id: 'a' }], 10);
+    const asked = [first, second].map((id, at) => ({
+      ...question(site, basePersonId(site, id), { nodes: ['same address'] }),
+      receivedAtMs: 1_000 + at,
+      coordinate: `0:${at}:0`,
+    }));
+    for (const one of asked) await store.resolve(site, [one]);
+    expect((await memory.read(site, 'phone')).seen.get(NAME)?.times).toBe(1);
+    await memory.note(site, 'phone', [{ kind: 'shown', name: NAME, id: 'b' }], 20);
+    expect((await memory.read(site, 'laptop')).seen.get(NAME)).toEqual({ times: 2, lastMs: 20, doneMs: null });
+  }
+});
+
+const submission = (fields: object = {}) => {
+  const nothing = { nonce: null, address: null, email: null, text: null };
+  return { siteId: 'shop', submissionId: randomUUID(), ...nothing, ...fields };
+};
+
+test('a token goes with one submission, however often that is sent', async () => {
+  const guard = createEngageGuard(redis());
+  const first = submission({ nonce: randomUUID() });
+  for (let at = 0; at < 2; at += 1) expect((await guard.count(first)).tokenUsed).toBe(false);
+  expect((await guard.count({ ...first, submissionId: randomUUID() })).tokenUsed).toBe(true);
+  expect((await guard.count({ ...first, siteId: 'other', submissionId: randomUUID() })).tokenUsed).toBe(false);
+});
+
+test('submissions are counted by address, e-mail address and text, a repeated one once, and not beyond every limit', async () => {
+  const guard = createEngageGuard(redis());
+  const same = { address: randomUUID(), email: randomUUID(), text: randomUUID() };
+  const first = submission(same);
+  expect(await guard.count(first)).toEqual({ tokenUsed: false, address: 1, email: 1, text: 1 });
+  expect(await guard.count(first)).toEqual({ tokenUsed: false, address: 1, email: 1, text: 1 });
+  expect(await guard.count(submission({ ...same, text: randomUUID() }))).toMatchObject({
+    address: 2,
+    email: 2,
+    text: 1,
+  });
+  for (let at = 0; at < 150; at += 1) await guard.count(submission({ address: same.address }));
+  expect(await guard.count(submission({ address: same.address }))).toMatchObject({ address: 100 });
+});
+
+test('a Redis that is away is told, in time for a page', async () => {
+  const away = createRedis('redis://127.0.0.1:1', quiet);
+  const startedMs = performance.now();
+  await expect(createEngageMemory(away).read('shop', 'v')).rejects.toMatchObject({ code: 'redis_unavailable' });
+  await expect(createEngageGuard(away).count(submission())).rejects.toMatchObject({ code: 'redis_unavailable' });
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  away.disconnect();
+});

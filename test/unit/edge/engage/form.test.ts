@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FORM, PROMO } from '#test/unit/engage/samples.ts';
+import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
+
+const FIELDS = [
+  { name: 'email', type: 'email', label: 'E-mail', required: true, map: 'email' },
+  { name: 'phone', type: 'tel', label: 'Phone', map: 'phone' },
+  { name: 'worth', type: 'number', label: 'Budget', map: 'value' },
+  { name: 'size', type: 'select', label: 'Size', options: [{ id: 'small', label: 'Small' }], store: 'keep' },
+  { name: 'customer', type: 'text', label: 'Customer number', store: 'hash' },
+  { name: 'subject', type: 'text', label: 'Subject', store: 'keep' },
+  { name: 'message', type: 'textarea', label: 'Message' },
+];
+const DEFINITION = { ...FORM, fields: FIELDS, currency: 'EUR', frequency: { max_times: null } };
+const EMAIL = 'jane.doe@mail.example';
+const PHONE = '+32 475 12 34 56';
+
+let edge: ShopWindow;
+beforeEach(async () => {
+  edge = await openShopWindow();
+  edge.define('form', DEFINITION);
+});
+afterEach(() => edge.close());
+
+const propertiesOf = (event: { properties: string } | undefined) => JSON.parse(event?.properties ?? '{}');
+
+function filledIn(fields: object = {}, more: object = {}) {
+  const token = edge.token('form', 'quote');
+  const sent = { email: EMAIL, ...fields };
+  return { form_id: 'quote', submission_id: randomUUID(), token, fields: sent, page: PAGE, ...more };
+}
+
+describe('POST /v1/form', () => {
+  it('is a lead: identifiers hashed, of the other fields what the definition keeps', async () => {
+    const fields = {
+      phone: PHONE,
+      worth: '250',
+      size: 'small',
+      customer: 'C-77',
+      subject: 'Boats',
+      message: 'secret words',
+      more: 'x',
+    };
+    const consent = { process: true, marketing: false, text_version: '2026-11' };
+    const sent = filledIn(fields, { consent, visitor: { distinct_id: 'v1' } });
+    const { status, body } = await edge.post('/v1/form', sent);
+    expect({ status, body }).toEqual({ status: 200, body: { accepted: 1, event_id: sent.submission_id } });
+    const [event] = edge.events();
+    expect(event).toMatchObject({
+      event: 'generate_lead',
+      event_id: sent.submission_id,
+      value: 250,
+      currency: 'EUR',
+      identify: true,
+    });
+    expect(event?.identifiers).toMatchObject({
+      email: expect.stringMatching(/^[0-9a-f]{64}$/),
+      phone: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(propertiesOf(event)).toMatchObject({
+      ...{
+        form_id: 'quote',
+        form_version: 1,
+        submission_id: sent.submission_id,
+        field_size: 'small',
+        field_subject: 'Boats',
+      },
+      ...{ field_customer: expect.stringMatching(/^h_[0-9a-f]{64}$/), utm_source: 'news' },
+      ...{ consent_process: true, consent_marketing: false, consent_version: '2026-11' },
+    });
+    expect(JSON.stringify(event)).not.toMatch(/jane|475|secret words|C-77/);
+  });
+
+  it('says message and redirect of the definition, and takes the name of its event from there', async () => {
+    const redirect = 'https://shop.example/thanks';
+    edge.define('form', { ...DEFINITION, message: 'Thank you', redirect, conversion_event: 'quote_requested' });
+    expect((await edge.post('/v1/form', filledIn())).body).toMatchObject({
+      accepted: 1,
+      message: 'Thank you',
+      redirect,
+    });
+    expect(edge.events()[0]?.event).toBe('quote_requested');
+  });
+
+  it.each([
+    [{ email: '' }, { name: 'email', code: 'required' }],
+    [{ email: 'jane' }, { name: 'email', code: 'format' }],
+    [{ phone: 'none' }, { name: 'phone', code: 'format' }],
+    [{ worth: 'much' }, { name: 'worth', code: 'format' }],
+    [{ size: 'huge' }, { name: 'size', code: 'format' }],
+    [{ subject: 'x'.repeat(501) }, { name: 'subject', code: 'too_long' }],
+  ])('names the field of %j that is wrong', async (fields, problem) => {
+    const { status, body } = await edge.post('/v1/form', filledIn(fields));
+    expect({ status, code: body.error.code, fields: body.error.fields }).toEqual({
+      status: 400,
+      code: 'form_invalid',
+      fields: [problem],
+    });
+    expect(edge.events()).toEqual([]);
+  });
+
+  it('asks for consent where the definition does', async () => {
+    edge.define('form', { ...DEFINITION, consent_required: true });
+    const consent = { name: 'consent', code: 'required' };
+    expect((await edge.post('/v1/form', filledIn())).body.error.fields).toEqual([consent]);
+    expect((await edge.post('/v1/form', filledIn({}, { consent: { process: true } }))).body.accepted).toBe(1);
+  });
+
+  it('has one id however often it is clicked', async () => {
+    const sent = filledIn();
+    const answers = await Promise.all([1, 2, 3].map(() => edge.post('/v1/form', sent)));
+    expect(new Set(answers.map(({ body }) => body.event_id))).toEqual(new Set([sent.submission_id]));
+  });
+
+  it.each(['shown', 'dismissed'])('tells that it was %s, and is not shown again', async (status) => {
+    edge.define('form', { ...DEFINITION, frequency: { max_times: 1 } });
+    const visitor = { distinct_id: 'v1' };
+    const sent = filledIn({}, { status, visitor });
+    expect((await edge.post('/v1/form', sent)).body).toMatchObject({
+      accepted: 1,
+      event_id: `${sent.submission_id}:${status}`,
+    });
+    expect(edge.events()[0]).toMatchObject({ event: `form_${status}`, identifiers: null });
+    expect((await edge.post('/v1/engage', { page: PAGE, visitor })).body.items).toEqual([]);
+  });
+
+  it('of a form that is not there is refused, a promo of its name included', async () => {
+    edge.define('promo', { ...PROMO, id: 'other' });
+    expect(await edge.post('/v1/form', filledIn({}, { form_id: 'other' }))).toMatchObject({ status: 404 });
+  });
+
+  it('is 503 where Kafka does not take it, and goes through when it is sent again', async () => {
+    const sent = filledIn();
+    edge.answers.push(Promise.resolve({ ok: false, code: 'not_acknowledged' }));
+    expect((await edge.post('/v1/form', sent)).status).toBe(503);
+    expect((await edge.post('/v1/form', sent)).body.accepted).toBe(1);
+  });
+});
+
+describe('a plain HTML form', () => {
+  const plain = (fields: Record<string, string> = {}): string =>
+    new URLSearchParams({ _form_id: 'quote', email: EMAIL, subject: 'Boats', ...fields }).toString();
+
+  it('is taken without token and led where the definition says, and nowhere else', async () => {
+    edge.define('form', { ...DEFINITION, redirect: 'https://shop.example/thanks' });
+    const { status, headers } = await edge.post(
+      '/v1/form',
+      plain({ redirect: 'https://evil.example/', _redirect: 'x' }),
+    );
+    expect({ status, location: headers.get('location') }).toEqual({
+      status: 303,
+      location: 'https://shop.example/thanks',
+    });
+    expect(edge.events()[0]).toMatchObject({ event: 'generate_lead', identifiers: { email: expect.any(String) } });
+  });
+
+  it('sent twice from one device is one', async () => {
+    await edge.post('/v1/form', plain());
+    await edge.post('/v1/form', plain());
+    await edge.post('/v1/form', plain({ subject: 'Cars' }));
+    const ids = edge.events().map(({ event_id }) => event_id);
+    expect(ids[0]).toBe(ids[1]);
+    expect(ids[2]).not.toBe(ids[0]);
+  });
+
+  it('without a redirect is answered by a page of text that runs nothing', async () => {
+    edge.define('form', { ...DEFINITION, message: '<b>Thanks</b>', title: 'Quote & more' });
+    const { status, body, headers } = await edge.post('/v1/form', plain());
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('text/html');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'");
+    expect(body).toContain('<h1>Quote &amp; more</h1><p>&lt;b&gt;Thanks&lt;/b&gt;</p>');
+  });
+
+  it('that is not right names its fields as the visitor knows them, or leads where the definition says', async () => {
+    const { status, body } = await edge.post('/v1/form', plain({ email: 'jane' }));
+    expect({ status, said: body.includes('<p>E-mail</p>') }).toEqual({ status: 400, said: true });
+    edge.define('form', { ...DEFINITION, redirect_invalid: 'https://shop.example/again' });
+    const led = await edge.post('/v1/form', plain({ email: 'jane' }));
+    expect({ status: led.status, location: led.headers.get('location') }).toEqual({
+      status: 303,
+      location: 'https://shop.example/again',
+    });
+  });
+
+  it('says what was agreed to by its boxes', async () => {
+    await edge.post('/v1/form', plain({ _consent: 'on' }));
+    expect(propertiesOf(edge.events()[0])).toMatchObject({ consent_process: true, consent_marketing: false });
+  });
+
+  it('is spam where the form is for scripts alone', async () => {
+    edge.define('form', { ...DEFINITION, spam: { without_script: false } });
+    await edge.post('/v1/form', plain());
+    expect(edge.events()).toEqual([]);
+  });
+});

@@ -1,0 +1,27 @@
+import type { EngageGuard } from '#infra/redis/engage_guard.ts';
+
+/** Counts submissions in this process, and forgets none. */
+export function createMemoryGuard(): EngageGuard {
+  const tokens = new Map<string, string>();
+  const counted = new Map<string, Set<string>>();
+  const count = (kind: string, id: string | null, submission: string): number => {
+    if (id === null) return 0;
+    const key = `${kind} ${id}`;
+    const seen = counted.get(key) ?? new Set();
+    counted.set(key, seen.add(submission));
+    return seen.size;
+  };
+  return {
+    async count({ submissionId, nonce, address, email, text }) {
+      const holder = nonce === null ? submissionId : (tokens.get(nonce) ?? submissionId);
+      if (nonce !== null) tokens.set(nonce, holder);
+      if (holder !== submissionId) return { tokenUsed: true, address: 0, email: 0, text: 0 };
+      return {
+        tokenUsed: false,
+        address: count('address', address, submissionId),
+        email: count('email', email, submissionId),
+        text: count('text', text, submissionId),
+      };
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { open, PROMO, SURVEY } from '#test/unit/engage/samples.ts';
+import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
+
+let edge: ShopWindow;
+beforeEach(async () => {
+  edge = await openShopWindow();
+});
+afterEach(() => edge.close());
+
+const visitor = { distinct_id: 'v1', consent: { analytics: true } };
+const propertiesOf = (event: { properties: string } | undefined) => JSON.parse(event?.properties ?? '{}');
+
+describe('POST /v1/surveys/respond', () => {
+  const choices = [
+    { id: 'price', label: 'Prices' },
+    { id: 'other', label: 'Other' },
+  ];
+  const questions = [
+    ...SURVEY.questions,
+    { id: 'what', type: 'single', text: 'What?', choices },
+    { id: 'all', type: 'multiple', text: 'All?', choices, open_choice: true },
+    open('why'),
+    { id: 'more', type: 'link', text: 'More', url: '/more' },
+  ];
+  beforeEach(() => edge.define('survey', { ...SURVEY, questions }));
+
+  function response(fields: object = {}) {
+    const token = edge.token('survey', 'nps');
+    const usual = { survey_id: 'nps', version: 1, submission_id: randomUUID(), token, status: 'completed' };
+    return { ...usual, page: PAGE, visitor, ...fields };
+  }
+
+  it('is an event with every answer, the score and its class', async () => {
+    const answers = [
+      { question_id: 'score', value: 9 },
+      { question_id: 'what', value: 'price' },
+      { question_id: 'all', value: ['other', 'free words'] },
+      { question_id: 'why', value: 'it is good' },
+      { question_id: 'more', value: true },
+      { question_id: 'gone', value: 'x' },
+    ];
+    const sent = response({ answers, elapsed_ms: 900 });
+    const { status, body } = await edge.post('/v1/surveys/respond', sent);
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { accepted: 1, event_id: `${sent.submission_id}:completed` },
+    });
+    const [event] = edge.events();
+    expect(event).toMatchObject({ event: 'survey_answered', event_id: body.event_id, distinct_id: 'v1' });
+    expect(propertiesOf(event)).toEqual({
+      ...{ url: PAGE.url, title: 'Cart', utm_source: 'news', utm_campaign: 'autumn', consent: { analytics: true } },
+      ...{ survey_id: 'nps', survey_version: 1, submission_id: sent.submission_id, survey_status: 'completed' },
+      ...{ elapsed_ms: 900, answer_score: 9, score: 9, nps_score: 9, nps_class: 'promoter', answer_what: 'price' },
+      ...{ answer_all: ['other', 'free words'], answer_why: 'it is good', answer_more: true },
+    });
+  });
+
+  it.each([
+    ['shown', 'survey_shown'],
+    ['partial', 'survey_answered'],
+    ['dismissed', 'survey_dismissed'],
+  ])('%s is %s', async (status, name) => {
+    await edge.post('/v1/surveys/respond', response({ status }));
+    expect(edge.events()[0]?.event).toBe(name);
+  });
+
+  it.each([
+    ['score', 11],
+    ['score', 'nine'],
+    ['what', 'unknown'],
+    ['what', ['price']],
+    ['all', 'price'],
+    ['why', 5],
+    ['more', 'yes'],
+  ])('refuses the answer to %s that is %j', async (question_id, value) => {
+    const { status, body } = await edge.post('/v1/surveys/respond', response({ answers: [{ question_id, value }] }));
+    expect({ status, field: body.error.field }).toEqual({ status: 400, field: 'answers.0.value' });
+    expect(edge.events()).toEqual([]);
+  });
+
+  it('has one id however often it is sent, and another with other partial answers', async () => {
+    const sent = response({ status: 'partial', answers: [{ question_id: 'score', value: 3 }] });
+    const ids: string[] = [];
+    for (const value of [3, 3, 4]) {
+      const answers = [{ question_id: 'score', value }];
+      ids.push((await edge.post('/v1/surveys/respond', { ...sent, answers })).body.event_id);
+    }
+    expect(ids[0]).toBe(ids[1]);
+    expect(ids[2]).not.toBe(ids[0]);
+  });
+
+  it('is not shown again, however often one showing is reported', async () => {
+    edge.define('survey', { ...SURVEY, frequency: { max_times: 2 } });
+    const items = async () => (await edge.post('/v1/engage', { page: PAGE, visitor })).body.items.length;
+    const first = response({ status: 'shown' });
+    for (let at = 0; at < 3; at += 1) await edge.post('/v1/surveys/respond', first);
+    expect(await items()).toBe(1);
+    await edge.post('/v1/surveys/respond', response({ status: 'completed' }));
+    expect(await items()).toBe(0);
+  });
+
+  it.each([
+    ['no token of ours', { token: 'x' }],
+    ['the token of another version', { version: 2 }],
+  ])('with %s counts as spam and teaches nothing', async (_what, change) => {
+    const { status, body } = await edge.post('/v1/surveys/respond', response(change));
+    expect({ status, body }).toEqual({ status: 200, body: { accepted: 0 } });
+    expect(edge.events()).toEqual([]);
+    expect(await edge.metrics.text()).toContain(
+      'svc_edge_engage_spam_total{kind="survey",reason="token_forged",stage="edge"} 1',
+    );
+  });
+
+  it('with a token that another submission came with counts as spam', async () => {
+    const sent = response({ status: 'shown' });
+    expect((await edge.post('/v1/surveys/respond', sent)).body.accepted).toBe(1);
+    expect((await edge.post('/v1/surveys/respond', { ...sent, status: 'completed' })).body.accepted).toBe(1);
+    expect((await edge.post('/v1/surveys/respond', { ...sent, submission_id: randomUUID() })).body.accepted).toBe(0);
+  });
+
+  it('of a survey that is not there is refused', async () => {
+    const { status, body } = await edge.post('/v1/surveys/respond', response({ survey_id: 'none' }));
+    expect({ status, code: body.error.code }).toEqual({ status: 404, code: 'engage_unknown' });
+  });
+
+  it('holds no e-mail address, phone or card number that was written into an answer', async () => {
+    const value = 'I am jane.doe@mail.example, +32 475 12 34 56, card 4111 1111 1111 1111';
+    await edge.post('/v1/surveys/respond', response({ answers: [{ question_id: 'why', value }] }));
+    expect(propertiesOf(edge.events()[0]).answer_why).toBe('I am redacted, redacted, card redacted');
+  });
+});
+
+describe('POST /v1/promos/track', () => {
+  beforeEach(() => edge.define('promo', { ...PROMO, code: 'WINTER20', creative: 'snow', slot: 'top' }));
+
+  function action(fields: object = {}) {
+    const token = edge.token('promo', 'sale');
+    return {
+      promo_id: 'sale',
+      version: 1,
+      impression_id: randomUUID(),
+      token,
+      action: 'view',
+      page: PAGE,
+      visitor,
+      ...fields,
+    };
+  }
+
+  it.each([
+    ['view', 'view_promotion'],
+    ['click', 'select_promotion'],
+    ['dismiss', 'promotion_dismissed'],
+    ['copy_code', 'promotion_code_copied'],
+    ['redeem', 'promotion_redeemed'],
+  ])('%s is %s', async (what, name) => {
+    const sent = action({ action: what, value: 12.5, currency: 'EUR' });
+    expect((await edge.post('/v1/promos/track', sent)).body).toEqual({ accepted: 1 });
+    const [event] = edge.events();
+    expect(event).toMatchObject({ event: name, event_id: `${sent.impression_id}:${what}` });
+    expect(event?.value).toBe(what === 'redeem' ? 12.5 : null);
+    expect(propertiesOf(event)).toMatchObject({
+      promotion_id: 'sale',
+      promotion_name: 'Sale',
+      creative_name: 'snow',
+      creative_slot: 'top',
+      coupon: 'WINTER20',
+      utm_source: 'news',
+    });
+  });
+
+  it('takes several at once, and leaves out what is no visitor’s', async () => {
+    const events = [action(), action({ action: 'click' }), action({ token: 'forged' })];
+    expect((await edge.post('/v1/promos/track', { events })).body).toEqual({ accepted: 2 });
+  });
+
+  it.each([
+    [{}, 'promo_id'],
+    [{ events: [] }, 'events'],
+    [{ events: Array(21).fill({}) }, 'events'],
+  ])('refuses %j', async (sent, field) => {
+    const { status, body } = await edge.post('/v1/promos/track', sent);
+    expect({ status, field: body.error.field.split('.')[0] }).toEqual({ status: 400, field });
+  });
+
+  it('is not shown again once it was clicked', async () => {
+    edge.define('promo', { ...PROMO, frequency: { max_times: null } });
+    const items = async () => (await edge.post('/v1/engage', { page: PAGE, visitor })).body.items.length;
+    await edge.post('/v1/promos/track', action());
+    expect(await items()).toBe(1);
+    await edge.post('/v1/promos/track', action({ action: 'click' }));
+    expect(await items()).toBe(0);
+  });
+});

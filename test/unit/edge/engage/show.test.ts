@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
+import { FORM, PROMO, SURVEY } from '#test/unit/engage/samples.ts';
+import { put } from '#test/unit/settings/filled_table.ts';
+import { site } from '#test/unit/settings/samples.ts';
+import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
+
+let edge: ShopWindow;
+beforeEach(async () => {
+  edge = await openShopWindow();
+});
+afterEach(() => edge.close());
+
+const visitor = { distinct_id: 'v1' };
+
+describe('POST /v1/engage', () => {
+  it('answers 204 where the site has nothing to show, whatever the body', async () => {
+    expect((await edge.post('/v1/engage', {})).status).toBe(204);
+    edge.define('promo', { ...PROMO, enabled: false });
+    expect((await edge.post('/v1/engage', {})).status).toBe(204);
+  });
+
+  it('shows what fits, in the visitor’s language, with a token', async () => {
+    edge.define('promo', { ...PROMO, translations: { de: { title: '20 % Rabatt' } } }, 4);
+    const { status, body, headers } = await edge.post('/v1/engage', { page: PAGE, visitor: { locale: 'de-AT' } });
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(body).toMatchObject({
+      items: [{ kind: 'promo', id: 'sale', version: 4, locale: 'de', content: { title: '20 % Rabatt' } }],
+      next_check_ms: 60_000,
+    });
+    expect(body.items[0].token).toMatch(/^[0-9a-z]+\.[\w-]{12}\.[\w-]{22}$/);
+  });
+
+  it('tells nothing of who is meant, nor of what becomes of a form’s fields', async () => {
+    edge.define('form', { ...FORM, conversion_event: 'secret', value: 77, frequency: { max_times: 9 } });
+    const { body } = await edge.post('/v1/engage', { page: PAGE });
+    const [item] = body.items;
+    expect(Object.keys(item)).toEqual([
+      'kind',
+      'id',
+      'version',
+      'locale',
+      'show',
+      'place',
+      'mount',
+      'theme',
+      'content',
+      'token',
+    ]);
+    expect(item.content.fields[0]).not.toHaveProperty('map');
+    expect(JSON.stringify(item)).not.toMatch(/secret|77|max_times|targeting|priority/);
+  });
+
+  it('is asked of the site of the key, and refused without one', async () => {
+    edge.define('promo', PROMO);
+    const answer = await fetch(`${edge.url}/v1/engage`, { method: 'POST', body: '{}' });
+    expect(answer.status).toBe(401);
+  });
+
+  it.each([
+    [{}, 'page'],
+    [{ page: { url: 5 } }, 'page.url'],
+    [{ page: { url: 'no address' } }, 'page.url'],
+    [{ page: PAGE, visitor: { device: 'watch' } }, 'visitor.device'],
+    [{ page: PAGE, seen: { 'promo:sale': { n: -1, last: 0 } } }, 'seen'],
+  ])('names the field of %j that is wrong, and repeats nothing', async (sent, field) => {
+    edge.define('promo', PROMO);
+    const { status, body } = await edge.post('/v1/engage', sent);
+    expect({ status, code: body.error.code, field: body.error.field }).toEqual({
+      status: 400,
+      code: 'engage_invalid',
+      field,
+    });
+  });
+
+  it('refuses bodies that are too large or no JSON', async () => {
+    edge.define('promo', PROMO);
+    expect((await edge.post('/v1/engage', { page: PAGE, x: 'x'.repeat(40_000) })).body.error.code).toBe(
+      'body_too_large',
+    );
+    expect((await edge.post('/v1/engage', 'a=b')).status).toBe(415);
+  });
+
+  it('a promo that asks for consent to ads gives way to Global Privacy Control', async () => {
+    edge.define('promo', { ...PROMO, consent_needed: 'ads' });
+    const body = { page: PAGE, visitor: { consent: { ads: true } } };
+    expect((await edge.post('/v1/engage', body)).body.items).toHaveLength(1);
+    expect((await edge.post('/v1/engage', body, { 'sec-gpc': '1' })).body.items).toHaveLength(0);
+  });
+
+  it('follows what a visitor did, of the events that audiences ask for', async () => {
+    edge.define('survey', { ...SURVEY, targeting: { audience: [{ event: 'purchase', times: 2 }] } });
+    const items = async () => (await edge.post('/v1/engage', { page: PAGE, visitor })).body.items.length;
+    const buy = { events: [{ event: 'purchase', uuid: 'a', distinct_id: 'v1' }] };
+    expect(await items()).toBe(0);
+    await edge.post('/v1/ingest', buy);
+    expect(await items()).toBe(0);
+    await edge.post('/v1/ingest', buy);
+    expect(await items()).toBe(1);
+    expect((await edge.post('/v1/engage', { page: PAGE, visitor: { distinct_id: 'v2' } })).body.items).toEqual([]);
+  });
+
+  it('keeps no ids in offline mode', async () => {
+    put(edge.table, { site: site({ mode: 'offline' }) });
+    edge.define('promo', PROMO);
+    edge.define('form', { ...FORM, frequency: { max_times: null } });
+    const { body } = await edge.post('/v1/engage', { page: PAGE, visitor });
+    expect(body.items.map(({ id }: { id: string }) => id)).toEqual(['quote']);
+  });
+});
+
+it('without Redis the browser’s memory decides, and that is counted', async () => {
+  const away: EngageMemoryStore = {
+    read: () => Promise.reject(new Error('away')),
+    note: () => Promise.reject(new Error('away')),
+  };
+  const alone = await openShopWindow({ engageMemory: away });
+  alone.define('promo', PROMO);
+  const seen = { 'promo:sale': { n: 1, last: 1 } };
+  expect((await alone.post('/v1/engage', { page: PAGE, visitor })).body.items).toHaveLength(1);
+  expect((await alone.post('/v1/engage', { page: PAGE, visitor, seen })).body.items).toHaveLength(0);
+  expect(await alone.metrics.text()).toMatch(/svc_edge_engage_unremembered_total\{of="read",stage="edge"\} 2/);
+  await alone.close();
+});
