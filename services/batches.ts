@@ -4,7 +4,7 @@ import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, type Stage } from '#infra/kafka/topics.ts';
 import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
@@ -27,7 +27,7 @@ export async function readRecords(
   stage: Stage,
   batch: Pick<InBatch, 'topic' | 'partition'>,
   records: readonly InRecord[],
-  reader: BatchReader,
+  reader: EventBatchReader,
   nowMs: number,
 ): Promise<ReadRecords> {
   const read: ReadRecords = { records: [], dead: [] };
@@ -58,7 +58,7 @@ export function deadRecords(
 }
 
 /** The one record of a batch as a dead letter, because it kills the process whenever it is taken. */
-export function poisonPillResult(
+export function deadLetterResult(
   stage: Stage,
   batch: InBatch,
   codec: Codec<DeadLetter>,

@@ -1,17 +1,17 @@
 import type { Environment } from '#infra/config/config.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
-import type { ConsumeOptions } from '#infra/kafka/consumer/consume_options.ts';
+import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consume_options.ts';
 import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
-import { type BatchReader, createCodec } from '#infra/registry/codec.ts';
+import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { deadRecords, poisonPillResult, type ReadRecord, readRecords } from './batches.ts';
+import { deadLetterResult, deadRecords, type ReadRecord, readRecords } from './batches.ts';
 import { isolatePoisonPills } from './poison_pills.ts';
 import type { Runtime } from './runtime.ts';
 import { consumerOptions, runStage } from './stage.ts';
@@ -33,17 +33,17 @@ export interface BatchRead {
 export interface EventStage<Event extends StageEvent, Decision> {
   /** Topics of event batches. */
   reads: readonly string[];
-  reader: BatchReader;
-  /** How long it waits to fill a batch. */
-  batching: Pick<ConsumeOptions, 'fetchBytesMin' | 'lingerMs'>;
+  reader: EventBatchReader;
+  /** Least time between the starts of two batches, in milliseconds; what arrives meanwhile goes into one batch. */
+  lingerMs: number;
   /** The events of one readable record. */
   eventsOf(record: ReadRecord, batch: InBatch): Event[];
   /** Decides over events of a batch; again over parts of them, where one makes it throw. The same answer every time. */
   decide(events: readonly Event[], nowMs: number): Promise<Decision>;
   /** What goes out for the decisions, in the same transaction as the offsets. */
-  write(decisions: readonly Decision[], read: BatchRead): OutRecord[];
-  /** What goes out beside the dead letter of a record that kills the process; nothing where it is absent. */
-  writeDead?(batch: InBatch): OutRecord[];
+  write(decisions: readonly Decision[], batchRead: BatchRead): OutRecord[];
+  /** What else goes out with the dead letter of a record that kills the process; nothing where it is absent. */
+  writeBesideDeadLetter?(batch: InBatch): OutRecord[];
   /** How many events passed, and how many were dropped for which reason. */
   count(decisions: readonly Decision[]): { passed: number; dropped?: Readonly<Record<string, number>> };
   /** Called when the transaction has committed. */
@@ -88,13 +88,14 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
     }
 
     function deadLetter(batch: InBatch): TransformResult {
-      const { outputs, committed } = poisonPillResult(name, batch, dead, metrics);
-      return { outputs: [...outputs, ...(stage.writeDead?.(batch) ?? [])], committed };
+      const { outputs, committed } = deadLetterResult(name, batch, dead, metrics);
+      return { outputs: [...outputs, ...(stage.writeBesideDeadLetter?.(batch) ?? [])], committed };
     }
 
     return runTransactionalStage({
       ...consumerOptions(runtime),
-      ...stage.batching,
+      fetchBytesMin: FETCH_BYTES_MIN,
+      lingerMs: stage.lingerMs,
       admin: session.admin,
       topics: stage.reads,
       partitionGroupSize: session.config.partitionGroupSize,

@@ -5,7 +5,7 @@ import { readBack } from '#infra/kafka/reader/read_back.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { presentReason } from '#pipelines/dead_letter.ts';
 import { type LetterPlace, letterId, resentKey } from '#pipelines/dead_letter_id.ts';
@@ -83,7 +83,7 @@ export function createDeadLetterStore(
     opened ??= {
       ...{ session, logger, nowMs },
       codec: await createCodec<DeadLetter>(registry, TOPICS.resent, 'dead_letter'),
-      reader: await createBatchReader(registry, TOPICS.raw),
+      reader: await createEventBatchReader(registry, TOPICS.raw),
     };
     return opened;
   }
@@ -103,7 +103,7 @@ export function createDeadLetterStore(
 interface StoreWorld {
   session: KafkaSession;
   codec: Codec<DeadLetter>;
-  reader: BatchReader;
+  reader: EventBatchReader;
   logger: Logger;
   nowMs(): number;
 }

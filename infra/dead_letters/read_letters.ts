@@ -3,7 +3,7 @@ import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
-import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { RegistryError } from '#infra/registry/schema_registry.ts';
 import { presentReason } from '#pipelines/dead_letter.ts';
 import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
@@ -82,7 +82,7 @@ export async function readLetters(
  * A letter's events; null where they cannot be read. A schema that the registry does not know yet is not waited for: one
  * such letter would keep the others of a page from being shown, and those of a request from being sent.
  */
-export async function eventsOf(reader: BatchReader, { bytes }: DeadLetter): Promise<EntryView[] | null> {
+export async function eventsOf(reader: EventBatchReader, { bytes }: DeadLetter): Promise<EntryView[] | null> {
   try {
     const read = await reader.read(bytes);
     return read.ok ? read.value : null;

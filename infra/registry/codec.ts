@@ -40,13 +40,13 @@ export async function createCodec<T>(registry: Registry, topic: string, schema: 
 }
 
 /** Reads EventBatches as views over the record's memory. Bytes under an older schema are brought to ours first. */
-export interface BatchReader {
+export interface EventBatchReader {
   /** Schema id under which batches are written. */
   readonly schemaId: number;
   read(value: Buffer | null): Promise<Decoded<EntryView[]>>;
 }
 
-export async function createBatchReader(registry: Registry, topic: string): Promise<BatchReader> {
+export async function createEventBatchReader(registry: Registry, topic: string): Promise<EventBatchReader> {
   const schemaId = await registry.idOf(topic, 'event_batch');
   const readings = createReadings(registry, eventBatchType, schemaId);
   return {

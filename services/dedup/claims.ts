@@ -3,7 +3,7 @@ import type { DedupConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { createRebuildableIndex } from '#infra/redis/rebuildable_index.ts';
-import type { BatchReader } from '#infra/registry/codec.ts';
+import type { EventBatchReader } from '#infra/registry/codec.ts';
 import { type Deduplicated, deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import { openRedis } from '#services/open_parts.ts';
 import type { Runtime } from '#services/runtime.ts';
@@ -21,7 +21,7 @@ export interface Claims {
 export async function openClaims(
   runtime: Runtime,
   { claimWindowMs, claimBucketChars }: DedupConfig,
-  reader: BatchReader,
+  reader: EventBatchReader,
 ): Promise<Claims> {
   const { session, logger, config, stage } = runtime;
   const redis = openRedis(runtime);

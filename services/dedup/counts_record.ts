@@ -14,18 +14,20 @@ export interface Counts {
    * it also says up to where the partition is done.
    */
   of(read: BatchRead, passed: readonly RawEntry[]): OutRecord;
+  /** The same for a batch of which nothing can be read: it counts for nobody. */
+  ofUnread(batch: BatchRead['batch']): OutRecord;
 }
 
 /** Writes quota.counts. */
 export async function openCounts(registry: Registry): Promise<Counts> {
   const codec = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
-  return {
-    of({ batch: { partition, records }, records: read }, passed) {
-      const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
-      const raw = read.map(({ offset, views }) => ({ offset, views, reserved: reserved.get(offset) ?? null }));
-      const last = records.at(-1)?.offset ?? -1;
-      const value = codec.encode({ partition, next_offset: last + 1, counts: countsOf(raw, passed) });
-      return { topic: TOPICS.counts, partition, value };
-    },
-  };
+  function of({ batch: { partition, records }, records: read }: BatchRead, passed: readonly RawEntry[]): OutRecord {
+    const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
+    const raw = read.map(({ offset, views }) => ({ offset, views, reserved: reserved.get(offset) ?? null }));
+    const last = records.at(-1)?.offset ?? -1;
+    const value = codec.encode({ partition, next_offset: last + 1, counts: countsOf(raw, passed) });
+    return { topic: TOPICS.counts, partition, value };
+  }
+
+  return { of, ofUnread: (batch) => of({ batch, records: [] }, []) };
 }

@@ -11,7 +11,7 @@ import { packBatches, type ReadRecord } from '#services/batches.ts';
  * The events of a record of events.raw, each with its coordinate: where it stands, or, where it was sent in again, the one it
  * came with, by which it may hold its claim already.
  */
-export function withCoordinates({ offset, views }: ReadRecord, { partition }: InBatch): RawEntry[] {
+export function rawEvents({ offset, views }: ReadRecord, { partition }: InBatch): RawEntry[] {
   return views.map((view, index) => ({
     view,
     coordinate: view.coordinate ?? { partition, offset, index },

@@ -1,30 +1,37 @@
 import { type DedupConfig, dedupConfig } from '#infra/config/stage_config.ts';
-import { GATHERING } from '#infra/kafka/consumer/consume_options.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { createBatchReader } from '#infra/registry/codec.ts';
+import { createEventBatchReader } from '#infra/registry/codec.ts';
 import type { Deduplicated, RawEntry } from '#pipelines/dedup/dedup.ts';
 import { runEventStage } from '#services/event_stage.ts';
 import { openClaims } from './claims.ts';
 import { openCounts } from './counts_record.ts';
-import { passedEvents, withCoordinates } from './events.ts';
+import { passedEvents, rawEvents } from './events.ts';
 
-/** events.raw -> events.unique: the first event of each id passes, the rest are counted and dropped. */
+/** Bounds the transactions to four a second: one costs about the same for ten events and for a thousand. */
+const LINGER_MS = 250;
+
+/**
+ * Reads `events.raw`, claims each event's id in Redis, then commits one Kafka transaction with the first event of each id on
+ * `events.unique`, how many passed and how many were duplicates on `quota.counts`, and the offset; a record that cannot be
+ * read goes to `dead.dedup` in the same transaction.
+ */
 runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (runtime, config) => {
-  const reader = await createBatchReader(runtime.registry, TOPICS.unique);
+  // Reads event batches of any topic, and has the schema id under which those of events.unique are written.
+  const reader = await createEventBatchReader(runtime.registry, TOPICS.unique);
   const claims = await openClaims(runtime, config, reader);
   const counts = await openCounts(runtime.registry);
   const { eventPartitions } = runtime.session.config;
   return {
     reads: [TOPICS.raw],
     reader,
-    batching: GATHERING,
-    eventsOf: withCoordinates,
+    lingerMs: LINGER_MS,
+    eventsOf: rawEvents,
     decide: claims.deduplicate,
-    write(decisions, read) {
+    write(decisions, batchRead) {
       const passed = decisions.flatMap((decision) => decision.passed);
-      return [...passedEvents(passed, reader.schemaId, eventPartitions), counts.of(read, passed)];
+      return [...passedEvents(passed, reader.schemaId, eventPartitions), counts.of(batchRead, passed)];
     },
-    writeDead: (batch) => [counts.of({ batch, records: [] }, [])],
+    writeBesideDeadLetter: (batch) => [counts.ofUnread(batch)],
     count: (decisions) => ({
       passed: decisions.reduce((sum, { passed }) => sum + passed.length, 0),
       dropped: { duplicate: decisions.reduce((sum, { duplicates }) => sum + duplicates, 0) },

@@ -6,14 +6,14 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { ClaimIndex } from '#infra/redis/claims.ts';
-import type { BatchReader } from '#infra/registry/codec.ts';
+import type { EventBatchReader } from '#infra/registry/codec.ts';
 import { pastClaims } from '#pipelines/dedup/past_claims.ts';
 import { createProgress } from '#services/rebuild_progress.ts';
 
 export interface RebuildOptions {
   session: KafkaSession;
   groupId: string;
-  reader: BatchReader;
+  reader: EventBatchReader;
   claims: ClaimIndex;
   windowMs: number;
   bucketChars: number;

@@ -10,7 +10,7 @@ import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
 import { deliveryPorts, type OpenEvent, type SharedByCalls } from './delivery_ports.ts';
-import type { SiteJob } from './job_intake.ts';
+import type { SiteJob } from './job_reader.ts';
 
 /** What an attempt made of one event. */
 export interface Attempted {

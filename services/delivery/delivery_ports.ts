@@ -7,7 +7,7 @@ import type { Refusals } from '#pipelines/delivery/refusals.ts';
 import type { Turns } from '#pipelines/delivery/turns.ts';
 import type { Place, UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import type { EventEntry } from '#schemas/event.ts';
-import type { JobEvent, SiteJob } from './job_intake.ts';
+import type { JobEvent, SiteJob } from './job_reader.ts';
 import type { OutageWatch } from './outage_watch.ts';
 
 /** What the calls of a destination share over all its sites. */

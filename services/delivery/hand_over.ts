@@ -2,7 +2,7 @@ import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import { isHandedOver } from '#pipelines/delivery/outcomes.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Attempted } from './attempts.ts';
-import type { TakenJobs } from './job_intake.ts';
+import type { TakenJobs } from './job_reader.ts';
 
 /** What came of a batch. */
 export interface BatchWork {

@@ -7,52 +7,53 @@ import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { topicsOf } from '#pipelines/delivery/lanes.ts';
 import { DESTINATIONS, destinationNamed } from '#pipelines/delivery/registry.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { poisonPillResult } from '#services/batches.ts';
+import { deadLetterResult } from '#services/batches.ts';
 import { openSettings } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { openCalls } from './calls.ts';
-import { createDeliveryIntake } from './job_intake.ts';
+import { createJobReader } from './job_reader.ts';
 import { createDeliveryOutput } from './output.ts';
-import { wakeOnChange, watchChanges } from './setting_changes.ts';
+import { retryPausedOnChange, watchSettingChanges } from './setting_changes.ts';
 import { createTransform } from './transform.ts';
 
 /** Small fetches, so that a crash sends few events a second time. */
 const FETCH_BYTES_MAX = 256 * 1024;
-
 const NAMES = DESTINATIONS.map(({ name }) => name);
-const read = (env: Environment): DeliveryConfig => deliveryConfig(env, NAMES);
+const readConfig = (env: Environment): DeliveryConfig => deliveryConfig(env, NAMES);
 const stageOf = ({ destination }: DeliveryConfig): string => `delivery.${destination}`;
 
-/** events.identified and this destination's lanes -> the platform; what may be tried again goes to a lane. */
-runStage(stageOf, read, async (runtime, config) => {
+/**
+ * Reads `events.identified` and the lanes of one destination, calls the platform, then commits one Kafka transaction with the
+ * outcomes on `delivery.outcomes`, what is to be tried again on a lane, and the offset; an event that can never be delivered,
+ * and a record that cannot be read, go to `dead.delivery` in the same transaction.
+ */
+runStage(stageOf, readConfig, async (runtime, config) => {
   const { session, registry, metrics } = runtime;
   const adapter = destinationNamed(config.destination);
+  const lanes = topicsOf(adapter.name);
   const settings = await openSettings(runtime);
-  const changes = watchChanges(settings.table, adapter.name, Date.now());
-  const calls = openCalls(runtime, adapter, settings.table, config);
+  const settingChanges = watchSettingChanges(settings.table, adapter.name, Date.now());
+  const { attempts, watch, uncommitted } = openCalls(runtime, adapter, settings.table, config);
   const transform = createTransform({
-    ...calls,
-    settings,
-    intake: await createDeliveryIntake(registry, adapter.name, changes),
+    ...{ settings, attempts, watch, uncommitted, metrics },
+    jobs: await createJobReader(registry, adapter.name, settingChanges),
     output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions),
-    metrics,
     schemaId: await registry.idOf(TOPICS.identified, 'event_batch'),
     nowMs: Date.now,
   });
-  const dead = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
-  const topics = [TOPICS.identified, ...topicsOf(adapter.name)];
+  const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
   const options = consumerOptions(runtime);
   const consumption = await runTransactionalStage({
     ...options,
     admin: session.admin,
-    topics,
-    // Partitions of events side by side, and one of each lane.
-    concurrency: options.concurrency + topics.length - 1,
+    topics: [TOPICS.identified, ...lanes],
+    // All partitions of events.identified side by side, and one of each lane.
+    concurrency: options.concurrency + lanes.length,
     bytesPerPartitionMax: FETCH_BYTES_MAX,
     drainMs: DELIVERY_DRAIN_MS,
     transform,
-    deadLetter: (batch) => poisonPillResult('delivery', batch, dead, metrics),
+    deadLetter: (batch) => deadLetterResult('delivery', batch, deadLetters, metrics),
   });
-  wakeOnChange(runtime, changes, consumption);
+  retryPausedOnChange(runtime, settingChanges, consumption);
   return consumption;
 });

@@ -15,7 +15,7 @@ export interface SettingChanges {
  * Watches the settings of one destination. What changed before the watch is not known, so that its beginning counts as
  * a change: what waits for settings is tried once then.
  */
-export function watchChanges(
+export function watchSettingChanges(
   table: Pick<SettingsTable, 'destinationsNamed'>,
   destination: string,
   beganMs: number,
@@ -38,7 +38,7 @@ export function watchChanges(
 const CHANGES_POLL_MS = 500;
 
 /** Looks for changes until the process stops; after one, what waits for a time is looked at again. */
-export function wakeOnChange(
+export function retryPausedOnChange(
   { onStop }: Pick<Runtime, 'onStop'>,
   changes: Pick<SettingChanges, 'look'>,
   consumption: Pick<Consumption, 'wake'>,

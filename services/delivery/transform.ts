@@ -8,7 +8,7 @@ import type { UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { isolatePoisonPills } from '#services/poison_pills.ts';
 import type { Attempts } from './attempts.ts';
 import { type BatchWork, handOver } from './hand_over.ts';
-import type { DeliveryIntake, TakenJobs } from './job_intake.ts';
+import type { JobReader, TakenJobs } from './job_reader.ts';
 import type { OutageWatch } from './outage_watch.ts';
 import type { DeliveryOutput } from './output.ts';
 
@@ -16,7 +16,7 @@ export interface TransformOptions {
   /** Whether the settings are known as they are now. */
   settings: { isCurrent(): boolean };
   watch: Pick<OutageWatch, 'ask' | 'probed' | 'awayUntilMs'>;
-  intake: DeliveryIntake;
+  jobs: JobReader;
   attempts: Attempts;
   output: DeliveryOutput;
   uncommitted: Pick<UncommittedOutcomes, 'committed' | 'forget'>;
@@ -54,7 +54,7 @@ export function createTransform(options: TransformOptions): (batch: InBatch) => 
 async function attempt(options: TransformOptions, batch: InBatch, isProbe: boolean): Promise<TransformResult> {
   const { watch, output, uncommitted, metrics, nowMs } = options;
   const startedMs = nowMs();
-  const taken = await options.intake.take(batch, startedMs);
+  const taken = await options.jobs.take(batch, startedMs);
   const work = await attemptAll(options, batch, taken, startedMs);
   failpoint('delivery.after_answer');
   if (isProbe) watch.probed(work.attempted.some(({ outcome }) => outcome.outcome === 'paused'));

@@ -10,7 +10,7 @@ import { packBatches, type ReadRecord } from '#services/batches.ts';
 import type { StageEvent } from '#services/event_stage.ts';
 
 /** The events of a record of events.unique, with the coordinates that dedup gave them. */
-export function withoutPersons({ views }: ReadRecord): StageEvent[] {
+export function uniqueEvents({ views }: ReadRecord): StageEvent[] {
   return views.map((view) => ({ view, coordinate: view.coordinate }));
 }
 

@@ -3,7 +3,7 @@ import type { IdentityConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
 import { createRebuildableIndex } from '#infra/redis/rebuildable_index.ts';
-import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { type Identified, identify } from '#pipelines/identity/identify.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { StageEvent } from '#services/event_stage.ts';
@@ -23,7 +23,7 @@ export interface Persons {
 export async function openPersons(
   runtime: Runtime,
   { identitySecret: secret }: Pick<IdentityConfig, 'identitySecret'>,
-  reader: BatchReader,
+  reader: EventBatchReader,
   links: Codec<IdentityLink>,
 ): Promise<Persons> {
   const { session, logger, stage } = runtime;

@@ -6,7 +6,7 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { IdentityIndex } from '#infra/redis/identity.ts';
-import type { BatchReader, Codec } from '#infra/registry/codec.ts';
+import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { allQuestionsOf } from '#pipelines/identity/identify.ts';
 import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
 import { isUndecided, RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
@@ -16,7 +16,7 @@ import { createProgress } from '#services/rebuild_progress.ts';
 export interface RebuildOptions {
   session: KafkaSession;
   groupId: string;
-  reader: BatchReader;
+  reader: EventBatchReader;
   links: Codec<IdentityLink>;
   store: IdentityIndex;
   secret: Buffer;

@@ -16,8 +16,8 @@ export interface LeaseWatchOptions {
 }
 
 /**
- * Looks after the counters again and again: what was lost of them, and what dead edges hold. Answers how to stop it, when it
- * has looked once: until the counters are there edges do not know of each other's reservations.
+ * Restores counters that were lost and releases what dead edges reserved, every `everyMs`. Resolves, to how to stop it, when
+ * it has looked once: until the counters are there edges do not know of each other's reservations.
  */
 export async function watchReservationLeases(options: LeaseWatchOptions): Promise<() => Promise<void>> {
   const { store, logger } = options;

@@ -10,8 +10,8 @@ import {
 
 /** The partitions of events.raw whose settlement is this process's. */
 export interface Partitions {
-  /** To be called when a partition was assigned: learns what is settled of it. */
-  take(partition: number): Promise<void>;
+  /** To be called when a partition was assigned: reads what is settled of it. */
+  load(partition: number): Promise<void>;
   /** Settles, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
   settle(
     partition: number,
@@ -40,7 +40,7 @@ export function createPartitions(options: PartitionsOptions): Partitions {
     return mutex.run(work);
   }
 
-  async function learn(partition: number): Promise<PartitionState> {
+  async function load(partition: number): Promise<PartitionState> {
     const { state, checkpoint } = await readPartition(options, partition);
     states.set(partition, state);
     await restoreIfLost(options, partition, state, checkpoint);
@@ -49,18 +49,18 @@ export function createPartitions(options: PartitionsOptions): Partitions {
 
   async function checkOne(partition: number): Promise<void> {
     const state = states.get(partition);
-    if (state === undefined) await learn(partition);
+    if (state === undefined) await load(partition);
     else await restoreIfLost(options, partition, state, (await store.checkpoints()).get(partition));
   }
 
   return {
-    take: (partition) =>
+    load: (partition) =>
       inTurn(partition, async () => {
-        await learn(partition);
+        await load(partition);
       }),
     settle: (partition, settlements, settledOffset, done) =>
       inTurn(partition, async () => {
-        const state = states.get(partition) ?? (await learn(partition));
+        const state = states.get(partition) ?? (await load(partition));
         const settled = await Promise.all(settlements.map((settlement) => settleOne(store, settlement, state)));
         await done(settled);
         state.settledOffset = Math.max(state.settledOffset, settledOffset);

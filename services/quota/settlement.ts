@@ -2,7 +2,7 @@ import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { endOf, type InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
 import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
-import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
@@ -17,24 +17,27 @@ export interface SettlementOptions {
   registry: Registry;
   partitions: Pick<Partitions, 'settle'>;
   usage: Codec<QuotaUsage>;
+  deadLetters: Codec<DeadLetter>;
   producer: Pick<KeyedProducer, 'send'>;
   metrics: QuotaMetrics;
 }
 
 export interface SettlementOfBatches {
   /**
-   * Settles a batch of quota.counts, publishes usage, commits. The next offset of events.raw to settle goes into the
-   * offset's metadata.
+   * Settles a batch of quota.counts in Redis, publishes usage and dead letters, then commits its offset, in whose metadata
+   * the next offset of events.raw to settle is kept.
    */
-  settle(batch: InBatch, commit: (offset: number, metadata: string) => Promise<void>): Promise<undefined>;
+  settleThenCommit(
+    batch: InBatch,
+    commit: (offset: number, nextRawOffset: string) => Promise<void>,
+  ): Promise<undefined>;
 }
 
 export async function createSettlement(options: SettlementOptions): Promise<SettlementOfBatches> {
-  const { registry, partitions, usage, producer, metrics } = options;
+  const { registry, partitions, usage, deadLetters, producer, metrics } = options;
   const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
-  const dead = await createCodec<DeadLetter>(registry, deadTopic('quota'), 'dead_letter');
   return {
-    async settle(batch, commit) {
+    async settleThenCommit(batch, commit) {
       const startedMs = Date.now();
       if (batch.records.length === 0) return undefined;
       const read = await readCounts(batch, counts, startedMs);
@@ -42,7 +45,7 @@ export async function createSettlement(options: SettlementOptions): Promise<Sett
       const settlements = settlementsOf(read.counts);
       const settledOffset = read.counts.at(-1)?.next_offset ?? 0;
       const tally = emptyTally();
-      const letters = deadRecords('quota', read.dead, dead, tally, SMALL_PARTITIONS);
+      const letters = deadRecords('quota', read.dead, deadLetters, tally, SMALL_PARTITIONS);
       const checkpointed = await partitions.settle(batch.partition, settlements, settledOffset, async (settled) => {
         failpoint('quota.after_settle');
         await producer.send([...letters, ...usageRecords(settlements, settled, usage)]);

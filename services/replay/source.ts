@@ -1,6 +1,6 @@
 import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
-import { type BatchReader, createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -25,7 +25,7 @@ export interface Source {
 
 /** The events themselves, or the dead letters of the destination. */
 export async function openSource(registry: Registry, replay: Replay): Promise<Source> {
-  const reader = await createBatchReader(registry, TOPICS.identified);
+  const reader = await createEventBatchReader(registry, TOPICS.identified);
   if (replay.source === 'dead_letters') return letters(registry, reader, replay.destination);
   return {
     topic: TOPICS.identified,
@@ -35,12 +35,12 @@ export async function openSource(registry: Registry, replay: Replay): Promise<So
   };
 }
 
-async function readEvents(reader: BatchReader, value: Buffer | null): Promise<SourceRecord> {
+async function readEvents(reader: EventBatchReader, value: Buffer | null): Promise<SourceRecord> {
   const read = await reader.read(value);
   return read.ok ? { views: read.value, unreadable: false } : { views: [], unreadable: true };
 }
 
-async function letters(registry: Registry, reader: BatchReader, destination: string): Promise<Source> {
+async function letters(registry: Registry, reader: EventBatchReader, destination: string): Promise<Source> {
   const topic = deadTopic('delivery');
   const codec = await createCodec<DeadLetter>(registry, topic, 'dead_letter');
   return {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
@@ -22,6 +23,8 @@ interface DeadRecord {
  */
 export interface DeadLetters {
   write(at: DeadRecord, reason: string, detail: string, value: Buffer | null): Promise<void>;
+  /** A record that kills the process whenever its rows are made. */
+  writePoisonPill(topic: string, partition: number, record: Pick<InRecord, 'offset' | 'value'>): Promise<void>;
 }
 
 /** One event as a record of its own, so that it can be sent in again as it is. */
@@ -40,20 +43,23 @@ export function createDeadLetters(
   metrics: Pick<Metrics, 'in' | 'dead'>,
 ): DeadLetters {
   const written = new Set<string>();
+  const write: DeadLetters['write'] = async (at, reason, detail, value) => {
+    const name = nameOf(at, value);
+    if (written.has(name)) return;
+    const letter = deadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now());
+    await producer.send([
+      { topic: deadTopic('warehouse'), partition: at.partition % SMALL_PARTITIONS, value: codec.encode(letter) },
+    ]);
+    written.add(name);
+    const [first] = written;
+    if (written.size > WRITTEN_MAX && first !== undefined) written.delete(first);
+    metrics.in(1);
+    metrics.dead(reason, 1);
+  };
   return {
-    async write(at, reason, detail, value) {
-      const name = nameOf(at, value);
-      if (written.has(name)) return;
-      const letter = deadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now());
-      await producer.send([
-        { topic: deadTopic('warehouse'), partition: at.partition % SMALL_PARTITIONS, value: codec.encode(letter) },
-      ]);
-      written.add(name);
-      const [first] = written;
-      if (written.size > WRITTEN_MAX && first !== undefined) written.delete(first);
-      metrics.in(1);
-      metrics.dead(reason, 1);
-    },
+    write,
+    writePoisonPill: (topic, partition, { offset, value }) =>
+      write({ topic, partition, offset, index: -1 }, 'poison_pill', '', value),
   };
 }
 

@@ -14,7 +14,7 @@ import { type Row, type Tables, textOf } from './tables.ts';
 export interface InsertOptions {
   warehouse: Warehouse;
   tables: Pick<Tables, 'tableOf'>;
-  letters: DeadLetters;
+  deadLetters: DeadLetters;
   metrics: Pick<Metrics, 'in' | 'dropped'>;
   logger: Logger;
   /** An event older than this may be in the table, under a claim that was forgotten; milliseconds. */
@@ -26,7 +26,7 @@ export interface InsertOptions {
  * the block are in.
  */
 export function createInsert(options: InsertOptions): SinkOptions<Row>['insert'] {
-  const { warehouse, tables, letters, metrics, logger, claimWindowMs } = options;
+  const { warehouse, tables, deadLetters, metrics, logger, claimWindowMs } = options;
   const mayBeStored = (row: object): boolean => row instanceof ColumnarEvent && isLate(row, claimWindowMs);
   return async (topic, token, rows, again, progressed) => {
     const table = tables.tableOf(topic);
@@ -41,7 +41,7 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
     });
     for (const { item, error } of refused) {
       const at = { topic, ...placeOf(token), index: -1 };
-      await letters.write(at, 'warehouse_refused', kindOf(error), textOf(item));
+      await deadLetters.write(at, 'warehouse_refused', kindOf(error), textOf(item));
     }
   };
 }

@@ -9,7 +9,7 @@ import { applyRetention, mergeEveryNight } from './table_upkeep.ts';
 export async function openWarehouse(
   runtime: Runtime,
   config: WarehouseConfig,
-): Promise<{ warehouse: Warehouse; persons: Reloader }> {
+): Promise<{ warehouse: Warehouse; personReloader: Reloader }> {
   const { logger, onStop } = runtime;
   const { clickhouseUrl, clickhouseCluster } = runtime.config.parts;
   const warehouse = createWarehouse(clickhouseUrl);
@@ -17,9 +17,9 @@ export async function openWarehouse(
   const probe = watchWarehouse(clickhouseUrl);
   onStop(() => probe.stop());
   runtime.ableWhen('clickhouse', probe.isAlive);
-  const persons = createReloader(warehouse, PERSON_DICTIONARIES, logger);
-  onStop(async () => persons.stop());
+  const personReloader = createReloader(warehouse, PERSON_DICTIONARIES, logger);
+  onStop(async () => personReloader.stop());
   await applyRetention(warehouse, config, clickhouseCluster);
   mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);
-  return { warehouse, persons };
+  return { warehouse, personReloader };
 }

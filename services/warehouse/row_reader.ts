@@ -12,7 +12,7 @@ import type { Row, Tables } from './tables.ts';
 export async function createRowReader(
   registry: Registry,
   tables: Pick<Tables, 'rowsOf'>,
-  letters: DeadLetters,
+  deadLetters: DeadLetters,
 ): Promise<(topic: string, partition: number, record: InRecord) => Promise<Row[]>> {
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   return async (topic, partition, record) => {
@@ -20,16 +20,16 @@ export async function createRowReader(
     try {
       const read = await tables.rowsOf(topic, record.value);
       if (!read.ok) {
-        await letters.write(at, read.reason, '', record.value);
+        await deadLetters.write(at, read.reason, '', record.value);
         return [];
       }
       for (const { view, index, error } of read.value.poisonPills) {
-        await letters.write({ ...at, index }, 'transform_failed', kindOf(error), batchOf(eventSchemaId, view));
+        await deadLetters.write({ ...at, index }, 'transform_failed', kindOf(error), batchOf(eventSchemaId, view));
       }
       return read.value.rows;
     } catch (error) {
       if (!isNotForeseen(error)) throw error;
-      await letters.write(at, 'transform_failed', kindOf(error), record.value);
+      await deadLetters.write(at, 'transform_failed', kindOf(error), record.value);
       return [];
     }
   };

@@ -1,6 +1,6 @@
 import { ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { createBatchReader, createCodec, type Decoded } from '#infra/registry/codec.ts';
+import { createCodec, createEventBatchReader, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
@@ -52,7 +52,7 @@ export async function createTables(registry: Registry): Promise<Tables> {
 }
 
 async function events(registry: Registry): Promise<Source> {
-  const reader = await createBatchReader(registry, TOPICS.identified);
+  const reader = await createEventBatchReader(registry, TOPICS.identified);
   return {
     table: 'event_rows',
     async rowsOf(value) {

@@ -46,7 +46,5 @@ export interface ConsumeOptions {
   onFatal(error: unknown): void;
 }
 
-/** For stages whose cost is per batch more than per event: what arrives within a quarter of a second goes into one batch. */
-export const GATHERING = { fetchBytesMin: 256 * 1024, lingerMs: 250 } as const;
-/** For a stage that reads what a gathering stage writes: a little faster, so that it takes each of its transactions at once. */
-export const FOLLOWING = { ...GATHERING, lingerMs: 200 } as const;
+/** `fetchBytesMin` of stages that gather: many small fetches would fill the queue of a partition, which is then paused. */
+export const FETCH_BYTES_MIN = 256 * 1024;

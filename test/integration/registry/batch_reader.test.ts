@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { type BatchReader, createBatchReader } from '#infra/registry/codec.ts';
+import { createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import { createRegistry, subjectOf } from '#infra/registry/schema_registry.ts';
 import { foreignType, schemaText } from '#schemas/avro.ts';
 import { createBatchWriter, decodeEntry, encodeEvent, noPerson } from '#schemas/event_batch.ts';
@@ -12,7 +12,7 @@ const parts = useParts('kafka', 'registry');
 const TOPIC = uniqueName('events');
 const EVENT = sampleEvent({ order_id: 'order-1', value: 9.5 });
 const COORDINATE = { partition: 2, offset: 77, index: 0 };
-let reader: BatchReader;
+let reader: EventBatchReader;
 let nowMs = 0;
 let olderId: number;
 let strangeId: number;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   olderId = await register(subjectOf(TOPIC), olderSchema());
   strangeId = await register(uniqueName('strange'), '{"type":"string"}');
   await registry.register(TOPIC, 'event_batch');
-  reader = await createBatchReader(registry, TOPIC);
+  reader = await createEventBatchReader(registry, TOPIC);
 });
 
 function currentBatch(): Buffer {

@@ -1,5 +1,5 @@
 import type { EntryView } from '#schemas/event_batch.ts';
-import type { SiteJob } from '#services/delivery/job_intake.ts';
+import type { SiteJob } from '#services/delivery/job_reader.ts';
 
 /** What is read of a site from one record of the main topic: its first record, where nothing else is said. */
 export function mainJob(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import type { Setting } from '#schemas/setting.ts';
-import { watchChanges } from '#services/delivery/setting_changes.ts';
+import { watchSettingChanges } from '#services/delivery/setting_changes.ts';
 
 const BLANK: Setting = { changed_at: 0, changed_by: 'test', account: null, site: null, key: null, destination: null };
 
@@ -13,7 +13,7 @@ test('a change of one site makes what it wrote before due, and says nothing of o
   };
   put('a', 'old');
   put('b', 'old');
-  const changes = watchChanges(table, 'meta', 100);
+  const changes = watchSettingChanges(table, 'meta', 100);
   expect([changes.look(200), changes.changedMs('a')]).toEqual([false, 100]);
   put('a', 'new');
   expect([changes.look(300), changes.changedMs('a'), changes.changedMs('b')]).toEqual([true, 300, 100]);

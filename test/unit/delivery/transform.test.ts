@@ -67,7 +67,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.ga4') },
     settings: { isCurrent: () => true },
     watch: { ...HERE, awayUntilMs: given.awayUntilMs ?? HERE.awayUntilMs },
-    intake: {
+    jobs: {
       async take({ records }) {
         const isMoved = (offset: number): boolean => given.moved?.(offset) === true;
         const jobs = records.flatMap(({ offset }) => (isMoved(offset) ? [] : [jobAt(offset)]));

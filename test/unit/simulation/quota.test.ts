@@ -103,7 +103,7 @@ async function simulate(random: Random, kind: World): Promise<Outcome> {
     const token = await across(pause, () => log.fence(partition));
     const partitions = open(pause);
     let { offset } = await across(pause, () => log.committed(partition));
-    await partitions.take(partition);
+    await partitions.load(partition);
     while (offset < log.end(partition)) {
       const batch = await across(pause, () => log.read(partition, offset, BATCH));
       const settlements = settlementsOf(batch);

@@ -9,7 +9,7 @@ import { watchReservationLeases } from './lease_watch.ts';
 import type { Partitions } from './partitions.ts';
 import type { QuotaMetrics } from './quota_metrics.ts';
 
-export interface Counters {
+export interface UsageUpkeepOptions {
   store: QuotaStore;
   settings: Pick<SettingsTable, 'accounts'>;
   partitions: Pick<Partitions, 'check'>;
@@ -20,12 +20,12 @@ export interface Counters {
 const CHECK_MS = 1_000;
 
 /**
- * Puts back counters that Redis lost, and releases what dead edges reserved, every second until the process stops. Resolves
- * when it has looked once.
+ * Looks every second, until the process stops, for counters that Redis lost, which it restores from quota.usage, and for
+ * leases of dead edges, whose reservations it releases. Resolves when it has looked once.
  */
-export async function lookAfterCounters(runtime: Runtime, counters: Counters): Promise<void> {
+export async function startUsageUpkeep(runtime: Runtime, options: UsageUpkeepOptions): Promise<void> {
   const { session, logger, onStop } = runtime;
-  const { store, settings, partitions, consumption, metrics } = counters;
+  const { store, settings, partitions, consumption, metrics } = options;
   const stop = await watchReservationLeases({
     store,
     rawEnds: async () => {

@@ -5,7 +5,7 @@ import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Row } from './tables.ts';
 
 /** Counts what is stored and committed; `linksChanged` is called where persons may have merged. */
-export function createCommitted(
+export function countStored(
   metrics: Pick<Metrics, 'in' | 'passed' | 'ageSeconds'>,
   linksChanged: () => void,
 ): SinkOptions<Row>['committed'] {

@@ -1,7 +1,7 @@
 import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { type BatchReader, type Codec, createBatchReader, createCodec } from '#infra/registry/codec.ts';
+import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { deadLetter } from '#pipelines/dead_letter.ts';
 import { lookAtLane } from '#pipelines/delivery/lane_look.ts';
@@ -39,17 +39,17 @@ export interface TakenJobs {
   leave?: Leave;
 }
 
-export interface DeliveryIntake {
+export interface JobReader {
   take(batch: InBatch, nowMs: number): Promise<TakenJobs>;
 }
 
 /** Reads the main topic and the lanes of one destination into jobs. */
-export async function createDeliveryIntake(
+export async function createJobReader(
   registry: Registry,
   destination: string,
   changes: Pick<SettingChanges, 'changedMs'>,
-): Promise<DeliveryIntake> {
-  const reader = await createBatchReader(registry, TOPICS.identified);
+): Promise<JobReader> {
+  const reader = await createEventBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
     async take(batch, nowMs) {
@@ -60,7 +60,7 @@ export async function createDeliveryIntake(
   };
 }
 
-async function fromEvents(batch: InBatch, reader: BatchReader, nowMs: number): Promise<TakenJobs> {
+async function fromEvents(batch: InBatch, reader: EventBatchReader, nowMs: number): Promise<TakenJobs> {
   const read = await readRecords('delivery', batch, batch.records, reader, nowMs);
   const sites = new Map<string, SiteJob>();
   for (const event of read.records.flatMap(({ offset, views }) => eventsAt(offset, views))) {
@@ -120,7 +120,7 @@ async function readJob(
   batch: InBatch,
   record: InRecord,
   codec: Codec<DeliveryJobRecord>,
-  reader: BatchReader,
+  reader: EventBatchReader,
   nowMs: number,
 ): Promise<ReadJob> {
   const place = { stage: 'delivery', topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
