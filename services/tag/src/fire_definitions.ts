@@ -25,15 +25,12 @@ function targetIn({ selector, trigger }: EventDefinition, path: readonly EventTa
 const holds = (element: Element, text: string): boolean =>
   !text || textOf(element).toLowerCase().includes(text.trim().toLowerCase());
 
-/** Adds what a definition of the trigger `custom` says to the properties of an event that the page tracks itself. */
-export type Enrich = (name: string, properties: Properties) => Properties;
-
 /**
  * Fires the enabled definitions: one listener on the document for each trigger in use, so that what the page builds later
  * counts too, and `visible` by an IntersectionObserver. `visible`, `scroll` and `timer` fire once a page. A malformed
  * selector costs its own definition only.
  */
-export function startDefinitions(events: readonly EventDefinition[], host: DefinitionsHost): Enrich {
+export function startDefinitions(events: readonly EventDefinition[], host: DefinitionsHost): void {
   const fired = new Set<EventDefinition>();
   let timers: ReturnType<typeof setTimeout>[] = [];
 
@@ -86,7 +83,7 @@ export function startDefinitions(events: readonly EventDefinition[], host: Defin
     lookForVisible();
   });
 
-  return (name, properties) => {
+  host.enrich = (name, properties) => {
     let all = properties;
     const add = (more: Properties) => {
       all = { ...more, ...all };

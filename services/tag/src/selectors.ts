@@ -8,12 +8,12 @@ const all = (selector: string): Element[] => [...document.querySelectorAll(selec
 const isOnly = (selector: string): boolean => all(selector).length === 1;
 
 function byAttribute(element: Element, attribute: string): string {
-  const value = element.getAttribute(attribute);
+  const whole = element.getAttribute(attribute) ?? '';
+  const value = attribute === 'href' ? whole.replace(/[?#].*/, '') : whole;
   if (!value || value.length > 200 || /[\n\r]/.test(value) || masked(value) !== value.trim()) return '';
   if (attribute === 'id') return isChosen(value) ? `#${value}` : '';
-  if (attribute !== 'href') return `[${attribute}=${JSON.stringify(value)}]`;
-  const [path] = value.split(/[?#]/) as [string];
-  return /^(\/|https?:|[\w.-]+(\/|$))/.test(path) ? `[href${path === value ? '' : '^'}=${JSON.stringify(path)}]` : '';
+  if (attribute === 'href' && !/^(\/|https?:|[\w.-]+(\/|$))/.test(value)) return '';
+  return `[${attribute}${value === whole ? '' : '^'}=${JSON.stringify(value)}]`;
 }
 
 /** A selector by what the element is called; empty where nothing names it alone. */

@@ -8,7 +8,15 @@ import { loadScript } from './load_script.ts';
 import { addWaiting, forgetWaiting, openOutbox, waitingCount, wake } from './outbox.ts';
 import { watchPages, whenShown } from './page_views.ts';
 import { askConfig } from './site_settings.ts';
-import type { EventDefinition, InventoryBody, Properties, SiteConfig, Vendors } from './types.ts';
+import type {
+  DefinitionsHost,
+  EventDefinition,
+  InventoryBody,
+  Properties,
+  ScriptsHost,
+  SiteConfig,
+  Vendors,
+} from './types.ts';
 import { uuid7 } from './uuid7.ts';
 import { arrivalOf, forgetVisitor, isKnown, platformIds, sessionId, visitorId } from './visitor_ids.ts';
 
@@ -56,6 +64,7 @@ let wasKnown = false;
 let isStarted = false;
 let pending: Draft[] = [];
 let store: EventStore | undefined;
+let definitions: (DefinitionsHost & ScriptsHost) | undefined;
 let vendors: Vendors | undefined;
 let referrer = '';
 let href = '';
@@ -165,7 +174,8 @@ function startParts(known: SiteConfig): void {
   const track = (event: string, properties: Properties, definition?: EventDefinition): void =>
     void draft(event, properties, definition && { definition });
   vendors = createVendors(known, { ...host, ads: allowsAds, analytics: mayStore });
-  startDefinitions(known.events, { ...host, fire: track });
+  definitions = { ...host, fire: track };
+  startDefinitions(known.events, definitions);
   if (inventory) startInventory(host);
   if (engage || web_vitals) startEngage({ ...host, track });
   const health = keepDays(mayStore);
@@ -225,7 +235,11 @@ function configured(answer: SiteConfig | undefined): void {
 export const api = {
   /** @returns the event's uuid, by which pixels and the edge know it; `given.uuid` is taken where it is stated. */
   track: guarded((event: string, properties?: Properties, given?: { uuid?: string }) =>
-    draft(String(event), properties, given?.uuid ? { uuid: String(given.uuid) } : {}),
+    draft(
+      String(event),
+      definitions?.enrich?.(event, properties ?? {}) ?? properties,
+      given?.uuid ? { uuid: String(given.uuid) } : {},
+    ),
   ),
   /** `identify('customer-1', { email })`, or `identify({ email })` where there is no id. */
   identify: guarded((id?: string | number | Properties, traits?: Properties) =>

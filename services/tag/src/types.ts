@@ -62,6 +62,8 @@ export interface DefinitionsHost {
   /** Static properties, value and fields are in `properties` already. */
   fire(name: string, properties: Properties, definition: EventDefinition): void;
   onPage: OnPage;
+  /** Set by the definitions once they are there: adds what those of the trigger `custom` say to an event of the page's own. */
+  enrich?: (name: string, properties: Properties) => Properties;
 }
 
 /** An element that a definition could be made of (SPEC 2.6). */

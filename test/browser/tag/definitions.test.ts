@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EventDefinition, Properties } from '#services/tag/src/types.ts';
+import type { DefinitionsHost, EventDefinition, Properties } from '#services/tag/src/types.ts';
 import { until } from '#test/harness/until.ts';
 import { openBrowser, type TestBrowser } from '../harness/chromium.ts';
 import { definition } from './harness/definition.ts';
@@ -15,7 +15,7 @@ type TagWindow = Window & {
   tag: Module;
   fired: Fired[];
   showPage(): void;
-  enrich: ReturnType<Module['startDefinitions']>;
+  host: DefinitionsHost;
 };
 
 let browser: TestBrowser;
@@ -34,13 +34,14 @@ async function opened(body: string, definitions: EventDefinition[], path?: strin
   await page.evaluate((events) => {
     const shown = window as unknown as TagWindow;
     shown.fired = [];
-    shown.enrich = shown.tag.startDefinitions(events, {
+    shown.host = {
       fire: (name, properties) => void shown.fired.push({ name, properties }),
       onPage(listener) {
         shown.showPage = listener;
         listener();
       },
-    });
+    };
+    shown.tag.startDefinitions(events, shown.host);
   }, definitions);
   return page;
 }
@@ -217,8 +218,8 @@ test('custom adds to what the page tracks under its name, which says more than t
     definition({ trigger: 'custom', name: 'quiz', properties: { a: 1, b: 1 }, value_selector: '#total' }),
   ]);
   const given = await page.evaluate(() => {
-    const { enrich } = window as unknown as TagWindow;
-    return [enrich('quiz', { b: 2 }), enrich('other', { b: 2 })];
+    const { host } = window as unknown as TagWindow;
+    return [host.enrich?.('quiz', { b: 2 }), host.enrich?.('other', { b: 2 })];
   });
   expect(given).toEqual([{ a: 1, b: 2, value: 1234.5, $definition_id: 'd' }, { b: 2 }]);
   expect(await fired(page)).toEqual([]);
