@@ -1,4 +1,4 @@
-import { attempt } from './guarded.ts';
+import { attempt, guarded } from './guarded.ts';
 import { isForLater, waitMs } from './send_rules.ts';
 import type { SiteConfig } from './types.ts';
 
@@ -19,5 +19,5 @@ export function askConfig(url: string, answered: (config: SiteConfig | undefined
       if (isForLater(answer.status)) later(answer.headers.get('retry-after'));
       else answered(answer.ok ? ((await answer.json()) as SiteConfig) : undefined);
     })
-    .catch(() => later(null));
+    .catch(guarded(() => later(null)));
 }

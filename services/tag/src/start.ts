@@ -82,7 +82,8 @@ const isRequired = (): boolean => config?.tag?.consent?.required || options.cons
  * visitor from another.
  */
 function gate(): 'open' | 'wait' | 'shut' {
-  if (isShut || hasDnt()) return 'shut';
+  if (isShut) return 'shut';
+  if (hasDnt()) return config ? 'shut' : 'wait';
   if (choiceOf('analytics') ?? (!isRequired() || wasKnown)) return config || isPresumed ? 'open' : 'wait';
   return (config?.tag?.consent?.queue ?? !config) && !isRefused('analytics') ? 'wait' : 'shut';
 }
@@ -128,8 +129,10 @@ function release(one: Draft, isAnonymous = isOffline()): void {
   const { key, event, uuid, atMs, as, definition } = one;
   if (isAnonymous && IDENTITIES.test(event)) return;
   const properties = isAnonymous ? impersonal(one.properties) : { ...visitOf(one), ...one.properties };
-  const who = isAnonymous ? undefined : (as ?? visitorId(atMs));
-  const sent = { event, uuid, distinct_id: who, timestamp: new Date(atMs).toISOString(), properties };
+  const own = isAnonymous ? undefined : visitorId(atMs);
+  // Of who says to be somebody the id up to now is told as well, under PostHog's word for it.
+  if (as) properties['$anon_distinct_id'] = own;
+  const sent = { event, uuid, distinct_id: as ?? own, timestamp: new Date(atMs).toISOString(), properties };
   addWaiting([key, JSON.stringify(sent)], CONVERSIONS.test(event) || !!definition?.conversion_event);
   attempt(() => vendors?.event(one));
 }
@@ -201,7 +204,7 @@ function page(properties?: Properties): void {
  * tells one visitor from another, unless the browser was given an id before.
  */
 function leave(): void {
-  if (config || gate() === 'shut' || (isRequired() && !wasKnown) || choiceOf('analytics') === false) return;
+  if (config || isShut || hasDnt() || (isRequired() && !wasKnown) || choiceOf('analytics') === false) return;
   releaseAll(!wasKnown);
 }
 

@@ -14,6 +14,8 @@ const CLICK_S = 90 * DAY_S;
 const SESSION_WRITTEN_MS = 10_000;
 
 let visitor = '';
+/** The id where cookies are refused. Where they are not, a cookie that is gone was removed by another tab. */
+let withoutCookies = '';
 let session = '';
 let writtenMs = 0;
 let arrival: Arrival | undefined;
@@ -25,14 +27,15 @@ export const isKnown = (): boolean => !!readCookie(VISITOR);
 export function visitorId(nowMs: number): string {
   const kept = readCookie(VISITOR);
   if (!kept || kept !== visitor) {
-    visitor = kept || visitor || uuid7(nowMs);
+    visitor = kept || withoutCookies || uuid7(nowMs);
     writeCookie(VISITOR, visitor, VISITOR_S);
+    withoutCookies = isKnown() ? '' : visitor;
   }
   return visitor;
 }
 
 export function sessionId(nowMs: number): string {
-  const next = sessionAt(readCookie(SESSION) ?? session, nowMs, uuid7);
+  const next = sessionAt(readCookie(SESSION) ?? (withoutCookies && session), nowMs, uuid7);
   const id = sessionOf(next);
   if (id !== sessionOf(session) || nowMs - writtenMs > SESSION_WRITTEN_MS) {
     writtenMs = nowMs;
@@ -44,7 +47,7 @@ export function sessionId(nowMs: number): string {
 
 /** The next event is another visitor's, in another session. */
 export function forgetVisitor(): void {
-  visitor = session = '';
+  visitor = withoutCookies = session = '';
   arrival = undefined;
   if (isKnown()) for (const name of [VISITOR, SESSION]) writeCookie(name, '', 0);
   keep(ARRIVAL);

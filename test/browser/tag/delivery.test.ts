@@ -240,3 +240,26 @@ test('what a closed tab left in the store the next visit sends, once', async () 
   expect(await tabs[0]?.evaluate(queueOf)).toBe(0);
   await context.close();
 });
+
+test('of a batch that is bad in part the rest counts as taken, and what was refused is counted', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  let asked = 0;
+  await page.route('**/v1/ingest*', (route) => {
+    asked += 1;
+    return route.fulfill({
+      headers: { 'access-control-allow-origin': '*' },
+      json: { accepted: 1, rejected: [{ index: 0, code: 'event_name_too_long' }] },
+    });
+  });
+  await page.evaluate(() => {
+    window.svc.track('x'.repeat(300));
+    window.svc.track('good');
+  });
+  await world.settled(page);
+  await sleep(1500);
+  expect([asked, await page.evaluate(() => window.svc.status()['rejected'])]).toEqual([1, 1]);
+  expect(await page.evaluate(queueOf)).toBe(0);
+  await context.close();
+});

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { bundle } from '#infra/bundler/bundle.ts';
 import { TAG_SOURCES } from '#services/edge/tag/scripts.ts';
@@ -49,8 +51,8 @@ export interface TagWorld {
   events(name?: string): SentEvent[];
   /** Waits for so many events of a name to be taken. */
   taken(name: string, count?: number): Promise<SentEvent[]>;
-  /** Forgets what was sent, configures the site anew and takes everything again. */
-  reset(): void;
+  /** Forgets what was sent, also by pages that were closed just now, configures the site anew and takes everything again. */
+  reset(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -66,6 +68,12 @@ const CONFIG: SiteConfig = {
   events: [],
   tag: { inventory: false },
 };
+
+/** What a page that is closed says last is on its way so long at most. */
+const LATE_MS = 400;
+
+/** What a page has in front of the tag. */
+export const STUB = readFileSync(new URL('../../../../services/tag/stub.js', import.meta.url), 'utf8');
 
 export async function openTagWorld(): Promise<TagWorld> {
   const edge = await startStandinEdge({});
@@ -99,7 +107,8 @@ export async function openTagWorld(): Promise<TagWorld> {
         (seen) => seen.length >= count,
         { timeoutMs: 20_000 },
       ),
-    reset() {
+    async reset() {
+      await sleep(LATE_MS);
       edge.answer = { kind: 'take' };
       edge.taken.length = edge.requests.length = pageServer.requests.length = 0;
       for (const path of Object.keys(pages)) delete pages[path];

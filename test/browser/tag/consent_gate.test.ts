@@ -1,0 +1,199 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+
+let world: TagWorld;
+beforeAll(async () => {
+  world = await openTagWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => world.reset());
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const paths = (): string[] => world.edge.requests.map(({ url }) => url.split('?')[0] ?? '');
+const gateOf = (page: Page): Promise<unknown> => page.evaluate(() => window.svc.status()['gate']);
+
+function require(queue: boolean): void {
+  world.configure({ tag: { inventory: false, consent: { required: true, queue } } });
+}
+
+async function keepsNothing(context: BrowserContext, page: Page): Promise<void> {
+  expect(await context.cookies()).toEqual([]);
+  expect(await page.evaluate(async () => [localStorage.length, (await indexedDB.databases()).length])).toEqual([0, 0]);
+}
+
+test('without consent the configuration is the only request, and nothing is kept', async () => {
+  require(false);
+  const context = await world.visitor();
+  const page = await world.visit(context, '/?gclid=G1');
+  await page.evaluate(() => window.svc.track('purchase'));
+  await sleep(1000);
+  await keepsNothing(context, page);
+  await page.close();
+  await sleep(500);
+  expect(paths()).toEqual(['/svc.min.js', '/v1/config']);
+  await context.close();
+});
+
+test('once it is given what happens counts, and nothing of before', async () => {
+  require(false);
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => {
+    window.svc.track('before');
+    window.svc.consent({ analytics: true, ads: false });
+    window.svc.track('after');
+  });
+  const [after] = await world.taken('after');
+  expect(after?.properties['$consent']).toEqual({ ads: false, analytics: true });
+  expect(world.events().map(({ event }) => event)).toEqual(['after']);
+  await context.close();
+});
+
+test('a site that lets events wait for consent gets them with their own times', async () => {
+  require(true);
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => window.svc.track('before'));
+  await sleep(1000);
+  await keepsNothing(context, page);
+  await page.evaluate(() => window.svc.consent({ analytics: true }));
+  await world.taken('before');
+  const [before] = world.events('before');
+  expect(Date.now() - Date.parse(before?.timestamp ?? '')).toBeGreaterThan(900);
+  expect(world.events('$pageview')).toHaveLength(1);
+  await context.close();
+});
+
+test('events that wait are gone when consent is refused', async () => {
+  require(true);
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => {
+    window.svc.consent({ analytics: false });
+    window.svc.consent({ analytics: true });
+    window.svc.track('after');
+  });
+  await world.taken('after');
+  expect(world.events().map(({ event }) => event)).toEqual(['after']);
+  await context.close();
+});
+
+test('consent that is taken back removes what was kept', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context, '/?gclid=G1');
+  await world.settled(page);
+  await page.evaluate(() => window.svc.consent({ analytics: false }));
+  await page.waitForFunction(async () => (await indexedDB.databases()).length === 0);
+  await keepsNothing(context, page);
+  await page.evaluate(() => window.svc.track('purchase'));
+  await sleep(500);
+  expect(world.events('purchase')).toEqual([]);
+  await context.close();
+});
+
+test('a visitor who agreed on an earlier visit is measured from the first event of the next', async () => {
+  require(false);
+  const context = await world.visitor();
+  const first = await world.visit(context);
+  await first.evaluate(() => window.svc.consent({ analytics: true }));
+  await first.evaluate(() => window.svc.track('a'));
+  await world.taken('a');
+  await first.close();
+  await world.visit(context, '/next');
+  const [seen] = await world.taken('$pageview');
+  expect(seen?.properties['$current_url']).toBe(`${world.shop}/next`);
+  await context.close();
+});
+
+const GTAG = 'window.dataLayer = []; function gtag() { dataLayer.push(arguments); }';
+
+test("Google's consent mode is read, before the tag and after", async () => {
+  world.pages['/'] = {
+    head: `<script>${GTAG} gtag('consent', 'default', { analytics_storage: 'denied', ad_storage: 'denied' });</script>`,
+  };
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  expect(await gateOf(page)).toBe('shut');
+  await page.evaluate(() => {
+    (window as unknown as { gtag(...words: unknown[]): void }).gtag('consent', 'update', {
+      analytics_storage: 'granted',
+    });
+  });
+  expect(await gateOf(page)).toBe('open');
+  await page.evaluate(() => window.svc.track('after'));
+  const [after] = await world.taken('after');
+  expect(after?.properties['$consent']).toEqual({ ads: false, analytics: true });
+  await context.close();
+});
+
+test('what Google is told to refuse in some regions is refused until the visitor chooses', async () => {
+  const commands = [
+    "gtag('consent', 'default', { analytics_storage: 'granted' })",
+    "gtag('consent', 'default', { analytics_storage: 'denied', region: ['AT'] })",
+  ];
+  world.pages['/'] = { head: `<script>${GTAG} ${commands.join(';')}</script>` };
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  expect(await gateOf(page)).toBe('shut');
+  await context.close();
+});
+
+test("the IAB's TCF is read as it changes", async () => {
+  const banner = `window.__tcfapi = (command, version, answer) => { window.tell = (consents) =>
+    answer({ gdprApplies: true, eventStatus: 'x', purpose: { consents } }, true); tell({}); };`;
+  world.pages['/'] = { head: `<script>${banner}</script>` };
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  const tell = (consents: object): Promise<unknown> =>
+    page.evaluate((given) => (window as unknown as { tell(given: object): void }).tell(given), consents);
+  expect(await gateOf(page)).toBe('shut');
+  await tell({ 1: true, 8: true });
+  expect(await page.evaluate(() => window.svc.status())).toMatchObject({ gate: 'open', ads: false });
+  await tell({ 1: true, 4: true, 7: true, 8: true });
+  expect(await page.evaluate(() => window.svc.status())).toMatchObject({ gate: 'open', ads: true });
+  await context.close();
+});
+
+test('with Global Privacy Control events say so, and no ad platform is loaded', async () => {
+  world.configure({ facebook: { pixel_id: '1', route_pixels: [] } });
+  const context = await world.visitor();
+  await context.addInitScript("Object.defineProperty(navigator, 'globalPrivacyControl', { value: true })");
+  const asked: string[] = [];
+  context.on('request', (request) => asked.push(new URL(request.url()).hostname));
+  await world.visit(context, '/?fbclid=F1');
+  const [event] = await world.taken('$pageview');
+  await sleep(500);
+  expect(event?.properties).toMatchObject({ $gpc: true });
+  expect(event?.properties).not.toHaveProperty('fbclid');
+  expect(new Set(asked)).toEqual(new Set(['www.shop.example', 'edge.example']));
+  await context.close();
+});
+
+test('with Do Not Track nothing is measured, unless the site switched that off', async () => {
+  const context = await world.visitor();
+  await context.addInitScript("Object.defineProperty(navigator, 'doNotTrack', { value: '1' })");
+  const page = await world.visit(context);
+  await sleep(500);
+  expect(world.events()).toEqual([]);
+  await keepsNothing(context, page);
+  world.configure({ tag: { inventory: false, respect_dnt: false } });
+  await world.visit(context);
+  await world.taken('$pageview');
+  await context.close();
+});
+
+test('a page that requires consent by its snippet is silent also when it is left before the configuration came', async () => {
+  world.pages['/'] = { attributes: 'data-consent="required"' };
+  delete world.edge.files['/v1/config'];
+  const context = await world.visitor();
+  await context.route('**/v1/config*', () => undefined);
+  const page = await context.newPage();
+  await page.goto(world.shop);
+  await page.waitForFunction(() => window.svc?.status);
+  await page.evaluate(() => window.svc.track('purchase'));
+  await page.close();
+  await sleep(1000);
+  expect(paths()).toEqual(['/svc.min.js']);
+  await context.close();
+});

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { until } from '#test/harness/until.ts';
+import { visitUndriven } from '../harness/chromium.ts';
+import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+
+let world: TagWorld;
+beforeAll(async () => {
+  world = await openTagWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => world.reset());
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const seen = (): string[] =>
+  world.events('$pageview').map(({ properties }) => String(properties['$current_url']).replace(world.shop, ''));
+
+test('each further path of an application is a page, once, and its referrer is the page before', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => {
+    history.pushState({}, '', '/a');
+    history.replaceState({}, '', '/a?sort=price');
+    history.pushState({}, '', '/b');
+  });
+  await page.goBack();
+  await world.taken('$pageview', 4);
+  await sleep(400);
+  expect(seen()).toEqual(['/', '/a', '/b', '/a?sort=price']);
+  expect(world.events('$pageview')[1]?.properties['$referrer']).toBe(`${world.shop}/`);
+  await context.close();
+});
+
+test('history is left alone where there is a Navigation API', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  const sources = await page.evaluate(() => [String(history.pushState), String(history.replaceState)]);
+  expect(sources.every((source) => source.includes('[native code]'))).toBe(true);
+  await context.close();
+});
+
+test('without one history works as it did, and its changes are pages', async () => {
+  const context = await world.visitor();
+  await context.addInitScript("Object.defineProperty(window, 'navigation', { value: undefined })");
+  const page = await world.visit(context);
+  const outcome = await page.evaluate(() => {
+    const returned = history.pushState({ n: 1 }, '', '/a');
+    let error = '';
+    try {
+      history.pushState({}, '', 'https://other.example/');
+    } catch (thrown) {
+      error = (thrown as Error).name;
+    }
+    return { returned, error, state: history.state as object, path: location.pathname };
+  });
+  expect(outcome).toEqual({ returned: undefined, error: 'SecurityError', state: { n: 1 }, path: '/a' });
+  await page.goBack();
+  await world.taken('$pageview', 3);
+  expect(seen()).toEqual(['/', '/a', '/']);
+  await context.close();
+});
+
+test('a page that the browser kept is one page more when the visitor comes back', async ({ skip }) => {
+  if (!world.browser.program.keepsPages) skip('a headless shell keeps no pages');
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(() => {
+    (window as { isKept?: boolean }).isKept = true;
+  });
+  await page.click('a');
+  await page.waitForURL('**/next');
+  await page.goBack({ waitUntil: 'commit' });
+  await world.taken('$pageview', 3);
+  await sleep(500);
+  expect(await page.evaluate(() => (window as { isKept?: boolean }).isKept)).toBe(true);
+  expect(seen()).toEqual(['/', '/next', '/']);
+  await context.close();
+});
+
+test('a page that is made ready beforehand sends nothing until it is shown', async () => {
+  const rules = JSON.stringify({ prerender: [{ urls: ['/next'], eagerness: 'immediate' }] });
+  world.pages['/'] = {
+    tag: '',
+    head: `<script type="speculationrules">${rules}</script>
+      <script>setTimeout(() => { location.href = '/next'; }, 3000);</script>`,
+  };
+  const loaded = (): number => world.edge.requests.filter(({ url }) => url.startsWith('/svc.min.js')).length;
+  const asked = (): string[] => world.edge.requests.map(({ url }) => url.split('?')[0] ?? '');
+  let before: string[] = [];
+  const watched = (async () => {
+    await until('the page is made ready', loaded, (count) => count > 0, { timeoutMs: 30_000 });
+    await sleep(1000);
+    before = asked();
+    await world.taken('$pageview');
+    await sleep(500);
+  })();
+  await visitUndriven(world.shop, watched);
+  expect(before).toEqual(['/svc.min.js']);
+  expect(seen()).toEqual(['/next']);
+});
+
+test('a page that counts its pages by hand is not counted', async () => {
+  world.pages['/'] = { attributes: 'data-pages="manual"' };
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => {
+    history.pushState({}, '', '/a');
+    window.svc.page({ kind: 'step' });
+  });
+  await world.taken('$pageview');
+  await sleep(400);
+  expect(world.events('$pageview').map(({ properties }) => properties['kind'])).toEqual(['step']);
+  await context.close();
+});
