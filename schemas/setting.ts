@@ -16,6 +16,32 @@ export interface BlockRule {
   property: string | null;
 }
 
+/** How the browser tag behaves on a site. */
+export interface TagSettings {
+  /** Whether loading times and the like are measured (Core Web Vitals). */
+  web_vitals: boolean;
+  /** Whether nothing is measured before the visitor has agreed. */
+  consent_required: boolean;
+  /** Whether what happened before the visitor agreed is sent once they do. */
+  consent_queue: boolean;
+  /** Whether Do Not Track is a refusal. */
+  respect_dnt: boolean;
+  /** Whether Global Privacy Control keeps a visitor's events from advertising platforms. */
+  respect_gpc: boolean;
+  /** Whether the elements of pages are looked over, for event definitions to be made of. */
+  inventory: boolean;
+}
+
+/** Those of a site that sets none; schemas/setting.avsc repeats them for records that were written without. */
+export const TAG_DEFAULTS: TagSettings = {
+  web_vitals: false,
+  consent_required: false,
+  consent_queue: false,
+  respect_dnt: true,
+  respect_gpc: true,
+  inventory: true,
+};
+
 export interface Site {
   site_id: string;
   account_id: string;
@@ -29,6 +55,7 @@ export interface Site {
   clarity_project_id: string | null;
   gtm_container_id: string | null;
   domains: string[];
+  tag: TagSettings;
   block_rules: BlockRule[];
   /** Each a JSON object in the shape of SPEC 2.5. */
   event_definitions: string[];

@@ -7,6 +7,8 @@ import { type EventRule, eventRule } from './definitions.ts';
 import { deadlineOfAge } from './event_time.ts';
 import { matchingIdentifiers } from './matching_identifiers.ts';
 import { isRestricted, type PrivacyChoices, privacyChoices } from './privacy_choices.ts';
+import type { Properties } from './properties.ts';
+import { type Stated, stated } from './stated.ts';
 
 /** When the platform stops taking the event, milliseconds since 1970 UTC; null where age does not matter. */
 export function deliveryDeadlineMs<Settings>(adapter: Adapter<Settings>, event: Event): number | null {
@@ -23,7 +25,7 @@ function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: Ev
 
 /**
  * Decides whether an event goes to a destination, and in which form. Reasons to skip: `not_in_destinations`,
- * `anonymous_site`, `too_old`, `consent_denied`, and those of the destination's own `map`.
+ * `anonymous_site`, `too_old`, `consent_denied`, `gpc`, and those of the destination's own `map`.
  *
  * @throws SyntaxError when `event.properties` is not JSON.
  */
@@ -39,6 +41,7 @@ export function prepare<Settings>(
   const reason = skipReason(adapter, event, rule, nowMs);
   if (reason !== null) return { kind: 'skip', reason };
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
+  if (isOptedOut(adapter, site, properties)) return { kind: 'skip', reason: 'gpc' };
   const choices = privacyChoices(properties, settings);
   if (isRefused(adapter, choices)) return { kind: 'skip', reason: 'consent_denied' };
   const name = conversionName(rule.conversionEvent ?? event.event);
@@ -53,6 +56,17 @@ export function prepare<Settings>(
     properties,
     nowMs,
   });
+}
+
+/** What cannot be read counts as said. */
+const SAID: ReadonlySet<Stated> = new Set(['yes', 'unreadable']);
+
+/**
+ * Global Privacy Control asks not to be sold or shared: where the site respects it, advertising platforms get nothing of an
+ * event that the tag marked so. Measuring goes on.
+ */
+function isOptedOut({ advertising }: Pick<Adapter, 'advertising'>, { tag }: Site, properties: Properties): boolean {
+  return advertising !== 'none' && tag.respect_gpc && SAID.has(stated(properties['$gpc']));
 }
 
 /**

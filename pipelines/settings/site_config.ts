@@ -16,6 +16,20 @@ export interface SiteConfig {
   gtm: { container_id: string } | null;
   custom_loader: boolean;
   events: EventDefinition[];
+  /** Beyond SPEC 2.4: how the tag behaves. */
+  tag: TagConfig;
+}
+
+interface TagConfig {
+  /** Whether the site has surveys, promos or forms. */
+  engage: boolean;
+  web_vitals: boolean;
+  consent: { required: boolean; queue: boolean };
+  respect_dnt: boolean;
+  respect_gpc: boolean;
+  inventory: boolean;
+  /** Where vendors' scripts come from on a claimed domain: its origin, and the path before their names. */
+  loader: { base: string; prefix: string } | null;
 }
 
 /** The body of GET /v1/config, serialised, and its ETag with the quotes it is sent in. */
@@ -57,6 +71,7 @@ function configAnswer(config: SiteConfig): ConfigAnswer {
 export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | undefined {
   const site = table.site(siteId);
   if (site === undefined) return undefined;
+  const loader = loaderOf(site, table);
   return {
     mode: site.mode,
     business_category: site.business_category,
@@ -65,9 +80,28 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
     tiktok: tiktok(enabled(table, siteId, 'tiktok')),
     ga4: ga4(enabled(table, siteId, 'ga4')),
     gtm: site.gtm_container_id === null ? null : { container_id: site.gtm_container_id },
-    custom_loader: site.domains.some((domain) => table.siteByDomain(domain) === site),
+    custom_loader: loader !== null,
     events: definitions(site),
+    tag: tagConfig(site, loader, table.engageItems(siteId).length > 0),
   };
+}
+
+function tagConfig({ tag }: Site, loader: TagConfig['loader'], engage: boolean): TagConfig {
+  return {
+    engage,
+    web_vitals: tag.web_vitals,
+    consent: { required: tag.consent_required, queue: tag.consent_queue },
+    respect_dnt: tag.respect_dnt,
+    respect_gpc: tag.respect_gpc,
+    inventory: tag.inventory,
+    loader,
+  };
+}
+
+/** The first domain that is this site's own claim. */
+function loaderOf(site: Site, table: SettingsTable): TagConfig['loader'] {
+  const domain = site.domains.find((name) => table.siteByDomain(name) === site);
+  return domain === undefined ? null : { base: `https://${domain}`, prefix: '' };
 }
 
 function enabled(table: SettingsTable, siteId: string, name: string): Destination | undefined {

@@ -1,7 +1,7 @@
 import { blockRuleText } from '#pipelines/settings/block_rules.ts';
 import { type EventDefinition, readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
-import type { BlockRule } from '#schemas/setting.ts';
+import { type BlockRule, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { edited, given } from './changes.ts';
 import type { Arguments, Context, OptionSpec } from './command.ts';
@@ -28,6 +28,11 @@ export const SITE_OPTIONS: Record<string, OptionSpec> = {
     value: 'EVENT',
     help: 'Events that stitch identities, in place of the standard list',
   },
+  tag: {
+    kind: 'texts',
+    value: 'NAME=on|off',
+    help: `How the tag behaves: ${Object.keys(TAG_DEFAULTS).join(', ')} (repeatable)`,
+  },
   'definitions-file': {
     kind: 'text',
     value: 'FILE',
@@ -53,6 +58,7 @@ export function newFields(args: Arguments, context: Context): object {
     clarity_project_id: orNull(args.text('clarity')),
     gtm_container_id: orNull(args.text('gtm')),
     domains: domains(args, 'domain'),
+    tag: tagChange(args),
     block_rules: rules(args, 'block'),
     event_definitions: definitions(args, context),
   });
@@ -63,6 +69,7 @@ export function changedLists(before: SiteItem, args: Arguments, context: Context
   return {
     ...newFields(args, context),
     domains: edited(before.domains, domains(args, 'domain'), domains(args, 'remove-domain'), (domain) => domain),
+    tag: { ...before.tag, ...tagChange(args) },
     block_rules: edited(before.block_rules, rules(args, 'block'), rules(args, 'unblock'), blockRuleText),
   };
 }
@@ -80,6 +87,17 @@ function identifyEvents(args: Arguments): string[] | null | undefined {
     return null;
   }
   return events.length > 0 ? events : undefined;
+}
+
+/** Undefined where nothing is to change. */
+function tagChange(args: Arguments): Partial<TagSettings> | undefined {
+  const entries = args.texts('tag').map((text) => {
+    const [name, value] = readPair(text, 'tag');
+    if (!(name in TAG_DEFAULTS)) throw new UsageError('tag_setting_unknown', `the tag has no setting ${name}`);
+    if (value !== 'on' && value !== 'off') throw new UsageError('tag_setting_malformed', `--tag ${name} is on or off`);
+    return [name, value === 'on'];
+  });
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<TagSettings>);
 }
 
 /** Typed names are brought into their canonical form; what has none is left for the check to refuse. */

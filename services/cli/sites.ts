@@ -46,6 +46,7 @@ export const siteCommands: Command[] = [
       'site set shop --mode offline',
       'site set shop --domain t.shop.example --remove-domain old.shop.example',
       'site set shop --block property:plan=internal --unblock user_agent=BadBot',
+      'site set shop --tag consent_required=on --tag inventory=off',
       'site set shop --definitions-file events.json',
     ],
     run: setSite,

@@ -5,7 +5,7 @@ import { type Problem, problem } from '#pipelines/settings/problem.ts';
 import { siteKey } from '#pipelines/settings/setting_address.ts';
 import { siteProblems } from '#pipelines/settings/validate_site.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
-import type { Site } from '#schemas/setting.ts';
+import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { newSite, type SiteChange, siteChange, siteParams, siteShape } from '#services/control_api/site_shapes.ts';
 import { page } from './list_page.ts';
@@ -110,6 +110,7 @@ function blankSite(siteId: string): Site {
     clarity_project_id: null,
     gtm_container_id: null,
     domains: [],
+    tag: TAG_DEFAULTS,
     block_rules: [],
     event_definitions: [],
   };
@@ -120,13 +121,14 @@ function blankSite(siteId: string): Site {
  * site.
  */
 function changedSite(before: Site, change: SiteChange, view: SettingsView, stored: Site | null): Outcome {
-  const { event_definitions: given, domains, block_rules, ...rest } = change;
+  const { event_definitions: given, domains, block_rules, tag: tagChange, ...rest } = change;
   const definitions = given === undefined ? { texts: before.event_definitions, problems: [] } : definitionTexts(given);
   if (definitions.problems.length > 0) return refused('settings_invalid', definitions.problems);
   const site: Site = {
     ...before,
     ...rest,
     domains: domains?.map((domain) => canonicalDomain(domain) ?? domain) ?? before.domains,
+    tag: { ...before.tag, ...tagChange },
     block_rules: block_rules?.map((rule) => ({ property: null, ...rule })) ?? before.block_rules,
     event_definitions: definitions.texts,
   };

@@ -23,6 +23,17 @@ const blockRule = closed(
   refusedAs('block_rule_malformed'),
 );
 
+const tagShape = closed({
+  web_vitals: Type.Boolean({ description: 'Whether loading times and the like are measured (Core Web Vitals)' }),
+  consent_required: Type.Boolean({ description: 'Whether nothing is measured before the visitor has agreed' }),
+  consent_queue: Type.Boolean({ description: 'Whether what happened before is sent once the visitor agrees' }),
+  respect_dnt: Type.Boolean({ description: 'Whether Do Not Track is a refusal' }),
+  respect_gpc: Type.Boolean({
+    description: "Whether Global Privacy Control keeps a visitor's events from advertising platforms",
+  }),
+  inventory: Type.Boolean({ description: 'Whether the elements of pages are looked over' }),
+});
+
 const settable = {
   account_id: idField('The account whose allowance it uses'),
   name: nameField('Name shown to people'),
@@ -49,6 +60,9 @@ const settable = {
     maxItems: 100,
     ...refusedAs('too_many'),
   }),
+  tag: closed(optional(tagShape.properties), {
+    description: 'How the browser tag behaves; members that are left out stay as they are',
+  }),
   block_rules: Type.Array(blockRule, { maxItems: 500, ...refusedAs('too_many') }),
   event_definitions: Type.Array(definitionInput, { maxItems: 200, ...refusedAs('too_many') }),
 };
@@ -68,6 +82,7 @@ export const definitionParams = closed({ site_id: siteId, definition_id: idField
 export const siteShape = Type.Object({
   site_id: siteId,
   ...settable,
+  tag: tagShape,
   block_rules: Type.Array(Type.Object({ ...blockRule.properties, property: nullable(Type.String()) })),
   event_definitions: Type.Array(eventDefinitionSchema),
   ...metaFields,

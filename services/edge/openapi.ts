@@ -48,6 +48,18 @@ const ingested = Type.Object({
 const healthShape = Type.Object({ ok: Type.Boolean(), ratelimit: Type.Enum(['redis', 'memory']) });
 const routePixel = Type.Object({ pixel_id: Type.String(), url_pattern: Type.String() });
 const orNull = (properties: Record<string, TSchema>) => Type.Union([Type.Object(properties), Type.Null()]);
+const tagShape = Type.Object({
+  engage: Type.Boolean({ description: 'Whether the site has surveys, promos or forms' }),
+  web_vitals: Type.Boolean(),
+  consent: Type.Object({
+    required: Type.Boolean({ description: 'Whether nothing is measured before the visitor has agreed' }),
+    queue: Type.Boolean({ description: 'Whether what happened before is sent once they do' }),
+  }),
+  respect_dnt: Type.Boolean(),
+  respect_gpc: Type.Boolean(),
+  inventory: Type.Boolean({ description: 'Whether the elements of pages are looked over' }),
+  loader: orNull({ base: Type.String({ description: 'Origin of the first claimed domain' }), prefix: Type.String() }),
+});
 const configShape = Type.Object({
   mode: Type.Enum(['online', 'offline']),
   business_category: Type.Enum([...BUSINESS_CATEGORIES]),
@@ -58,6 +70,7 @@ const configShape = Type.Object({
   gtm: orNull({ container_id: Type.String() }),
   custom_loader: Type.Boolean(),
   events: Type.Array(eventDefinitionSchema),
+  tag: tagShape,
 });
 
 /** The OpenAPI 3.1 document of the public routes. */

@@ -87,6 +87,22 @@ test('custom_loader is true once a first-party domain is claimed', async () => {
   await changed(['--remove-domain', `${site.site}.example`], { custom_loader: false });
 });
 
+test('the tag is told how it is to behave, and where the claimed domain is', async () => {
+  const domain = `tag.${site.site}.example`;
+  await changed(['--tag', 'consent_required=on', '--tag', 'inventory=off', '--domain', domain], {
+    tag: {
+      engage: false,
+      web_vitals: false,
+      consent: { required: true, queue: false },
+      respect_dnt: true,
+      respect_gpc: true,
+      inventory: false,
+      loader: { base: `https://${domain}`, prefix: '' },
+    },
+  });
+  await changed(['--remove-domain', domain], { custom_loader: false });
+});
+
 const DEFINITION = {
   id: 'buy',
   name: 'buy_clicked',

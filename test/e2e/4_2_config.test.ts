@@ -35,6 +35,15 @@ test('the configuration has every field, and no secret', async () => {
     gtm: null,
     custom_loader: false,
     events: [],
+    tag: {
+      engage: false,
+      web_vitals: false,
+      consent: { required: false, queue: false },
+      respect_dnt: true,
+      respect_gpc: true,
+      inventory: true,
+      loader: null,
+    },
   });
 });
 

@@ -11,6 +11,7 @@ import { createRefusals, REFUSED_ALIKE_MIN, type Refusals } from '#pipelines/del
 import { readSettings } from '#pipelines/delivery/setting_fields.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import type { EventEntry } from '#schemas/event.ts';
+import { TAG_DEFAULTS } from '#schemas/setting.ts';
 import type { Rule } from '#services/local/platforms/fault_script.ts';
 import type { Standin } from '#services/local/platforms/standin.ts';
 import { entryOf, manyEntries, NOW_MS, siteOf } from '#test/unit/delivery/entries.ts';
@@ -312,6 +313,21 @@ export function contractSuite(subject: Subject): void {
       for (const properties of PERMISSIONS) {
         expect(await bodyOf(properties), JSON.stringify(properties)).toBeDefined();
       }
+    });
+
+    it('holds Global Privacy Control where the site respects it', async () => {
+      const isHeld = adapter.advertising !== 'none';
+      const outcomeOf = async ($gpc: unknown, respect_gpc: boolean) => {
+        const entries = [entryOf({ ...entryChanges, properties: { ...PAGE, $gpc } })];
+        return (await run(entries, { site: siteOf({ tag: { ...TAG_DEFAULTS, respect_gpc } }) }))[0];
+      };
+      for (const said of [true, 'true', 'perhaps']) {
+        expect(await outcomeOf(said, true)).toMatchObject(
+          isHeld ? { outcome: 'skipped', reason: 'gpc' } : { outcome: 'delivered' },
+        );
+      }
+      expect(await outcomeOf(false, true)).toMatchObject({ outcome: 'delivered' });
+      expect(await outcomeOf(true, false)).not.toMatchObject({ reason: 'gpc' });
     });
 
     it('tells the platform of limited use, or does not send', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TAG_DEFAULTS } from '#schemas/setting.ts';
 import { expectDone, installation, installedShop, NOW_MS } from './harness.ts';
 
 describe('accounts', () => {
@@ -44,6 +45,7 @@ describe('sites', () => {
       identify_events: null,
       clarity_project_id: null,
       gtm_container_id: null,
+      tag: TAG_DEFAULTS,
       domains: [],
       block_rules: [],
       event_definitions: [],
@@ -55,7 +57,8 @@ describe('sites', () => {
     const words =
       'site create new --account acme --name New --mode offline --category travel --country be --clarity abcd1234 ' +
       '--gtm GTM-ABC1234 --domain T.New.Example --domain bücher.example --block ip=10.0.0.0/8 ' +
-      '--block property:plan=a=b --identify-event sign_up --identify-event login';
+      '--block property:plan=a=b --identify-event sign_up --identify-event login ' +
+      '--tag consent_required=on --tag inventory=off';
     await expectDone(shop.svc(words));
     expect(shop.store.table.site('new')).toEqual({
       site_id: 'new',
@@ -67,6 +70,7 @@ describe('sites', () => {
       identify_events: ['sign_up', 'login'],
       clarity_project_id: 'abcd1234',
       gtm_container_id: 'GTM-ABC1234',
+      tag: { ...TAG_DEFAULTS, consent_required: true, inventory: false },
       domains: ['t.new.example', 'xn--bcher-kva.example'],
       block_rules: [
         { kind: 'ip', value: '10.0.0.0/8', property: null },
@@ -74,6 +78,22 @@ describe('sites', () => {
       ],
       event_definitions: [],
     });
+  });
+
+  it('keep the settings of the tag that are not named', async () => {
+    const shop = await installedShop();
+    await expectDone(shop.svc('site set shop --tag web_vitals=on'));
+    await expectDone(shop.svc('site set shop --tag respect_gpc=off'));
+    expect(shop.store.table.site('shop')?.tag).toEqual({ ...TAG_DEFAULTS, web_vitals: true, respect_gpc: false });
+  });
+
+  it.each([
+    ['nothing=on', 'tag_setting_unknown'],
+    ['inventory=maybe', 'tag_setting_malformed'],
+  ])('refuse --tag %s', async (word, code) => {
+    const shop = await installedShop();
+    const result = await shop.svc(`site set shop --tag ${word}`);
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(new RegExp(`^svc: ${code}: `)) });
   });
 
   it('add to and take from their lists', async () => {

@@ -9,7 +9,7 @@ import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
-import type { Destination, Setting, Site } from '#schemas/setting.ts';
+import { type Destination, type Setting, type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
@@ -25,6 +25,7 @@ const SITE: Site = {
   identify_events: null,
   clarity_project_id: null,
   gtm_container_id: null,
+  tag: TAG_DEFAULTS,
   domains: [],
   block_rules: [],
   event_definitions: [],

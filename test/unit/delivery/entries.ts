@@ -1,5 +1,5 @@
 import type { Event, EventEntry, Identifiers, Person } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
+import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 
 /** 2026-03-10T12:00:00Z */
 export const NOW_MS = 1_773_144_000_000;
@@ -28,6 +28,7 @@ export function siteOf(changes: Partial<Site> = {}): Site {
     identify_events: null,
     clarity_project_id: null,
     gtm_container_id: null,
+    tag: TAG_DEFAULTS,
     domains: [],
     block_rules: [],
     event_definitions: [],

@@ -1,7 +1,7 @@
 import type { IntakeContext } from '#pipelines/intake/intake_types.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { Event } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
+import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 
 export const RECEIVED_AT_MS = Date.UTC(2026, 10, 10, 12);
 export const CHROME =
@@ -20,6 +20,7 @@ export function siteWith(changes: Partial<Site> = {}): Site {
     identify_events: null,
     clarity_project_id: null,
     gtm_container_id: null,
+    tag: TAG_DEFAULTS,
     domains: [],
     block_rules: [],
     event_definitions: [],

@@ -1,4 +1,11 @@
-import type { Account, ApiKey, Destination, Setting, Site } from '#schemas/setting.ts';
+import {
+  type Account,
+  type ApiKey,
+  type Destination,
+  type Setting,
+  type Site,
+  TAG_DEFAULTS,
+} from '#schemas/setting.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 
@@ -17,6 +24,7 @@ export function site(changes: Partial<Site> = {}): Site {
     identify_events: null,
     clarity_project_id: null,
     gtm_container_id: null,
+    tag: TAG_DEFAULTS,
     domains: [],
     block_rules: [],
     event_definitions: [],

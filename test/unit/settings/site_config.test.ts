@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createConfigAnswers, siteConfig } from '#pipelines/settings/site_config.ts';
+import type { EngageItem, TagSettings } from '#schemas/setting.ts';
 import { filledTable, put } from './filled_table.ts';
 import { account, destination, site } from './samples.ts';
 
@@ -16,6 +17,16 @@ const DEFINITION = {
   value_selector: '',
   field_selectors: {},
   enabled: false,
+};
+const SURVEY: EngageItem = { site_id: 'shop', kind: 'survey', id: 'nps', version: 1, definition: '{}' };
+const TAG = {
+  engage: false,
+  web_vitals: false,
+  consent: { required: false, queue: false },
+  respect_dnt: true,
+  respect_gpc: true,
+  inventory: true,
+  loader: null,
 };
 const ROUTES = [{ pixel_id: '67890', url_pattern: '/fr/*' }];
 const SECRET = 'k1.AAAAAAAAAAAAAAAA.SEALED';
@@ -63,6 +74,7 @@ describe('the public configuration', () => {
       gtm: { container_id: 'GTM-ABC1234' },
       custom_loader: true,
       events: [DEFINITION],
+      tag: { ...TAG, loader: { base: 'https://t.shop.example', prefix: '' } },
     });
   });
 
@@ -77,6 +89,28 @@ describe('the public configuration', () => {
       gtm: null,
       custom_loader: false,
       events: [],
+      tag: TAG,
+    });
+  });
+
+  it('says how the tag behaves', () => {
+    const tag: TagSettings = {
+      web_vitals: true,
+      consent_required: true,
+      consent_queue: true,
+      respect_dnt: false,
+      respect_gpc: false,
+      inventory: false,
+    };
+    const table = filledTable({ site: site({ tag }) }, { engage: SURVEY });
+    expect(siteConfig(table, 'shop')?.tag).toEqual({
+      engage: true,
+      web_vitals: true,
+      consent: { required: true, queue: true },
+      respect_dnt: false,
+      respect_gpc: false,
+      inventory: false,
+      loader: null,
     });
   });
 

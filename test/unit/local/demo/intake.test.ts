@@ -5,7 +5,7 @@ import { prepare } from '#pipelines/delivery/eligibility.ts';
 import { nodesOf } from '#pipelines/identity/resolve.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { Event } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
+import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { dueIds } from '#services/local/demo/due.ts';
 import { type DemoRequest, SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
@@ -26,6 +26,7 @@ function siteOf(slot: SiteSlot): Site {
     identify_events: null,
     clarity_project_id: null,
     gtm_container_id: null,
+    tag: TAG_DEFAULTS,
     domains: [],
     block_rules: slot === 'shop' ? [{ kind: 'ip', value: BLOCKED, property: null }] : [],
     event_definitions: [],
