@@ -13,6 +13,7 @@ import { replayCommands } from './replays.ts';
 import { retentionCommand } from './retention.ts';
 import { scaffoldCommand } from './scaffold.ts';
 import { siteCommands } from './sites.ts';
+import { tagHealthCommand } from './tag_health.ts';
 import { tokenCommands } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trendsCommand } from './trends.ts';
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   ...destinationCommands,
   ...engageCommands,
   healthCommand,
+  tagHealthCommand,
   scaffoldCommand,
   ...replayCommands,
   ...deadCommands,

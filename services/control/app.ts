@@ -8,8 +8,10 @@ import {
   isRefusal,
   QUERY_WITHOUT_TYPE,
 } from '#infra/http/http_server.ts';
+import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { MonthUseView } from '#infra/redis/month_use.ts';
+import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/byte_order_mark.ts';
 import { checkToken } from '#pipelines/settings/admin_tokens.ts';
@@ -40,6 +42,8 @@ export interface ControlOptions {
   queries: QueryAnswers;
   deadLetters: DeadLetterStore;
   replayProgress: World['replayProgress'];
+  /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
+  readTagRecord(siteId: string): Promise<TagRecord>;
   seal: World['seal'];
   isAddressAllowed: World['isAddressAllowed'];
   randomBytes: RandomBytes;
@@ -130,8 +134,9 @@ async function answer(
   if (route.letters !== undefined) return answerLetters(options, route, actor, read.input, reply);
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   if (route.showsMonthUse === true) await refreshMonthUse(options);
+  const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, read.input) : null;
   const outcome = await (route.method === 'GET'
-    ? outcomeOf(options, route, read.input, journal.view())
+    ? route.run(read.input, { ...worldOf(options, journal.view()), tagRecord })
     : change(read.input));
   if (outcome.kind === 'refused') return refuse(reply, outcome.code, outcome.problems);
   const { body, version } = outcome.show(journal.view());
@@ -140,11 +145,17 @@ async function answer(
 
   function change(input: Input): Promise<Outcome> {
     return journal.change((view): Planned<Outcome> => {
-      const result = outcomeOf(options, route, input, view);
+      const result = route.run(input, worldOf(options, view));
       const facts = result.kind === 'done' ? result.facts : [];
       return { records: auditedRecords(view, facts, actor, options.nowMs()), result };
     });
   }
+}
+
+/** Only of a site that there is: anything else would have Redis asked for names out of a request. */
+async function tagRecordFor({ journal, readTagRecord }: ControlOptions, { params }: Input): Promise<TagRecord | null> {
+  const { site_id } = params as { site_id: string };
+  return journal.view().table.site(site_id) === undefined ? null : readTagRecord(site_id);
 }
 
 async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<void> {
@@ -152,14 +163,10 @@ async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<v
   await monthUse.refresh(accounts.map(({ account_id }) => account_id));
 }
 
-function outcomeOf(options: ControlOptions, route: Route, input: Input, view: SettingsView): Outcome {
-  return route.run(input, worldOf(options, view));
-}
-
 function worldOf(options: ControlOptions, view: SettingsView): World {
   const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress } = options;
   const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
-  return { view, nowMs: options.nowMs(), adapters, seal, isAddressAllowed, randomBytes, ...known };
+  return { view, nowMs: options.nowMs(), adapters, seal, isAddressAllowed, randomBytes, tagRecord: null, ...known };
 }
 
 async function answerQuery(options: ControlOptions, route: Route, input: Input, reply: HttpReply): Promise<HttpReply> {
@@ -263,6 +270,7 @@ const CALLER_FAULTS: Record<string, ControlErrorCode> = {
 
 function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null {
   if (error instanceof JournalError) return 'settings_not_stored';
+  if (error instanceof RedisUnavailableError) return 'tag_health_unavailable';
   if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
   // The connection is gone, or what came is not HTTP.
   if (error !== null && request.raw.errored === error) return 'request_malformed';

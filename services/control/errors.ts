@@ -39,6 +39,7 @@ export const CONTROL_ERRORS = {
   internal: { status: 500, message: 'Something unforeseen went wrong.' },
   settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },
   dead_letters_unavailable: { status: 503, message: 'Dead letters cannot be reached now: ask again.' },
+  tag_health_unavailable: { status: 503, message: 'Redis does not answer; events are still taken. Ask again.' },
   query_unavailable: {
     status: 503,
     message: 'ClickHouse does not answer; events are still taken. Ask again.',

@@ -9,6 +9,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
+import { readTagRecord } from '#infra/redis/tag_health.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { followReplays } from '#infra/replay/follow_replays.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
@@ -52,6 +53,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),
+    readTagRecord: (siteId) => readTagRecord(redis, siteId),
     monthUse: createMonthUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,

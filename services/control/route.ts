@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
@@ -19,6 +20,8 @@ export interface World {
   lastUsed(keyHash: string): number | null;
   /** Events of an account that were settled this month; null where that is not known. */
   monthUsed(accountId: string): number | null;
+  /** What is remembered of the tag of the site that was asked for; null where that was not read. */
+  tagRecord: TagRecord | null;
   /** How far a replay is; undefined where it was not taken up yet. */
   replayProgress(replayId: string): ReplayProgress | undefined;
   /** Whether delivery would call an address. */
@@ -77,6 +80,8 @@ export interface Route {
   showsKeyUse?: true;
   /** Whether it shows what accounts used of the month, which is then read anew. */
   showsMonthUse?: true;
+  /** Whether it shows what is remembered of a site's tag, which is then read. */
+  showsTagHealth?: true;
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
   run(input: Input, world: World): Outcome;

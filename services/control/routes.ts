@@ -12,6 +12,7 @@ import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
 import { siteRoutes } from './sites.ts';
+import { tagHealthRoutes } from './tag_health.ts';
 import { tokenRoutes } from './tokens.ts';
 
 /** Every route that needs an admin token. */
@@ -21,6 +22,7 @@ export const ROUTES: readonly Route[] = [
   ...definitionRoutes,
   ...engageRoutes,
   ...domainRoutes,
+  ...tagHealthRoutes,
   ...keyRoutes,
   ...destinationRoutes,
   ...deliveryHealthRoutes,

@@ -6,8 +6,10 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Redis } from '#infra/redis/client.ts';
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
 import { noteKeyUses } from '#infra/redis/key_use.ts';
+import { createTagNoting } from '#infra/redis/tag_health.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import { openRedis, openSettings } from '#services/open_parts.ts';
 import { createRequestErrors, type RequestErrors } from '#services/request_errors.ts';
@@ -23,6 +25,7 @@ import { openSenders } from './open_senders.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
 import { createStrangers } from './strangers.ts';
 import { buildScripts, TAG_SOURCES } from './tag/scripts.ts';
+import { createTagHealth, type TagHealth } from './tag/tag_health.ts';
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', edgeConfig, async (runtime, config) => {
@@ -31,18 +34,27 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const { table } = await openSettings(runtime);
   const redis = openRedis(runtime);
   const keyUse = openKeyUse(runtime, redis);
+  const tagHealth = openTagHealth(runtime, redis, table);
   const senders = openSenders(runtime, config);
   const sender = await senders.open(TOPICS.raw);
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
   const admitter = await openAdmitter(runtime, config, redis, addressOf);
   const engage = openEngage(runtime, redis, config.identitySecret, addressOf);
-  const onAccepted = createAudienceNotes(table, engage.memory);
+  const noteAudience = createAudienceNotes(table, engage.memory);
   const app = createApp({
     table,
     identitySecret: config.identitySecret,
     trustedProxies: config.trustedProxies,
     limiter: createConcurrencyLimiter({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
-    acceptor: await openAcceptor(runtime, config, { redis, admitter, sender, onAccepted }),
+    acceptor: await openAcceptor(runtime, config, {
+      redis,
+      admitter,
+      sender,
+      onAccepted(siteId, events) {
+        noteAudience(siteId, events);
+        tagHealth.saw(siteId, events);
+      },
+    }),
     inventory: await openInventory(runtime, redis, await senders.open(TOPICS.inventory)),
     configOf: createConfigAnswers(table),
     tag: { sources: TAG_SOURCES, scripts: await scripts },
@@ -68,6 +80,12 @@ function openKeyUse({ onStop }: Runtime, redis: Redis): KeyUse {
   const keyUse = createKeyUse({ note: (uses) => noteKeyUses(redis, uses), nowMs: Date.now });
   onStop(() => keyUse.stop());
   return keyUse;
+}
+
+function openTagHealth({ onStop }: Runtime, redis: Redis, table: SettingsTable): TagHealth {
+  const tagHealth = createTagHealth({ table, note: createTagNoting(redis, Date.now), nowMs: Date.now });
+  onStop(() => tagHealth.stop());
+  return tagHealth;
 }
 
 async function openInventory(

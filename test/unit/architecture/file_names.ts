@@ -42,6 +42,7 @@ const THINGS = [
   'retention',
   'segment',
   'sites',
+  'tag_health',
   'tokens',
   'top',
   'trends',

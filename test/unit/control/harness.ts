@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
+import { RedisUnavailableError } from '#infra/redis/client.ts';
+import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import {
@@ -79,10 +81,14 @@ export interface Control {
   monthUsed: Map<string, number>;
   /** How far replays are, by their ids. */
   replays: Map<string, ReplayProgress>;
+  /** What is remembered of the tags of sites; 'away' where it is not to be had. */
+  tags: Map<string, TagRecord | 'away'>;
   letters: MemoryLetters;
   transport: Transport;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
+
+const NOTHING_SEEN: TagRecord = { lastMs: null, hours: new Map(), pages: [], fired: new Map(), reported: new Map() };
 
 const neverAsked: AskRows = () => {
   throw new Error('there is no ClickHouse here');
@@ -96,6 +102,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
   const unknown: unknown[] = [];
   const used = new Map<string, number>();
   const replays = new Map<string, ReplayProgress>();
+  const tags: Control['tags'] = new Map();
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
@@ -110,6 +117,11 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
       () => undefined,
     ),
     replayProgress: (id) => replays.get(id),
+    readTagRecord: async (siteId) => {
+      const record = tags.get(siteId) ?? NOTHING_SEEN;
+      if (record === 'away') throw new RedisUnavailableError('redis: away');
+      return record;
+    },
     monthUse: { refresh: async () => undefined, used: (accountId) => monthUsed.get(accountId) ?? null },
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
@@ -128,6 +140,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     used,
     monthUsed,
     replays,
+    tags,
     letters,
     transport: injected(app),
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {

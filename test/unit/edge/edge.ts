@@ -55,6 +55,8 @@ export interface TestEdge {
   /** Hashes of the keys that were let in, as often as they were. */
   usedKeys: string[];
   metrics: Metrics;
+  /** What was told of the events that were accepted, by site. */
+  accepted: [string, readonly Event[]][];
   /** Errors inside requests that nobody foresaw. */
   unknown: unknown[];
   close(): Promise<void>;
@@ -112,6 +114,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const answers: Promise<SendResult>[] = [];
   const unknown: unknown[] = [];
   const usedKeys: string[] = [];
+  const accepted: TestEdge['accepted'] = [];
   const limiter = createConcurrencyLimiter({ requestsMax: 1_000, bytesMax: 64 * 1024 * 1024, ...options.limiter });
   const inventoryType = schemaType('inventory');
   const known = new Map<string, string>();
@@ -121,6 +124,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     metrics,
     options.nowMs ?? Date.now,
   );
+  const noteAudience = createAudienceNotes(table, memory);
   const acceptor = createAcceptor({
     admitter: options.admitter ?? { ...openAdmitter, doubt: options.onDoubt ?? (() => undefined) },
     sender: memorySender(answers, (value) => records.push(eventsOf(value))),
@@ -131,7 +135,10 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     randomEventId: uuidv7,
     nowMs: Date.now,
     metrics,
-    onAccepted: createAudienceNotes(table, memory),
+    onAccepted(siteId, events) {
+      noteAudience(siteId, events);
+      accepted.push([siteId, events]);
+    },
   });
   const app: HttpServer = createApp({
     table,
@@ -184,6 +191,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     answers,
     usedKeys,
     metrics,
+    accepted,
     unknown,
     close: () => app.close(),
   };
