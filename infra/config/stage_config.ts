@@ -15,7 +15,7 @@ const CLAIM_WINDOW = Type.Object({
       minimum: 1,
       maximum: 24 * 90,
       description:
-        'How long an event id is remembered at least, 8 days by default; dedup and the warehouse must have the same.',
+        'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same.',
     }),
     (hours) => hours * HOUR_MS,
   ),

@@ -58,20 +58,20 @@ export function declareTopics(eventPartitions: number, destinations: readonly st
   const event = (name: string, days: number): TopicDeclaration => ({
     name,
     partitions: eventPartitions,
-    config: kept(days),
+    config: deletedAfter(days),
     schema: 'event_batch',
   });
   return [
     event(TOPICS.raw, 9),
     event(TOPICS.unique, 9),
     event(TOPICS.identified, 9),
-    { name: TOPICS.outcomes, partitions: eventPartitions, config: kept(9), schema: 'delivery' },
+    { name: TOPICS.outcomes, partitions: eventPartitions, config: deletedAfter(9), schema: 'delivery' },
     { name: TOPICS.links, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'identity_link' },
-    { name: TOPICS.counts, partitions: eventPartitions, config: kept(9), schema: 'quota_counts' },
+    { name: TOPICS.counts, partitions: eventPartitions, config: deletedAfter(9), schema: 'quota_counts' },
     { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
     { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },
-    { name: TOPICS.inventory, partitions: eventPartitions, config: kept(9), schema: 'inventory' },
+    { name: TOPICS.inventory, partitions: eventPartitions, config: deletedAfter(9), schema: 'inventory' },
     small(TOPICS.againIdentity, 9, 'event_batch'),
     small(TOPICS.againWarehouse, 9, 'event_batch'),
     small(TOPICS.resent, RESENT_DAYS, 'dead_letter'),
@@ -81,10 +81,10 @@ export function declareTopics(eventPartitions: number, destinations: readonly st
 }
 
 function small(name: string, days: number, schema: SchemaName): TopicDeclaration {
-  return { name, partitions: SMALL_PARTITIONS, config: kept(days), schema };
+  return { name, partitions: SMALL_PARTITIONS, config: deletedAfter(days), schema };
 }
 
-function kept(days: number): Record<string, string> {
+function deletedAfter(days: number): Record<string, string> {
   return {
     'cleanup.policy': 'delete',
     'retention.ms': String(days * DAY_MS),

@@ -11,7 +11,7 @@ const PORT_MIN = 20_000;
 const PORT_MAX = 32_000;
 const TRIES_MAX = 200;
 
-/** Loopback ports by name, the same as at the last start where they are still free, remembered in ports.json. */
+/** Loopback ports by name, the same as at the last start where they are still free, stored in ports.json. */
 export async function choosePorts<Name extends string>(
   dataDir: string,
   names: readonly Name[],

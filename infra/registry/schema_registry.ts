@@ -46,7 +46,7 @@ export interface Registry {
 const AWAITED_MS = 15_000;
 /** After one was waited for in vain others are not waited for in this time: garbage must not hold up what lies beside it. */
 const NOT_AWAITED_MS = 300_000;
-/** How long an id that the registry does not know is not asked for again, and how many such ids are remembered. */
+/** How long an id that the registry does not know is not asked for again, and how many such ids are cached. */
 const UNKNOWN_MS = 5_000;
 const UNKNOWN_MAX = 1_000;
 const TIMEOUT_MS = 10_000;
@@ -65,7 +65,7 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
   let witness: number | null = null;
 
   /** Throws while the id is waited for. */
-  function remember(id: number): void {
+  function cacheUnknown(id: number): void {
     const sinceMs = awaited.get(id) ?? nowMs();
     if (awaited.size >= UNKNOWN_MAX) awaited.clear();
     awaited.set(id, sinceMs);
@@ -110,7 +110,7 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
       if (known !== undefined) return known;
       if ((unknown.get(id) ?? 0) > nowMs()) return null;
       const found = await find(id);
-      if (found === null) remember(id);
+      if (found === null) cacheUnknown(id);
       else {
         types.set(id, found);
         awaited.delete(id);
@@ -130,7 +130,7 @@ async function fetchType(client: SchemaRegistry, id: number): Promise<AvroType |
   }
 }
 
-/** Throws `registry_unavailable` unless the registry has the id now; the client would answer from what it remembers. */
+/** Throws `registry_unavailable` unless the registry has the id now; the client would answer from its cache. */
 async function demand(url: string, id: number): Promise<void> {
   const isThere = await has(url, id).catch((error: unknown) => {
     throw new RegistryError('registry_unavailable', `cannot ask for schema ${id}`, error);

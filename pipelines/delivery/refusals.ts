@@ -7,8 +7,8 @@ export const DEAD_IN_A_ROW_MAX = 20;
 /** How long a destination that took an event is known to work: what it refuses meanwhile is not the destination's fault. */
 const TAKEN_RECENTLY_MS = 300_000;
 
-/** Refused events of one site that are remembered at the most, of those since an event was taken and of those before. */
-const REMEMBERED_MAX = 100;
+/** Refused events of one site that are held in memory at the most, of those since an event was taken and of those before. */
+const HELD_MAX = 100;
 
 /**
  * Whose fault it is that an event was refused by itself, by what is known now. `open`: too few were refused to say.
@@ -56,7 +56,7 @@ const newRow = (): Row => ({
 });
 
 /**
- * @param sitesMax sites that are remembered at the most; the one called longest ago is forgotten first.
+ * @param sitesMax sites that are held in memory at the most; the one called longest ago is forgotten first.
  * @param nowMs the clock, milliseconds since 1970 UTC.
  */
 export function createRefusals(sitesMax: number, nowMs: () => number): Refusals {
@@ -92,7 +92,7 @@ function dropOldest(table: Map<string, unknown> | Set<string>, max: number): voi
 
 function take(row: Row, nowMs: number): void {
   for (const eventId of row.refused.keys()) row.past.add(eventId);
-  dropOldest(row.past, REMEMBERED_MAX);
+  dropOldest(row.past, HELD_MAX);
   Object.assign(row, { reason: '', alike: 0, again: 0, dead: 0, refused: new Map(), takenAtMs: nowMs });
 }
 
@@ -102,7 +102,7 @@ function refuse(row: Row, reason: string, eventId: string, nowMs: number): Fault
   if (row.reason !== reason) Object.assign(row, { reason, alike: 0 });
   if (isNew) row.alike += 1;
   row.refused.set(eventId, reason);
-  dropOldest(row.refused, REMEMBERED_MAX);
+  dropOldest(row.refused, HELD_MAX);
   if (nowMs - row.takenAtMs <= TAKEN_RECENTLY_MS) {
     if (row.dead >= DEAD_IN_A_ROW_MAX) return 'unclear';
     row.dead += 1;

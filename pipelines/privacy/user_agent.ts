@@ -3,7 +3,7 @@ import { redactText } from './redact_text.ts';
 
 const CHARACTERS_MAX = 1024;
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
-const REMEMBERED_MAX = 2048;
+const CLEAN_MAX = 2048;
 /** User agents that need no cleaning: few are seen over and over, and none of these holds personal text. */
 const alreadyClean = new Set<string>();
 
@@ -13,11 +13,11 @@ export function cleanUserAgent(text: string, reads?: PhoneReads): string | null 
   const plain = text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim();
   const clean = redactText(plain, false, [], reads);
   if (clean === '') return null;
-  if (clean === text) remember(text);
+  if (clean === text) noteClean(text);
   return clean;
 }
 
-function remember(text: string): void {
-  if (alreadyClean.size >= REMEMBERED_MAX) alreadyClean.clear();
+function noteClean(text: string): void {
+  if (alreadyClean.size >= CLEAN_MAX) alreadyClean.clear();
   alreadyClean.add(text);
 }

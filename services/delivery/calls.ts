@@ -15,7 +15,7 @@ import { type OutageWatch, watchOutage } from './outage_watch.ts';
 
 /** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
 const BREAKERS_MAX = 100_000;
-/** Sites whose refusals are remembered at the most. */
+/** Sites whose refusals are held at the most. */
 const REFUSALS_MAX = 10_000;
 /** Calls in flight at the most, so that no site's calls wait for the connections of another's. */
 const CALLS_MAX = 64;

@@ -8,11 +8,11 @@ const GROUP = `svc.${STAGE}`;
 const LANE = retryTopic('webhook', '5s');
 /** A breaker that opened twice closes again within this. */
 const REACHED_MS = 240_000;
-/** A transaction's mark, behind which offsets are committed. */
-const MARK = 1;
+/** A transaction's marker, behind which offsets are committed. */
+const MARKER = 1;
 
 /**
- * Retention deletes all that was on a retry lane while nobody needs it, with the marks of the last transactions and the
+ * Retention deletes all that was on a retry lane while nobody needs it, with the markers of the last transactions and the
  * offset that is committed before them; then its stage starts anew, and the lane is needed again.
  */
 export const IDLE_LANE: Row = {
@@ -62,7 +62,7 @@ async function stopWhenRead({ world }: RowContext, admin: Admin): Promise<void> 
   }
 }
 
-/** The group is one mark behind each end, where a version that did not commit marks left it; the log begins at its end. */
+/** The group is one marker behind each end, where a version that did not commit markers left it; the log begins at its end. */
 async function deleteAll(admin: Admin): Promise<void> {
   const offsets = await admin.fetchTopicOffsets(LANE);
   const used = offsets.filter(({ high }) => Number(high) > 0);
@@ -76,7 +76,7 @@ async function deleteAll(admin: Admin): Promise<void> {
   await admin.setOffsets({
     groupId: GROUP,
     topic: LANE,
-    partitions: partitions.map(({ partition, offset }) => ({ partition, offset: String(Number(offset) - MARK) })),
+    partitions: partitions.map(({ partition, offset }) => ({ partition, offset: String(Number(offset) - MARKER) })),
   });
   await admin.deleteTopicRecords({ topic: LANE, partitions });
 }

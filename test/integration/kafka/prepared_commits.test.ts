@@ -5,7 +5,7 @@ import { until } from '../support/wait.ts';
 import { type KafkaFixture, useKafka } from './stage_fixture.ts';
 
 const PARTITIONS = 4;
-/** So many that some are always between the decision to commit and its marks. */
+/** So many that some are always between the decision to commit and its markers. */
 const PRODUCERS = 24;
 const ROUNDS = 2;
 /** Other partitions, as many as the service has: a broker that starts takes some time for them. */

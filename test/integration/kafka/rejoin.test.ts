@@ -72,11 +72,11 @@ test('a member that stops while it joins again leaves at once', { timeout: 90_00
   const world = kafka();
   const lane = await createLane(world, 2, 1);
   const pass = passOn(lane.output, 1);
-  const gate = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   let held = false;
   const first = await joinStage(world, lane, async (batch) => {
     held = true;
-    await gate.promise;
+    await released.promise;
     return pass(batch);
   });
   await until('a member', () => first.assigned().length === 2);
@@ -96,7 +96,7 @@ test('a member that stops while it joins again leaves at once', { timeout: 90_00
   const startedMs = performance.now();
   await second.stop();
   expect(performance.now() - startedMs).toBeLessThan(4_000);
-  gate.resolve();
+  released.resolve();
   await third;
   await until('the group to be done', () => isDone(world, lane));
   expect(differences(await readCommitted(world.kafka, lane.output, 1), valuesOf(texts))).toEqual([]);

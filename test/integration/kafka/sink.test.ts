@@ -254,7 +254,7 @@ test('a planned block whose last record is gone takes none behind it', { timeout
     const [end] = await world.admin.fetchTopicOffsets(lane.topic);
     return end?.high === '4';
   });
-  // Offset 3 is the transaction's mark, which no reader gets: as after compaction.
+  // Offset 3 is the transaction's marker, which no reader gets: as after compaction.
   await produce(world.kafka, lane.topic, [
     { partition: 0, value: 'four' },
     { partition: 0, value: 'five' },

@@ -9,7 +9,7 @@ const STARTS_MAX = 12;
 const CHILD = new URL('./sink_child.ts', import.meta.url);
 const parts = useSinkParts();
 
-test('a record that kills the process when its rows are made is put away after a few starts, and only that one', {
+test('a record that kills the process when its rows are made is dead-lettered after a few starts, and only that one', {
   timeout: TEST_MS,
 }, async () => {
   const world = parts();

@@ -11,14 +11,14 @@ test('a partition that stands still holds up no other one of its process', { tim
   const world = kafka();
   const lane = await createLane(world, 2, 1);
   const pass = passOn(lane.output, 1);
-  const gate = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   let others = 0;
   await joinStage(world, lane, async (batch) => {
     if (batch.partition === 1) others += batch.records.length;
     else {
       reached.resolve();
-      await gate.promise;
+      await released.promise;
     }
     return pass(batch);
   });
@@ -31,7 +31,7 @@ test('a partition that stands still holds up no other one of its process', { tim
   // Longer than the session: the member that works for so long is not taken for dead.
   await produce(world.kafka, lane.input, numbered('behind', 200, 2));
   await sleep(8_000);
-  gate.resolve();
+  released.resolve();
   await until('the group to be done', () => isDone(world, lane));
   const expected = [
     'stuck-0',

@@ -9,7 +9,7 @@ const STARTS_MAX = 12;
 const CHILD = new URL('./stage_child.ts', import.meta.url);
 const kafka = useKafka();
 
-test('a record that kills the process is put away after a few starts, and only that one', {
+test('a record that kills the process is dead-lettered after a few starts, and only that one', {
   timeout: TEST_MS,
 }, async () => {
   const world = kafka();

@@ -179,7 +179,7 @@ describe('a platform that refuses event by event', () => {
   });
 });
 
-describe('what is remembered of a refused event', () => {
+describe('what is held of a refused event', () => {
   it('makes it dead after another was taken, for a bounded number of events', () => {
     const clock = { nowMs: NOW_MS };
     const site = createRefusals(1, () => clock.nowMs).of('a');

@@ -151,7 +151,7 @@ describe('a call whose events were taken in part', () => {
   });
 });
 
-describe('what is remembered of refusals', () => {
+describe('what is held of refusals', () => {
   it('is by site and reason, and bounded', () => {
     const refusals = createRefusals(2, () => NOW_MS);
     const refuse = (site: string, reason: string, count: number): string[] =>

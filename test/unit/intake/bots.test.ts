@@ -117,7 +117,7 @@ describe('a server', () => {
   });
 });
 
-it('the verdict stays right beyond what is remembered', () => {
+it('the verdict stays right beyond what is cached', () => {
   for (let round = 0; round < 2; round += 1) {
     for (let number = 0; number < 3000; number += 1) expect(isBot('server', `Acme ${number}`)).toBe(false);
     expect(isBot('server', 'Twitterbot/1.0')).toBe(true);

@@ -6,13 +6,13 @@ const COMMIT = Buffer.from([0, 0, 0, 1]);
 
 /** A record in the words `offset:producer`, with `!` for its abort marker, `.` for its commit marker, `-` outside any transaction. */
 function record(words: string) {
-  const [, offset = '', producerId = '', mark = ''] = /^(\d+):(\d+)([!.-]?)$/.exec(words) ?? [];
-  const isMarker = mark === '!' || mark === '.';
+  const [, offset = '', producerId = '', marker = ''] = /^(\d+):(\d+)([!.-]?)$/.exec(words) ?? [];
+  const isMarker = marker === '!' || marker === '.';
   return {
     offset,
-    key: isMarker ? (mark === '!' ? ABORT : COMMIT) : null,
+    key: isMarker ? (marker === '!' ? ABORT : COMMIT) : null,
     isControlRecord: isMarker,
-    batchContext: { producerId, inTransaction: mark !== '-' },
+    batchContext: { producerId, inTransaction: marker !== '-' },
   };
 }
 

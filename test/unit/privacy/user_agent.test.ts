@@ -16,7 +16,7 @@ describe('a user agent', () => {
     expect(cleanUserAgent(text)).toBe(stored);
   });
 
-  it('is cleaned beyond what is remembered', () => {
+  it('is cleaned beyond what is cached', () => {
     for (let number = 0; number < 5000; number += 1) {
       expect(cleanUserAgent(`App/${number}`)).toBe(`App/${number}`);
       expect(cleanUserAgent(` App/${number}`)).toBe(`App/${number}`);
