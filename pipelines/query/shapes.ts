@@ -181,6 +181,15 @@ export const liveShape = closed({
 });
 export type LiveQuery = Static<typeof liveShape>;
 
+export const engageQueryShape = closed({
+  ...common,
+  id: Type.String({ pattern: '^[a-z0-9_-]{1,64}$', description: 'Of the survey, promo or form' }),
+  limit: Type.Optional(
+    Type.Integer({ description: 'Values of each question, or sources', minimum: 1, maximum: ROWS_MAX, default: 50 }),
+  ),
+});
+export type EngageQuery = Static<typeof engageQueryShape>;
+
 const person = Type.String({ minLength: 1, maxLength: 200 });
 export const timelineShape = Type.Union([
   closed({ ...common, person_id: person, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX })) }),

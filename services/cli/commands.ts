@@ -6,6 +6,7 @@ import { deadCommands } from './dead_letters.ts';
 import { healthCommand } from './destination_health.ts';
 import { destinationCommands } from './destinations.ts';
 import { engageCommands } from './engage_commands.ts';
+import { engageResultCommands } from './engage_results_commands.ts';
 import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
 import { listingCommands } from './listings.ts';
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   ...keyCommands,
   ...destinationCommands,
   ...engageCommands,
+  ...engageResultCommands,
   healthCommand,
   tagHealthCommand,
   scaffoldCommand,

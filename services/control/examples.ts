@@ -64,5 +64,8 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
     filters: [{ field: { column: 'country' }, is: 'equal', to: ['BE', 'NL'] }],
     limit: 20,
   },
+  querySurvey: { ...range, id: 'after-purchase' },
+  queryPromo: { ...range, id: 'winter-sale' },
+  queryForm: { ...range, id: 'quote', limit: 10 },
   queryTimeline: { ...range, distinct_id: 'customer-1' },
 };

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, type TUnion, Type } from 'typebox';
+import { engageStatement } from '#infra/clickhouse/queries/engage_statement.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
 import { liveStatement, timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
 import { retentionStatement } from '#infra/clickhouse/queries/retention_statement.ts';
@@ -6,6 +7,17 @@ import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { funnelProblems, rangeProblems, zoneProblems } from '#pipelines/query/check.ts';
+import {
+  type EngagePlan,
+  type EngageRow,
+  engagePlan,
+  formResults,
+  formResultsShape,
+  promoResults,
+  promoResultsShape,
+  surveyResults,
+  surveyResultsShape,
+} from '#pipelines/query/engage_results.ts';
 import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
 import { type FunnelRow, funnelAnswer, funnelAnswerShape } from '#pipelines/query/funnel_answer.ts';
@@ -27,6 +39,7 @@ import {
   retentionPlan,
 } from '#pipelines/query/retention.ts';
 import {
+  engageQueryShape,
   funnelShape,
   liveShape,
   retentionShape,
@@ -181,6 +194,42 @@ export const queryRoutes: Route[] = [
     plan: timelinePlan,
     statement: timelineStatement,
     answer: (_query, rows) => listingAnswer(rows),
+    keptMs: byRange,
+  }),
+  queryRoute<typeof engageQueryShape, EngagePlan, EngageRow>({
+    name: 'survey',
+    operationId: 'querySurvey',
+    summary: 'How a survey was answered, question by question',
+    shape: engageQueryShape,
+    answerShape: surveyResultsShape,
+    problems: rangeProblems,
+    plan: engagePlan('survey'),
+    statement: engageStatement,
+    answer: surveyResults,
+    keptMs: byRange,
+  }),
+  queryRoute<typeof engageQueryShape, EngagePlan, EngageRow>({
+    name: 'promo',
+    operationId: 'queryPromo',
+    summary: 'How often a promo was seen, clicked and redeemed',
+    shape: engageQueryShape,
+    answerShape: promoResultsShape,
+    problems: rangeProblems,
+    plan: engagePlan('promo'),
+    statement: engageStatement,
+    answer: promoResults,
+    keptMs: byRange,
+  }),
+  queryRoute<typeof engageQueryShape, EngagePlan, EngageRow>({
+    name: 'form',
+    operationId: 'queryForm',
+    summary: 'How often a form was sent, and where its leads came from',
+    shape: engageQueryShape,
+    answerShape: formResultsShape,
+    problems: rangeProblems,
+    plan: engagePlan('form'),
+    statement: engageStatement,
+    answer: formResults,
     keptMs: byRange,
   }),
 ];

@@ -1,0 +1,179 @@
+import { type Static, Type } from 'typebox';
+import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
+import { AMOUNT_UNITS } from './amounts.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import type { EngageQuery } from './shapes.ts';
+
+const VALUES = 50;
+
+/** What one submission or impression says, counted. `name` is a status or a question, by the section. */
+export interface EngageRow {
+  section: 'status' | 'answer' | 'nps' | 'source';
+  name: string;
+  text: string;
+  /** 1: the text is a number. */
+  is_number: number;
+  times: number;
+  persons: number;
+  units: string;
+  /** Different texts of the name, and all their times. */
+  texts: number;
+  all_times: number;
+}
+
+/** Results with everything decided that their question leaves open. */
+export interface EngagePlan extends Scope {
+  kind: EngageKind;
+  id: string;
+  limit: number;
+}
+
+export const engagePlan =
+  (kind: EngageKind) =>
+  (query: EngageQuery): EngagePlan => ({ ...scopeOf(query), kind, id: query.id, limit: query.limit ?? VALUES });
+
+const reached = Type.Object({
+  times: Type.Integer({ minimum: 0, description: 'Showings: each counts once, however often it was reported' }),
+  persons: Type.Integer({ minimum: 0 }),
+});
+const share = (description: string) =>
+  Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: `${description}; null where none was` });
+const value = Type.Object({ value: Type.String(), ...reached.properties });
+
+/** The answer about a survey. */
+export const surveyResultsShape = Type.Object({
+  shown: reached,
+  answered: reached,
+  completed: reached,
+  dismissed: reached,
+  completion: share('Completed of shown'),
+  nps: Type.Union(
+    [
+      Type.Object({
+        promoters: Type.Integer(),
+        passives: Type.Integer(),
+        detractors: Type.Integer(),
+        score: Type.Number({ minimum: -100, maximum: 100 }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Of the first question from 0 to 10; null where nobody answered one' },
+  ),
+  questions: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      answers: Type.Integer({ description: 'Of several choices each is one' }),
+      average: share('Of the answers that are numbers'),
+      values: Type.Array(value, { description: 'The commonest first' }),
+      more_values: Type.Boolean(),
+    }),
+  ),
+});
+export type SurveyResults = Static<typeof surveyResultsShape>;
+
+/** The answer about a promo. */
+export const promoResultsShape = Type.Object({
+  viewed: reached,
+  clicked: reached,
+  dismissed: reached,
+  code_copied: reached,
+  redeemed: Type.Object({ ...reached.properties, sum: Type.Number({ description: 'Of value' }) }),
+  conversion: share('Clicked of viewed'),
+});
+export type PromoResults = Static<typeof promoResultsShape>;
+
+/** The answer about a form. */
+export const formResultsShape = Type.Object({
+  shown: reached,
+  submitted: Type.Object({ ...reached.properties, sum: Type.Number({ description: 'Of value' }) }),
+  dismissed: reached,
+  conversion: share('Submitted of shown'),
+  sources: Type.Array(Type.Object({ ...value.properties, sum: Type.Number() }), {
+    description: 'Where leads came from: utm_source, else the host of the referrer; empty where neither is known',
+  }),
+  more_sources: Type.Boolean(),
+});
+export type FormResults = Static<typeof formResultsShape>;
+
+export function surveyResults(_query: EngageQuery, rows: readonly EngageRow[]): SurveyResults {
+  const of = statuses(rows);
+  const answers = rows.filter(({ section }) => section === 'answer');
+  const questions = [...Map.groupBy(answers, ({ name }) => name)].map(([id, values]) => questionOf(id, values));
+  return {
+    shown: of('shown'),
+    answered: of('answered'),
+    completed: of('completed'),
+    dismissed: of('dismissed'),
+    completion: shareOf(of('completed'), of('shown')),
+    nps: npsOf(rows),
+    questions,
+  };
+}
+
+export function promoResults(_query: EngageQuery, rows: readonly EngageRow[]): PromoResults {
+  const of = statuses(rows);
+  return {
+    viewed: of('view_promotion'),
+    clicked: of('select_promotion'),
+    dismissed: of('promotion_dismissed'),
+    code_copied: of('promotion_code_copied'),
+    redeemed: { ...of('promotion_redeemed'), sum: sumOf(rows, 'promotion_redeemed') },
+    conversion: shareOf(of('select_promotion'), of('view_promotion')),
+  };
+}
+
+export function formResults(_query: EngageQuery, rows: readonly EngageRow[]): FormResults {
+  const of = statuses(rows);
+  const sources = rows.filter(({ section }) => section === 'source');
+  return {
+    shown: of('shown'),
+    submitted: { ...of('submitted'), sum: sumOf(rows, 'submitted') },
+    dismissed: of('dismissed'),
+    conversion: shareOf(of('submitted'), of('shown')),
+    sources: sources.map(({ text, times, persons, units }) => ({
+      value: text,
+      times,
+      persons,
+      sum: Number(units) / AMOUNT_UNITS,
+    })),
+    more_sources: (sources[0]?.texts ?? 0) > sources.length,
+  };
+}
+
+type Reached = Static<typeof reached>;
+
+function statuses(rows: readonly EngageRow[]): (name: string) => Reached {
+  return (name) => {
+    const row = rows.find((one) => one.section === 'status' && one.name === name);
+    return { times: row?.times ?? 0, persons: row?.persons ?? 0 };
+  };
+}
+
+function sumOf(rows: readonly EngageRow[], status: string): number {
+  const row = rows.find(({ section, name }) => section === 'status' && name === status);
+  return Number(row?.units ?? 0) / AMOUNT_UNITS;
+}
+
+const shareOf = (part: Reached, whole: Reached): number | null => (whole.times === 0 ? null : part.times / whole.times);
+
+function questionOf(id: string, values: readonly EngageRow[]): SurveyResults['questions'][number] {
+  const numbers = values.filter((row) => row.is_number === 1);
+  const count = numbers.reduce((sum, { times }) => sum + times, 0);
+  const total = numbers.reduce((sum, { text, times }) => sum + Number(text) * times, 0);
+  return {
+    id,
+    answers: values[0]?.all_times ?? 0,
+    average: count === 0 ? null : total / count,
+    values: values.map(({ text, times, persons }) => ({ value: text, times, persons })),
+    more_values: (values[0]?.texts ?? 0) > values.length,
+  };
+}
+
+/** Promoters' share less detractors', from -100 to 100. */
+function npsOf(rows: readonly EngageRow[]): SurveyResults['nps'] {
+  const of = (name: string): number => rows.find((row) => row.section === 'nps' && row.name === name)?.times ?? 0;
+  const [promoters, passives, detractors] = [of('promoter'), of('passive'), of('detractor')];
+  const all = promoters + passives + detractors;
+  if (all === 0) return null;
+  return { promoters, passives, detractors, score: ((promoters - detractors) / all) * 100 };
+}
