@@ -1,4 +1,4 @@
-/** What an analyst may read; every one of them has a site. */
+/** The tables an analyst may read; each has a column for the site. */
 export const ANALYST_TABLES = [
   'events',
   'sessions',
@@ -9,7 +9,7 @@ export const ANALYST_TABLES = [
   'person_links',
 ] as const;
 
-/** What one query of an analyst may take. Read-only as it is, it cannot change these. */
+/** Limits of one query of an analyst, who has read-only access and cannot change them. */
 export const ANALYST_SETTINGS = {
   readonly: 1,
   max_execution_time: 30,
@@ -35,9 +35,9 @@ function checked(siteId: string): string {
 export const analystName = (siteId: string): string => `analyst_${checked(siteId)}`;
 
 /**
- * The user as which an analyst's views read the tables. It cannot log in. With a right of its own to a table an analyst
- * would learn of other sites' rows by table functions, system tables and EXPLAIN, whatever rows a policy leaves; and a view's
- * condition alone, unlike a policy, may be asked after the analyst's own. @throws AnalystSiteError
+ * The user with whose rights an analyst's views read the tables. It cannot log in. If an analyst could read a table itself,
+ * table functions, system tables and EXPLAIN would show other sites' rows in spite of a row policy. A condition in the view
+ * is not enough either: unlike a policy, it may be evaluated after the analyst's own conditions. @throws AnalystSiteError
  */
 export const readerName = (siteId: string): string => `reader_${checked(siteId)}`;
 
@@ -55,12 +55,12 @@ export function readerGrants(database: string): string[] {
   ];
 }
 
-/** Privileges of an analyst: its own views, and nothing of what they are made of. @throws AnalystSiteError */
+/** Privileges of an analyst: its own views, and not the tables behind them. @throws AnalystSiteError */
 export function analystGrants(siteId: string): string[] {
   return [`SELECT ON \`${analystName(siteId)}\`.*`];
 }
 
-/** Statements that make the views of a site's analyst anew, once there is its reader. @throws AnalystSiteError */
+/** Statements that make the views of a site's analyst anew; its reader must exist. @throws AnalystSiteError */
 export function analystViews(siteId: string, database: string): string[] {
   const name = `\`${analystName(siteId)}\``;
   return [
@@ -73,8 +73,8 @@ export function analystViews(siteId: string, database: string): string[] {
 }
 
 /**
- * Statements that make a site's analyst on a server that manages access by SQL, to be run by somebody who may. They take from
- * one that was made before what it had a right to. The password is given as its SHA-256 in hex. @throws AnalystSiteError
+ * Statements that make a site's analyst on a server that manages access by SQL; an administrator runs them. They revoke what
+ * an analyst that was made before had. The password is given as its SHA-256 in hex. @throws AnalystSiteError
  */
 export function analystStatements(siteId: string, database: string, passwordSha256: string): string[] {
   const name = `\`${analystName(siteId)}\``;

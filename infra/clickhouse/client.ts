@@ -13,7 +13,7 @@ export type Warehouse = ClickHouseClient;
 
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** ClickHouse did not answer or is overloaded: try again. `refused`: it will never take this; a person must look. */
+/** ClickHouse did not answer or is overloaded: try again. `refused`: it will never accept this; an operator must look. */
 export class WarehouseError extends Error {
   readonly code: 'warehouse_unavailable' | 'warehouse_refused';
   readonly recovery: 'again' | 'stop';
@@ -37,7 +37,7 @@ export function createWarehouse(url: string): Warehouse {
     request_timeout: REQUEST_TIMEOUT_MS,
     // The client's own log would print queries and their arguments.
     log: { level: ClickHouseLogLevel.OFF },
-    // Long arguments go into the body: fronts of ClickHouse refuse long addresses.
+    // Long arguments go into the body, because proxies in front of ClickHouse refuse long URLs.
     use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 1_500 },
   });
@@ -71,10 +71,10 @@ function settingsOf(token: string): ClickHouseSettings {
     insert_deduplication_token: token,
     deduplicate_blocks_in_dependent_materialized_views: 1,
     max_insert_block_size: '1000000',
-    // On a cluster the table passes rows on: they are to be there when the answer is.
+    // On a cluster the table forwards rows to the shards; the answer comes only when they are there.
     distributed_foreground_insert: 1,
     input_format_parallel_parsing: 0,
-    // A field without a column, or a null where none may be, is our mistake: it must not be dropped silently.
+    // A field without a column, or a null in a column that has none, is our mistake and must not be dropped silently.
     input_format_skip_unknown_fields: 0,
     input_format_null_as_default: 0,
   };
@@ -82,7 +82,7 @@ function settingsOf(token: string): ClickHouseSettings {
 
 const listed = (columns: readonly string[]): string[] => columns.map((column) => `\`${column}\``);
 
-/** The names of the fields go once: that takes the server a quarter less time than names in each row. */
+/** The names of the fields are sent once: the server needs a quarter less time than with names in each row. */
 async function insertJson(
   warehouse: Warehouse,
   table: string,
@@ -99,7 +99,7 @@ async function insertJson(
   });
 }
 
-/** A server takes columns for half of what rows cost it; to those of LowCardinality it makes the texts itself. */
+/** Columns cost the server half of what rows cost it; it converts texts to LowCardinality itself. */
 async function insertEvents(
   warehouse: Warehouse,
   table: string,
@@ -109,10 +109,10 @@ async function insertEvents(
   const { stream } = await warehouse.exec({
     query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT Native`,
     values: Readable.from([nativeBlock(rows)]),
-    // A block holds an event once; to merge its rows by their key finds nothing and takes a sixth of the insert's time.
+    // A block holds each event once, so merging its rows by key would find nothing, for a sixth of the insert's time.
     clickhouse_settings: { ...settingsOf(token), optimize_on_insert: 0 },
   });
-  // The answer has no rows; its connection is free again when it is read.
+  // The answer has no rows, but its connection is free only after it was read.
   await finished(stream.resume());
 }
 
@@ -130,7 +130,7 @@ function valuesOf(row: object, fields: readonly string[]): unknown[] {
  */
 const REFUSALS = new Set('6 16 20 25 26 27 33 38 41 43 47 53 60 62 69 70 72 81 117 131 321 349 376 467 691'.split(' '));
 
-/** What a failure of the client means, without its message, which may quote rows. */
+/** A failure of the client as our error, without the client's message, which may quote rows. */
 export function readError(error: unknown): WarehouseError {
   if (error instanceof ClickHouseError) {
     const kind = `${error.code} ${error.type ?? ''}`.trim();

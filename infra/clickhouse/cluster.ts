@@ -1,4 +1,4 @@
-/** By what a table's rows are spread over shards; rows that replace each other meet on one. */
+/** The sharding key of each table; rows that replace each other are on the same shard. */
 const SHARDED_BY: Record<string, string> = {
   event_rows: 'cityHash64(site_id, distinct_id)',
   person_links: 'cityHash64(site_id, person_id)',
@@ -6,19 +6,19 @@ const SHARDED_BY: Record<string, string> = {
   delivery_outcomes: 'cityHash64(site_id, event_id)',
   inventory: 'cityHash64(site_id, page)',
   schema_migrations: 'cityHash64(name)',
-  // Filled on each shard from what is inserted there.
+  // A view on each shard fills it from what is inserted there.
   event_hours: 'rand()',
 };
 
 /**
- * How long and how many tokens of blocks a replicated table keeps. A block that was begun may be taken up for as long as its
- * records are there: nine days, as the events topics are kept. The default is an hour. Blocks come a second apart from each
- * warehouse process at the most, and what stands still longer than so many is looked for all the same.
+ * For how long and how many tokens of blocks a replicated table keeps. A block may be inserted again as long as its records
+ * are on the topic: nine days. The default is an hour. Each warehouse process inserts about one block a second at the most;
+ * rows of a block whose token is forgotten are looked for in the table.
  */
 const TOKENS = 'replicated_deduplication_window = 100000, replicated_deduplication_window_seconds = 777600';
 const TOKENS_SET = /non_replicated_deduplication_window = \d+/;
 
-/** A table that the cluster's variant does not know how to spread. */
+/** A table without a sharding key in the list above. */
 export class NotShardedError extends Error {
   readonly code = 'table_not_sharded';
 }
@@ -60,7 +60,7 @@ function tables(kind: string, name: string, rest: string, cluster: string, datab
   ];
 }
 
-/** Columns and comments are for both; an index is of the table that holds the rows. */
+/** Columns and comments are for both tables; an index only for the one that holds the rows. */
 function altered(name: string, rest: string, cluster: string): string[] {
   const alter = (table: string): string =>
     `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`;
@@ -77,7 +77,7 @@ export function localTable(table: string, cluster: string | null): string {
   return cluster === null ? table : `${table}_local`;
 }
 
-/** What is filled by inserts is filled on each shard, from the rows there. */
+/** A materialised view works on each shard, on the rows there. */
 function onShards(statement: string): string {
   return statement.replace(/ TO (\w+) AS/, ' TO $1_local AS').replace(/\nFROM (\w+)/, '\nFROM $1_local');
 }

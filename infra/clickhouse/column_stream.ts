@@ -7,7 +7,7 @@ const SHORT_BYTES = 32;
 const LENGTH_BYTES_MAX = 5;
 const TWO_TO_32 = 2 ** 32;
 
-/** Values of one column, one behind the other as ClickHouse's Native format has them, in memory that is used again. */
+/** The values of one column in ClickHouse's Native format, one after the other, in memory that is reused. */
 export class ColumnStream {
   private buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   private end = 0;
@@ -23,7 +23,7 @@ export class ColumnStream {
     this.end = this.savedEnd;
   }
 
-  /** What was written; the stream begins anew. */
+  /** Returns what was written, and empties the stream. */
   take(): Buffer {
     const taken = Buffer.allocUnsafeSlow(this.end);
     this.buffer.copy(taken, 0, 0, this.end);
@@ -87,7 +87,7 @@ export class ColumnStream {
   }
 }
 
-/** A length as ClickHouse has it before a text: seven bits to a byte, the lowest first. */
+/** A length as ClickHouse writes it before a text: seven bits in a byte, the lowest first. */
 export function lengthBytes(length: number): Buffer {
   const bytes = Buffer.alloc(LENGTH_BYTES_MAX);
   return bytes.subarray(0, writeLength(bytes, 0, length));

@@ -1,6 +1,6 @@
 import { readError, type Warehouse } from './client.ts';
 
-/** Where events stand on events.raw. */
+/** The coordinates of events. */
 export interface LedgerPlace {
   partition: number;
   offset: number;
@@ -10,7 +10,7 @@ export interface LedgerPlace {
 export interface LedgerQuestion {
   destination: string;
   siteIds: readonly string[];
-  /** No attempt was made before; milliseconds since 1970 UTC. */
+  /** There was no attempt before this time; milliseconds since 1970 UTC. */
   sinceMs: number;
   places: readonly LedgerPlace[];
 }
@@ -33,8 +33,8 @@ interface Raw {
 const CLOCK_MARGIN_MS = 3_600_000;
 
 /**
- * What `delivery_outcomes` holds of some events; those without an outcome are left out. The answer's size is bound by the
- * number of places asked for. @throws WarehouseError
+ * The outcomes of some events from `delivery_outcomes`; events without one are left out. The number of coordinates asked for
+ * limits the size of the answer. @throws WarehouseError
  */
 export async function askLedger(warehouse: Warehouse, question: LedgerQuestion): Promise<LedgerRow[]> {
   const { destination, siteIds, sinceMs, places } = question;

@@ -12,7 +12,7 @@ const STORED_IDENTIFIERS: readonly (keyof Identifiers)[] = ['email', 'phone', 'f
 /** Reads a value of the event, and writes what the row has of it into its column. */
 type Copy = (from: Cursor) => void;
 
-/** A column of event_rows: its type in the Native format, and the streams of its bytes, the map of its nulls first. */
+/** A column of event_rows: its type in the Native format, and its streams of bytes, beginning with the null map. */
 interface Column {
   name: string;
   type: string;
@@ -137,7 +137,7 @@ function symbol(name: string, symbols: readonly string[]): Copy {
   };
 }
 
-/** NaN and infinities become null: a sum over them would be one of them too. */
+/** NaN and infinities become null, because a sum with one of them would be useless. */
 function numberOrNull(name: string): Copy {
   const [nulls, to] = nullable(name, 'Float64');
   return (from) => {
@@ -155,7 +155,7 @@ function readDouble(from: Cursor): number {
   return from.buffer.readDoubleLE(start);
 }
 
-/** Rows have some of the identifiers; the others are skipped. */
+/** Rows hold only some of the identifiers; the others are skipped. */
 function identifiers(): Copy {
   const fields = IDENTIFIER_FIELDS.map((field) =>
     STORED_IDENTIFIERS.includes(field) ? column(`${field}_sha256`, 'String') : null,
@@ -175,7 +175,7 @@ function skipTextOrNull(from: Cursor): void {
   if (isThere(from)) skipText(from);
 }
 
-/** Skipped: rows have none of them. */
+/** Skips these, because rows hold none of them. */
 function furtherIdentifiers(from: Cursor): void {
   for (let items = readLong(from); items !== 0; items = readLong(from)) {
     if (items < 0) readLong(from);

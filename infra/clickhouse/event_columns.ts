@@ -9,7 +9,7 @@ const TIMESTAMPS = STREAMS.indexOf(
 
 export const EVENT_COLUMNS: readonly string[] = EVENT_COLUMN_LAYOUT.map(({ name }) => name);
 
-/** The bytes of rows that were written in one go, column by column. */
+/** The bytes of rows that were written together, column by column. */
 interface Chunk {
   rows: number;
   /** The bytes of each stream, in the order of STREAMS. */
@@ -49,7 +49,7 @@ export class ColumnarEvent {
     return this.view.distinctId;
   }
 
-  /** Read from the chunk, as it is asked of every row. */
+  /** Read from the chunk, because every row is asked for it. */
   get timestamp(): number {
     return Number(this.chunk.streams[TIMESTAMPS]?.readBigInt64LE(this.at * BigInt64Array.BYTES_PER_ELEMENT));
   }
@@ -78,8 +78,8 @@ export interface ColumnarEvents {
 }
 
 /**
- * The rows of identified events. The same event gives the same row whenever it is asked; one that cannot be read harms none
- * beside it.
+ * The rows of identified events. The same event always gives the same row. An event that cannot be read does not affect the
+ * others.
  */
 export function columnarEvents(views: readonly EntryView[]): ColumnarEvents {
   const chunk: Chunk = { rows: 0, streams: [] };
@@ -113,7 +113,7 @@ export function nativeBlock(rows: readonly ColumnarEvent[]): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Chunks of exactly these rows, in this order. A chunk of which some rows are missing is made anew. */
+/** Chunks with exactly these rows, in this order. If some rows of a chunk are missing, a new chunk is made. */
 function chunksOf(rows: readonly ColumnarEvent[]): Chunk[] {
   const chunks: Chunk[] = [];
   let loose: EntryView[] = [];

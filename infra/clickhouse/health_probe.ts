@@ -4,10 +4,10 @@ import { createWarehouse, type Warehouse, WarehouseError } from './client.ts';
 export interface WarehouseProbe {
   isAlive(): boolean;
   /**
-   * What a question of ClickHouse is answered, unless ClickHouse has stopped answering, before it or meanwhile: a server that
-   * stands still holds its connections open and would be waited for until the client's own time is over.
+   * Resolves to the answer of a request to ClickHouse, or throws as soon as ClickHouse has stopped answering: a server that
+   * hangs keeps its connections open, and the request would wait until the client's own timeout.
    *
-   * @throws WarehouseError where it has
+   * @throws WarehouseError if it has
    */
   guard<T>(ask: () => Promise<T>): Promise<T>;
   stop(): Promise<void>;
@@ -17,7 +17,7 @@ const INTERVAL_MS = 2_000;
 /** Far above what a busy server takes to answer a ping. */
 const ANSWER_MS_MAX = 5_000;
 
-/** Watches the ClickHouse server of an address, through a connection that no question holds. */
+/** Watches the ClickHouse server at an address, through a connection that no query uses. */
 export function watchWarehouse(clickhouseUrl: string): WarehouseProbe {
   const warehouse = createWarehouse(clickhouseUrl);
   const probe = probeWarehouse(warehouse);
@@ -31,8 +31,8 @@ export function watchWarehouse(clickhouseUrl: string): WarehouseProbe {
 }
 
 /**
- * Watches a ClickHouse server. Begins alive: a first question tells by itself. The client must be the probe's own: one
- * shares its few connections out, so that long queries would make the server seem dead.
+ * Watches a ClickHouse server. It begins as alive, because the first request fails by itself if it is not. The probe needs a
+ * client of its own: with a shared one, long queries would take all its connections and make the server seem dead.
  */
 export function probeWarehouse(
   warehouse: Pick<Warehouse, 'ping'>,

@@ -2,22 +2,22 @@ import { hash, randomUUID } from 'node:crypto';
 import { insertBlock, readError, type Warehouse } from './client.ts';
 import { identityOf, isLookedFor, partOf, type Row, storedRows } from './stored_rows.ts';
 
-/** A server that is killed again and again in the same moment of the same block. */
+/** Limits the attempts, for a server that is killed at the same moment of every one of them. */
 const TRIES_MAX = 4;
 
-/** What became of the rows of a block that was taken up. */
+/** What became of the rows of a block. */
 export interface TakenUp {
-  /** Events that were stored before they were sent again: the first stays. */
+  /** Events that were stored before and sent again; the stored row stays. */
   sentAgain: number;
-  /** Did not stay all the same, as rows that are older than the table keeps any may not. */
+  /** Rows that the table does not keep, because they are older than its retention. */
   gone: number;
 }
 
 /**
- * Inserts a block that may have been inserted before; the same token is the same rows. The token alone cannot be believed:
- * the table forgets it after its window, and a server that is killed in the middle of an insert may have written it down and
- * not the part (measured: 2 of 40 kills under a steady stream of inserts). So the rows are looked for first, and those that
- * are not there go in; then again, under tokens of their own.
+ * Inserts a block that may have been inserted before; the same token always comes with the same rows. The token alone is not
+ * enough: the table forgets it after a while, and a server that is killed during an insert may have stored the token without
+ * the rows (measured: 2 of 40 kills under a steady stream of inserts). So it looks for the rows, inserts the missing ones,
+ * looks again, and inserts what is still missing under tokens of its own.
  *
  * @throws WarehouseError
  */
@@ -34,13 +34,13 @@ export async function insertBlockAgain(
   }
   const found = await storedRows(warehouse, table, rows, progressed);
   const sentAgain = found.elsewhere.length;
-  // Where the token is known yet, the table drops the rows that it has, and a view that lacks them gets them.
+  // While the table knows the token, it drops the rows it has, and a view that lacks them still gets them.
   const [known] = found.there;
   const whole = known !== undefined && (await knowsToken(warehouse, table, known));
   await insertBlock(warehouse, table, token, whole ? without(rows, found.elsewhere) : found.missing);
   let { missing } = await storedRows(warehouse, table, found.missing, progressed);
   for (let tries = 1; tries <= TRIES_MAX && missing.length > 0; tries++) {
-    // Two members that find the same rows missing are to insert them once.
+    // The digest makes two processes that find the same rows missing insert them once.
     const digest = hash('sha256', missing.map((row) => identityOf(table, row)).join('\n'));
     await insertBlock(warehouse, table, `${token}/again ${tries} ${digest}`, missing);
     ({ missing } = await storedRows(warehouse, table, missing, progressed));
@@ -48,7 +48,7 @@ export async function insertBlockAgain(
   return { sentAgain, gone: missing.length };
 }
 
-/** Inserts a block for the first time; of events that came late those stay away that are there. @throws WarehouseError */
+/** Inserts a block for the first time, without those late events that the table has already. @throws WarehouseError */
 export async function insertBlockFirst(
   warehouse: Warehouse,
   table: string,
@@ -72,15 +72,15 @@ function without(rows: readonly Row[], some: readonly Row[]): Row[] {
 
 interface Tokens {
   engine: string;
-  /** How many the table keeps. */
+  /** How many tokens the table keeps. */
   kept: number;
   newest: number | string;
 }
 
 /**
- * Whether the token is certainly known, and will be in a moment, under which a row went in that is there: of the tokens that
- * the table keeps not half went to blocks that came since. A part is named by its first and its last block, so what merged meanwhile seems older than it is. Tables of
- * a cluster keep tokens for as long as there can be plans (`cluster.ts`).
+ * Whether the table certainly knows the token of a row it has, and will in a moment: fewer blocks came since than half of the
+ * tokens that it keeps. A part is named by its first and its last block, so a row in a merged part seems older than it is.
+ * Tables of a cluster keep tokens for as long as there can be plans (`cluster.ts`).
  */
 async function knowsToken(warehouse: Warehouse, table: string, row: Row): Promise<boolean> {
   const query = `SELECT engine, toUInt32OrZero(extract(engine_full, 'non_replicated_deduplication_window = (\\d+)')) AS kept,

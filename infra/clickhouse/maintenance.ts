@@ -1,7 +1,7 @@
 import { readError, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
 
-/** By which time a table's rows grow old. */
+/** The column from which the age of a table's rows is counted. */
 const AGED_BY = {
   event_rows: 'timestamp',
   event_hours: 'hour',
@@ -12,8 +12,8 @@ const AGED_BY = {
 export type AgingTable = keyof typeof AGED_BY;
 
 /**
- * Sets how many days a table keeps its rows; 0: for ever. Nothing is done where that is so already. Old rows go when their
- * parts are merged next. @throws WarehouseError
+ * Sets how many days a table keeps its rows; 0: for ever. Does nothing if that is set already. ClickHouse deletes old rows
+ * when it merges their parts next. @throws WarehouseError
  */
 export async function keepDays(
   warehouse: Warehouse,
@@ -40,9 +40,9 @@ async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null
 }
 
 /**
- * Writes the persons that events belong to by now into the rows themselves, where others merged after they arrived. The view
- * `events` says the same before and after; the links stay, as rows of before may still come. Answers how many rows were
- * behind. @throws WarehouseError
+ * Updates the person of rows whose person was merged after they arrived. The view `events` shows the same before and after.
+ * The links stay, because rows with the former person may still come. Resolves to how many rows had a former person.
+ * @throws WarehouseError
  */
 export async function mergePersons(warehouse: Warehouse, cluster: string | null = null): Promise<number> {
   const dictionary = `'${await databaseOf(warehouse)}.person_overrides'`;
@@ -52,7 +52,7 @@ export async function mergePersons(warehouse: Warehouse, cluster: string | null 
   const found = Number(row?.found ?? 0);
   if (found === 0) return 0;
   const target = `dictGet(${dictionary}, 'target', (site_id, arrived_person_id))`;
-  // The server calls a dictionary nondeterministic; every replica has the same links.
+  // The server considers a dictionary nondeterministic, but every replica has the same links.
   await run(
     warehouse,
     `ALTER TABLE ${alteredTable('event_rows', cluster)} UPDATE arrived_person_id = ${target} WHERE ${behind} SETTINGS allow_nondeterministic_mutations = 1`,

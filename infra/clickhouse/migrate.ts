@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Warehouse } from './client.ts';
 import { onCluster } from './cluster.ts';
 
-/** A migration that was applied once and whose file has changed since: reported, never applied again. */
+/** A migration whose file has changed since it was applied: it is reported, and never applied again. */
 interface MigrationMismatch {
   name: string;
   reason: 'changed' | 'unknown';
@@ -26,8 +26,8 @@ const OWN_TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (name String, ch
 ENGINE = MergeTree ORDER BY name`;
 
 /**
- * Applies what is missing, in order, each statement by itself; a migration is recorded when all of it went through. With a
- * cluster named, everything is made on the whole of it. @throws NotShardedError
+ * Applies the missing migrations in order, each statement by itself, and records a migration when all its statements
+ * succeeded. With a cluster, everything is made on all of its servers. @throws NotShardedError
  */
 export async function migrate(
   warehouse: Warehouse,
@@ -76,7 +76,7 @@ function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string
   });
 }
 
-/** A statement that an interrupted run had already made answers "exists" and is passed over. */
+/** A statement that an interrupted run has executed already answers "exists", which is ignored. */
 async function apply(warehouse: Warehouse, migration: Migration, statements: readonly string[]): Promise<void> {
   for (const query of statements) await warehouse.command({ query });
   await warehouse.insert({

@@ -1,12 +1,12 @@
 import type { Logger } from '#infra/log/logger.ts';
 import type { Warehouse } from './client.ts';
 
-/** What is made from person_links. */
+/** The dictionaries that are made from person_links. */
 export const PERSON_DICTIONARIES = ['person_overrides', 'person_hashes'] as const;
 
-/** Keeps dictionaries current with the table they are made from. */
+/** Reloads dictionaries when the table they are made from has changed. */
 export interface Reloader {
-  /** The table has changed. */
+  /** To be called when the table has changed. */
   changed(): void;
   stop(): void;
 }
@@ -15,8 +15,8 @@ const DELAY_MS = 400;
 const RETRY_MS = 2_000;
 
 /**
- * Reloads dictionaries soon after their table changed, at most once in a while however often it is told. A server reloads
- * by itself within their lifetime too; the embedded one does not, and this is sooner on both.
+ * Reloads dictionaries soon after their table changed, and not more often than every `DELAY_MS`. A server also reloads them
+ * by itself within their lifetime, which is later; the embedded server does not.
  */
 export function createReloader(warehouse: Warehouse, dictionaries: readonly string[], logger: Logger): Reloader {
   let timer: NodeJS.Timeout | null = null;

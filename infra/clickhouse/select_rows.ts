@@ -2,20 +2,20 @@ import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import { readError, type Warehouse } from './client.ts';
 import type { Statement } from './queries/statement.ts';
 
-/** What one query may take; more of anything ends it. */
+/** Limits of one query; exceeding any of them ends it. */
 export interface QueryLimits {
   seconds: number;
   memoryBytes: number;
   resultRows: number;
 }
 
-/** What a query of the control service may take. */
+/** Limits of a query of the control service. */
 export const QUERY_LIMITS: QueryLimits = { seconds: 20, memoryBytes: 4 * 1024 ** 3, resultRows: 100_000 };
 
-/** For the way there and back of an answer whose query took as long as it may. */
+/** Added to the time limit of a query for the network, so that the server's own limit ends it first. */
 const ANSWER_MS_MAX = 5_000;
 
-/** The query took more than it may. */
+/** The query exceeded one of its limits. */
 export class QueryTooHeavyError extends Error {
   readonly code = 'query_too_heavy';
 }
@@ -36,11 +36,11 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
     max_result_rows: String(limits.resultRows),
     result_overflow_mode: 'throw',
     output_format_json_quote_64bit_integers: 0,
-    // What is done with each person after grouping is done on all cores, also where people are few.
+    // Uses all cores for the work on each person after grouping, even if there are few persons.
     group_by_two_level_threshold: '5000',
-    // Looks in each condition for comparisons that follow from others: half of the time that a funnel's analysis takes.
+    // Off, because deriving comparisons from others takes half of the time of analysing a funnel.
     optimize_and_compare_chain: 0,
-    // An error in the middle of the rows would otherwise come as one of them.
+    // Otherwise an error in the middle of the rows would look like a row.
     wait_end_of_query: 1,
   };
 }
@@ -59,7 +59,7 @@ export async function selectRows<Row>(
       query_params: parameters,
       format: 'JSONEachRow',
       clickhouse_settings: querySettings(limits),
-      // A server that keeps its own limit has answered by then.
+      // A server that enforces its own limit has answered by then.
       abort_signal: AbortSignal.timeout(limits.seconds * 1000 + ANSWER_MS_MAX),
     });
     return await result.json<Row>();

@@ -7,18 +7,18 @@ const DAY_MS = 86_400_000;
 
 const fieldOf = (row: Row, field: string): unknown => (row as Readonly<Record<string, unknown>>)[field];
 
-/** How a row of a site is told from the others, beside the site itself: as columns of the table and as a row holds them. */
+/** What identifies a row besides its site: columns of the table, and the fields of a row that hold the same. */
 interface Identity {
   columns: readonly [sql: string, type: string, field: string][];
-  /** By when. The day of it is part of the identity. */
+  /** The column of its time, whose day is part of the identity. */
   time: string;
-  /** What tells the row itself from another of the same identity, such as an event that was sent again. */
+  /** Fields by which a row differs from another one with the same identity, such as an event that was sent again. */
   origin: readonly string[];
 }
 
 /**
- * Tables in which a row that stands twice counts twice. An event is the same as another of its day, name and visitor with its
- * id, as the table's sort key has it. The other tables keep the newest row of a key.
+ * Tables in which a row that is there twice counts twice. As in the table's sort key, two events are the same if they have
+ * the same day, name, visitor and id. The other tables keep the newest row of a key.
  */
 const IDENTITIES: Readonly<Record<string, Identity>> = {
   event_rows: {
@@ -42,26 +42,26 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
   },
 };
 
-/** Bytes of keys that one query asks for: escaped they may be twice as many, and ClickHouse takes 128 KiB in a field. */
+/** Bytes of keys in one query. Escaped they may be twice as long, and ClickHouse accepts 128 KiB in a field. */
 const ASKED_BYTES_MAX = 32_768;
 
-/** Whether a table counts a row twice that stands there twice, so that its rows are looked for. */
+/** Whether a table would count a row twice that was inserted twice, so that rows must be looked for first. */
 export function isLookedFor(table: string): boolean {
   return IDENTITIES[table] !== undefined;
 }
 
-/** What a table has of some rows. */
+/** Which of some rows a table has. */
 export interface StoredRows {
-  /** Neither they nor others of the same identity are there. */
+  /** The table has neither the row nor another one with its identity. */
   missing: Row[];
-  /** They are there themselves. */
+  /** The table has the row itself. */
   there: Row[];
-  /** Another row of their identity is there: an event that was stored before it was sent again. */
+  /** The table has another row with its identity: the event was stored before it was sent again. */
   elsewhere: Row[];
 }
 
 /**
- * Looks for rows of a table. Sites and times are what its parts and sort key go by. Told after each question that it goes on.
+ * Looks for rows in a table, by site and time, as its parts and its sort key are ordered. Calls `progressed` after each query.
  *
  * @throws WarehouseError
  */
@@ -96,7 +96,7 @@ export function identityOf(table: string, row: Row): string {
   return identity === undefined ? '' : keyOf(identity, row);
 }
 
-/** By time, so that one question reads few parts. */
+/** Sorted by time, so that one query reads few parts. */
 function askedTogether(identity: Identity, rows: readonly Row[]): Row[][] {
   const asked: Row[][] = [];
   let bytes = 0;
@@ -121,7 +121,7 @@ function keyOf(identity: Identity, row: Row): string {
   return JSON.stringify([fieldOf(row, 'site_id'), dayOf(timeOf(identity, row)), ...texts]);
 }
 
-/** Days since 1970; what was before it is of its first day, as ClickHouse's dates have it. */
+/** Days since 1970; an earlier time counts as the first day, as in ClickHouse's Date type. */
 const dayOf = (ms: number): string => String(Math.max(0, Math.floor(ms / DAY_MS)));
 
 function originOf({ origin }: Identity, row: Row): string {
@@ -146,7 +146,7 @@ async function keysThere(
   return ask(warehouse, table, identity, rows, `${key}, ${from}`);
 }
 
-/** The name of a part that a row is in; null where it is in none. */
+/** The name of the part that holds a row; null if none does. */
 export async function partOf(warehouse: Warehouse, table: string, row: Row): Promise<string | null> {
   const identity = IDENTITIES[table];
   if (identity === undefined) return null;
@@ -177,7 +177,7 @@ async function ask<Answer>(
     const result = await warehouse.query({ query, query_params, format: 'JSONEachRow' });
     return await result.json<Answer>();
   } catch (error) {
-    // Whatever a question is refused for, it says nothing of the rows.
+    // Why a query was refused says nothing about the rows.
     throw new WarehouseError('warehouse_unavailable', readError(error).message);
   }
 }

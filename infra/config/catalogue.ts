@@ -14,8 +14,8 @@ import { orNull, type Variable, variablesOf } from './variable.ts';
 export const ANY_NAME = '<NAME>';
 
 /**
- * Every variable there is, in the groups in which docs/configuration.md has them. `destinations` are the names of all
- * destinations, for those that have to be one of them.
+ * Every variable, in the groups of docs/configuration.md. `destinations` are all destinations' names, which are the values
+ * that some variables allow.
  */
 export function settingGroups(destinations: readonly string[]): Record<string, Variable[]> {
   const groups: Record<string, TProperties> = {

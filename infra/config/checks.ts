@@ -15,7 +15,7 @@ export function isAddressOrRange(text: string): boolean {
   return rest.length === 0 && bits !== undefined && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
 }
 
-/** Whether base64 stands for so many bytes at least. */
+/** Whether a base64 text decodes to at least that many bytes. */
 export function isBase64Of(bytesMin: number): (text: string) => boolean {
   return (text) => Buffer.from(text, 'base64').length >= bytesMin;
 }

@@ -22,7 +22,7 @@ function readObject(schema: TObject, env: Environment, faults: string[]): Record
     Type.IsObject(field) ? readObject(field, env, faults) : readVariable(field, env, faults),
   ]);
   const value: Record<string, unknown> = Object.fromEntries(fields);
-  // What holds between variables is asked only where each of them is right by itself.
+  // Rules between variables are checked only if each variable is valid by itself.
   if (faults.length === faultsBefore) faults.push(...Value.Errors(schema, value).map(({ message }) => message));
   return value;
 }
@@ -40,7 +40,7 @@ function readVariable(field: TSchema, env: Environment, faults: string[]): unkno
   return value;
 }
 
-/** The text that was set, and the name it was set by. */
+/** The text that was set, and the name under which it was set. */
 function given(
   { variable, formerly = '' }: VariableFacts,
   env: Environment,
@@ -62,7 +62,7 @@ const FLAGS = new Map([
   ['0', false],
 ]);
 
-/** The value a text stands for; the text itself where it stands for none, which the schema then refuses. */
+/** The value of a text; the text itself if it cannot be converted, which the schema then refuses. */
 function parsed(schema: TSchema, text: string): unknown {
   if (Type.IsInteger(schema)) return /^-?\d{1,16}$/.test(text) ? Number(text) : text;
   if (Type.IsBoolean(schema)) return FLAGS.get(text) ?? text;

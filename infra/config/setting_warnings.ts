@@ -2,8 +2,8 @@ import { ANY_NAME, settingGroups } from './catalogue.ts';
 import type { Environment } from './config.ts';
 
 /**
- * Beginnings of our variables' names. Names that are everybody's, such as those with LOG_ or LOCAL_, are left out: a
- * variable of another program must not be taken for a mistake.
+ * Prefixes of our variables' names. Common prefixes, such as LOG_ or LOCAL_, are left out, because a variable of another
+ * program is not a mistake.
  */
 const PREFIXES = [
   'CLICKHOUSE_',
@@ -30,10 +30,10 @@ const PREFIXES = [
   'WAREHOUSE_',
 ];
 
-/** What Kubernetes sets for a service that is called as one of our prefixes. */
+/** Variables that Kubernetes sets for a service that is named like one of our prefixes. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)|_PORT_\d+_/;
 
-/** What is set that will not do what was meant, or not for long: names that changed, and names that nothing reads. */
+/** Variables that are set without effect, or soon without: former names, and names that nothing reads. */
 export function settingWarnings(env: Environment): string[] {
   const all = Object.values(settingGroups([])).flatMap((group) => group.map(({ facts }) => facts));
   const isSet = (name: string | undefined): name is string => name !== undefined && !!env[name];
@@ -52,7 +52,7 @@ function looksLikeOurs(name: string): boolean {
   return PREFIXES.some((prefix) => name.startsWith(prefix)) && !OF_KUBERNETES.test(name);
 }
 
-/** Whether a name is that of a variable which has the name of a destination in it. */
+/** Whether a name is that of a variable with a destination's name in it. */
 function isForm(form: string, name: string): boolean {
   const [before = '', after] = form.split(ANY_NAME);
   return (
@@ -65,7 +65,7 @@ function nearest(name: string, names: readonly string[]): string {
   return names[distances.indexOf(Math.min(...distances))] ?? '';
 }
 
-/** Letters to add, to leave out or to change to make one text of the other (Levenshtein). */
+/** How many letters to add, remove or change to turn one text into the other (Levenshtein distance). */
 function distance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [row, letter] of from.split('').entries()) {

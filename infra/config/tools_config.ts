@@ -3,7 +3,7 @@ import type { Environment } from './config.ts';
 import { readSettings } from './read_settings.ts';
 import { orNull, text } from './variable.ts';
 
-/** What is everybody's, and read as it is. */
+/** Variables that other programs define too; they are read as they are. */
 export const TOOLS = Type.Object({
   javaHome: orNull(
     text('JAVA_HOME', {

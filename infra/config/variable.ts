@@ -6,15 +6,15 @@ export interface VariableFacts {
   variable: string;
   /** A sentence for docs/configuration.md. */
   description: string;
-  /** What it may be, in words that follow "must be". */
+  /** What its value may be, in words that complete "must be". */
   allowed: string;
-  /** Value where nothing is set; without one it has to be set, unless its schema takes null. */
+  /** Its value if it is not set. Without a default it must be set, unless its schema accepts null. */
   default?: string | number | boolean | readonly string[];
-  /** Its name in the version before, which is still read. */
+  /** Its name in the previous version, which is still read. */
   formerly?: string;
-  /** The default in words, where the schema cannot say it. */
+  /** The default in words, if the schema cannot express it. */
   defaultText?: string;
-  /** What `npm start` sets where the user has set nothing, where that is not the default. */
+  /** What `npm start` uses instead of the default. */
   startDefault?: string;
 }
 
@@ -38,7 +38,7 @@ export function flag(variable: string, facts: Facts<boolean>) {
   return Type.Boolean({ allowed: 'true or false', ...facts, variable });
 }
 
-/** One of some words, in whatever case. */
+/** One of several words, in upper or lower case. */
 export function choice<const Words extends string[]>(
   variable: string,
   words: readonly [...Words],
@@ -48,7 +48,7 @@ export function choice<const Words extends string[]>(
   return Type.Enum(words, { allowed, ...facts, variable });
 }
 
-/** Any text, or what a pattern or a check allows. */
+/** Any text, or a text that a pattern or a check allows. */
 export function text(
   variable: string,
   facts: Facts<string> & { pattern?: string; check?: (value: string) => boolean },
@@ -67,12 +67,12 @@ export function list(
   return Type.Array(Type.Refine(Type.String(), check), { ...options, variable });
 }
 
-/** The same variable, null where it is not set. */
+/** The same variable, null if it is not set. */
 export function orNull<S extends TSchema>(schema: S): TUnion<[S, TNull]> {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** A variable of a schema, with what its text has to become. */
+/** A variable of a schema, with the schema of its value. */
 export interface Variable {
   facts: VariableFacts;
   schema: TSchema;

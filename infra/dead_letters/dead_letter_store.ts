@@ -15,9 +15,9 @@ import type { DeadLetter } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
 import { eventsOf, type Letter, readLetters, windowsOf } from './read_letters.ts';
 
-/** A letter as it stands: with when it was sent in again, and its events where they can be read. */
+/** A dead letter, when it was resent, and its events if they can be read. */
 export interface ShownLetter extends Letter {
-  /** Milliseconds since 1970 UTC; null where it was not. */
+  /** Milliseconds since 1970 UTC; null if it was not resent. */
   resentAtMs: number | null;
   views: EntryView[] | null;
 }
@@ -26,14 +26,14 @@ interface ListQuery {
   stage: Stage | null;
   reason: string | null;
   sinceMs: number | null;
-  /** Where the page before ended; null for the first. */
+  /** Where the page before ended; null for the first page. */
   after: LetterPlace | null;
   limit: number;
 }
 
 interface LettersPage {
   letters: ShownLetter[];
-  /** Where to go on; null at the end. A page may be short, or empty, and yet not the last. */
+  /** Where the next page begins; null after the last. A page may be short or empty without being the last. */
   next: LetterPlace | null;
 }
 
@@ -42,24 +42,24 @@ export interface DeadLetterStore {
   list(query: ListQuery): Promise<LettersPage>;
   read(place: LetterPlace): Promise<ShownLetter | null>;
   /**
-   * Sends letters in again, each once for ever, whoever asks how often: it is noted in the transaction that sends it.
+   * Resends letters, each only once, however often and by whomever that is asked: the transaction that resends it records it.
    * `accountOf` says whose allowance an event of a site counts against.
    */
   resend(places: readonly LetterPlace[], accountOf: (siteId: string) => string): Promise<Map<string, ResendOutcome>>;
 }
 
-/** Kafka or the registry did not answer; a letter may or may not have been sent, and asking again is safe. */
+/** Kafka or the registry did not answer. The letter may have been resent or not; it is safe to ask again. */
 export class DeadLettersError extends Error {
   readonly code = 'dead_letters_unavailable';
 }
 
-/** Offsets looked at for one page; a letter keeps 64 KiB at the most. */
+/** Offsets that are read for one page; a letter is at most 64 KiB long. */
 const SCANNED_MAX = 500;
 const WRITE_RETRIES = 8;
 
 const isStage = (name: string): name is Stage => (STAGES as readonly string[]).includes(name);
 
-/** Which topic takes a stage's events again: none that anybody else reads. */
+/** The topic on which a stage reads resent events; nobody else reads it. */
 const TAKEN_AGAIN: Record<ResendingStage, string> = {
   dedup: TOPICS.raw,
   identity: TOPICS.againIdentity,
@@ -67,7 +67,8 @@ const TAKEN_AGAIN: Record<ResendingStage, string> = {
 };
 
 /**
- * Dead letters of an installation, whose schemas are asked for when they are first needed: settings can be changed without.
+ * The dead letters of an installation. Schemas are asked for when they are first needed, so that settings can be changed
+ * while the registry is away.
  *
  * @param nowMs Milliseconds since 1970 UTC.
  */
@@ -108,7 +109,7 @@ interface StoreWorld {
   nowMs(): number;
 }
 
-/** What Kafka or the registry says becomes the one error that callers know; anything else is a fault of ours. */
+/** Turns errors of Kafka and the registry into the one error that callers know; any other error is our own fault. */
 function unavailable(error: unknown): never {
   const passes = error instanceof Error && (error.name.startsWith('KafkaJS') || 'recovery' in error);
   throw passes ? new DeadLettersError('dead letters cannot be reached', { cause: error }) : error;
@@ -151,7 +152,7 @@ async function shown({ reader }: StoreWorld, found: Letter, resent: ReadonlyMap<
   return { ...found, resentAtMs, views };
 }
 
-/** The letters that stand at these places. */
+/** The letters at these offsets. */
 async function find({ session, codec }: StoreWorld, places: readonly LetterPlace[]): Promise<Letter[]> {
   const wanted = new Set(places.map(letterId));
   const letters: Letter[] = [];
@@ -168,7 +169,7 @@ async function find({ session, codec }: StoreWorld, places: readonly LetterPlace
   return letters;
 }
 
-/** When each letter was sent in again, by its key. */
+/** When each letter was resent, by its key. */
 async function readResent({ session, codec }: StoreWorld): Promise<Map<string, number>> {
   const resent = new Map<string, number>();
   await readBack({
@@ -194,7 +195,7 @@ async function resend(
 ): Promise<Map<string, ResendOutcome>> {
   const { session, logger } = world;
   const kafka = createKafka(session.config, 'svc.control.resend', logger, WRITE_RETRIES);
-  // Whoever sends letters beside this is fenced first, so that what is read next is all that was sent.
+  // Fences other processes that resend letters, so that the read that follows sees all that was resent.
   const producer = await openFencedProducer(kafka, session.groupOf('control.resend'));
   try {
     const resent = await readResent(world);
@@ -219,12 +220,12 @@ async function resend(
   }
 }
 
-/** What is noted of a letter that was sent in again: all but what it held. */
+/** The record of a letter that was resent: all of the letter but its value. */
 function noteOf(letter: DeadLetter, nowMs: number): DeadLetter {
   return { ...letter, died_at: nowMs, bytes: Buffer.alloc(0) };
 }
 
-/** A letter's events as a record for its stage, or why there is none. */
+/** A letter's events as a record for its stage, or why they cannot be resent. */
 async function recordsOf(
   { reader }: StoreWorld,
   letter: DeadLetter,

@@ -17,7 +17,7 @@ export interface Letter {
   letter: DeadLetter;
 }
 
-/** Where a partition is to be read. */
+/** Which offsets of a partition to read. */
 export interface Window {
   partition: number;
   first: number;
@@ -25,7 +25,7 @@ export interface Window {
   end: number;
 }
 
-/** What there is of a stage's letters from a time on (milliseconds since 1970 UTC), by partition; null: all. */
+/** The offsets of a stage's letters from a time on (milliseconds since 1970 UTC; null: all), by partition. */
 export async function windowsOf(session: KafkaSession, stage: Stage, sinceMs: number | null): Promise<Window[]> {
   const topic = deadTopic(stage);
   const ends = await topicOffsets(session.admin, topic);
@@ -41,7 +41,7 @@ export async function windowsOf(session: KafkaSession, stage: Stage, sinceMs: nu
     .sort((a, b) => a.partition - b.partition);
 }
 
-/** The letters of windows of one stage that are wanted by their offset, in order. */
+/** The letters in some offset ranges of one stage, in order, if the caller wants their offset. */
 export async function readLetters(
   session: KafkaSession,
   codec: Codec<DeadLetter>,
@@ -79,8 +79,8 @@ export async function readLetters(
 }
 
 /**
- * A letter's events; null where they cannot be read. A schema that the registry does not know yet is not waited for: one
- * such letter would keep the others of a page from being shown, and those of a request from being sent.
+ * A letter's events; null if they cannot be read. It does not wait for a schema that the registry does not know yet: one
+ * such letter would hold up the others of a page or of a request.
  */
 export async function eventsOf(reader: EventBatchReader, { bytes }: DeadLetter): Promise<EntryView[] | null> {
   try {

@@ -19,14 +19,14 @@ const REASON_BY_CODE: Record<string, NoAnswerReason> = {
 const DNS_CODE = /^EAI_/;
 const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|SELF_SIGNED|UNABLE_TO_|ERR_OSSL)/;
 
-/** The first error with a code: connection attempts to several addresses come wrapped together. */
+/** The first error that has a code: Node wraps the failures of several addresses in one error. */
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   if ('code' in error && typeof error.code === 'string') return error.code;
   return error instanceof AggregateError ? codeOf(error.errors[0]) : '';
 }
 
-/** Why a call brought no answer; `reset` for a connection that broke in any other way. */
+/** Why a call got no answer; `reset` if the connection broke in any other way. */
 export function reasonOf(error: unknown): NoAnswerReason {
   const code = codeOf(error);
   const known = REASON_BY_CODE[code];

@@ -1,7 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { isLoopbackAddress, isPublicAddress } from './public_address.ts';
 
-/** What a URL from a site's settings may be, beyond https to the public internet. Both are for local development. */
+/** What a URL from a site's settings may be besides https to the public internet. Both are for local development. */
 export interface GuardPolicy {
   allowHttp: boolean;
   allowLoopback: boolean;
@@ -15,7 +15,7 @@ interface ResolvedAddress {
 /** Every address of a host name; rejects with the resolver's error code. */
 export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 
-/** Thrown inside the connector when a name leads to an address that is not allowed. */
+/** Thrown inside the connector when a name resolves to an address that is not allowed. */
 class AddressRefused extends Error {
   readonly code = 'address_refused';
 }
@@ -26,8 +26,8 @@ const isAllowed = (address: string, policy: GuardPolicy): boolean =>
   isPublicAddress(address) || (policy.allowLoopback && isLoopbackAddress(address));
 
 /**
- * Whether a URL may be called as far as its text tells. The URL parser has already turned `127.1`, decimal, octal and hex
- * forms into plain addresses. Names are judged later, by the addresses they lead to.
+ * Whether a URL may be called, judged by its text alone. The URL parser has already turned `127.1`, decimal, octal and hex
+ * forms into plain addresses. Names are checked later, by the addresses they resolve to.
  */
 export function isUrlAllowed(url: URL, policy: GuardPolicy): boolean {
   if (url.protocol !== 'https:' && !(policy.allowHttp && url.protocol === 'http:')) return false;
@@ -42,7 +42,7 @@ export function isAddressAllowed(address: string, allowLoopback: boolean): boole
   return url !== null && isUrlAllowed(url, { allowHttp: allowLoopback, allowLoopback });
 }
 
-/** Names without a dot, and those that are reserved for private use (RFC 6761, 6762, 9476), lead to no public address. */
+/** Names without a dot, and names reserved for private use (RFC 6761, 6762, 9476), have no public address. */
 function isNameAllowed(host: string, policy: GuardPolicy): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   if (name === 'localhost' || name.endsWith('.localhost')) return policy.allowLoopback;
@@ -51,8 +51,8 @@ function isNameAllowed(host: string, policy: GuardPolicy): boolean {
 
 /**
  * A look-up for the connector that resolves a name once, refuses it unless every one of its addresses is allowed, and
- * hands exactly the checked addresses to the connection. A name that changes its answer between check and use therefore
- * gains nothing.
+ * passes exactly the checked addresses to the connection. So a name that resolves differently between check and use does
+ * not get past the guard.
  */
 export function guardedLookup(resolve: Resolve, policy: GuardPolicy): LookupFunction {
   return (hostname, options, callback) => {

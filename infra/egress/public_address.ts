@@ -17,13 +17,13 @@ const REFUSED_V4: readonly [string, number][] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // A cloud's metadata service on an address that is public by its number.
+  // The metadata service of a cloud, at an address that looks public.
   ['168.63.129.16', 32],
 ];
 
 /** Global unicast; everything outside of it (loopback, v4-mapped, NAT64, unique local, link-local, multicast) is refused. */
 const GLOBAL_V6: readonly [string, number] = ['2000::', 3];
-/** Inside global unicast: Teredo and other protocol assignments, documentation, and 6to4, which wrap or lead elsewhere. */
+/** Inside global unicast, but not public: Teredo and other protocol assignments, documentation, and 6to4. */
 const REFUSED_V6: readonly [string, number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -43,7 +43,7 @@ const globalV6 = listOf([GLOBAL_V6], 'ipv6');
 const loopbackV4 = listOf([['127.0.0.0', 8]], 'ipv4');
 const loopbackV6 = listOf([['::1', 128]], 'ipv6');
 
-/** Whether an IP address, in text form without brackets or zone, is one of the public internet. */
+/** Whether an IP address, as text without brackets or zone, belongs to the public internet. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -55,7 +55,7 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** Whether an IP address is this machine's own; a v4-mapped form is not taken for one. */
+/** Whether an IP address is a loopback address; a v4-mapped form does not count as one. */
 export function isLoopbackAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:

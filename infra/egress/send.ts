@@ -7,7 +7,7 @@ import { type GuardPolicy, guardedLookup, isUrlAllowed, type Resolve } from './g
 export interface EgressOptions extends GuardPolicy {
   /** Connections to one origin. */
   connectionsMax: number;
-  /** Time to reach a peer; the exchange as a whole has the deadline given with each call. */
+  /** The longest that connecting may take; the whole call has the deadline that is given with it. */
   connectTimeoutMs: number;
   /** How long an idle connection is kept. */
   keepAliveMs: number;
@@ -22,21 +22,21 @@ export const EGRESS_DEFAULTS: EgressOptions = {
 };
 
 export interface Egress {
-  /** Makes one call; never rejects, as no answer is an Answer too. */
+  /** Makes one call. Never rejects: that there was no answer is an Answer too. */
   send(request: HttpRequest, timeoutMs: number): Promise<Answer>;
   /** Ends open connections; calls under way are aborted. */
   close(): Promise<void>;
 }
 
-/** What is read of an answer; the rest is not waited for. */
+/** How much of an answer is read; the rest is not waited for. */
 const ANSWER_BYTES_MAX = 65_536;
 
 const resolveAll: Resolve = (hostname) => lookup(hostname, { all: true });
 
 /**
- * The way out to destinations, over connections that are kept alive. Redirects are answers like any other and are not
- * followed. A request that is not trusted (its URL comes from a site's settings) goes only to the public internet over
- * https, unless the options allow more.
+ * Calls destinations over connections that are kept alive. A redirect is an answer like any other and is not followed. A
+ * request that is not trusted (its URL comes from a site's settings) goes only to the public internet over https, unless the
+ * options allow more.
  *
  * @param resolve resolves names for untrusted requests; the system's resolver unless a test brings another.
  */
@@ -94,7 +94,7 @@ function flatHeaders(headers: Dispatcher.ResponseData['headers']): Record<string
   );
 }
 
-/** The text of a body up to the cap. One that breaks off or stalls gives what came: the status is an answer already. */
+/** The text of a body, up to the limit. If the body breaks off or stalls, what came of it: the status is enough. */
 async function readCapped(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -6,16 +6,16 @@ export interface Connections {
   /** Whether the server is about to stop. */
   readonly ending: boolean;
   /**
-   * Ends idle connections at once and the others as soon as they are answered, at the latest after so long. Node's own
-   * closing of idle ones leaves those that never sent a byte, and once it has begun it cuts no slow sender any more.
+   * Ends idle connections at once, and the others as soon as they are answered, at the latest after `deadlineMs`. Node's own
+   * `close` leaves connections that never sent a byte, and once it was called no slow sender is cut any more.
    */
   end(deadlineMs: number): void;
 }
 
 interface Use {
-  /** Requests whose answer is not out. */
+  /** Requests that are not answered yet. */
   open: number;
-  /** Bytes that had been read when the last one was. */
+  /** Bytes that had been read when the last answer was sent. */
   readBytes: number;
 }
 

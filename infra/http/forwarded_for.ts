@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 const IPV4_WITH_PORT = /^([0-9.]{7,15}):[0-9]{1,5}$/;
 const BRACKETED = /^\[([^[\]]{2,64})\](?::[0-9]{1,5})?$/;
 
-/** An X-Forwarded-For header with bare addresses, where some proxies write ports, and IPv6 addresses in brackets. */
+/** Strips the ports and the brackets of IPv6 that some proxies write into X-Forwarded-For. */
 export function bareAddresses(header: string): string {
   return header.includes(':') ? header.split(',').map(bareAddress).join(', ') : header;
 }

@@ -21,7 +21,7 @@ export interface HttpOptions {
   requestTimeoutMs: number;
   /** How long requests that have begun may go on when the server closes. */
   closingMs?: number;
-  /** Answers a request whose URL cannot be read; else the server's own answer, which quotes the URL. */
+  /** Answers a request whose URL cannot be read. Without it the server's own answer is sent, which quotes the URL. */
   onBadUrl?: (reply: HttpReply) => void;
 }
 
@@ -53,19 +53,19 @@ const CLOSING_MS = 10_000;
 const KEEP_ALIVE_MS = 72_000;
 /** A connection on which nothing moves is cut, such as one of a client that does not read its answer. */
 const SILENCE_MS_MAX = 120_000;
-/** How often Node looks for requests that are late; half a minute by default, by which they would be cut as much later. */
+/** How often Node looks for late requests. Its default is 30 s, so that they would be cut up to 30 s too late. */
 const LATE_CHECK_MS = 1_000;
 
 /**
- * Answers a request whose sender has said that nothing follows, as some proxies and `nc -N` do. By default Node drops the
- * answer then, which is not in its types, and the sender would take what was stored for lost.
+ * Answers a request whose sender has closed its own side, as some proxies and `nc -N` do. By default Node drops the answer
+ * then, and the sender would believe that what was stored is lost. The option is not in Node's types.
  */
 function withHalfOpen(app: HttpServer): HttpServer {
   Object.assign(app.server, { httpAllowHalfOpen: true });
   return app;
 }
 
-/** Serves what has begun when the server closes, and ends every connection in time. */
+/** When the server closes: answers the requests that have begun, and ends every connection in time. */
 function withEnd(app: HttpServer, closingMs: number): HttpServer {
   const connections = watchConnections(app.server);
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -92,22 +92,22 @@ export function clientAddress(request: HttpRequestIn): string {
 }
 
 /**
- * The host that was asked, without its port: as the nearest trusted proxy says in X-Forwarded-Host, else as the Host header
- * does. Nobody but a trusted proxy can set the former. Empty where there is neither.
+ * The host that the request is for, without its port: from the X-Forwarded-Host of the nearest trusted proxy, else from the
+ * Host header. Only a trusted proxy can set the former. Empty if both are absent.
  */
 export function requestHost(request: HttpRequestIn): string {
   const { host } = request as { host: string | undefined };
   return (host ?? '').replace(/:\d*$/, '');
 }
 
-/** A request whose sender is gone before it begins has no address and nobody to be answered: it is not taken up. */
+/** A request whose sender has left before it begins has no address and nobody to answer, so it is not handled. */
 function withAddresses(app: HttpServer): HttpServer {
-  // Asked for while the connection is new, as the system forgets the address of one that was reset.
+  // Read while the connection is new: the system forgets the address of a connection that was reset.
   app.server.on('connection', (socket) => void socket.remoteAddress);
   app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw;
     const forwarded = headers['x-forwarded-for'];
-    // The server compares what stands there with the trusted proxies, and answers with it, as it is.
+    // The server compares this text with the trusted proxies, and returns it unchanged as the address.
     if (typeof forwarded === 'string') headers['x-forwarded-for'] = bareAddresses(forwarded);
     const { ip } = request as { ip: string | undefined };
     if (ip === undefined) {
@@ -121,17 +121,17 @@ function withAddresses(app: HttpServer): HttpServer {
   return app;
 }
 
-/** Whether the server itself refuses a request, by a code of its own with a status of 4xx: the caller's fault, not ours. */
+/** Whether the server itself refuses the request with a 4xx code of its own: the caller's fault, not ours. */
 export function isRefusal(error: unknown): boolean {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || !code.startsWith('FST_ERR_')) return false;
   return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
 }
 
-/** The server asks a QUERY for its content type before it looks for a route; there is none with that method. */
+/** The server checks the content type of a QUERY before it looks for a route, and no route has that method. */
 export const QUERY_WITHOUT_TYPE = 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE';
 
-/** Listens and answers the port taken. */
+/** Listens, and resolves to the port. */
 export async function listen(server: HttpServer, host: string, port: number): Promise<number> {
   await server.listen({ host, port });
   const address = server.server.address();

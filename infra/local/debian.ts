@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { findOnPath, runTool } from './tool.ts';
 
 const APT_LISTS = '/var/lib/apt/lists';
-/** Where packages put shared libraries; the last is where libpulse looks for its own half. */
+/** Where packages put shared libraries; libpulse has a part of its own in the last folder. */
 const LIBRARIES = ['lib/*-linux-gnu*', 'usr/lib/*-linux-gnu*', 'usr/lib/*-linux-gnu*/pulseaudio'];
 
 /**
- * Unpacks a package of the distribution into a folder without installing it or starting a daemon, together with those it
- * needs that this machine lacks.
+ * Unpacks a package of the distribution into a folder, with the packages it needs that this machine lacks. It installs
+ * nothing and starts no daemon.
  *
  * @throws LocalError or Error where there is no apt, no such package or no network.
  */

@@ -7,7 +7,7 @@ const OWNER_VARIABLE = 'EVENT_INGEST_OWNER';
 
 const PART_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'TZ', 'TMPDIR'];
 
-/** What a child process of a supervisor has to carry in its environment besides being registered. */
+/** What the environment of a supervisor's child process must hold; the child must be registered too. */
 export function ownerEnvironment(): Record<string, string> {
   return { [OWNER_VARIABLE]: owner() };
 }
@@ -17,7 +17,7 @@ export function toolEnvironment(): NodeJS.ProcessEnv {
   return { ...environment(), ...ownerEnvironment() };
 }
 
-/** A small environment for parts: a stray variable must not change how a broker or a database is configured. */
+/** A small environment for parts, so that no other variable changes how a broker or a database is configured. */
 export function partEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = PART_VARIABLES.flatMap((name) => {
     const value = environment()[name];

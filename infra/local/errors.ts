@@ -1,4 +1,4 @@
-/** Every way bringing up the local parts can fail; docs and callers rely on the codes. */
+/** Why starting the local parts can fail; docs and callers rely on these codes. */
 export type LocalErrorCode =
   | 'local_java_missing'
   | 'local_redis_missing'

@@ -9,11 +9,11 @@ import { ensureRegistryArchive } from './registry/archive.ts';
 import { ensureRegistry } from './registry/install.ts';
 import type { RegistryProgram } from './registry/plan.ts';
 
-/** Apicurio's. Kafka would do with 17. */
+/** Apicurio needs it; Kafka needs 17. */
 const REGISTRY_JAVA_MIN = 21;
 const KAFKA_JAVA_MIN = 17;
 
-/** What is there to run; a part that is not wanted is absent. */
+/** What is installed; a part that is not wanted is absent. */
 export interface Programs {
   kafka?: KafkaProgram;
   registry?: RegistryProgram;
@@ -51,7 +51,7 @@ async function installJavaParts(
   return { ...(kafka === undefined ? {} : { kafka }), ...(registry === undefined ? {} : { registry }) };
 }
 
-/** Beside somebody else's Kafka there is no class archive: it is recorded with jars of our own, which are not fetched then. */
+/** With an external Kafka there is no class archive: recording it takes Kafka's jars, which are not fetched then. */
 async function registryProgram(
   partsDir: string,
   java: Java,

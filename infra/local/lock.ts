@@ -8,7 +8,7 @@ export type Lock = { ok: true; release(): void } | { ok: false; pid: number };
 
 /**
  * Takes the single-start lock of a data folder. A lock whose process is gone (or whose pid now names another
- * process) is taken over. Advisory: only those who ask are held off.
+ * process) is taken over. The lock is advisory: it only stops those who ask for it.
  */
 export function acquireLock(dataDir: string): Lock {
   mkdirSync(dataDir, { recursive: true });
@@ -24,7 +24,7 @@ export function acquireLock(dataDir: string): Lock {
   }
 }
 
-/** A link appears whole or not at all, so nobody ever reads a half-written lock. */
+/** A link appears at once with its whole content, so nobody reads a half-written lock. */
 function placeLock(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, content);

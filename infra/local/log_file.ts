@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync } from
 
 const TAIL_BYTES_MAX = 16_384;
 
-/** Opens a part's log for a fresh start; the log of the start before is kept beside it, older ones are not. */
+/** Opens an empty log for a part. The log of the start before stays beside it; older ones are deleted. */
 export function openLog(path: string): number {
   if (existsSync(path)) renameSync(path, `${path}.1`);
   return openSync(path, 'a');

@@ -14,11 +14,11 @@ export interface LocalPart {
   readonly name: PartName;
   readonly pid: number | undefined;
   readonly address: string;
-  /** Sends a signal to the process, if there is one. What it does to the part counts as unasked. */
+  /** Sends a signal to the process, if it runs. If the part ends by it, that counts as unexpected. */
   kill(signal: NodeJS.Signals): void;
-  /** Starts the part (again) on the same port and data; ready when resolved. Nothing happens when it already runs. */
+  /** Starts the part (again) on the same port and data, and resolves when it is ready. Does nothing if it runs already. */
   start(): Promise<void>;
-  /** Ends the part gracefully, by force when it takes too long. */
+  /** Ends the part gracefully, or by force if that takes too long. */
   stop(): Promise<void>;
 }
 
@@ -31,15 +31,15 @@ export interface PartPlan {
   args: string[];
   cwd: string;
   env?: Record<string, string>;
-  /** Asked again and again after the start until it says yes; a throw means not yet. */
+  /** Called repeatedly after the start until it answers true; if it throws, the part is not ready yet. */
   isReady(): Promise<boolean>;
-  /** Work before each start, such as removing marks the last run left. */
+  /** Work before each start, such as removing the lock files of the last run. */
   prepare?(): void;
   /** How long a graceful end may take before it is forced. */
   stopTimeoutMs?: number;
-  /** How long a start may take before it is given up. */
+  /** How long a start may take before it is abandoned. */
   readyTimeoutMs?: number;
-  /** How often a start that is given up may be begun in all. */
+  /** How many attempts a start has. */
   startsMax?: number;
   /** A folder for the part's own temporary files: emptied before each start, removed when the part has ended. */
   temporaryFolder?: string;
@@ -54,7 +54,7 @@ const STARTS_MAX = 2;
 const STOP_TIMEOUT_MS = 8_000;
 const LOG_LINES = 20;
 
-/** Makes the part of a plan; nothing runs yet. `onProgress` is told of starts that are given up and begun again. */
+/** Makes the part of a plan without starting it. `onProgress` is told of every start that is attempted again. */
 export function createPart(plan: PartPlan, onExit: OnPartExit, onProgress?: (line: string) => void): LocalPart {
   return new ProcessPart(plan, onExit, onProgress);
 }
@@ -159,7 +159,7 @@ class ProcessPart implements LocalPart {
   }
 }
 
-/** Whether a question was answered with yes before a time; a part that hangs may hold the connection open without an answer. */
+/** Whether a question was answered true in time; a part that hangs may hold the connection open without an answer. */
 async function answerBy(question: Promise<boolean>, deadlineMs: number): Promise<boolean> {
   const late = new AbortController();
   const timeout = sleep(Math.max(deadlineMs - Date.now(), 0), false, { signal: late.signal }).catch(() => false);
@@ -168,7 +168,7 @@ async function answerBy(question: Promise<boolean>, deadlineMs: number): Promise
   return answer;
 }
 
-/** Detached: a Ctrl-C in the terminal must not reach the part before those that use it have stopped. */
+/** Detached, so that a Ctrl-C in the terminal does not reach the part before the processes that use it have stopped. */
 function spawnPart(plan: PartPlan): ChildProcess {
   ensureReaper();
   plan.prepare?.();

@@ -27,17 +27,17 @@ export interface LocalParts {
   readonly addresses: LocalAddresses;
   /** The parts that run here; an external one is absent. */
   readonly parts: Partial<Record<PartName, LocalPart>>;
-  /** Ends them, the registry before the broker that it uses. */
+  /** Ends the parts, the registry before the broker that it uses. */
   stop(): Promise<void>;
 }
 
 export interface StartPartsOptions {
-  /** Everything the parts keep: data, settings, logs, ports. */
+  /** The folder of everything that the parts write: data, settings, logs, ports. */
   dataDir: string;
-  /** A part whose address is given is not started. */
+  /** Addresses of external parts; these are not started. */
   external: Partial<LocalAddresses>;
   onProgress: (line: string) => void;
-  /** A part died unasked. */
+  /** Called when a part ended that should run. */
   onPartExit: (name: PartName, detail: string) => void;
   /** Folder of the downloaded parts, shared between data folders. Default: .local/parts of the repository. */
   reuseDownloads?: string;
@@ -57,7 +57,7 @@ const ADDRESS_OF = {
 const PART_NAMES: PartName[] = ['kafka', 'registry', 'redis', 'clickhouse'];
 const DEFAULT_DOWNLOADS = fileURLToPath(new URL('../../.local/parts', import.meta.url));
 
-/** Brings the wanted parts up, fetching what is missing. When one cannot start, those that did are ended again. */
+/** Starts the wanted parts, and fetches what is missing. If one cannot start, the others are ended. */
 export async function startParts(options: StartPartsOptions): Promise<LocalParts> {
   const dataDir = resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
@@ -123,7 +123,7 @@ function createParts(plans: PartPlan[], options: StartPartsOptions) {
   return { parts, stop };
 }
 
-/** Side by side, but for the registry, which keeps its data in Kafka. All are awaited, so that none starts late. */
+/** All at the same time, but for the registry, which has its data in Kafka. Awaits all, so that none starts later. */
 async function startInOrder(
   parts: Partial<Record<PartName, LocalPart>>,
   onProgress: (line: string) => void,

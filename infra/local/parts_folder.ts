@@ -7,7 +7,7 @@ const DRAFT_PREFIX = '.draft-';
 const LOCK_POLL_MS = 250;
 
 /**
- * A folder of the parts folder that is whole whenever it exists: made under another name, then renamed.
+ * A folder inside of the parts folder. It is complete whenever it exists, as it is made under another name and renamed.
  * Returns its path.
  */
 export async function ensureFolder(
@@ -25,7 +25,7 @@ export async function ensureFolder(
   return path;
 }
 
-/** Runs work while no other process installs into the same parts folder. What a killed one left is removed. */
+/** Runs work while no other process installs into the same parts folder, after removing what a killed one left. */
 export async function whileLocked<T>(partsDir: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(partsDir, { recursive: true });
   const release = await waitForLock(partsDir);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { LocalError } from './errors.ts';
 
 /**
- * Below the range Linux takes outgoing ports from (32768 on): while a part is down, a client that retries
- * against an outgoing port can connect to itself and then hold the port for good.
+ * Below the range from which Linux takes outgoing ports (32768 on). If a port were inside of it, a client that retries while
+ * the part is down could connect to itself and hold the port for good.
  */
 const PORT_MIN = 20_000;
 const PORT_MAX = 32_000;

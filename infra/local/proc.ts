@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** Index of `starttime` among the fields of /proc/<pid>/stat that follow the command name (proc(5): field 22). */
 const START_FIELD = 19;
 
-/** When a process started, in clock ticks since boot: with the pid it names one process for ever. Undefined: gone. */
+/** When a process started, in clock ticks since boot; with its pid that names it for ever. Undefined if it has ended. */
 export function processStart(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -19,7 +19,7 @@ export function isSameProcess(pid: number, start: string): boolean {
   return processStart(pid) === start;
 }
 
-/** The mark of this process. */
+/** The name of this process, by pid and start time. */
 export function owner(): string {
   return `${process.pid}-${processStart(process.pid) ?? 'unknown'}`;
 }

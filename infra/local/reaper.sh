@@ -2,7 +2,7 @@
 # Holds a pipe from its owner and learns the owner's children, one line each: "<rank> <pid> <start time>".
 # When the pipe closes (the owner ended in whatever way, SIGKILL included) it ends those that are left:
 # services first, then the parts they use, then anything that carries the owner's mark.
-# A shell, because it lies idle for as long as the owner lives and needs only 1 MB.
+# A shell, because it only waits for as long as the owner lives, and needs no more than 1 MB.
 trap '' HUP INT TERM
 owner=$1
 services=

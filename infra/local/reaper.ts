@@ -24,13 +24,13 @@ export function registerChild(pid: number, rank: ChildRank = 'service'): void {
   input(ensureReaper()).write(line);
 }
 
-/** Starts the reaper before the first child, so that no moment is left without one. */
+/** Starts the reaper before the first child, so that no child is ever without one. */
 export function ensureReaper(): ChildProcess {
   reaper ??= startReaper();
   return reaper;
 }
 
-/** The reaper of this process, where it has one: it ends by itself behind this process, and a killed one is replaced. */
+/** The reaper of this process, if it has one. It ends by itself after this process; if it is killed, it is replaced. */
 export function reaperPid(): number | undefined {
   return reaper?.pid;
 }
@@ -45,7 +45,7 @@ function startReaper(): ChildProcess {
   return child;
 }
 
-/** Somebody ended the reaper: another one takes over what it knew. */
+/** The reaper was ended: starts another one for the same children. */
 function replaceReaper(): void {
   reaper = startReaper();
 }

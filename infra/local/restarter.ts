@@ -2,16 +2,16 @@ import type { LocalPart, PartName } from './part.ts';
 
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 30_000;
-/** After this long without a death the next one counts as the first again. */
+/** After this long without a crash the next crash counts as the first. */
 const CALM_MS = 60_000;
 
 export interface Restarter {
   restart(name: PartName): void;
-  /** No part is started any more. */
+  /** Stops starting parts. */
   cancel(): void;
 }
 
-/** Starts a dead part again after a pause that doubles while it keeps dying. */
+/** Restarts a part that ended, after a pause that doubles while it keeps ending. */
 export function createRestarter(
   parts: Partial<Record<PartName, LocalPart>>,
   onProgress: (line: string) => void,

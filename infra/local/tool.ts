@@ -38,14 +38,14 @@ export function runTool(command: string, args: string[], options: ToolOptions = 
   });
 }
 
-/** Where a command is on PATH. */
+/** The path of a command that is on PATH. */
 export function findOnPath(command: string): string | undefined {
   return searchPath()
     .map((folder) => join(folder, command))
     .find(isExecutable);
 }
 
-/** Whether a file can be run. */
+/** Whether a file is executable. */
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

@@ -5,7 +5,7 @@ import { assertHolds } from '#schemas/walk.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import type { Registry } from './schema_registry.ts';
 
-/** Why a value cannot be read: the record is poison. */
+/** Why a value cannot be read; its record is then a poison pill. */
 type PoisonReason = 'wire_null' | 'wire_short' | 'wire_magic' | 'schema_unknown' | 'schema_mismatch' | 'avro_malformed';
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: PoisonReason };
@@ -16,7 +16,7 @@ export interface Codec<T> {
   decode(value: Buffer | null): Promise<Decoded<T>>;
 }
 
-/** How bytes of one schema are read: as their writer's type, and brought to ours where that is another. */
+/** How bytes of one schema are read: as the writer's type, then converted to ours if the two differ. */
 interface Reading {
   writer: AvroType;
   resolver: ReturnType<AvroType['createResolver']> | null;
@@ -39,9 +39,9 @@ export async function createCodec<T>(registry: Registry, topic: string, schema: 
   };
 }
 
-/** Reads EventBatches as views over the record's memory. Bytes under an older schema are brought to ours first. */
+/** Reads event batches as views over the record's memory. Bytes of an older schema are converted to ours first. */
 export interface EventBatchReader {
-  /** Schema id under which batches are written. */
+  /** Schema id under which this process writes event batches. */
   readonly schemaId: number;
   read(value: Buffer | null): Promise<Decoded<EntryView[]>>;
 }
@@ -64,7 +64,7 @@ export async function createEventBatchReader(registry: Registry, topic: string):
   };
 }
 
-/** Finds how what a schema id stands for is read as ours, or why it cannot be. */
+/** Finds how bytes of a schema id are read, or why they cannot be. */
 function createReadings(
   registry: Registry,
   type: AvroType,
@@ -95,7 +95,7 @@ function readValue(type: AvroType, { writer, resolver }: Reading, body: Buffer):
   return type.fromBuffer(body, resolver ?? undefined);
 }
 
-/** avsc throws plain errors at bytes that do not fit; their text may quote the bytes, so only the fact is kept. */
+/** avsc throws plain errors if bytes do not match the type. Their message may quote the bytes, so it is dropped. */
 function guarded<T>(read: () => T): Decoded<T> {
   try {
     return { ok: true, value: read() };

@@ -4,8 +4,8 @@ const HEADERS = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
 const TIMEOUT_MS = 10_000;
 
 /**
- * Sets a subject to BACKWARD_TRANSITIVE where nobody has chosen a compatibility. The client does so only behind its
- * first registration: a crash between the two would leave the subject with the registry's default for ever.
+ * Sets a subject to BACKWARD_TRANSITIVE if nobody has chosen a compatibility. The client does so only after it has
+ * registered the first schema: a crash between the two would leave the subject with the registry's default for ever.
  */
 export async function chooseCompatibility(url: string, subject: string): Promise<void> {
   const address = `${url}/config/${encodeURIComponent(subject)}`;

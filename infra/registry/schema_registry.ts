@@ -33,20 +33,19 @@ export interface Registry {
   /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
   idOf(topic: string, schema: SchemaName): Promise<number>;
   /**
-   * The writer's type of an id, or null where the registry knows no such id, and did not for some time: one that answers may
-   * be a copy that is behind the one that registered the schema. Until then `schema_awaited` is thrown, but for some minutes
-   * after another id was waited for in vain. A known id is asked
-   * for once; an unknown one again after some seconds. A registry that does not even know our own schemas, as one that is only
-   * just loading what it has, throws `registry_unavailable`.
+   * The writer's type of an id; null if the registry does not know the id and has not known it for `AWAITED_MS`. Until then it
+   * throws `schema_awaited`, because the registry that answers may be a replica that lags. It does not wait if it has waited
+   * for another id in vain within `NOT_AWAITED_MS`. Known ids are cached for good, unknown ones for `UNKNOWN_MS`. Throws
+   * `registry_unavailable` if the registry does not know our own schemas either, as while it is still loading.
    */
   typeOf(id: number): Promise<AvroType | null>;
 }
 
-/** How long a schema is waited for that the registry does not know: nothing of its partition passes meanwhile. */
+/** How long to wait for a schema that the registry does not know. The record's partition waits with it. */
 const AWAITED_MS = 15_000;
-/** After one was waited for in vain others are not waited for in this time: garbage must not hold up what lies beside it. */
+/** How long not to wait again after waiting in vain, so that records with made-up ids do not hold up the others. */
 const NOT_AWAITED_MS = 300_000;
-/** How long an id that the registry does not know is not asked for again, and how many such ids are cached. */
+/** How long it is cached that the registry does not know an id, and how many such ids are cached. */
 const UNKNOWN_MS = 5_000;
 const UNKNOWN_MAX = 1_000;
 const TIMEOUT_MS = 10_000;
@@ -57,14 +56,14 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */
   const unknown = new Map<number, number>();
-  /** Since when an id is waited for. */
+  /** Since when each id is waited for. */
   const awaited = new Map<number, number>();
-  /** Until when none is waited for. */
+  /** Until when no id is waited for. */
   let notAwaitedUntilMs = 0;
-  /** The newest id that it is known to have: a registry that is loading has the older ones first. */
+  /** The newest id that the registry has had: while it loads it has the older ones first. */
   let witness: number | null = null;
 
-  /** Throws while the id is waited for. */
+  /** Throws while the id is waited for; after that the id counts as unknown for a while. */
   function cacheUnknown(id: number): void {
     const sinceMs = awaited.get(id) ?? nowMs();
     if (awaited.size >= UNKNOWN_MAX) awaited.clear();
@@ -81,7 +80,7 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
     const found = await fetchType(client, id);
     if (found !== null || witness === null) return found;
     await demand(url, witness);
-    // It may have come while the witness was asked for.
+    // The schema may have arrived while the registry was asked for the newest known id.
     return fetchType(client, id);
   }
 

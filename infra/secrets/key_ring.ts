@@ -1,15 +1,15 @@
 import { hkdfSync } from 'node:crypto';
 
-/** A key of the ring with what is derived from it; the configured bytes themselves encrypt nothing. */
+/** A key of the ring, with what is derived from it: the configured bytes themselves never encrypt anything. */
 export interface SealingKey {
   keyId: string;
   encryptionKey: Buffer;
   checkKey: Buffer;
-  /** Tells keys of one id apart without revealing them. */
+  /** Tells two keys with the same id apart without revealing them. */
   fingerprint: Buffer;
 }
 
-/** The first configured key seals; every one of them opens. */
+/** The first configured key seals; all of them open. */
 export interface KeyRing {
   first: SealingKey;
   byId: ReadonlyMap<string, SealingKey>;

@@ -6,10 +6,10 @@ import { KEY_BYTES, type KeyRing, parseKeyRing } from './key_ring.ts';
 const FILE_NAME = 'secrets.keys';
 
 /**
- * The key ring of a local installation, kept in `secrets.keys` in a folder that is not versioned, and made on first
- * use, readable by its owner only. Processes that start together end up with the same key.
+ * The key ring of a local installation. It is in `secrets.keys`, in a folder outside version control, is made on first use,
+ * and only its owner can read it. Processes that start at the same time get the same key.
  *
- * @throws KeyRingError when the file holds something else; a key is never replaced, as what it sealed would be lost.
+ * @throws KeyRingError if the file is not a key ring. A key is never replaced, because what it sealed would be lost.
  */
 export async function loadOrCreateLocalKeyRing(directory: string): Promise<KeyRing> {
   const path = join(directory, FILE_NAME);
@@ -29,7 +29,7 @@ async function readIfPresent(path: string): Promise<string | null> {
   }
 }
 
-/** Linking a finished file is atomic: nobody reads half a key, and the first of several processes wins. */
+/** To link a finished file is atomic: nobody reads half a key, and the first of several processes wins. */
 async function createOnce(path: string, content: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {

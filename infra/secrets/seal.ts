@@ -58,7 +58,7 @@ export function sealSecret(
   return `${key.keyId}.${nonce.toString('base64url')}.${body.toString('base64url')}`;
 }
 
-/** Opens a sealed secret where it belongs; each way to fail has its own code and reveals nothing of the value. */
+/** Opens a sealed secret in the place it was sealed for. Each failure has its own code and reveals nothing of the value. */
 export function openSecret(ring: KeyRing, place: SecretPlace, sealedText: string): OpenResult {
   const parsed = parseSealed(ring, sealedText);
   if ('code' in parsed) return { ok: false, code: parsed.code };
@@ -83,7 +83,7 @@ function parseSealed(ring: KeyRing, text: string): Sealed | { code: OpenErrorCod
   };
 }
 
-/** Buffer skips what it cannot read, and several texts decode to the same bytes; only the canonical one is taken. */
+/** Buffer skips characters it cannot read, so several texts decode to the same bytes; only the canonical one is accepted. */
 function decodeBase64url(text: string): Buffer | null {
   if (!BASE64URL_PATTERN.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');
@@ -99,12 +99,12 @@ function decrypt(sealed: Sealed, place: SecretPlace): string | null {
   try {
     return Buffer.concat([plain, decipher.final()]).toString('utf8');
   } catch {
-    // The only error final() has here is that the tag does not match.
+    // Here final() only fails if the tag does not match.
     return null;
   }
 }
 
-/** Names the reason of a failed opening. A sound check proves that the key is right and the header is as sealed. */
+/** Says why opening failed. If the check in the header is valid, the key is right and the header was not changed. */
 function diagnose({ key, nonce, header }: Sealed, place: SecretPlace): OpenErrorCode {
   const placeDigest = header.subarray(FINGERPRINT_BYTES, FINGERPRINT_BYTES + PLACE_BYTES);
   const check = header.subarray(FINGERPRINT_BYTES + PLACE_BYTES);
@@ -132,7 +132,7 @@ function associatedData(key: SealingKey, place: SecretPlace, header: Buffer): Bu
   return Buffer.concat([header, Buffer.from(`${JSON.stringify(key.keyId)}${placeText(place)}`)]);
 }
 
-/** JSON, so that no two places have the same text. */
+/** As JSON, so that two places never have the same text. */
 function placeText({ siteId, destination, field }: SecretPlace): string {
   return JSON.stringify([siteId, destination, field]);
 }

@@ -10,14 +10,14 @@ import type { Setting } from '#schemas/setting.ts';
 export interface FollowedSettings {
   table: SettingsTable;
   codec: Codec<Setting>;
-  /** False while the table may lack what was written while its reading was broken off. */
+  /** False while the table may lack changes, because reading the topic was interrupted. */
   isCurrent(): boolean;
   stop(): Promise<void>;
 }
 
 /**
- * The settings table of a process, kept current from site.config; resolves when everything written so far is in it.
- * A record that cannot be read changes nothing and is logged.
+ * The settings table of a process, which follows site.config. Resolves when everything written so far is in the table. A
+ * record that cannot be read changes nothing and is logged.
  */
 export async function followSettings(
   session: KafkaSession,

@@ -19,7 +19,7 @@ import {
 import type { Setting } from '#schemas/setting.ts';
 
 export interface OpenJournal extends SettingsJournal {
-  /** Whether changes can be written as far as is known. */
+  /** Whether changes can be written, as far as this process knows. */
   writable(): boolean;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ interface Turn {
 
 const SEEN_MS_MAX = 10_000;
 const POLL_MS = 5;
-/** A few seconds in all: then the caller is told, and may ask again. */
+/** A few seconds in all; then the caller gets an error, and may try again. */
 const WRITE_RETRIES = 8;
 
 /**
@@ -110,13 +110,13 @@ async function openTurn(
   try {
     return { producer, view, following: await following };
   } catch (error) {
-    // What is thrown says more than a connection that does not close.
+    // The error that is being thrown says more than a failed close.
     await producer.close().catch(() => undefined);
     throw error;
   }
 }
 
-/** There is one partition: its order is the order of changes. */
+/** The topic has one partition, whose order is the order of the changes. */
 async function append(turn: Turn, codec: Codec<Setting>, records: readonly SettingRecord[]): Promise<void> {
   const seq = Math.max(...records.map(({ setting }) => setting?.audit?.seq ?? 0));
   await turn.producer.append(
@@ -131,7 +131,7 @@ async function append(turn: Turn, codec: Codec<Setting>, records: readonly Setti
   }
 }
 
-/** What Kafka says becomes the one error that callers know; anything else is a fault of ours. */
+/** Turns Kafka's errors into the one error that callers know; any other error is our own fault and is thrown as it is. */
 function asJournalError(error: unknown): unknown {
   if (!(error instanceof Error) || !error.name.startsWith('KafkaJS')) return error;
   return new JournalError('site.config could not be written', { cause: error });

@@ -3,15 +3,15 @@ import type { Scope } from '#pipelines/query/scope.ts';
 import type { Column, Field, Filter, Selection } from '#pipelines/query/shapes.ts';
 import type { Binder } from './statement.ts';
 
-/** From which rows an event is read that stands there more than once: the first by time, then by arrival. */
+/** Which row counts if an event is stored more than once: the first by time, then by arrival. */
 export const FIRST_ROW = 'tuple(timestamp, received_at, raw_index)';
 
 const texts = (names: Iterable<string>): string => `[${[...names].map((name) => `'${name}'`).join(', ')}]`;
 
-/** The name of an event as queries show it. */
+/** The name of an event, as queries show it. */
 const EVENT_TEXT = `transform(event, ${texts(OUR_NAMES.keys())}, ${texts(OUR_NAMES.values())}, event)`;
 
-/** Columns whose text is not the column itself. */
+/** Columns that need an expression to become text. */
 const TEXTS: Partial<Record<Column, string>> = {
   event: EVENT_TEXT,
   identify: "if(identify, 'true', 'false')",
@@ -19,8 +19,8 @@ const TEXTS: Partial<Record<Column, string>> = {
 };
 
 /**
- * A field as text. Of a property: a text is itself, a number, true and false as JSON writes them, an object or array as
- * its JSON, and null like what is not there the empty text.
+ * A field as text. A property that is a text is itself; a number, true, false, an object or an array is its JSON; null and a
+ * missing property are the empty text.
  */
 export function textOf(field: Field, binder: Binder): string {
   if ('column' in field) return TEXTS[field.column] ?? `toString(${field.column})`;
@@ -28,7 +28,7 @@ export function textOf(field: Field, binder: Binder): string {
   return `multiIf(JSONType(${path}) = 'String', JSONExtractString(${path}), JSONType(${path}) = 'Null', '', JSONExtractRaw(${path}))`;
 }
 
-/** A field as a number; NULL where its text is none. */
+/** A field as a number; NULL if its text is not a number. */
 export function numberOf(field: Field, binder: Binder): string {
   if ('column' in field && field.column === 'value') return 'value';
   return `toFloat64OrNull(${textOf(field, binder)})`;
@@ -77,7 +77,7 @@ function equalsAny(field: Field, values: readonly (string | number | boolean)[],
   return `(${parts.join(' OR ')})`;
 }
 
-/** The condition of a selection; `true` where it takes every event. */
+/** The condition of a selection; `true` if it selects every event. */
 export function selects({ events, filters = [] }: Selection, binder: Binder): string {
   const names = events === undefined ? [] : [`event IN ${binder.bind(events, 'Array(String)')}`];
   return allOf([...names, ...filters.map((filter) => conditionOf(filter, binder))]);
@@ -87,12 +87,12 @@ export function allOf(conditions: readonly string[]): string {
   return conditions.length === 0 ? 'true' : `(${conditions.join(' AND ')})`;
 }
 
-/** Conditions on time and filters that the events of a whole query share. */
+/** The conditions on time and the filters that hold for all events of a query. */
 export function inScope(siteId: string, scope: Scope, binder: Binder): string[] {
   return [...inRange(siteId, scope, binder), ...scope.filters.map((filter) => conditionOf(filter, binder))];
 }
 
-/** Events of a site that happened in a time. */
+/** The condition for events of a site in a range of time. */
 export function inRange(siteId: string, { from, to }: Pick<Scope, 'from' | 'to'>, binder: Binder): string[] {
   return [
     `site_id = ${binder.bind(siteId, 'String')}`,

@@ -5,10 +5,10 @@ const TRIED = `outcome != 'skipped'`;
 const FAILED = `outcome IN ('diverted', 'paused', 'dead')`;
 
 const WAITS = `outcome IN ('diverted', 'paused')`;
-/** What names an event among the outcomes of all; the first is what rows are spread over shards by. */
+/** The columns that identify an event among the outcomes; the first one is the sharding key. */
 const EVENT_KEY = 'site_id, destination, event_id, coordinate_partition, coordinate_offset, coordinate_index';
 
-/** Asks for the health of each destination and site of which anything was written since a time, or of which events wait. */
+/** Selects the health of each destination and site that has outcomes since a time, or events that wait. */
 export function healthStatement({ sinceMs, waitingSinceMs, siteId, destination }: HealthQuestion): Statement {
   const { bind, statement } = createBinder();
   const since = (timeMs: number): string => `attempted_at >= fromUnixTimestamp64Milli(${bind(timeMs, 'Int64')})`;
@@ -48,7 +48,7 @@ function outcomesOf(condition: string): string {
     GROUP BY site_id, destination`;
 }
 
-/** Only events that were once put on a lane are looked at one by one, by their newest outcome. */
+/** Only events that were once on a lane are counted one by one, by their newest outcome. */
 function waitingOf(condition: string): string {
   return `
     SELECT site_id, destination, count() AS waiting

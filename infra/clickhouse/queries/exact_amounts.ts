@@ -1,22 +1,22 @@
 import { AMOUNT_UNITS } from '#pipelines/query/amounts.ts';
 
-/** 256 bits hold it in millionths, and many sums of it. */
+/** Amounts below this, and sums of many, fit into 256 bits as millionths. */
 const AMOUNT_MAX = 1e65;
 
-/** An amount in whole millionths; 0 for what is none, or has more than 65 digits. */
+/** An amount in whole millionths; 0 if it is not a number, or has more than 65 digits. */
 export function unitsOf(amount: string): string {
   const given = `if(ifNull(abs(${amount}) < ${AMOUNT_MAX}, false), ifNull(${amount}, 0), 0)`;
   const whole = `trunc(${given})`;
   return `(${wholeOf(whole)} * ${AMOUNT_UNITS} + toInt64(round((${given} - ${whole}) * ${AMOUNT_UNITS})))`;
 }
 
-/** From here on all are whole, and ClickHouse's own conversion to 256 bits is not exact: 1e21 becomes 10 more. */
+/** From here on every number is whole, and ClickHouse's own conversion to 256 bits is wrong: 1e21 becomes 10 more. */
 const SHIFTED_FROM = 2 ** 53;
 const MANTISSA_BITS = 52;
-/** Of a number whose mantissa, taken as a whole number, is the number itself. */
+/** The exponent of a number that equals its mantissa read as a whole number. */
 const EXPONENT = 1023 + MANTISSA_BITS;
 
-/** A whole number of 64 bits of floating point as one of 256. */
+/** A whole number in 64-bit floating point as an integer of 256 bits. */
 function wholeOf(number: string): string {
   const bits = `reinterpretAsUInt64(abs(${number}))`;
   const mantissa = `toInt256(bitOr(bitAnd(${bits}, ${2 ** MANTISSA_BITS - 1}), ${2 ** MANTISSA_BITS}))`;

@@ -3,22 +3,22 @@ import { EXCLUSIONS_MAX, type Selection, STEPS_MAX } from '#pipelines/query/shap
 import { allOf, conditionOf, inRange, selects, textOf } from './conditions.ts';
 import type { Binder } from './statement.ts';
 
-/** Low bits of a stamp, which hold the position. */
+/** How many low bits of a stamp hold the position. */
 export const PLACE_BITS = 20;
 
 /** An actor with more events than this in one query is refused. */
 const ACTOR_EVENTS_MAX = 1_000_000;
 
-/** Bits of an event's mask, a UInt16: step n is bit n - 1; above them the exclusions; the last says that it passes the filters. */
+/** Bits of an event's mask, a UInt16: step n is bit n - 1, then come the exclusions, then that it passes the filters. */
 const EXCLUSION_BIT = STEPS_MAX;
 const PASSES_BIT = EXCLUSION_BIT + EXCLUSIONS_MAX;
 const MASK_BITS = PASSES_BIT + 1;
 if (MASK_BITS > 16) throw new Error('a mask of steps and exclusions does not fit 16 bits');
 
-/** Parts into which persons are put by their digests, each sorted by itself: on as many cores at most. */
+/** Persons are divided by their digests into so many parts, which are sorted separately, on as many cores at most. */
 const BUCKETS = 16;
 
-/** ClickHouse hands groups on together, to be worked on by one core, where they are fewer than this. */
+/** ClickHouse gives fewer groups than this to a single core. */
 const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
 
 /**
@@ -49,7 +49,7 @@ const timeOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 12
 const digestOf = (packed: string): string => `bitShiftRight(toUInt64(${packed}), 16)`;
 const maskOf = (packed: string): string => `toUInt16(${packed})`;
 
-/** `packed` and `texts` of each person that may have got somewhere. */
+/** `packed` and `texts` of each person that may have reached a step. */
 function personsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
   const names = ['packed', ...textColumns(plan)];
   const digests = `arrayMap(x -> ${digestOf('x')}, all_packed)`;
@@ -77,7 +77,7 @@ function bucketsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
 FROM (${rowsSql(siteId, plan, binder)}) GROUP BY bitAnd(actor, ${BUCKETS - 1}) ${BUCKETS_APART}`;
 }
 
-/** Sessions are made of all events of a person; the filters choose among them afterwards. */
+/** Sessions are made of all events of a person; the filters apply afterwards. */
 function sessionsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
   const names = ['packed', ...textColumns(plan)];
   const pauses = `arrayDifference(arrayMap(x -> ${timeOf('x')}, packed))`;
@@ -139,7 +139,7 @@ function bitsOf({ steps, exclusions }: FunnelPlan): SelectionBit[] {
   ];
 }
 
-/** Whether the name of an event alone tells. */
+/** Whether a selection looks only at the event's name. */
 const isOfNames = ({ events, filters = [] }: Selection): boolean => events !== undefined && filters.length === 0;
 
 function maskSql(plan: FunnelPlan, binder: Binder): string {
@@ -162,7 +162,7 @@ function maskSql(plan: FunnelPlan, binder: Binder): string {
   return `if(timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC'), toUInt16(${bits}), toUInt16(0))`;
 }
 
-/** One look at an event's name for all that select by names alone. */
+/** One lookup of the event's name for all selections that look only at names. */
 function bitsByName(named: readonly SelectionBit[], binder: Binder): string[] {
   const bits = new Map<string, number>();
   for (const { selection, bit } of named) {
@@ -172,7 +172,7 @@ function bitsByName(named: readonly SelectionBit[], binder: Binder): string[] {
   return [`transform(event, ${binder.bind([...bits.keys()], 'Array(String)')}, [${[...bits.values()].join(', ')}], 0)`];
 }
 
-/** Bits of the exclusions that lie between a step and the next one; 0 where there are none. */
+/** Bits of the exclusions between a step and the next one; 0 if there are none. */
 export function excludedAfter({ exclusions }: FunnelPlan, step: number): number {
   let bits = 0;
   exclusions.forEach(({ fromStep, beforeStep }, index) => {

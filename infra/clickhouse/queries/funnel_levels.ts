@@ -57,7 +57,7 @@ function carriedOn(found: string, excluded: number): string {
   return `arrayFill((x, m) -> x > 0 OR bitAnd(m, ${excluded}) != 0, ${found}, mask)`;
 }
 
-/** `last<n>` is the latest event so far of step n; an event may fill several steps. */
+/** `last<n>` is the latest event so far that is step n; one event may be several steps. */
 function anyOrder(plan: FunnelPlan, span: string): Levels {
   const names = plan.steps.map((_, index) => `last${index + 1}`);
   const inWindow = (now: string, then: string): string => `(${then} > 0 AND ${now} - ${then} < ${span})`;

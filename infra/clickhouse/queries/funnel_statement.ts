@@ -21,7 +21,7 @@ GROUP BY GROUPING SETS ((), (bucket)) HAVING count() > 0
 ORDER BY kind, bucket LIMIT ${plan.groupsMax} BY kind`);
 }
 
-/** Times of all values that are given together have a median of their own, so states are merged and not numbers added. */
+/** The median over several values cannot be made from their medians, so aggregate states are merged. */
 function byValueSql(plan: FunnelPlan, limit: number, attempts: string): string {
   const { trend } = plan;
   const sets = ['()', '(text)', ...(trend === null ? [] : ['(bucket)'])];
@@ -93,7 +93,7 @@ const aggregates = (plan: FunnelPlan): [name: string, values: string][] => [
   ['sumForEach', classed(plan)],
 ];
 
-/** An aggregate that makes or merges states; its parameters stand behind its name. */
+/** An aggregate that makes or merges states, with its parameters after its name. */
 const withSuffix = (name: string, suffix: string): string => name.replace(/^\w+/, `$&${suffix}`);
 
 const figuresSql = (plan: FunnelPlan): string =>
@@ -104,7 +104,7 @@ function figuresOf([reached, took, quantiles, least, most, times]: readonly stri
   return `arrayZip(${reached}, arrayMap(x -> toString(x), ${took}), ${quantiles}, ${least}, ${most}) AS steps, ${times} AS times`;
 }
 
-/** Whether an attempt got to the last step in no more than each class allows; in the last one any. */
+/** Whether an attempt reached the last step within the time of each class; the last class has no limit. */
 function classed({ steps }: FunnelPlan): string {
   const last = steps.length;
   const classes = [...TIME_CLASSES_MS, 'toUInt64(-1)'].join(', ');

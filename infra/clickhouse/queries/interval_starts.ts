@@ -1,7 +1,7 @@
 import type { Interval } from '#pipelines/query/shapes.ts';
 import type { Binder } from './statement.ts';
 
-/** Sundays do not begin weeks here: ISO 8601. */
+/** Weeks begin on Monday, as in ISO 8601. */
 const STARTS: Record<Interval, (time: string, zone: string) => string> = {
   hour: (time, zone) => `toStartOfHour(${time}, ${zone})`,
   day: (time, zone) => `toStartOfDay(${time}, ${zone})`,
@@ -9,7 +9,7 @@ const STARTS: Record<Interval, (time: string, zone: string) => string> = {
   month: (time, zone) => `toDateTime(toStartOfMonth(${time}, ${zone}), ${zone})`,
 };
 
-/** When the interval of a time begins, in milliseconds since 1970 UTC. */
+/** The start of the interval that a time lies in, in milliseconds since 1970 UTC. */
 export function startOf(interval: Interval, time: string, timeZone: string, binder: Binder): string {
   return `toUnixTimestamp(${STARTS[interval](time, binder.bind(timeZone, 'String'))}) * 1000`;
 }

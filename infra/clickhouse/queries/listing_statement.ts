@@ -5,7 +5,7 @@ import { type Binder, createBinder, type Statement } from './statement.ts';
 const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
   distinct_id, person_id AS person, action_source, mode, country, value, currency, order_id, properties`;
 
-/** The statement of what arrived last, newest first. Rows: ListedRow. */
+/** The statement of the events that arrived last, newest first. Rows: ListedRow. */
 export function liveStatement(siteId: string, plan: LivePlan): Statement {
   const binder = createBinder();
   const after = binder.bind(plan.receivedAfterMs, 'Int64');
@@ -35,7 +35,7 @@ export function timelineStatement(siteId: string, plan: TimelinePlan): Statement
 ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}`);
 }
 
-/** Once merges are written into the rows, nothing but the links knows a person that became part of another. */
+/** Once merges are written into the rows, only the links still know a person that became part of another. */
 function mergedInto(site: string, of: TimelinePlan['of'], binder: Binder): string {
   if (!('personId' in of)) return '';
   return ` UNION ALL SELECT argMax(target, version) FROM person_links

@@ -1,7 +1,7 @@
-/** A value of a `{name:Type}` place. */
+/** A value for a `{name:Type}` placeholder. */
 type ParameterValue = string | number | boolean | readonly string[] | readonly number[];
 
-/** A SELECT with its values apart from its text: nothing that a caller gave is part of `sql`. */
+/** A SELECT with its values separate: nothing that a caller gave is part of `sql`. */
 export interface Statement {
   sql: string;
   parameters: Record<string, ParameterValue>;
@@ -11,7 +11,7 @@ type ParameterType = 'String' | 'Float64' | 'Int64' | 'UInt64' | 'UInt32' | 'Arr
 
 /** Collects the values of one statement. */
 export interface Binder {
-  /** The place of a value; the same value of the same type has one place. */
+  /** The placeholder of a value; equal values of one type share it. */
   bind(value: ParameterValue, type: ParameterType): string;
   statement(sql: string): Statement;
 }

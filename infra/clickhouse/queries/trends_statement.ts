@@ -29,7 +29,7 @@ GROUP BY GROUPING SETS ((series), (series, bucket))
 ORDER BY series, kind, bucket`;
 }
 
-/** Persons are counted once among all values that are given together, so sets of them are merged and not numbers added. */
+/** A person counts once over several values, so sets of persons are merged instead of adding numbers. */
 function byValueSql(events: string, limit: number): string {
   const counted = `SELECT series, text, bucket, count() AS counted, uniqExactState(person) AS people, sum(amount) AS added
 FROM (${events}) GROUP BY series, text, bucket`;

@@ -1,8 +1,8 @@
 import { DATABASE } from './users.ts';
 
 /**
- * Merges give way to inserts and queries. Where the kernel shares the cores out by session (autogroups, the default of
- * Debian's kernel), what the server's own threads leave each other is all that an insert gets.
+ * Merges run at a lower priority than inserts and queries. If the kernel shares the cores by session (autogroups, Debian's
+ * default), an insert gets only what the server's other threads leave.
  */
 const MERGES_NICE = 10;
 
@@ -22,8 +22,8 @@ ${renderHandlers()}
 }
 
 /**
- * The client takes the path of its URL for the database's name, while curl posts to that path: a handler there
- * makes one URL good for both.
+ * The client takes the path of its URL as the name of the database, while curl posts to that path. With a handler on that
+ * path one URL works for both.
  */
 function renderHandlers(): string {
   return `<http_handlers>

@@ -6,7 +6,7 @@ const LIBRARY = 'libc';
 const O_RDWR = 2;
 const O_NOCTTY = 0o400;
 
-/** The C library is already in the process; an empty path names the process itself. */
+/** The C library is loaded already; an empty path stands for the process itself. */
 export function openLibc(): void {
   open({ library: LIBRARY, path: '' });
 }
@@ -20,12 +20,12 @@ export function takeTerminal(): void {
   callLibc('dup2', slave, 0);
 }
 
-/** A named pipe, readable by its owner only. */
+/** Makes a named pipe that only its owner can read. */
 export function makeFifo(path: string): void {
   callLibc('mkfifo', path, 0o600);
 }
 
-/** Leaves at once: the library's own clean-up at exit crashes while its threads run. */
+/** Exits at once: the library's own clean-up at exit crashes while its threads run. */
 export function exitNow(code: number): never {
   callLibc('_exit', code);
   throw new Error('_exit returned');

@@ -11,16 +11,16 @@ import { credentialsOf, DATABASE, LOCAL_USERS, renderUsers, SERVICE_USER } from 
 const SERVER = fileURLToPath(new URL('./server.ts', import.meta.url));
 
 /**
- * How long jemalloc keeps memory that an insert or a merge gave back: a minute instead of its default, some seconds, after
- * which the next insert, a second later, had the kernel make every page anew. At 20,000 events/s 500 page faults a second
- * instead of 5,400; in a virtual machine that gives free memory back to its host each of them is dear.
+ * How long jemalloc keeps memory that an insert or a merge has freed: a minute. With its default of some seconds the next
+ * insert faults in every page again: at 20,000 events/s 5,400 page faults a second instead of 500, which are expensive in a
+ * virtual machine that returns free memory to its host.
  */
 const ALLOCATOR = 'dirty_decay_ms:60000,muzzy_decay_ms:60000';
 
 /**
  * A ClickHouse server from the chdb package, in a Node process of its own.
  *
- * Its address, `http://svc:password@127.0.0.1:port/svc`, is good as it stands both for `@clickhouse/client`
+ * Its address, `http://svc:password@127.0.0.1:port/svc`, works unchanged both for `@clickhouse/client`
  * (option `url`) and for `curl -d 'SELECT 1' "$address"`.
  */
 export function planClickhouse(dataDir: string, port: number): PartPlan {
@@ -53,12 +53,12 @@ function writeSettings(folder: string, logPath: string): string {
   return passwords[SERVICE_USER] ?? '';
 }
 
-/** The server writes its port itself once it listens, so it is no foreign one that answers there. */
+/** The server writes its port to a file once it listens, so whoever answers there is this server. */
 async function listens(folder: string, port: number): Promise<boolean> {
   return readFileSync(join(folder, 'ready'), 'utf8').trim() === String(port);
 }
 
-/** The platform's build is a dependency of chdb, so it is looked for from there. */
+/** The build for this platform is a dependency of chdb, so it is resolved from there. */
 function findLibrary(): string {
   try {
     const chdb = createRequire(import.meta.url).resolve('chdb/package.json');

@@ -1,6 +1,6 @@
 // A process of its own: runs the ClickHouse server that is inside libchdb.so until SIGTERM, or until the process
 // that started it is gone. `clickhouse local` opens the listeners, then waits in a query that writes to a named
-// pipe; reading the pipe lets it go on and close them.
+// pipe. Reading the pipe lets the query end, and the listeners close.
 
 import { constants, existsSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const LIBRARY = 'chdb';
 const POLL_MS = 20;
 const READY_TIMEOUT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 4_000;
-/** The reaper ends the services first and then this server; only without a reaper does it have to end itself. */
+/** The reaper ends the services first and then this server. Without a reaper this server ends itself. */
 const ORPHAN_GRACE_MS = 12_000;
 
 const server: ServerArguments = JSON.parse(process.argv[2] ?? '{}');
@@ -35,20 +35,20 @@ process.on('SIGINT', () => undefined);
 onParentGone(() => setTimeout(() => void close(), ORPHAN_GRACE_MS));
 for (const file of Object.values(files)) rmSync(file, { force: true });
 openLibc();
-// With --interactive one malformed request does not end the server, but then the input must be a terminal.
+// Without --interactive one malformed request ends the server; with it the input must be a terminal.
 takeTerminal();
 makeFifo(files.hold);
 void runServer();
 if (!(await appears(files.ready, READY_TIMEOUT_MS))) exitNow(1);
 
-/** The call runs on another thread, so that signals still arrive here. It returns only when something is wrong. */
+/** The call runs on another thread, so that this one still gets signals. It returns only if it failed. */
 async function runServer(): Promise<never> {
   const words = commandLine();
   ffi.open({ library: LIBRARY, path: server.library });
   await ffi.load({
     library: LIBRARY,
     funcName: 'chdb_query_cmdline',
-    // Not a string: what comes back may be NULL.
+    // Not declared as a string, because the result may be NULL.
     retType: ffi.DataType.External,
     paramsType: [ffi.DataType.I32, ffi.DataType.StringArray],
     paramsValue: [words.length, words],
@@ -73,7 +73,7 @@ function commandLine(): string[] {
       `CREATE DATABASE IF NOT EXISTS ${DATABASE}`,
       'SYSTEM START LISTEN HTTP',
       `SELECT getServerPort('http_port') INTO OUTFILE '${files.ready}' TRUNCATE FORMAT TSV`,
-      // Writing needs no privilege of the passwordless user; reading a file would.
+      // The user without a password may write files; to read one takes a privilege that it lacks.
       `SELECT 1 INTO OUTFILE '${files.hold}' APPEND FORMAT TSV`,
       'SYSTEM STOP LISTEN HTTP',
       `SELECT 1 INTO OUTFILE '${files.closed}' TRUNCATE FORMAT TSV`,

@@ -12,28 +12,28 @@ import {
 /** The database of the service; every user's default. */
 export const DATABASE = 'svc';
 
-/** The user the service itself works as. */
+/** The user of the service itself. */
 export const SERVICE_USER = 'svc';
 
-/** A user of the local ClickHouse. Only what is listed here exists: it cannot CREATE USER. */
+/** A user of the local ClickHouse. There are no others, because this server cannot CREATE USER. */
 export interface UserPlan {
   name: string;
   /** Privileges, as `SELECT ON svc.*`. Undefined: everything but managing access. */
   grants?: string[];
   /** Settings of the user's profile, such as `{ readonly: 1 }`. */
   settings?: Record<string, string | number>;
-  /** Its default database, where that is not the service's. */
+  /** Its default database, if that is not the service's. */
   database?: string;
   /** Condition on the rows the user sees, by table. Undefined: all rows. */
   rows?: Record<string, string>;
-  /** True: nobody logs in as it; others' views read with its rights. */
+  /** True: nobody logs in as this user; views of others read with its rights. */
   isReader?: boolean;
 }
 
-/** An address that nobody comes from. */
+/** An address from which no connection can come. */
 const NOWHERE = '0.0.0.0';
 
-/** The site that the local analyst may read: the demo's first. */
+/** The site that the local analyst may read: the first site of the demo. */
 export const ANALYST_SITE = 'shop';
 
 /** Add a user here; its password is made at the next start (credentialsOf). */
@@ -53,7 +53,7 @@ export const LOCAL_USERS: UserPlan[] = [
   },
 ];
 
-/** Passwords by user, made at the first start and kept in a file that only its owner may read. */
+/** Passwords by user. They are made at the first start, in a file that only its owner may read. */
 export function credentialsOf(path: string, users: UserPlan[]): Record<string, string> {
   const known: Record<string, string> = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
   const missing = users.filter((user) => known[user.name] === undefined);
@@ -63,9 +63,8 @@ export function credentialsOf(path: string, users: UserPlan[]): Record<string, s
 }
 
 /**
- * users.xml. `default` runs the server's own start-up queries, has to be free of a password on loopback for
- * that, and may do nothing but make the database (without which no other user could log in) and open and close
- * listeners.
+ * users.xml. `default` runs the server's own start-up queries, for which it must have no password on loopback. It may only
+ * create the database, without which no other user could log in, and open and close listeners.
  */
 export function renderUsers(users: UserPlan[], passwords: Record<string, string>): string {
   return `<clickhouse>

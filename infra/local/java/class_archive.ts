@@ -6,16 +6,16 @@ import { ensureFolder } from '../parts_folder.ts';
 import type { Java } from './install.ts';
 
 const FILE = 'classes.jsa';
-/** How long a part that is recorded may take to end: it writes the archive then. */
+/** How long a part may take to end while it is recorded, because it writes the archive then. */
 const DUMP_TIMEOUT_MS = 60_000;
 
-/** What runs a part once, from its start to its graceful end, with the Java options given and its data in a folder. */
+/** Runs a part once, from its start to its graceful end, with these Java options and its data in a folder. */
 export type RunOnce = (recording: string[], scratch: string) => Promise<void>;
 
 /**
- * Java options that make a part load its classes from an archive, which spares it a good part of its start. The archive
- * is made once for each Java and each `version` of the part (a name good for a folder), by running the part and ending it.
- * Without one (a Java that cannot make it) the part only starts slower.
+ * Java options that make a part load its classes from an archive, so that it starts faster. The archive is made once for each
+ * Java and each `version` of the part (a text that can name a folder), by starting and ending the part. If Java cannot make
+ * one, the part only starts slower.
  */
 export async function ensureClassArchive(
   partsDir: string,
@@ -40,7 +40,7 @@ export async function ensureClassArchive(
   }
 }
 
-/** The plan of a part that is recorded. */
+/** The plan of a part while it is recorded. */
 export function recorded(plan: PartPlan): PartPlan {
   return { ...plan, stopTimeoutMs: DUMP_TIMEOUT_MS };
 }

@@ -1,9 +1,9 @@
-/** Where one node of the local cluster listens and keeps its data. */
+/** Where one node of the local cluster listens and has its data. */
 export interface KafkaNode {
   folder: string;
   port: number;
   controllerPort: number;
-  /** Its place among several nodes; absent for a node alone. */
+  /** Its place among several nodes; absent for a single node. */
   cluster?: KafkaCluster;
 }
 
@@ -12,7 +12,7 @@ interface KafkaCluster {
   nodeId: number;
   /** Controller ports of all nodes, in the order of their ids. */
   controllerPorts: readonly number[];
-  /** Copies of each record, and how many must have it before it is acknowledged. */
+  /** How many copies each record has, and how many of them must be written before it is acknowledged. */
   replicas: number;
   inSyncMin: number;
 }
@@ -43,8 +43,8 @@ export function renderSettings(node: KafkaNode): string {
     'min.insync.replicas': cluster.inSyncMin,
     'default.replication.factor': cluster.replicas,
     'group.initial.rebalance.delay.ms': 0,
-    // A broker that was killed is let back in only after its old session: 12 s with the defaults of 9 s and 2 s. One that a busy
-    // machine keeps from beating for so long is shut out, and with it every group that it coordinates.
+    // A broker that was killed may join again only when its old session has ended: after 12 s with the defaults of 9 s and 2 s.
+    // A broker that sends no heartbeat for that long, on a busy machine, is fenced, with every group that it coordinates.
     'broker.session.timeout.ms': 6_000,
     'broker.heartbeat.interval.ms': 500,
     'log.cleaner.dedupe.buffer.size': 4 * 1024 * 1024,

@@ -11,7 +11,7 @@ const CLUSTER_ID = 'local-event-ingest-00w';
 const STARTED = 'Kafka Server started';
 /**
  * For a quick start on a small machine. Without the second compiler a broker takes two thirds of the CPU time in its first
- * half minute (8.4 s instead of 13.7 s under light load); one that runs for days belongs elsewhere.
+ * half minute (8.4 s instead of 13.7 s under light load). A broker that runs for days should not be set up this way.
  */
 const JAVA_OPTIONS = ['-Xms128m', '-Xmx512m', '-XX:TieredStopAtLevel=1'];
 
@@ -22,7 +22,7 @@ export interface KafkaProgram {
   archive: string[];
 }
 
-/** One KRaft node. Its storage is formatted at the first start and kept from then on. */
+/** One KRaft node. Its storage is formatted at the first start only. */
 export async function planKafka(node: KafkaNode, logPath: string, program: KafkaProgram): Promise<PartPlan> {
   mkdirSync(node.folder, { recursive: true });
   const settings = join(node.folder, 'server.properties');
@@ -39,7 +39,7 @@ export async function planKafka(node: KafkaNode, logPath: string, program: Kafka
   };
 }
 
-/** Formatting an existing folder fails; one that was left half formatted is begun anew. */
+/** A folder that exists cannot be formatted; one that was left half formatted is deleted and formatted anew. */
 async function formatOnce(node: KafkaNode, settings: string, program: KafkaProgram): Promise<void> {
   const mark = join(node.folder, 'formatted');
   if (existsSync(mark)) return;

@@ -28,7 +28,7 @@ export function copyArtifact(
   return runMaven(['copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`], onProgress);
 }
 
-/** Without -B, since only then Maven tells how far a transfer is. */
+/** Without -B, because only then Maven reports the progress of a transfer. */
 async function runMaven([goal, ...args]: [string, ...string[]], onProgress: (line: string) => void): Promise<void> {
   const transfer = createTransfer();
   const timer = setInterval(() => {

@@ -1,13 +1,13 @@
 const UNIT_BYTES: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
 
-/** Follows Maven's transfer messages and says what has come so far. */
+/** Reads Maven's transfer messages and says how much has been fetched. */
 export interface Transfer {
   read(chunk: string): void;
   /** `12 jars, 23 MB`; undefined before anything was transferred. */
   summary(): string | undefined;
 }
 
-/** Starts at nothing; give it Maven's output as it comes. */
+/** Counts from zero; pass it Maven's output as it arrives. */
 export function createTransfer(): Transfer {
   let rest = '';
   let jars = 0;

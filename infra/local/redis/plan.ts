@@ -6,7 +6,7 @@ import type { RedisProgram } from './install.ts';
 
 const PING_TIMEOUT_MS = 1_000;
 
-/** Redis on loopback that keeps its data over a restart: append-only file, flushed to disk every second. */
+/** Redis on loopback, whose data survives a restart: an append-only file, flushed to disk every second. */
 export function planRedis(dataDir: string, port: number, program: RedisProgram): PartPlan {
   const folder = join(dataDir, 'redis');
   mkdirSync(folder, { recursive: true });

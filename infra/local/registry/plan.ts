@@ -35,17 +35,17 @@ export function planRegistry(
     args: [
       ...JAVA_OPTIONS,
       ...program.archive,
-      // Its compression library unpacks a file of its own there at each start, and leaves it.
+      // The compression library unpacks a file there at each start and does not delete it.
       `-Djava.io.tmpdir=${temporaryFolder}`,
       ...settings(ports, kafkaBrokers),
       '-jar',
       join(program.home, 'quarkus-run.jar'),
     ],
     cwd: program.home,
-    // The API answers before the journal has been read, so that schemas would be missing for a while.
+    // The API answers before the registry has read its topic: for a while it would know only some of the schemas.
     isReady: async () =>
       (await answers(`http://127.0.0.1:${ports.registryHealth}/health/ready`)) && answers(`${address}/subjects`),
-    // Where the broker dies while the registry begins to read its journal, 3.3.3 waits for ever.
+    // Version 3.3.3 waits for ever if the broker dies while the registry begins to read its topic.
     readyTimeoutMs: 45_000,
     startsMax: 3,
     temporaryFolder,
@@ -56,7 +56,7 @@ function settings(ports: RegistryPorts, kafkaBrokers: string): string[] {
   const values: Record<string, string | number> = {
     'quarkus.http.host': '127.0.0.1',
     'quarkus.http.port': ports.registry,
-    // By default on every interface.
+    // By default it listens on every interface.
     'quarkus.management.host': '127.0.0.1',
     'quarkus.management.port': ports.registryHealth,
     'quarkus.log.level': 'WARN',
