@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SiteMode } from '#schemas/event.ts';
 import type { Destination, Site } from '#schemas/setting.ts';
 import { type EventDefinition, parseEventDefinition } from './event_definitions.ts';
@@ -21,7 +22,7 @@ export interface SiteConfig {
 }
 
 interface TagConfig {
-  /** Whether the site has surveys, promos or forms. */
+  /** Whether the site has surveys, promos or forms that are enabled: else their script is not loaded at all. */
   engage: boolean;
   web_vitals: boolean;
   consent: { required: boolean; queue: boolean };
@@ -82,7 +83,7 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
     gtm: site.gtm_container_id === null ? null : { container_id: site.gtm_container_id },
     custom_loader: loader !== null,
     events: definitions(site),
-    tag: tagConfig(site, loader, table.engageItems(siteId).length > 0),
+    tag: tagConfig(site, loader, siteEngage(table.engageItems(siteId)).items.length > 0),
   };
 }
 

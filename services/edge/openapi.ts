@@ -49,7 +49,7 @@ const healthShape = Type.Object({ ok: Type.Boolean(), ratelimit: Type.Enum(['red
 const routePixel = Type.Object({ pixel_id: Type.String(), url_pattern: Type.String() });
 const orNull = (properties: Record<string, TSchema>) => Type.Union([Type.Object(properties), Type.Null()]);
 const tagShape = Type.Object({
-  engage: Type.Boolean({ description: 'Whether the site has surveys, promos or forms' }),
+  engage: Type.Boolean({ description: 'Whether the site has surveys, promos or forms that are enabled' }),
   web_vitals: Type.Boolean(),
   consent: Type.Object({
     required: Type.Boolean({ description: 'Whether nothing is measured before the visitor has agreed' }),

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createConfigAnswers, siteConfig } from '#pipelines/settings/site_config.ts';
-import type { EngageItem, TagSettings } from '#schemas/setting.ts';
+import type { TagSettings } from '#schemas/setting.ts';
+import { engageItem } from '#test/unit/engage/ready.ts';
+import { SURVEY } from '#test/unit/engage/samples.ts';
 import { filledTable, put } from './filled_table.ts';
 import { account, destination, site } from './samples.ts';
 
@@ -18,7 +20,6 @@ const DEFINITION = {
   field_selectors: {},
   enabled: false,
 };
-const SURVEY: EngageItem = { site_id: 'shop', kind: 'survey', id: 'nps', version: 1, definition: '{}' };
 const TAG = {
   engage: false,
   web_vitals: false,
@@ -102,7 +103,7 @@ describe('the public configuration', () => {
       respect_gpc: false,
       inventory: false,
     };
-    const table = filledTable({ site: site({ tag }) }, { engage: SURVEY });
+    const table = filledTable({ site: site({ tag }) }, { engage: engageItem('survey', SURVEY) });
     expect(siteConfig(table, 'shop')?.tag).toEqual({
       engage: true,
       web_vitals: true,
@@ -112,6 +113,11 @@ describe('the public configuration', () => {
       inventory: false,
       loader: null,
     });
+  });
+
+  it('has nothing to show where every survey, promo and form is disabled', () => {
+    const disabled = engageItem('survey', { ...SURVEY, enabled: false });
+    expect(siteConfig(filledTable({ site: site() }, { engage: disabled }), 'shop')?.tag.engage).toBe(false);
   });
 
   it('of an unknown site does not exist', () => {
