@@ -1,5 +1,5 @@
 import { attempt } from './guarded.ts';
-import { api, OF_SCRIPT, start } from './start.ts';
+import { api, OF_SCRIPT, type StartOptions, start } from './start.ts';
 
 type Call = [method: keyof typeof api, ...args: unknown[]];
 /** What the page's stub left: the calls so far. */
@@ -8,14 +8,22 @@ interface Stub {
   status?: unknown;
 }
 
-/** The address that the script came from is the edge's; what stands on its element is the site's. */
+/**
+ * The address that the script came from is the edge's; what stands on its element is the site's, or in its query, as tag
+ * managers keep no attributes.
+ */
 attempt(() => {
   const page = window as { svc?: Stub };
   const script = document.currentScript as HTMLScriptElement;
   if (page.svc?.status) return;
-  const { key = '', pages, consent } = script.dataset;
   const [base = ''] = script.src.split(OF_SCRIPT);
-  start({ key, base, nonce: script.nonce, pages, consent });
+  start({
+    key: '',
+    ...(script.dataset as Partial<StartOptions>),
+    ...Object.fromEntries(new URL(script.src).searchParams),
+    base,
+    nonce: script.nonce,
+  });
   const early = page.svc?.q ?? [];
   const call = ([method, ...args]: Call): unknown => (api[method] as (...args: unknown[]) => unknown)(...args);
   page.svc = Object.assign(page.svc ?? {}, api);
