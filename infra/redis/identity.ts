@@ -6,8 +6,8 @@ import { asItems, type Item } from './identity_items.ts';
 import { createIncarnation, type Incarnation } from './incarnation.ts';
 import { createIndexScript } from './lua_script.ts';
 
-/** Most persons that may become one; a shared address (of a till, of a family) joins no more people than that. */
-export const PERSONS_PER_PERSON_MAX = 100;
+/** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
+export const DISTINCT_IDS_PER_PERSON_MAX = 100;
 
 /** `capped`: which of the question's nodes, from 0, were not followed. */
 type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number[]];
@@ -36,7 +36,7 @@ const RESTORING = '';
 /** An index that identity.links and events.identified can make again. */
 export function createIdentityStore(
   redis: Redis,
-  personsMax = PERSONS_PER_PERSON_MAX,
+  personsMax = DISTINCT_IDS_PER_PERSON_MAX,
   nowMs: () => number = Date.now,
 ): IdentityIndex {
   const script = createIndexScript(redis, 'identity.lua');

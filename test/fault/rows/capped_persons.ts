@@ -1,5 +1,5 @@
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { PERSONS_PER_PERSON_MAX } from '#infra/redis/identity.ts';
+import { DISTINCT_IDS_PER_PERSON_MAX } from '#infra/redis/identity.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import { until } from '#test/harness/until.ts';
 import { send } from '../load/send.ts';
@@ -33,7 +33,7 @@ export const REDIS_LOST_WITH_CAPPED_PERSONS: Row = {
   async fault(context) {
     const { world, untilSent, ledger, events } = context;
     const { site, serverKey } = await makeFaultSite(world, 'capped');
-    const first = named('first', PERSONS_PER_PERSON_MAX);
+    const first = named('first', DISTINCT_IDS_PER_PERSON_MAX);
     const capped = named('capped', CAPPED);
     const separate = capped.map((one) => [one]);
     // They fill it before others come.
