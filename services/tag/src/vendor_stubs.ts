@@ -3,6 +3,11 @@ interface Fbq extends Call {
   callMethod?: Call;
   queue?: unknown[];
 }
+type Ttq = Record<string, Call> & {
+  /** The pixels that are loaded or being loaded, by code. */
+  _i?: Record<string, unknown>;
+  instance?: (code: string) => Record<string, Call>;
+};
 interface Clarity extends Call {
   q?: unknown[];
 }
@@ -11,7 +16,7 @@ interface Clarity extends Call {
 export interface VendorWindow {
   fbq?: Fbq;
   _fbq?: Fbq;
-  ttq?: Record<string, Call>;
+  ttq?: Ttq;
   TiktokAnalyticsObject?: string;
   dataLayer?: unknown[];
   gtag?: Call;
@@ -31,7 +36,7 @@ export function fbqStub(): Call {
 }
 
 /** TikTok's queue with the methods that its script replaces, for one pixel. */
-export function ttqStub(code: string, source: string): Record<string, Call> {
+export function ttqStub(code: string, source: string): Ttq {
   const queue: unknown[] = [];
   const methods = TTQ_METHODS.map((name) => [name, (...args: unknown[]) => queue.push([name, ...args])]);
   return Object.assign(queue, Object.fromEntries(methods), {

@@ -16,6 +16,10 @@ type Starters = [destination: string, isAllowed: () => boolean, start: (() => Ve
 const page = window as VendorWindow;
 const GOOGLE = 'https://www.googletagmanager.com/';
 
+/** Where an event happened: it may have waited while the visitor went on. */
+const pageOf = ({ $current_url }: VendorEvent['properties']): URL =>
+  new URL(String($current_url ?? location.href), location.href);
+
 function startMeta(facebook: NonNullable<SiteConfig['facebook']>, load: () => void): Vendor {
   if (!page.fbq) {
     page.fbq = fbqStub();
@@ -25,7 +29,7 @@ function startMeta(facebook: NonNullable<SiteConfig['facebook']>, load: () => vo
   const known = new Set<string>();
   return {
     send({ uuid, properties }, name, { meta }) {
-      const pixel = pixelOf(facebook, location);
+      const pixel = pixelOf(facebook, pageOf(properties));
       if (!known.has(pixel)) page.fbq?.('init', pixel);
       known.add(pixel);
       const data = pixelParameters(properties, 'id', 'item_price');
@@ -35,15 +39,17 @@ function startMeta(facebook: NonNullable<SiteConfig['facebook']>, load: () => vo
   };
 }
 
+/** A page that has TikTok's own snippet loads our pixel beside its own, by that. */
 function startTiktok(code: string, source: string, load: () => void): Vendor {
   if (!page.ttq) {
     page.TiktokAnalyticsObject = 'ttq';
     page.ttq = ttqStub(code, source);
     load();
-  }
+  } else if (!page.ttq._i?.[code]) page.ttq['load']?.(code);
   return {
     send({ uuid, properties }, name, { tiktok }) {
-      page.ttq?.['track']?.(tiktok ?? name, pixelParameters(properties, 'content_id', 'price'), { event_id: uuid });
+      const pixel = page.ttq?.instance?.(code) ?? page.ttq;
+      pixel?.['track']?.(tiktok ?? name, pixelParameters(properties, 'content_id', 'price'), { event_id: uuid });
     },
     consent: (isGiven) => page.ttq?.[isGiven ? 'grantConsent' : 'revokeConsent']?.(),
   };
@@ -121,14 +127,14 @@ export function createVendors(config: SiteConfig, host: VendorsHost): Vendors {
   const started = new Map<string, Vendor>();
   let isConsentOurs: boolean | undefined;
 
-  /** Google's consent mode, unless the page's own banner speaks to it. */
+  /** Google's consent mode, unless the page's own banner speaks to it: before its scripts come, and of each change after. */
   function tellGoogle(): void {
-    if (!(ga4 && host.analytics()) && !(gtm && either())) return;
-    const command = isConsentOurs === undefined ? 'default' : 'update';
-    isConsentOurs ??= !layerOf(page).some((entry) => (entry as unknown[])[0] === 'consent');
+    const isFirst = isConsentOurs === undefined;
+    if (isFirst && !(ga4 && host.analytics()) && !(gtm && either())) return;
+    isConsentOurs ??= !layerOf(page).some((entry) => (entry as unknown[] | null | undefined)?.[0] === 'consent');
     const [ads, analytics] = [host.ads(), host.analytics()].map((is) => (is ? 'granted' : 'denied'));
     const choice = { ad_storage: ads, ad_user_data: ads, ad_personalization: ads, analytics_storage: analytics };
-    if (isConsentOurs) tellConsent(page, command, choice);
+    if (isConsentOurs) tellConsent(page, isFirst ? 'default' : 'update', choice);
   }
 
   return {

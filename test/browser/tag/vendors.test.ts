@@ -106,6 +106,14 @@ async function settled(page: Page, vendor: string, count: number): Promise<unkno
   return toldOf(page, vendor);
 }
 
+/** The visitor takes everything back. */
+const withdraw = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    const { allowed, vendors } = window as unknown as TagWindow;
+    Object.assign(allowed, { ads: false, analytics: false });
+    vendors.start();
+  });
+
 test('Meta and TikTok get the event under its id, by their own name, and of commerce only', async () => {
   const page = await started(ALL, [PURCHASE]);
   const bought = { value: 30, currency: 'EUR', order_id: 'A-1', content_ids: ['s'], content_type: 'product' };
@@ -231,15 +239,57 @@ test('without any consent nothing is loaded, and once it is given what comes the
 test('after consent is taken back the platforms are told that, and nothing more', async () => {
   const page = await started(ALL, [PURCHASE]);
   await settled(page, 'fbq', 2);
-  await page.evaluate(() => {
-    const { allowed, vendors } = window as unknown as TagWindow;
-    Object.assign(allowed, { ads: false, analytics: false });
-    vendors.start();
-  });
+  await withdraw(page);
   await tell(page, [{ ...PURCHASE, uuid: 'u-2' }]);
   expect((await settled(page, 'fbq', 3)).at(-1)).toEqual(['consent', 'revoke']);
   expect((await toldOf(page, 'ttq')).at(-1)).toEqual(['revokeConsent']);
   expect(JSON.stringify(await told(page))).not.toContain('u-2');
+});
+
+test.each([
+  ['GA4', { ...NONE, ga4: ALL.ga4 }],
+  ['GTM', { ...NONE, gtm: ALL.gtm }],
+])('after consent is taken back %s is told that all is denied', async (_, config) => {
+  const page = await started(config, [PURCHASE]);
+  await settled(page, 'gtag', 1);
+  await withdraw(page);
+  const denied = { analytics_storage: 'denied', ad_storage: 'denied', ad_user_data: 'denied' };
+  await until(
+    'the last word is told',
+    () => toldOf(page, 'gtag'),
+    (calls) => calls.at(-1)?.[1] === 'update',
+  );
+  expect((await toldOf(page, 'gtag')).at(-1)).toEqual(['consent', 'update', expect.objectContaining(denied)]);
+});
+
+test('whatever a page has put into the data layer, GA4 is told of consent and of the event', async () => {
+  const head = '<script>dataLayer = [undefined, null, "x"];</script>';
+  const page = await started({ ...NONE, ga4: ALL.ga4 }, [PURCHASE], BOTH, '/', head);
+  const calls = (await settled(page, 'gtag', 4)).map(([command]) => command);
+  expect(calls).toEqual(['consent', 'js', 'config', 'event']);
+});
+
+test('an event that waited while the visitor went on goes to the pixel of its own page', async () => {
+  const waited = { ...PAGE, properties: { $current_url: 'https://shop.example/fr/panier' } };
+  const page = await started({ ...NONE, facebook: FACEBOOK }, [waited], BOTH, '/cart');
+  expect((await settled(page, 'fbq', 2)).at(-1)?.slice(0, 2)).toEqual(['trackSingle', '22222']);
+});
+
+test('beside the pixel that a page has of its own TikTok loads ours, and only ours is told', async () => {
+  const head = `<script>
+    told = [];
+    ttq = {
+      _i: { OWN: [] },
+      load: (code) => { ttq._i[code] = []; told.push(['ttq', 'load', code]); },
+      track: (...args) => told.push(['ttq', 'all', ...args]),
+      instance: (code) => ({ track: (...args) => told.push(['ttq', code, ...args]) }),
+    };
+  </script>`;
+  const page = await started({ ...NONE, tiktok: ALL.tiktok }, [PAGE], BOTH, '/', head);
+  expect(await settled(page, 'ttq', 2)).toEqual([
+    ['load', 'CODE'],
+    ['CODE', 'Pageview', {}, { event_id: 'u-0' }],
+  ]);
 });
 
 test("a banner that speaks to Google's consent mode is left to it", async () => {
