@@ -63,11 +63,19 @@ export interface HitArrival {
   secret: Buffer;
 }
 
+/** The events of one request, in the order of its hits. */
+export function eventsOfHits(hits: readonly Hit[], arrival: HitArrival): JsonObject[] {
+  const names = new Map<string, string>();
+  return hits.map((hit) => eventOfHit(hit, arrival, names));
+}
+
 /**
  * An event in the form POST /v1/ingest takes it. Its time is that of its arrival, as the wire has none; its name is the
  * event's own, as the names we use are GA4's. What is only about the transport of a hit is left out.
+ *
+ * @param names Of the ids that hits of the request before it have of their own, the event's name.
  */
-export function eventOfHit(hit: Hit, { caller, secret }: HitArrival): JsonObject {
+function eventOfHit(hit: Hit, { caller, secret }: HitArrival, names: Map<string, string>): JsonObject {
   const { fields } = hit;
   const name = fields.get('en');
   const parameters = parametersOf(fields);
@@ -75,7 +83,7 @@ export function eventOfHit(hit: Hit, { caller, secret }: HitArrival): JsonObject
   const userId = textOf(fields, 'uid');
   return given({
     event: name,
-    uuid: eventId(hit, name ?? '', parameters, secret),
+    uuid: eventId(hit, parameters, secret, names),
     distinct_id: userId ?? clientId,
     properties: {
       ...parameters,
@@ -142,20 +150,32 @@ function known(fields: ReadonlyMap<string, string>): JsonObject {
 
 /**
  * The event's id: what its sender calls `event_id`, a purchase's transaction, or else a digest of the hit and of its place
- * among the hits of its page. Never a time of the client's. A hit that does not say its place may be a repetition or not:
- * it gets no id here. Other events than a purchase are not known by their transaction, of which a refund has the same.
+ * among the hits of its page. Never a time of the client's. A hit that does not say its page and its place there may be a
+ * repetition or not: it gets no id here. Other events than a purchase are not known by their transaction, of which a
+ * refund has the same.
  */
 function eventId(
   { index, text, fields }: Hit,
-  name: string,
   parameters: JsonObject,
   secret: Buffer,
+  names: Map<string, string>,
 ): string | undefined {
+  const name = fields.get('en') ?? '';
   const isPurchase = conversionName(name).canonical === 'purchase';
   const own =
     readShortText(parameters['event_id']) ?? (isPurchase ? readShortText(parameters['transaction_id']) : null);
-  if (own !== null) return own;
+  if (own !== null) return ownId(own, name, secret, names);
   const [page, number] = [fields.get('_p'), fields.get('_s')];
-  if (page === undefined && number === undefined) return undefined;
+  if (page === undefined || number === undefined) return undefined;
   return digestId(canonicalJson(['ga4', fields.get('tid'), fields.get('cid'), page, number, index, text]), secret);
+}
+
+/**
+ * Several tags of a container that one trigger fires may have the same id for events of different names. The first keeps
+ * it, as a pixel on the page has the same; the others of the request are told apart by their names.
+ */
+function ownId(id: string, name: string, secret: Buffer, names: Map<string, string>): string {
+  const first = names.get(id) ?? name;
+  names.set(id, first);
+  return first === name ? id : digestId(canonicalJson(['ga4', id, name]), secret);
 }

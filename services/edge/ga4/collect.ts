@@ -5,7 +5,7 @@ import {
   type HttpServer,
   requestHost,
 } from '#infra/http/http_server.ts';
-import { eventOfHit } from '#pipelines/intake/ga4/hit_event.ts';
+import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { findMeasurementSite, type MeasurementSite } from '#pipelines/settings/measurement_site.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
@@ -52,7 +52,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     if (!check.ok) return refuseStranger(context, request, check.code);
     if (!areOfSite(context, read.hits, check)) return refuseKnown(context, request, check, 'measurement_ids_mixed');
     context.onKeyUsed(check.key.key_hash);
-    const events = read.hits.map((hit) => eventOfHit(hit, { caller: check.key.caller, secret }));
+    const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
     const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
     return withoutBody(answerOf(await context.acceptor.accept(events, peer, check), events.length));
   };

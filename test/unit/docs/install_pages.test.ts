@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { compileFunction, Script } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundle } from '#infra/bundler/bundle.ts';
-import { eventOfHit } from '#pipelines/intake/ga4/hit_event.ts';
+import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { readHits } from '#pipelines/intake/ga4/hits.ts';
 import { blocks, INSTALL_PAGES, installFile, scriptsOf } from './install_page.ts';
 
@@ -112,7 +112,7 @@ test("the server container's tag passes hits on with the shopper's address and u
   });
   const [{ url, body, key } = { url: '', body: '', key: '' }] = sent;
   const read = readHits(url.split('?')[1] ?? '', body);
-  const events = read.ok ? read.hits.map((hit) => eventOfHit(hit, { caller: 'server', secret: Buffer.alloc(32) })) : [];
+  const events = read.ok ? eventsOfHits(read.hits, { caller: 'server', secret: Buffer.alloc(32) }) : [];
   expect([isDone, key]).toEqual([true, 'svc_sk_a']);
   expect(events.map(({ event }) => event)).toEqual(['page_view', 'purchase']);
   for (const { properties } of events) {

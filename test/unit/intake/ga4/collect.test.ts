@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { consentOf } from '#pipelines/delivery/consent.ts';
 import { conversionName } from '#pipelines/delivery/conversion_names.ts';
 import { itemsOf } from '#pipelines/delivery/items.ts';
-import { eventOfHit } from '#pipelines/intake/ga4/hit_event.ts';
+import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, HIT_KEYS_MAX, HITS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
@@ -14,7 +14,7 @@ const DIGEST = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]
 function eventsOf(query: string, body = '', caller: CollectCase['caller'] = 'browser'): JsonObject[] {
   const read = readHits(query, body);
   if (!read.ok) throw new Error(read.problem);
-  return read.hits.map((hit) => eventOfHit(hit, { caller, secret: SECRET }));
+  return eventsOfHits(read.hits, { caller, secret: SECRET });
 }
 
 const uuidsOf = (query: string, body = ''): unknown[] => eventsOf(query, body).map(({ uuid }) => uuid);
@@ -52,6 +52,19 @@ test.each([
   ['a later hit', 'tid=G-SHOP1&cid=1.2&_p=7&_s=4'],
 ])('the same line of %s is another event', (_, query) => {
   expect(uuidsOf(query, 'en=a')).not.toEqual(uuidsOf('tid=G-SHOP1&cid=1.2&_p=7&_s=3', 'en=a'));
+});
+
+test.each(['_p=7', '_s=3'])('of equal lines that say no more of their place than %s each is an event', (place) => {
+  expect(uuidsOf(`tid=G-SHOP1&cid=1.2&${place}`, 'en=click')).toEqual([undefined]);
+});
+
+test('of one event id in a request the first name keeps it, and each other name has an id of its own', () => {
+  const body = ['view_item', 'shop_view', 'view_item', 'other'].map((name) => `en=${name}&ep.event_id=e-1`).join('\n');
+  const ids = uuidsOf('tid=G-SHOP1&cid=1.2&_p=7&_s=3', body);
+  const digest: unknown = expect.stringMatching(DIGEST);
+  expect(ids).toEqual(['e-1', digest, 'e-1', digest]);
+  expect(new Set(ids).size).toBe(3);
+  expect(uuidsOf('tid=G-SHOP1&cid=1.2&_p=7&_s=3', body)).toEqual(ids);
 });
 
 test('a user and the client beside are two ids of one visitor', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { eventOfHit } from '#pipelines/intake/ga4/hit_event.ts';
+import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { readItem } from '#pipelines/intake/ga4/hit_items.ts';
 import { readHits } from '#pipelines/intake/ga4/hits.ts';
 import { measurementProblems } from '#pipelines/intake/ga4/measurement_problems.ts';
@@ -97,7 +97,7 @@ test(
       fc.property(request, ({ query, body, caller }) => {
         const read = readHits(query, body);
         if (!read.ok) return;
-        const events = read.hits.map((hit) => eventOfHit(hit, { caller, secret: SECRET }));
+        const events = eventsOfHits(read.hits, { caller, secret: SECRET });
         const batch = takeBatch(events, caller === 'server' ? server() : browser());
         taken += batch.taken.length;
         expect(residue(JSON.stringify(batch), RAW)).toEqual([]);
