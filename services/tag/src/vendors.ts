@@ -18,7 +18,7 @@ const GOOGLE = 'https://www.googletagmanager.com/';
 
 /** Where an event happened: it may have waited while the visitor went on. */
 const pageOf = ({ $current_url }: VendorEvent['properties']): URL =>
-  new URL(String($current_url ?? location.href), location.href);
+  new URL(typeof $current_url === 'string' ? $current_url : location.href);
 
 function startMeta(facebook: NonNullable<SiteConfig['facebook']>, load: () => void): Vendor {
   if (!page.fbq) {
