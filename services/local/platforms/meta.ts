@@ -56,17 +56,29 @@ function batchFault(
   return null;
 }
 
+/** What the pixel of a page reports: `GET /tr/?id=PIXEL&ev=NAME&eid=EVENT_ID`, which is answered with an image. */
+function acceptHit(request: PlatformRequest, nowMs: number): PlatformAnswer {
+  const { searchParams } = new URL(request.path, 'http://standin');
+  const [pixel = '', name = '', id = ''] = ['id', 'ev', 'eid'].map((field) => searchParams.get(field) ?? '');
+  const accepted = [{ key: keyOf(pixel, name, id), event_id: id, event_name: name, scope: pixel, at: nowMs }];
+  return { status: 200, headers: { 'content-type': 'image/gif' }, body: '', accepted };
+}
+
+/** By which Meta knows that the pixel and the server speak of the same event. */
+const keyOf = (pixel: string, name: string, id: string): string => JSON.stringify([pixel, name, id]);
+
 function accept(pixel: string, data: readonly unknown[], nowMs: number): PlatformAnswer {
   const accepted = data.filter(isRecord).map((event) => {
     const name = textOf(event['event_name']);
     const id = textOf(event['event_id']);
-    return { key: JSON.stringify([pixel, name, id]), event_id: id, event_name: name, scope: pixel, at: nowMs };
+    return { key: keyOf(pixel, name, id), event_id: id, event_name: name, scope: pixel, at: nowMs };
   });
   const body = { events_received: data.length, messages: [], fbtrace_id: 'AStandinTrace' };
   return { status: 200, body: JSON.stringify(body), accepted };
 }
 
 function answer(options: StandinOptions, request: PlatformRequest, nowMs: number): PlatformAnswer {
+  if (request.method === 'GET' && request.path.startsWith('/tr/?')) return acceptHit(request, nowMs);
   const pixel = pixelOf(request);
   if (request.method !== 'POST' || pixel === '') return graphError(2500, 'Unknown path components.');
   const body = parse(request.body);
@@ -83,7 +95,7 @@ function answer(options: StandinOptions, request: PlatformRequest, nowMs: number
 
 /**
  * A stand-in for Meta's Conversions API: `POST /vN.0/{pixel}/events`. As there, one event that is not valid refuses the
- * whole request.
+ * whole request. Hits of the pixel are counted with them, as Meta takes both for one event under one id.
  */
 export const standin: PlatformStandin = {
   keyWindowMs: DEDUPLICATION_MS,

@@ -47,7 +47,7 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
   const onHidden = (): void => {
     hiddenMs = Date.now();
     leaving();
-    leave();
+    sendNow(true);
   };
   listen(document, 'visibilitychange', () => (document.visibilityState === 'hidden' ? onHidden() : comeBack()));
   listen(window, 'pagehide', () => {
@@ -60,7 +60,10 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
   listen(window, 'online', comeBack);
 }
 
-/** Takes an event to send: at once where it is urgent or the page is being left, else with what comes soon after. */
+/**
+ * Takes an event to send: with what comes soon after; where it is urgent or the page is being left at once, before anything
+ * is waited for, as a tab that is closed meanwhile on a busy machine is ended before it hears of it.
+ */
 export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
   own.set(...waiting);
   void storeNow()
@@ -68,8 +71,9 @@ export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
     .then((isWritten) => isWritten && own.has(waiting[0]) && stored.add(waiting[0]));
   const all = [...own];
   drop(all.slice(0, excessOf(all)));
-  if (Date.now() - hiddenMs < LEAVING_MS) leave();
-  else wakeAfter(isUrgent ? 0 : TOGETHER_MS);
+  const isLeaving = Date.now() - hiddenMs < LEAVING_MS;
+  if (isLeaving || isUrgent) sendNow(isLeaving);
+  else wakeAfter(TOGETHER_MS);
 }
 
 export const forgetWaiting = (): void => own.clear();
@@ -101,8 +105,7 @@ function drop(batch: readonly Waiting[]): void {
 }
 
 function wakeAfter(ms: number): void {
-  if (!ms) wake();
-  else timer ||= setTimeout(guarded(wake), ms);
+  timer ||= setTimeout(guarded(wake), ms);
 }
 
 /** Sends what waits: this page's events, and those that earlier pages left in the store. */
@@ -196,9 +199,9 @@ function pause(answer?: Response): void {
   pausedUntilMs = Date.now() + waitMs(++failures, Math.random(), retryAfter);
 }
 
-/** Sends all that this page still has at once, as much as may be in flight then. */
-function leave(): void {
-  if (pausedUntilMs > Date.now()) return;
+/** Sends all that this page still has at once, as much as may be in flight when it is left. */
+function sendNow(isLeaving: boolean): void {
+  if (pausedUntilMs > Date.now() || navigator.onLine === false) return;
   let { bytes: room } = cutBatch([...flying], LEAVING_BYTES_MAX);
   room = LEAVING_BYTES_MAX - room;
   let rest = [...own].filter(([key]) => !flying.has(key));
@@ -207,6 +210,9 @@ function leave(): void {
     if (!batch[0] || bytes > room) return;
     rest = rest.slice(batch.length);
     room -= bytes;
-    send(batch, bytes, true).catch(() => undefined);
+    send(batch, bytes, isLeaving)
+      .catch(() => undefined)
+      .then(() => own.size && wake())
+      .catch(() => undefined);
   }
 }

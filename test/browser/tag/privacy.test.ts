@@ -1,0 +1,107 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { StandinEdge } from '../harness/standin_edge.ts';
+import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+
+let world: TagWorld;
+beforeAll(async () => {
+  world = await openTagWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => world.reset());
+
+/** What the browser keeps of the shop. */
+async function kept(context: BrowserContext, page: Page): Promise<string[]> {
+  const cookies = (await context.cookies()).map(({ name }) => `cookie ${name}`);
+  const stored = await page.evaluate(async () => [
+    ...Object.keys(localStorage).map((name) => `localStorage ${name}`),
+    ...Object.keys(sessionStorage).map((name) => `sessionStorage ${name}`),
+    ...(await indexedDB.databases()).map(({ name }) => `indexedDB ${name}`),
+    ...(await caches.keys()).map((name) => `cache ${name}`),
+  ]);
+  return [...cookies, ...stored];
+}
+
+/** All that a visitor does that could tell who they are. */
+async function act(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    window.svc.identify('customer-4711', { email: 'ada@example.com', phone: '+32470123456', first_name: 'Ada' });
+    window.svc.alias('customer-4712');
+    window.svc.track('purchase', { value: 3, currency: 'EUR', order_id: 'o-1', email: 'ada@example.com' });
+  });
+  await page.waitForTimeout(600);
+}
+
+test('of a visitor who refuses nothing is asked but the configuration, and nothing is kept', async () => {
+  world.configure({ tag: { inventory: true, consent: { required: true, queue: true } } });
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => window.svc.consent({ analytics: false, ads: false }));
+  await act(page);
+  await page.getByRole('link').click();
+  await page.waitForURL('**/next');
+  await page.waitForTimeout(600);
+  const asked = world.edge.requests.map(({ method, url }) => `${method} ${new URL(url, world.edge.url).pathname}`);
+  expect(new Set(asked)).toEqual(new Set(['GET /svc.min.js', 'GET /v1/config']));
+  expect(await kept(context, page)).toEqual([]);
+  await page.close();
+  expect(world.edge.posts()).toEqual([]);
+  await context.close();
+});
+
+test('what was kept is gone when a visitor takes consent back', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await act(page);
+  await world.settled(page);
+  expect((await kept(context, page)).length).toBeGreaterThan(0);
+  await page.evaluate(() => window.svc.consent({ analytics: false, ads: false }));
+  await page.waitForTimeout(600);
+  expect(await kept(context, page)).toEqual([]);
+  await context.close();
+});
+
+/** Every text and number in what was sent, wherever it stands. */
+function valuesOf(requests: StandinEdge['requests']): Set<string> {
+  const flat = (value: unknown): string[] =>
+    value !== null && typeof value === 'object' ? Object.values(value).flatMap(flat) : [String(value)];
+  return new Set([
+    ...requests.flatMap(({ body }) => (body === '' ? [] : flat(JSON.parse(body)))),
+    ...requests.flatMap(({ url, headers }) => [url, ...Object.entries(headers).map((header) => header.join(': '))]),
+  ]);
+}
+
+async function offlineVisit(context: BrowserContext): Promise<Set<string>> {
+  world.edge.requests.length = 0;
+  const page = await world.visit(context, '/?fbclid=IwAR123&gclid=Cj0K456&utm_source=mail');
+  await act(page);
+  expect(await kept(context, page)).toEqual([]);
+  await page.close();
+  return valuesOf(world.edge.requests);
+}
+
+test('on an offline site there is no cookie, no storage and no identifier in any byte sent', async () => {
+  world.configure({ mode: 'offline', tag: { inventory: true } });
+  const [visitor, other] = [await world.visitor(), await world.visitor()];
+  const first = await offlineVisit(visitor);
+  const bytes = JSON.stringify([...first]);
+  expect(world.events('purchase')).toHaveLength(1);
+  for (const personal of [
+    '4711',
+    '4712',
+    'ada@',
+    '32470123456',
+    'Ada',
+    'IwAR123',
+    'Cj0K456',
+    'distinct_id',
+    'cookie',
+  ]) {
+    expect(bytes, personal).not.toContain(personal);
+  }
+  const again = await offlineVisit(visitor);
+  const others = await offlineVisit(other);
+  // What comes with both visits of one person and with nobody else's would tell that person from others.
+  expect([...first].filter((value) => again.has(value) && !others.has(value))).toEqual([]);
+  await Promise.all([visitor.close(), other.close()]);
+});
