@@ -1,4 +1,5 @@
-import { masked } from './masked.ts';
+import { attempt, guarded } from './guarded.ts';
+import { masked, squeezed } from './masked.ts';
 import { textOf } from './page_text.ts';
 import { selectorOf } from './selectors.ts';
 import type { InventoryElement, InventoryHost } from './types.ts';
@@ -15,12 +16,19 @@ const BUTTON = 'button,[role=button],[type=submit],[type=button],[type=reset],[t
 const TYPED_INTO =
   'input:not([type=submit],[type=button],[type=reset],[type=image],[type=hidden],[type=checkbox],[type=radio]),textarea,[contenteditable]';
 
-/** What visitors have typed on the page up to now, as it would stand in a text or in an address. */
+/** A text as it would be typed: without what an address, a selector or JSON does to its characters. */
+const plain = (text: string): string =>
+  squeezed(
+    text
+      .replace(/(%[\da-f]{2})+/gi, (run) => attempt(() => decodeURIComponent(run)) ?? run)
+      .replace(/\\/g, '')
+      .replace(/\+/g, ' '),
+  ).toLowerCase();
+
+/** What visitors have typed on the page up to now. */
 function typedTexts(): string[] {
-  const texts = [...document.querySelectorAll<HTMLInputElement>(TYPED_INTO)].map((field) =>
-    (field.value ?? field.textContent ?? '').trim().toLowerCase(),
-  );
-  return texts.filter((text) => text.length > 2).flatMap((text) => [text, encodeURIComponent(text).toLowerCase()]);
+  const fields = [...document.querySelectorAll<HTMLInputElement>(TYPED_INTO)];
+  return fields.map((field) => plain(field.value ?? field.textContent ?? '')).filter((text) => text.length > 2);
 }
 
 const typeOf = (element: Element): string =>
@@ -35,24 +43,41 @@ function nameOf(element: Element): string {
     element.getAttribute('aria-label') ??
     (label ? textOf(label) : element.localName === 'form' ? '' : textOf(element)) ??
     '';
-  return masked(words || element.getAttribute('placeholder') || element.getAttribute('title') || '').slice(
-    0,
-    TEXT_CHARACTERS_MAX,
-  );
+  return words || element.getAttribute('placeholder') || element.getAttribute('title') || '';
 }
 
 /** An address without its query and fragment, in which a visitor's own words may be. */
 const addressOf = ({ origin, pathname }: Pick<URL, 'origin' | 'pathname'>): string => masked(origin + pathname);
 
-function describe(element: Element): InventoryElement {
+/** @returns undefined for one of which something repeats what is typed, or whose addresses are too long. */
+function describe(
+  element: Element,
+  isTyped: (text: string) => boolean,
+  read: (element: Element) => string,
+): InventoryElement | undefined {
   const hint = element.getAttribute('data-svc');
   const isLink = element instanceof HTMLAnchorElement && element.protocol.startsWith('http');
+  const name = nameOf(element);
+  const selector = selectorOf(element, read);
+  const href = isLink ? addressOf(element) : '';
+  if (Math.max(selector.length, href.length) >= ADDRESS_CHARACTERS_MAX) return undefined;
+  if ([name, selector, isLink ? element.pathname : '', hint ?? ''].some(isTyped)) return undefined;
   return {
     type: typeOf(element),
-    selector: selectorOf(element),
-    text: nameOf(element),
-    ...(isLink ? { href: addressOf(element) } : {}),
+    selector,
+    text: masked(name).slice(0, TEXT_CHARACTERS_MAX),
+    ...(isLink ? { href } : {}),
     ...(hint ? { event_hint: hint } : {}),
+  };
+}
+
+/** Texts of elements, each read once. */
+function reader(): (element: Element) => string {
+  const texts = new Map<Element, string>();
+  return (element) => {
+    const text = texts.get(element) ?? textOf(element);
+    texts.set(element, text);
+    return text;
   };
 }
 
@@ -71,32 +96,44 @@ export function startInventory({ submit, onPage }: InventoryHost): void {
   const whenIdle = window.requestIdleCallback ?? setTimeout;
   let round = 0;
 
-  function look(ofRound: number, elements: Element[], found: Map<string, InventoryElement>): void {
+  function look(
+    ofRound: number,
+    elements: Element[],
+    found: Map<string, InventoryElement>,
+    read: (element: Element) => string,
+  ): void {
     if (ofRound !== round) return;
     const typed = typedTexts();
-    const isTyped = (text: string): boolean => typed.some((one) => text.toLowerCase().includes(one));
+    const isTyped = (text: string): boolean => typed.some((one) => plain(text).includes(one));
+    const part = (text: string): string => (isTyped(text) ? '***' : text);
     const until = performance.now() + SLICE_MS;
     while (elements[0] && found.size < ELEMENTS_MAX && performance.now() < until) {
-      const described = describe(elements.shift() as Element);
-      const text = JSON.stringify(described);
-      const isShort = Math.max(described.selector.length, (described.href ?? '').length) < ADDRESS_CHARACTERS_MAX;
-      if (isShort && !isTyped(text)) found.set(text, described);
+      const element = elements.shift() as Element;
+      // A form whose fields have the names of what is read of it, say, is left out; the others are told.
+      const described = attempt(() => describe(element, isTyped, read));
+      if (described) found.set(JSON.stringify(described), described);
     }
     if (elements[0] && found.size < ELEMENTS_MAX) {
-      whenIdle(() => look(ofRound, elements, found));
+      whenIdle(guarded(() => look(ofRound, elements, found, read)));
       return;
     }
-    const page = masked(location.pathname);
-    const title = masked(document.title);
+    const parts = location.pathname.split('/').map(part).join('/');
+    // What was typed may hold a slash too.
+    const page = isTyped(parts) ? '/***' : masked(parts);
     const key = page + hashOf([...found.keys()].join());
     if (!found.size || sent.has(key)) return;
     if (sent.size >= PAGES_REMEMBERED_MAX) sent.clear();
     sent.add(key);
-    submit({ page, url: addressOf(location), title: isTyped(title) ? '' : title, elements: [...found.values()] });
+    const title = isTyped(document.title) ? '' : masked(document.title);
+    submit({ page, url: location.origin + page, title, elements: [...found.values()] });
   }
 
   onPage(() => {
     const ofRound = ++round;
-    setTimeout(() => whenIdle(() => look(ofRound, [...document.querySelectorAll(LISTED)], new Map())), AFTER_MS);
+    const begin = guarded(() => look(ofRound, [...document.querySelectorAll(LISTED)], new Map(), reader()));
+    setTimeout(
+      guarded(() => whenIdle(begin)),
+      AFTER_MS,
+    );
   });
 }

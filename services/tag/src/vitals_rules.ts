@@ -9,21 +9,23 @@ interface Shift {
   hadRecentInput: boolean;
 }
 
-/** The worst run of layout shifts that follow each other closely. */
-export function worstShifts(shifts: readonly Shift[]): number {
+/** The worst run of layout shifts that follow each other closely; of those seen nothing but the sums is kept. */
+export function shiftRuns(): { see(shift: Shift): void; worst(): number } {
   let worst = 0;
   let sum = 0;
   let beganMs = 0;
   let lastMs = Number.NEGATIVE_INFINITY;
-  for (const { startTime, value, hadRecentInput } of shifts) {
-    if (hadRecentInput) continue;
-    const goesOn = startTime - lastMs < SHIFTS_GAP_MS && startTime - beganMs < SHIFTS_WINDOW_MS;
-    sum = goesOn ? sum + value : value;
-    if (!goesOn) beganMs = startTime;
-    lastMs = startTime;
-    worst = Math.max(worst, sum);
-  }
-  return worst;
+  return {
+    see({ startTime, value, hadRecentInput }) {
+      if (hadRecentInput) return;
+      const goesOn = startTime - lastMs < SHIFTS_GAP_MS && startTime - beganMs < SHIFTS_WINDOW_MS;
+      sum = goesOn ? sum + value : value;
+      if (!goesOn) beganMs = startTime;
+      lastMs = startTime;
+      worst = Math.max(worst, sum);
+    },
+    worst: () => worst,
+  };
 }
 
 /** The interaction that is slower than about 98 of 100, by the durations of the slowest ones. */

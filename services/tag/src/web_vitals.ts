@@ -1,5 +1,5 @@
 import { attempt, listen } from './guarded.ts';
-import { slowInteraction, worstShifts } from './vitals_rules.ts';
+import { shiftRuns, slowInteraction } from './vitals_rules.ts';
 
 /*
  * The five Core Web Vitals by the rules of the package web-vitals, for the load of the page, up to when it is first
@@ -17,7 +17,7 @@ interface Timing extends PerformanceEntry {
 
 const INTERACTION_MS_MIN = 40;
 const INTERACTIONS_HELD = 10;
-/** Observes entries of a type, those before included. @returns reads what the browser has not handed over yet. */
+/** Observes entries of a type, those before included. @returns reads what the browser has not handed over yet, and ends. */
 function observe(type: string, see: (entry: Timing) => void, more: object = {}): () => void {
   const observer = attempt(() => {
     const made = new PerformanceObserver((list) => {
@@ -28,6 +28,7 @@ function observe(type: string, see: (entry: Timing) => void, more: object = {}):
   });
   return () => {
     for (const entry of observer?.takeRecords() ?? []) see(entry as Timing);
+    observer?.disconnect();
   };
 }
 
@@ -47,7 +48,7 @@ export function watchVitals(report: (vitals: Vitals) => void): void {
   const sinceActivation = (ms: number): number => Math.max(0, ms - activatedMs);
   const hiddenMs = firstHiddenMs();
   const vitals: Vitals = {};
-  const shifts: Timing[] = [];
+  const shifts = shiftRuns();
   const interactions = new Map<number, number>();
   if (navigation) vitals.ttfb = sinceActivation(navigation.responseStart);
 
@@ -65,7 +66,7 @@ export function watchVitals(report: (vitals: Vitals) => void): void {
     observe('largest-contentful-paint', ({ startTime }) => {
       if (startTime < hiddenMs) vitals.lcp = sinceActivation(startTime);
     }),
-    observe('layout-shift', (entry) => shifts.push(entry)),
+    observe('layout-shift', shifts.see),
     observe('event', seeInteraction, { durationThreshold: INTERACTION_MS_MIN }),
     observe('first-input', seeInteraction),
   ];
@@ -75,7 +76,7 @@ export function watchVitals(report: (vitals: Vitals) => void): void {
     if (isReported) return;
     isReported = true;
     for (const read of readers) read();
-    vitals.cls = worstShifts(shifts);
+    vitals.cls = shifts.worst();
     const count = (performance as { interactionCount?: number }).interactionCount ?? interactions.size;
     const inp = slowInteraction([...interactions.values()], count);
     if (inp !== undefined) vitals.inp = inp;

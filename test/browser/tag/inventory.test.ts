@@ -153,3 +153,42 @@ test('nothing that was typed into 200 fields is submitted, also where the page r
   expect(sent.title).toBe('');
   expect(sent.elements.length).toBeGreaterThan(100);
 });
+
+/** The inventory of a page on which this was typed. */
+async function typedInto(typed: string, repeated: string, path?: string): Promise<InventoryBody> {
+  const page = await looked(`<textarea></textarea><button>Buy</button>${repeated}`, path, (shown) =>
+    shown.fill('textarea', typed),
+  );
+  return first(page);
+}
+
+test.each([
+  ['with quotes and backslashes', 'my "red\\blue" shoes', '<button>Clear my "red\\blue" shoes</button>'],
+  ['over lines and with double spaces', 'red\n  blue', '<button>Clear red blue</button>'],
+  ['beyond what is told of a text', 'blue shoes', `<button>${'word '.repeat(15)}blue shoes</button>`],
+  ['in the path of a link', "o'neil & co", `<a href="/s/o'neil%20&%20co">Again</a>`],
+])('what was typed is left out %s', async (_, typed, repeated) =>
+  expect((await typedInto(typed, repeated)).elements.map(({ text }) => text)).toEqual(['', 'Buy']),
+);
+
+test('what was typed is left out of the page and its address', async () => {
+  const { page, url } = await typedInto('Jane Doe', '', '/people/jane%20doe/edit');
+  expect([page, url]).toEqual(['/people/***/edit', `${pages.server.url}/people/***/edit`]);
+});
+
+test('forms with fields of any name and elements with any name keep nothing from being told', async () => {
+  const page = await looked(
+    `<form data-svc="stay"><input name="children"><input name="getAttribute"><button>Book</button></form>
+     <section><o:p role="button">Word</o:p><o:p role="button">Word</o:p></section><a href="/x">Last</a>`,
+    '/',
+    async (shown) => {
+      await shown.evaluate(() => {
+        (window as { errors?: unknown[] }).errors = [];
+        addEventListener('error', ({ message }) => (window as unknown as { errors: unknown[] }).errors.push(message));
+      });
+    },
+  );
+  const { elements } = await first(page);
+  expect(elements.map(({ text }) => text)).toEqual(expect.arrayContaining(['Book', 'Word', 'Last']));
+  expect(await page.evaluate(() => (window as { errors?: unknown[] }).errors)).toEqual([]);
+});

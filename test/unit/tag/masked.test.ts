@@ -8,5 +8,16 @@ test.each([
   ['Order 123456789', 'Order ***'],
   ['4111 1111 1111 1111', '***'],
   ['Only 12345678 left', 'Only 12345678 left'],
+  ['/reset/eyJhbGciOiJIUzI1NiIsInR5', '/reset/***'],
+  ['/u/0193a1b2-0000-7000-8000-0123456789ab/x', '/u/***/x'],
+  ['/summer-sale-2026-shoes-and-more', '/summer-sale-2026-shoes-and-more'],
+  [`${'word '.repeat(99)}jane@shop.example`, 'word '.repeat(99)],
   ['  two\n words ', 'two words'],
 ])('%j becomes %j', (text, expected) => expect(masked(text)).toBe(expected));
+
+test('a text of any length takes no time to speak of', () => {
+  const began = performance.now();
+  masked('a'.repeat(200_000));
+  masked('1a'.repeat(100_000));
+  expect(performance.now() - began).toBeLessThan(500);
+});

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
-import { slowInteraction, worstShifts } from '#services/tag/src/vitals_rules.ts';
+import { shiftRuns, slowInteraction } from '#services/tag/src/vitals_rules.ts';
 
 const shift = (startTime: number, value: number, hadRecentInput = false) => ({ startTime, value, hadRecentInput });
+
+function worstShifts(shifts: ReturnType<typeof shift>[]): number {
+  const runs = shiftRuns();
+  for (const one of shifts) runs.see(one);
+  return runs.worst();
+}
 
 test('shifts less than a second apart add up, and the worst run counts', () => {
   expect(worstShifts([shift(0, 0.1), shift(900, 0.1), shift(2500, 0.15)])).toBeCloseTo(0.2);
