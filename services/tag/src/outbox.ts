@@ -15,8 +15,6 @@ const ANSWER_MS_MAX = 30_000;
 const OTHERS_OLDER_MS = 5000;
 /** Of 64 KiB that may be in flight when a page is left. */
 const LEAVING_BYTES_MAX = 60 * 1024;
-/** After the page was hidden its other listeners may still have something to say, and nobody knows how long it lives. */
-const LEAVING_MS = 1000;
 
 /** This page's events that are not known as taken, and which of them the store has. */
 const own = new Map<string, string>();
@@ -29,7 +27,6 @@ let timer = 0;
 let isRunning = false;
 let isAsked = false;
 let isLeft = false;
-let hiddenMs = 0;
 let failures = 0;
 let dropped = 0;
 let pausedUntilMs = 0;
@@ -45,7 +42,6 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
   url = to;
   storeNow = store;
   const onHidden = (): void => {
-    hiddenMs = Date.now();
     leaving();
     sendNow(true);
   };
@@ -71,7 +67,8 @@ export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
     .then((isWritten) => isWritten && own.has(waiting[0]) && stored.add(waiting[0]));
   const all = [...own];
   drop(all.slice(0, excessOf(all)));
-  const isLeaving = Date.now() - hiddenMs < LEAVING_MS;
+  // Nobody knows how long a page lives that is hidden, and its other listeners may still have something to say.
+  const isLeaving = document.hidden;
   if (isLeaving || isUrgent) sendNow(isLeaving);
   else wakeAfter(TOGETHER_MS);
 }
@@ -80,7 +77,6 @@ export const forgetWaiting = (): void => own.clear();
 export const waitingCount = (): number => own.size;
 
 function comeBack(): void {
-  hiddenMs = 0;
   isLeft = false;
   if (!isPauseAsked) pausedUntilMs = 0;
   endPause();
@@ -202,8 +198,7 @@ function pause(answer?: Response): void {
 /** Sends all that this page still has at once, as much as may be in flight when it is left. */
 function sendNow(isLeaving: boolean): void {
   if (pausedUntilMs > Date.now() || navigator.onLine === false) return;
-  let { bytes: room } = cutBatch([...flying], LEAVING_BYTES_MAX);
-  room = LEAVING_BYTES_MAX - room;
+  let room = LEAVING_BYTES_MAX - cutBatch([...flying], LEAVING_BYTES_MAX).bytes;
   let rest = [...own].filter(([key]) => !flying.has(key));
   for (;;) {
     const { batch, bytes } = cutBatch(rest, Math.min(room, BATCH_BYTES_MAX));
@@ -211,7 +206,6 @@ function sendNow(isLeaving: boolean): void {
     rest = rest.slice(batch.length);
     room -= bytes;
     send(batch, bytes, isLeaving)
-      .catch(() => undefined)
       .then(() => own.size && wake())
       .catch(() => undefined);
   }

@@ -25,8 +25,8 @@ beforeAll(async () => {
   world = await openTagWorld();
 });
 afterAll(() => world.close());
-beforeEach(() => {
-  world.reset();
+beforeEach(async () => {
+  await world.reset();
   world.pages['/'] = { title: 'Shop', body: '<button>press</button><a href="/next">next</a>' };
 });
 

@@ -29,8 +29,8 @@ beforeAll(async () => {
   world.edge.files['/plausible.js'] = { type: 'text/javascript', body: Buffer.from(body) };
 });
 afterAll(() => world.close());
-beforeEach(() => {
-  world.reset();
+beforeEach(async () => {
+  await world.reset();
   const endpoint = `${world.collector}/plausible`;
   world.pages['/ours'] = { body: LINKS };
   world.pages['/plausible'] = {
