@@ -6,6 +6,8 @@ import { ID_PATTERN } from '#pipelines/settings/setting_address.ts';
 export const ENGAGE_BODY_BYTES_MAX = 32 * 1024;
 /** Definitions of a site, of every kind: a browser remembers no more. */
 const SEEN_MAX = 150;
+/** Fields that a form may send: a definition has 50 at most. */
+export const FIELDS_SENT_MAX = 100;
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description });
 const time = (description: string) =>
@@ -136,7 +138,7 @@ export const formRequestShape = Type.Object({
     Type.Record(
       Type.String({ maxLength: 64 }),
       Type.Union([Type.String({ maxLength: 5000 }), Type.Number(), Type.Boolean(), Type.Null()]),
-      { maxProperties: 100, description: 'By name; those that the form does not have are left out' },
+      { maxProperties: FIELDS_SENT_MAX, description: 'By name; those that the form does not have are left out' },
     ),
   ),
   consent: Type.Optional(
@@ -157,12 +159,31 @@ export type RequestRead<Body> = { ok: true; body: Body } | { ok: false; field: s
 /** A reader of bodies of a shape. A refusal names the field at fault, and never what was sent. */
 export function bodyReader<Shape extends TObject>(shape: Shape): (body: unknown) => RequestRead<Static<Shape>> {
   const validator: Validator = Compile(shape);
+  const limits = membersLimits(shape);
   return (body) => {
+    const tooMany = limits.find(([name, max]) => membersOf(body, name) > max);
+    if (tooMany !== undefined) return { ok: false, field: tooMany[0] };
     if (validator.Check(body)) return { ok: true, body: body as Static<Shape> };
     const [error] = validator.Errors(body);
     const missing = error?.keyword === 'required' ? `/${error.params.requiredProperties[0] ?? ''}` : '';
     return { ok: false, field: fieldOf(`${error?.instancePath ?? ''}${missing}`) };
   };
+}
+
+/** Of the lists and maps of a body how many members each takes: known before any member is looked at. */
+function membersLimits({ properties }: TObject): [name: string, max: number][] {
+  return Object.entries(properties as Record<string, { maxItems?: number; maxProperties?: number }>).flatMap(
+    ([name, { maxItems, maxProperties }]) => {
+      const max = maxItems ?? maxProperties;
+      return max === undefined ? [] : [[name, max]];
+    },
+  );
+}
+
+function membersOf(body: unknown, name: string): number {
+  const value = (body as Record<string, unknown> | null)?.[name];
+  if (Array.isArray(value)) return value.length;
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
 }
 
 const MAPS: ReadonlySet<string> = new Set(['seen', 'fields']);

@@ -2,6 +2,7 @@ import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import {
   bodyReader,
   ENGAGE_BODY_BYTES_MAX,
+  FIELDS_SENT_MAX,
   type FormRequest,
   formRequestShape,
 } from '#pipelines/engage/engage_request.ts';
@@ -32,10 +33,22 @@ export function readFormBody(request: HttpRequestIn): BodyRead<SentForm> {
   if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
   const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], ENGAGE_BODY_BYTES_MAX);
   if (!bytes.ok) return { ok: false, answer: refusal(bytes.code) };
-  const read = readForm(plainForm(bytes.value.toString('utf8'), request));
+  const text = bytes.value.toString('utf8');
+  if (hasTooManyPairs(text)) return { ok: false, answer: invalidBody('fields') };
+  const read = readForm(plainForm(text, request));
   return read.ok
     ? { ok: true, body: { form: read.body, isPlain: true } }
     : { ok: false, answer: invalidBody(read.field) };
+}
+
+/** The fields that a body of JSON may have, and as many again for ours and for boxes of one name. */
+const PAIRS_MAX = 2 * FIELDS_SENT_MAX;
+
+/** Counted in the text, so that what is refused was never taken apart. */
+function hasTooManyPairs(text: string): boolean {
+  let pairs = 1;
+  for (let at = text.indexOf('&'); at >= 0 && pairs <= PAIRS_MAX; at = text.indexOf('&', at + 1)) pairs += 1;
+  return pairs > PAIRS_MAX;
 }
 
 /** Names that begin with `_` are ours: no field of a definition may. Of a name that comes twice the first counts. */
