@@ -42,10 +42,11 @@ describe('the other id that an event names', () => {
   const previousId = (event: string, properties: object, context = browser()): string | null =>
     take({ event, distinct_id: 'u1', properties }, context).previous_distinct_id;
 
-  it('is that of the events by which ids are joined, and no other’s', () => {
+  it('is an alias of the events that join by one, and the anonymous id of an event of any name', () => {
     expect(previousId('$identify', { $anon_distinct_id: 'a1' })).toBe('a1');
     expect(previousId('$create_alias', { alias: 7 })).toBe('7');
-    expect(previousId('page_view', { $anon_distinct_id: 'a1', alias: 'a1' })).toBeNull();
+    expect(previousId('page_view', { $anon_distinct_id: 'a1', alias: 'b1' })).toBe('a1');
+    expect(previousId('page_view', { alias: 'a1' })).toBeNull();
     expect(previousId('$identify', { $anon_distinct_id: { id: 'a1' } })).toBeNull();
     expect(previousId('$identify', { $anon_distinct_id: 'u1' })).toBeNull();
   });
