@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { until } from '#test/harness/until.ts';
@@ -61,6 +62,9 @@ test('under a nonce, strict-dynamic and Trusted Types the tag and a pixel load, 
     return route.fulfill({ contentType: 'text/javascript', body: '' });
   });
   const page = await world.visit(context);
+  // What watches for clicks comes in a script of its own, after the configuration.
+  await page.waitForFunction(() => [...document.scripts].some(({ src }) => src.includes('svc-definitions')));
+  await sleep(500);
   await page.getByRole('button').click();
   await world.taken('pressed');
   await world.settled(page);
