@@ -1,18 +1,24 @@
-import type { Admin, Kafka } from 'kafkajs';
+import type { Admin } from 'kafkajs';
+import type { ConsumeOptions } from '#infra/kafka/consumer/consume_options.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
-import type { Logger } from '#infra/log/logger.ts';
 
-export interface SinkOptions<Row> {
-  kafka: Kafka;
+/** Of what `consume` asks for, what the stage says. `watchdogMs` holds for inserts too. */
+type ConsumedBy = Pick<
+  ConsumeOptions,
+  | 'kafka'
+  | 'groupId'
+  | 'topics'
+  | 'sessionTimeoutMs'
+  | 'concurrency'
+  | 'fetchBytesMin'
+  | 'watchdogMs'
+  | 'logger'
+  | 'onSkipped'
+  | 'onFatal'
+>;
+
+export interface SinkOptions<Row> extends ConsumedBy {
   admin: Admin;
-  groupId: string;
-  topics: readonly string[];
-  sessionTimeoutMs: number;
-  concurrency: number;
-  /** As `consume` has it. */
-  fetchBytesMin?: number;
-  /** As `consume` has it; of inserts too. */
-  watchdogMs?: number;
   /** Rows of one record; must be the same whenever the record is read. */
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
   /** Makes a dead letter of a record that kills the process whenever its rows are made. Absent: it is tried for ever. */
@@ -34,8 +40,4 @@ export interface SinkOptions<Row> {
   /** Called when the rows of a partition are written and its offset is committed. */
   committed(topic: string, partition: number, rows: readonly Row[]): void;
   nowMs(): number;
-  logger: Logger;
-  /** As `consume` has it. */
-  onSkipped?(topic: string, offsets: number): void;
-  onFatal(error: unknown): void;
 }

@@ -1,7 +1,7 @@
-import type { Admin, Kafka } from 'kafkajs';
+import type { Admin } from 'kafkajs';
+import type { ConsumeOptions } from '#infra/kafka/consumer/consume_options.ts';
 import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
-import type { Logger } from '#infra/log/logger.ts';
 
 /** What a stage made of a batch. */
 export interface TransformResult {
@@ -12,25 +12,13 @@ export interface TransformResult {
   leave?: Leave;
 }
 
-export interface TransactionalStageOptions {
-  kafka: Kafka;
+/**
+ * What `consume` asks for, which this calls. A transaction costs about the same for ten events and for a thousand, so
+ * `lingerMs` and `fetchBytesMin` matter.
+ */
+export interface TransactionalStageOptions extends Omit<ConsumeOptions, 'handlers' | 'onEmpty'> {
   admin: Admin;
-  groupId: string;
-  topics: readonly string[];
-  sessionTimeoutMs: number;
-  concurrency: number;
-  bytesPerPartitionMax?: number;
-  /** As `consume` has them. A transaction costs about the same for ten events and for a thousand. */
-  fetchBytesMin?: number;
-  lingerMs?: number;
-  partitionGroupSize?: number;
-  watchdogMs?: number;
-  drainMs?: number;
   transform(batch: InBatch): Promise<TransformResult>;
   /** Makes a dead letter of the one record of a batch because it kills the process. Absent: it is tried for ever. */
   deadLetter?(batch: InBatch): TransformResult;
-  logger: Logger;
-  /** As `consume` has it. */
-  onSkipped?(topic: string, offsets: number): void;
-  onFatal(error: unknown): void;
 }

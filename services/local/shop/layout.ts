@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { CATEGORIES } from './products.ts';
 
 /** The tag's place: the edge it comes from and the site's browser key. */
@@ -13,9 +14,8 @@ export interface PageParts {
   body: string;
 }
 
-/** Keeps the calls that are made before the tag is there. */
-const STUB =
-  "window.svc=window.svc||{q:[]};['track','identify','alias','page','consent','reset','ready'].forEach(m=>{svc[m]=(...a)=>{svc.q.push([m,...a])}})";
+/** The tag's own stub, so that the shop shows what a site owner pastes. */
+const STUB = readFileSync(new URL('../../tag/stub.js', import.meta.url), 'utf8');
 
 const NAVIGATION: readonly (readonly [path: string, label: string])[] = [
   ...Object.entries(CATEGORIES).map(([slug, label]) => [`/category/${slug}`, label] as const),

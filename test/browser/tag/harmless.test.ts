@@ -2,24 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { until } from '#test/harness/until.ts';
+import { definition } from './harness/definition.ts';
 import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
 const NONCE = 'bm9uY2U';
 const PIXEL = { pixel_id: '100000000000001', route_pixels: [] };
-const CLICK = {
-  id: 'pressed',
-  name: 'pressed',
-  trigger: 'click',
-  selector: 'button',
-  url_pattern: '',
-  text_contains: '',
-  properties: {},
-  conversion_event: '',
-  destinations: {},
-  value_selector: '',
-  field_selectors: {},
-  enabled: true,
-} as const;
+const CLICK = definition({ id: 'pressed', name: 'pressed', selector: 'button' });
 
 let world: TagWorld;
 beforeAll(async () => {

@@ -5,6 +5,7 @@ import { until } from '#test/harness/until.ts';
 import { openBrowser, type TestBrowser } from '../harness/chromium.ts';
 import { definition } from './harness/definition.ts';
 import { type ModulePages, startModulePages } from './harness/module_page.ts';
+import { PLAIN_SITE } from './harness/plain_site.ts';
 import { standInForVendors } from './harness/standin_vendors.ts';
 
 type TagWindow = Window & {
@@ -14,20 +15,9 @@ type TagWindow = Window & {
   told?: unknown[][];
 };
 
-const NONE: SiteConfig = {
-  mode: 'online',
-  business_category: 'other',
-  clarity: null,
-  facebook: null,
-  tiktok: null,
-  ga4: null,
-  gtm: null,
-  custom_loader: false,
-  events: [],
-};
 const FACEBOOK = { pixel_id: '11111', route_pixels: [{ pixel_id: '22222', url_pattern: '/fr/*' }] };
 const ALL: SiteConfig = {
-  ...NONE,
+  ...PLAIN_SITE,
   clarity: { project_id: 'abc' },
   facebook: FACEBOOK,
   tiktok: { pixel_code: 'CODE' },
@@ -133,7 +123,7 @@ test('Meta and TikTok get the event under its id, by their own name, and of comm
 });
 
 test('GA4 gets the event under its canonical name with its id, after it is told of consent', async () => {
-  const page = await started({ ...NONE, ga4: ALL.ga4 }, [PURCHASE]);
+  const page = await started({ ...PLAIN_SITE, ga4: ALL.ga4 }, [PURCHASE]);
   const calls = await settled(page, 'gtag', 4);
   expect(calls.map(([command, what]) => [command, what])).toEqual([
     ['consent', 'default'],
@@ -152,7 +142,7 @@ test('GA4 gets the event under its canonical name with its id, after it is told 
 });
 
 test('GTM hears of the event under a name of ours, so that it is not taken for one of the shop', async () => {
-  const page = await started({ ...NONE, gtm: ALL.gtm }, [PURCHASE]);
+  const page = await started({ ...PLAIN_SITE, gtm: ALL.gtm }, [PURCHASE]);
   const messages = await settled(page, 'layer', 2);
   expect(messages.map(([message]) => (message as { event: string }).event)).toEqual(['gtm.js', 'svc.purchase']);
 });
@@ -171,7 +161,7 @@ test('a page is reported once to each', async () => {
 });
 
 test('a pixel of a route takes the place of the one of the site there', async () => {
-  const page = await started({ ...NONE, facebook: FACEBOOK }, [PAGE], BOTH, '/fr/panier');
+  const page = await started({ ...PLAIN_SITE, facebook: FACEBOOK }, [PAGE], BOTH, '/fr/panier');
   expect((await settled(page, 'fbq', 2)).map((call) => call.slice(0, 2))).toEqual([
     ['init', '22222'],
     ['trackSingle', '22222'],
@@ -186,7 +176,7 @@ test('a destination that a definition switches off is not told, and a conversion
 });
 
 test('an event of no known name is a custom one, and the vocabulary of the service stays here', async () => {
-  const page = await started({ ...NONE, facebook: FACEBOOK }, [
+  const page = await started({ ...PLAIN_SITE, facebook: FACEBOOK }, [
     { event: '$identify', uuid: 'a', properties: {} },
     { event: 'quiz', uuid: 'b', properties: {} },
   ]);
@@ -204,7 +194,7 @@ test('a site with GA4 on the service side loads no gtag', async () => {
 
 test('a site without platforms loads nothing', async () => {
   const before = pages.server.requests.length;
-  const page = await started(NONE, [PURCHASE]);
+  const page = await started(PLAIN_SITE, [PURCHASE]);
   await page.waitForTimeout(300);
   expect([asked, pages.server.requests.slice(before).filter((one) => one.includes('vendors'))]).toEqual([[], []]);
 });
@@ -247,8 +237,8 @@ test('after consent is taken back the platforms are told that, and nothing more'
 });
 
 test.each([
-  ['GA4', { ...NONE, ga4: ALL.ga4 }],
-  ['GTM', { ...NONE, gtm: ALL.gtm }],
+  ['GA4', { ...PLAIN_SITE, ga4: ALL.ga4 }],
+  ['GTM', { ...PLAIN_SITE, gtm: ALL.gtm }],
 ])('after consent is taken back %s is told that all is denied', async (_, config) => {
   const page = await started(config, [PURCHASE]);
   await settled(page, 'gtag', 1);
@@ -264,14 +254,14 @@ test.each([
 
 test('whatever a page has put into the data layer, GA4 is told of consent and of the event', async () => {
   const head = '<script>dataLayer = [undefined, null, "x"];</script>';
-  const page = await started({ ...NONE, ga4: ALL.ga4 }, [PURCHASE], BOTH, '/', head);
+  const page = await started({ ...PLAIN_SITE, ga4: ALL.ga4 }, [PURCHASE], BOTH, '/', head);
   const calls = (await settled(page, 'gtag', 4)).map(([command]) => command);
   expect(calls).toEqual(['consent', 'js', 'config', 'event']);
 });
 
 test('an event that waited while the visitor went on goes to the pixel of its own page', async () => {
   const waited = { ...PAGE, properties: { $current_url: 'https://shop.example/fr/panier' } };
-  const page = await started({ ...NONE, facebook: FACEBOOK }, [waited], BOTH, '/cart');
+  const page = await started({ ...PLAIN_SITE, facebook: FACEBOOK }, [waited], BOTH, '/cart');
   expect((await settled(page, 'fbq', 2)).at(-1)?.slice(0, 2)).toEqual(['trackSingle', '22222']);
 });
 
@@ -285,7 +275,7 @@ test('beside the pixel that a page has of its own TikTok loads ours, and only ou
       instance: (code) => ({ track: (...args) => told.push(['ttq', code, ...args]) }),
     };
   </script>`;
-  const page = await started({ ...NONE, tiktok: ALL.tiktok }, [PAGE], BOTH, '/', head);
+  const page = await started({ ...PLAIN_SITE, tiktok: ALL.tiktok }, [PAGE], BOTH, '/', head);
   expect(await settled(page, 'ttq', 2)).toEqual([
     ['load', 'CODE'],
     ['CODE', 'Pageview', {}, { event_id: 'u-0' }],
@@ -295,7 +285,7 @@ test('beside the pixel that a page has of its own TikTok loads ours, and only ou
 test("a banner that speaks to Google's consent mode is left to it", async () => {
   const head =
     '<script>dataLayer = []; function gtag() { dataLayer.push(arguments); } gtag("consent", "default", {});</script>';
-  const page = await started({ ...NONE, ga4: ALL.ga4 }, [PAGE], BOTH, '/', head);
+  const page = await started({ ...PLAIN_SITE, ga4: ALL.ga4 }, [PAGE], BOTH, '/', head);
   expect((await settled(page, 'gtag', 4)).filter(([command]) => command === 'consent')).toHaveLength(1);
 });
 

@@ -1,22 +1,9 @@
 import { expect, test } from 'vitest';
 import type { EventDefinition } from '#services/tag/src/types.ts';
 import { nameRule, pixelOf } from '#services/tag/src/vendor_rules.ts';
+import { definition as definedAs } from '#test/browser/tag/harness/definition.ts';
 
-const definition = (told: Partial<EventDefinition>): EventDefinition => ({
-  id: 'd',
-  name: 'quiz_done',
-  trigger: 'click',
-  selector: '',
-  url_pattern: '',
-  text_contains: '',
-  properties: {},
-  conversion_event: '',
-  destinations: {},
-  value_selector: '',
-  field_selectors: {},
-  enabled: true,
-  ...told,
-});
+const definition = (told: Partial<EventDefinition>): EventDefinition => definedAs({ name: 'quiz_done', ...told });
 const OFF = definition({ destinations: { meta: false } });
 
 test('a name without a definition is itself and goes everywhere', () => {

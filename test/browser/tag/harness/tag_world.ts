@@ -9,6 +9,7 @@ import { openBrowser, type TestBrowser } from '../../harness/chromium.ts';
 import { type DelayProxy, startDelayProxy } from '../../harness/delay_proxy.ts';
 import { html, type PageServer, startPageServer } from '../../harness/page_server.ts';
 import { type StandinEdge, startStandinEdge } from '../../harness/standin_edge.ts';
+import { PLAIN_SITE } from './plain_site.ts';
 
 /** An event as the edge got it. */
 interface SentEvent {
@@ -56,18 +57,7 @@ export interface TagWorld {
   close(): Promise<void>;
 }
 
-const CONFIG: SiteConfig = {
-  mode: 'online',
-  business_category: 'other',
-  clarity: null,
-  facebook: null,
-  tiktok: null,
-  ga4: null,
-  gtm: null,
-  custom_loader: false,
-  events: [],
-  tag: { inventory: false },
-};
+const CONFIG: SiteConfig = { ...PLAIN_SITE, tag: { inventory: false } };
 
 /** What a page that is closed says last is on its way so long at most. */
 const LATE_MS = 400;
