@@ -12,9 +12,13 @@ export interface TakenBatch {
   dropped: Drop[];
 }
 
-/** A turn of the event loop takes no more events, and ends after one that used up so many reads of phone numbers. */
-const TURN_EVENTS_MAX = 50;
-const TURN_READS_MAX = 600;
+/** The turns of the event loop in which long work is done. */
+export interface Turns {
+  /** Whether this turn has lasted so long that others wait. */
+  isOver(): boolean;
+  /** Resolves in the next one. */
+  next(): Promise<void>;
+}
 
 /**
  * Turns the events of one request into events ready for encoding, without any raw e-mail address, phone number or
@@ -28,20 +32,17 @@ export function takeBatch(events: readonly unknown[], context: IntakeContext): T
   return batch;
 }
 
-/** The same in several turns of the event loop where it is long; `nextTurn` resolves in the next one. */
+/** The same in several turns of the event loop where it is long: one ends with the event in which it is over. */
 export async function takeBatchInTurns(
   events: readonly unknown[],
   context: IntakeContext,
-  nextTurn: () => Promise<void>,
+  turns: Turns,
 ): Promise<TakenBatch> {
   const call = openCall(context);
   const batch = emptyBatch();
-  for (let index = 0; index < events.length; ) {
-    if (index > 0) await nextTurn();
-    const turnEnd = Math.min(events.length, index + TURN_EVENTS_MAX);
-    const readsMax = call.reads.made.count + TURN_READS_MAX;
-    do takeOne(events, index++, call, batch);
-    while (index < turnEnd && call.reads.made.count < readsMax);
+  for (let index = 0; index < events.length; index += 1) {
+    if (turns.isOver()) await turns.next();
+    takeOne(events, index, call, batch);
   }
   return batch;
 }

@@ -1,6 +1,7 @@
 import { isAnswerPersonal, isPairPersonal } from './answered_field.ts';
 import { type Found, feed, foundNothing } from './found.ts';
 import { settlePerson } from './found_person.ts';
+import { jsonIn } from './json_text.ts';
 import { type Feed, type KeyMeaning, keyMeaning, type Opens } from './key_meaning.ts';
 import { isBarePhone, looksLikePhone } from './phone_like.ts';
 import type { PhoneReads } from './phone_reads.ts';
@@ -10,8 +11,6 @@ import { REDACTED } from './redacted.ts';
 const DEPTH_MAX = 16;
 const VALUES_MAX = 5000;
 const KEY_CHARACTERS_MAX = 200;
-
-const JSON_START = /^\s*[[{]/;
 
 type PropertiesProblem = 'properties_too_deep' | 'properties_too_many' | 'property_name_too_long';
 export type PropertiesOutcome =
@@ -70,11 +69,22 @@ function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk):
     const meaning = keyMeaning(key);
     const isAnswer = meaning.answers && isAnswerPersonal(object, value);
     const kept = isAnswer ? REMOVED : cleanMember(key, meaning, value, role, depth, walk);
-    const name = meaning.suspicious ? clean(key, walk) : key;
+    const name = meaning.suspicious ? cleanName(key, walk) : key;
     if (copy === null && (kept !== value || name !== key)) copy = copyFirst(object, keys, at);
     if (copy !== null && kept !== REMOVED) copy[name === key ? key : freeName(copy, name, walk)] = kept;
   }
   return copy ?? object;
+}
+
+/** A name that is read as a text costs as much as a value, and counts as one. */
+function cleanName(key: string, walk: Walk): string {
+  spendValue(walk);
+  return clean(key, walk);
+}
+
+function spendValue(walk: Walk): void {
+  walk.valuesLeft -= 1;
+  if (walk.valuesLeft < 0) walk.problem = 'properties_too_many';
 }
 
 function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Role, depth: number, walk: Walk): unknown {
@@ -88,17 +98,16 @@ function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Rol
 
 /** `inner` is the role of the value if it is an object, or of its members if it is a list. */
 function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unknown {
-  walk.valuesLeft -= 1;
-  if (walk.valuesLeft < 0) walk.problem = 'properties_too_many';
+  spendValue(walk);
   if (inner === 'phone' && looksLikePhone(value)) return REDACTED;
   if (typeof value === 'string') return cleanText(value, inner, depth, walk);
   if (typeof value === 'object' && value !== null) return cleanNested(value, inner, depth + 1, walk);
   return typeof value === 'bigint' || typeof value === 'symbol' ? null : value;
 }
 
-/** A text that is itself JSON, as tag managers send whole objects, is cleaned as what it says. */
+/** A text that is itself JSON is cleaned as what it says. */
 function cleanText(text: string, inner: Role, depth: number, walk: Walk): string {
-  const nested = mayBeJson(text) ? parseJson(text) : null;
+  const nested = jsonIn(text);
   if (nested === null) return clean(text, walk);
   const kept = cleanNested(nested, inner, depth + 1, walk);
   return kept === nested ? clean(text, walk) : JSON.stringify(kept);
@@ -106,21 +115,6 @@ function cleanText(text: string, inner: Role, depth: number, walk: Walk): string
 
 function clean(text: string, { anonymous, countries, reads }: Walk): string {
   return redactText(text, anonymous, countries, reads);
-}
-
-function mayBeJson(text: string): boolean {
-  const first = text.charCodeAt(0);
-  if (first > 0x20 && first !== 0x7b && first !== 0x5b) return false;
-  return JSON_START.test(text);
-}
-
-function parseJson(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function cleanNested(value: object, role: Role, depth: number, walk: Walk): unknown {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/producer/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
@@ -12,6 +11,7 @@ import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import type { Admitter, Reservation } from './admission.ts';
 import type { CallerSigns } from './caller.ts';
 import type { EdgeErrorCode } from './errors.ts';
+import { openTurns } from './event_loop_turns.ts';
 
 /** SPEC section 8. */
 export const EVENTS_MAX = 50;
@@ -107,7 +107,7 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
         identitySecret: options.identitySecret,
         randomEventId: options.randomEventId,
       };
-      const batch = await takeBatchInTurns(events, context, setImmediate);
+      const batch = await takeBatchInTurns(events, context, openTurns());
       const { taken } = batch;
       const requester = { key, account, clientIp: peer.clientIp };
       const admitted = await admitter.admit(requester, receivedAtMs, taken.length);

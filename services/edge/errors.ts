@@ -18,6 +18,7 @@ export const EDGE_ERRORS = {
   key_revoked: { status: 403, message: 'The key was revoked.' },
   key_expired: { status: 403, message: 'The key has expired.' },
   key_not_for_browsers: { status: 403, message: 'A server key must not be used from a browser.' },
+  server_key_required: { status: 403, message: 'The route takes a server key; a browser key is no secret.' },
   origin_not_allowed: { status: 403, message: "The origin is not on the key's allow-list." },
   measurement_id_missing: {
     status: 401,
@@ -31,6 +32,10 @@ export const EDGE_ERRORS = {
     message: 'The site has no active browser key, so that nothing is taken from its pages.',
   },
   hit_too_large: { status: 413, message: 'A hit must not have more than 65536 characters or 1000 keys.' },
+  parameters_too_many: {
+    status: 413,
+    message: 'An event of GA4 must not have more than 200 parameters, nor a request more than 2000, or 5000 keys.',
+  },
   client_id_missing: { status: 400, message: 'client_id is required.' },
   not_found: { status: 404, message: 'There is no such route.' },
   method_not_allowed: { status: 405, message: 'The route does not have this method; Allow names those it has.' },

@@ -14,6 +14,9 @@ const SITE_ERRORS: EdgeErrorCode[] = [
   'browser_key_missing',
 ];
 
+const MEASUREMENT_ERRORS: EdgeErrorCode[] = ['server_key_required', 'client_id_missing'];
+const REFUSED_WHOLE: EdgeErrorCode[] = ['events_rejected', 'events_too_many', 'parameters_too_many'];
+
 const hitQuery = Type.Object(
   {
     v: Type.Optional(Type.String({ description: 'Version of the protocol: 2' })),
@@ -86,7 +89,7 @@ export function ga4Routes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
       body: { contentTypes: ['application/json'], schema: measurementBody, example: MEASUREMENT_EXAMPLE },
       responses: [
         path === MEASUREMENT_PATH ? STORED : { status: 200, description: 'What it is', schema: validation },
-        ...failures([...codes, 'client_id_missing', 'events_rejected', 'events_too_many']),
+        ...failures([...codes, ...MEASUREMENT_ERRORS, ...(path === MEASUREMENT_PATH ? REFUSED_WHOLE : [])]),
       ],
       security: [],
     }),
@@ -103,6 +106,6 @@ const STORED: DocumentedResponse = {
 
 function hitCodes(method: string, codes: readonly EdgeErrorCode[]): EdgeErrorCode[] {
   const ofText = codes.filter((code) => code !== 'body_not_json' && code !== 'body_too_complex');
-  const all: EdgeErrorCode[] = [...ofText, ...SITE_ERRORS, 'events_rejected', 'hit_too_large'];
+  const all: EdgeErrorCode[] = [...ofText, ...SITE_ERRORS, 'events_rejected', 'hit_too_large', 'parameters_too_many'];
   return method === 'GET' ? all : [...all, 'measurement_ids_mixed', 'events_too_many'];
 }

@@ -3,6 +3,7 @@ import { firstGiven, given, idText, isObject, objectOr } from '#pipelines/intake
 import { readShortText } from '#pipelines/intake/short_text.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { ITEMS_MAX, withoutLegacyNames } from './hit_items.ts';
+import { areTooMany, parametersOfMeasurements } from './parameter_limits.ts';
 
 /** Google's page on sending events. */
 export const MEASUREMENTS_MAX = 25;
@@ -12,7 +13,10 @@ const MEASUREMENT_LIBRARY = 'ga4_mp';
 
 export type MeasurementsRead =
   | { ok: true; events: unknown[] }
-  | { ok: false; problem: 'body_not_object' | 'client_id_missing' | 'events_missing' | 'events_too_many' };
+  | {
+      ok: false;
+      problem: 'body_not_object' | 'client_id_missing' | 'events_missing' | 'events_too_many' | 'parameters_too_many';
+    };
 
 /**
  * The events of a body of the Measurement Protocol (FACTS section 3), in the form POST /v1/ingest takes them. It comes from
@@ -24,6 +28,7 @@ export function readMeasurements(body: unknown): MeasurementsRead {
   const { events } = body;
   if (!Array.isArray(events) || events.length === 0) return { ok: false, problem: 'events_missing' };
   if (events.length > MEASUREMENTS_MAX) return { ok: false, problem: 'events_too_many' };
+  if (areTooMany(parametersOfMeasurements(events, body))) return { ok: false, problem: 'parameters_too_many' };
   const shared = sharedOf(body);
   return { ok: true, events: events.map((event: unknown) => (isObject(event) ? eventOf(event, body, shared) : event)) };
 }

@@ -1,5 +1,6 @@
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
+import type { Turns } from '#pipelines/intake/take_batch.ts';
 import type { Limited } from '#pipelines/limits/admission.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { Caller } from '#schemas/event.ts';
@@ -8,6 +9,7 @@ import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services
 import { callerSigns, checkCaller } from '#services/edge/caller.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
+import { openTurns } from '#services/edge/event_loop_turns.ts';
 import { faultHandler } from '#services/edge/faults.ts';
 import { type ForeignRead, type ForeignText, parseForeignText, readForeignText, strangersBytesMax } from './body.ts';
 import type { Dialect, ForeignRequest, RefusedCall } from './dialect.ts';
@@ -125,7 +127,7 @@ async function take(
   caller: IngestCaller,
   read: Extract<ForeignRequest, { ok: true }>,
 ): Promise<Answer> {
-  const mapped = mapCalls(read, caller.key.caller, context.nowMs());
+  const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTurns());
   const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
   const accepted = await context.acceptor.accept(mapped.events, peer, caller);
   if (!accepted.ok) {
@@ -149,20 +151,21 @@ interface MappedCalls {
   refused: RefusedCall[];
 }
 
-function mapCalls(
+/** Foreign calls become events in several turns: their names are copied, which costs as much as looking at them. */
+async function mapCalls(
   { calls, sentAtMs, map }: Extract<ForeignRequest, { ok: true }>,
   caller: Caller,
   receivedAtMs: number,
-): MappedCalls {
+  turns: Turns,
+): Promise<MappedCalls> {
   const mapped: MappedCalls = { events: [], origins: [], refused: [] };
-  calls.forEach((call, index) => {
+  for (const [index, call] of calls.entries()) {
+    if (turns.isOver()) await turns.next();
     const outcome = map(call, { caller, receivedAtMs, sentAtMs });
-    if (!outcome.ok) {
-      mapped.refused.push({ index, code: outcome.code, message: CALL_PROBLEMS[outcome.code] });
-      return;
-    }
-    mapped.events.push(outcome.event);
-    mapped.origins.push(index);
-  });
+    if (outcome.ok) {
+      mapped.events.push(outcome.event);
+      mapped.origins.push(index);
+    } else mapped.refused.push({ index, code: outcome.code, message: CALL_PROBLEMS[outcome.code] });
+  }
   return mapped;
 }

@@ -95,7 +95,7 @@ function hitsOf(request: HttpRequestIn): HitsAsked {
   if (!body.ok) return body;
   const read = readHits(queryOf(request), body.value.toString('utf8'));
   if (read.ok) return read;
-  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : 'hit_too_large' };
+  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : read.problem };
 }
 
 /** A line may say another measurement id than the query; where it is what names the site, each has to name the same. */

@@ -71,12 +71,14 @@ async function countRefused(
   return limited === null ? null : limitedAnswer(limited);
 }
 
+type SecretCheck = KeyCheck | { ok: false; code: 'server_key_required' };
+
 /** A browser key may not say whose device it reports for, so that a secret is asked for as Google asks for one. */
-function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): KeyCheck {
+function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): SecretCheck {
   const { api_secret: secret } = request.query as Record<string, unknown>;
   const presented = typeof secret === 'string' ? secret : presentedKey(request);
   const check = checkKey(table, presented, request.headers.origin ?? null, nowMs());
-  return check.ok && check.key.caller !== 'server' ? { ok: false, status: 403, code: 'key_invalid' } : check;
+  return check.ok && check.key.caller !== 'server' ? { ok: false, code: 'server_key_required' } : check;
 }
 
 function bodyOf(request: HttpRequestIn): Decoded<unknown> {
@@ -93,7 +95,9 @@ function measurementsOf(request: HttpRequestIn): Measurements {
   const read = readMeasurements(body.value);
   if (read.ok) return read;
   const { problem } = read;
-  if (problem === 'client_id_missing' || problem === 'events_too_many') return { ok: false, answer: refusal(problem) };
+  if (problem === 'client_id_missing' || problem === 'events_too_many' || problem === 'parameters_too_many') {
+    return { ok: false, answer: refusal(problem) };
+  }
   const error = { code: problem, message: REJECTIONS[problem] };
   return { ok: false, answer: { status: 400, body: { error } } };
 }

@@ -118,6 +118,12 @@ test.each([
   ['lines of an unknown site', 'en=a\r\nen=b&tid=G-NOBODY', 400, 'measurement_ids_mixed'],
   ['more than 50 lines', 'en=a\n'.repeat(51), 413, 'events_too_many'],
   ['a line of too many keys', `en=a${'&ep.a=1'.repeat(1_000)}`, 413, 'hit_too_large'],
+  [
+    'a line of too many parameters',
+    `en=a&${Array.from({ length: 201 }, (_, at) => `ep.a${at}=1`).join('&')}`,
+    413,
+    'parameters_too_many',
+  ],
   ['a body that is too large', 'x'.repeat(256 * 1024 + 1), 413, 'body_too_large'],
 ])('%s are refused', async (_, body, status, code) => {
   const path = '/g/collect?tid=G-SHOP1&cid=1.2&_p=1';

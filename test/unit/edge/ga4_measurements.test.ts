@@ -52,6 +52,15 @@ test.each([
     413,
     'events_too_many',
   ],
+  [
+    'too many parameters',
+    null,
+    body({
+      events: [{ name: 'a', params: Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`p${at}`, 1])) }],
+    }),
+    413,
+    'parameters_too_many',
+  ],
   ['events that cannot be', null, body({ events: [{ name: '' }] }), 400, 'events_rejected'],
 ])('%s is refused', async (_, secret, text, status, code) => {
   const answer = await send('/mp/collect', text, secret ?? edge.serverKey);
@@ -59,10 +68,10 @@ test.each([
   expect(edge.records).toEqual([]);
 });
 
-test('a browser key is no secret', async () => {
-  expect(await send('/mp/collect', body(), edge.browserKey)).toMatchObject({
+test.each(['/mp/collect', '/debug/mp/collect'])('%s says that a browser key is no secret', async (path) => {
+  expect(await send(path, body(), edge.browserKey)).toMatchObject({
     status: 403,
-    body: { error: { code: 'key_invalid' } },
+    body: { error: { code: 'server_key_required' } },
   });
 });
 

@@ -84,10 +84,38 @@ test('a body of more lines than a request may have events is refused', () => {
 });
 
 test('a hit of too many keys, or too long, is refused', () => {
-  const keys = (count: number) => Array.from({ length: count }, (_, at) => `ep.k${at}=1`).join('&');
+  const keys = (count: number) => Array.from({ length: count }, (_, at) => `k${at}=1`).join('&');
   expect(readHits(keys(HIT_KEYS_MAX), '')).toMatchObject({ ok: true });
   expect(readHits(keys(HIT_KEYS_MAX + 1), '')).toEqual({ ok: false, problem: 'hit_too_large' });
   expect(readHits('', `en=${'a'.repeat(HIT_CHARACTERS_MAX)}`)).toEqual({ ok: false, problem: 'hit_too_large' });
+});
+
+const parameters = (kind: string, count: number) =>
+  Array.from({ length: count }, (_, at) => `${kind}${at}=1`).join('&');
+const itemOf = (count: number) => Array.from({ length: count }, (_, at) => `k${at % 10}name${at}~v0x`).join('~');
+const jsonOf = (count: number) =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, 1])));
+const jsonIn = (text: string) => JSON.stringify({ inner: text });
+const linesOf = (count: number, line: string) => Array.from({ length: count }, () => line).join('\n');
+const TOO_MANY = { ok: false, problem: 'parameters_too_many' };
+
+test.each([
+  ['parameters', parameters('ep.a', 200), parameters('ep.a', 201)],
+  ['properties of the user', parameters('up.a', 200), parameters('up.a', 201)],
+  ['names in an item', `pr1=${itemOf(200)}`, `pr1=${itemOf(201)}`],
+  ['names in a value that is JSON', `ep.a=${jsonOf(199)}`, `ep.a=${jsonOf(200)}`],
+  ['names in JSON in JSON', `ep.a=${jsonIn(jsonOf(198))}`, `ep.a=${jsonIn(jsonOf(199))}`],
+  ['names in a list', `ep.a=[${jsonOf(199)},${jsonOf(199)}]`, `ep.a=[${jsonOf(100)},${jsonOf(200)}]`],
+])('a hit has at most 200 %s', (_, most, tooMany) => {
+  expect(readHits('', most)).toMatchObject({ ok: true });
+  expect(readHits('', tooMany)).toEqual(TOO_MANY);
+});
+
+test('a request has at most 2,000 parameters, and those of its query count for each line', () => {
+  expect(readHits('', linesOf(10, parameters('ep.a', 200)))).toMatchObject({ ok: true });
+  expect(readHits('', linesOf(11, parameters('ep.a', 200)))).toEqual(TOO_MANY);
+  expect(readHits(parameters('ep.a', 41), linesOf(50, 'en=a'))).toEqual(TOO_MANY);
+  expect(readHits(parameters('a', 101), linesOf(50, 'en=a'))).toEqual(TOO_MANY);
 });
 
 test.each([
