@@ -26,23 +26,19 @@ const RESUMED_MS_MAX = 30_000;
 
 /**
  * One destination answers 500, then nothing, then 429, a third of the time each, while one site's token is revoked at
- * another. Nobody else is delayed, and after the healing everything is there once. Here the sites have set the platforms'
- * addresses themselves: an outage is each site's own, and its events go by the lanes.
+ * another. Nobody else is delayed, and after the healing everything is there once.
  */
-export const OTHERS_UNDELAYED: Row = {
-  name: 'outage.of_sites',
-  smoke: true,
+const OUTAGE = {
   loadEvents: 200,
   requestsPerSecond: 5,
   fault: (context) => withPlatforms(context.world, (observed) => playOutage(observed, context)),
-};
+} satisfies Omit<Row, 'name'>;
 
-/** The same where the address is the platform's own: the whole destination is away, and its events wait in the main topic. */
-export const OTHERS_UNDELAYED_BY_PLATFORM: Row = {
-  ...OTHERS_UNDELAYED,
-  name: 'outage.of_platform',
-  place: 'own_platforms',
-};
+/** The sites have set the platforms' addresses themselves: an outage is each site's own, and its events go by the lanes. */
+export const OTHERS_UNDELAYED: Row = { ...OUTAGE, name: 'outage.of_sites', smoke: true };
+
+/** The address is the platform's own: the whole destination is away, and its events wait in the main topic. */
+export const OTHERS_UNDELAYED_BY_PLATFORM: Row = { ...OUTAGE, name: 'outage.of_platform', place: 'own_platforms' };
 
 async function playOutage(observed: Observed, { events, say }: RowContext): Promise<void> {
   const { edge, platforms } = observed;

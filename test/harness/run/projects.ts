@@ -27,8 +27,8 @@ const INTEGRATION = {
   include: ['test/integration/**/*.test.ts'],
   exclude: WITH_THE_SERVICE,
   ...WITH_PARTS,
-  // Each file brings its own parts up, and mostly waits for them.
-  maxWorkers: availableParallelism(),
+  // Each file brings its own parts up, and mostly waits for them: two files at once leave half of two cores idle.
+  maxWorkers: availableParallelism() + 1,
   sequence: { groupOrder: 1 },
 };
 
