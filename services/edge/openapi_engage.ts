@@ -23,6 +23,11 @@ const itemShape = Type.Object({
   place: Type.Enum(['popover', 'banner', 'inline', 'modal']),
   mount: Type.String({ description: 'For inline: selector of the element it appears in' }),
   theme: Type.Object({}, { description: 'Colours and lengths, as in its definition' }),
+  dir: Type.Enum(['ltr', 'rtl'], { description: 'The direction its language is written in' }),
+  label: Type.String({ description: 'What it is called by those who do not see it' }),
+  words: Type.Record(Type.String(), Type.String(), {
+    description: 'What no definition has a text for, as next and close',
+  }),
   content: Type.Object({}, { description: 'Texts, questions or fields, as in its definition' }),
   token: Type.String({ description: 'To be sent back; good for 24 hours and one showing' }),
 });

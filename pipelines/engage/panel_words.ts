@@ -1,0 +1,31 @@
+const NAMES = ['close', 'next', 'send', 'other', 'choose', 'copy', 'copied', 'thanks', 'later', 'check'] as const;
+
+/** What a panel says by itself, by its name. */
+export type PanelWords = Readonly<Record<(typeof NAMES)[number], string>>;
+
+/** In the order of NAMES. */
+const WORDS = {
+  en: 'Close|Next|Send|Other|Please choose an answer|Copy|Copied|Thank you|It is sent as soon as you are online again|Please check this',
+  de: 'Schließen|Weiter|Senden|Andere|Bitte wählen Sie eine Antwort|Kopieren|Kopiert|Vielen Dank|Wird gesendet, sobald Sie wieder online sind|Bitte prüfen Sie dies',
+  fr: 'Fermer|Suivant|Envoyer|Autre|Veuillez choisir une réponse|Copier|Copié|Merci|Sera envoyé dès que vous serez de nouveau en ligne|Veuillez vérifier',
+  nl: 'Sluiten|Volgende|Versturen|Anders|Kies een antwoord|Kopiëren|Gekopieerd|Bedankt|Wordt verstuurd zodra u weer online bent|Controleer dit',
+  es: 'Cerrar|Siguiente|Enviar|Otro|Elija una respuesta|Copiar|Copiado|Gracias|Se enviará cuando vuelva a tener conexión|Revise esto',
+  it: 'Chiudi|Avanti|Invia|Altro|Scegli una risposta|Copia|Copiato|Grazie|Verrà inviato appena sarai di nuovo online|Controlla qui',
+  pt: 'Fechar|Seguinte|Enviar|Outro|Escolha uma resposta|Copiar|Copiado|Obrigado|Será enviado quando estiver novamente online|Verifique isto',
+  pl: 'Zamknij|Dalej|Wyślij|Inne|Wybierz odpowiedź|Kopiuj|Skopiowano|Dziękujemy|Zostanie wysłane, gdy znów będziesz online|Sprawdź to pole',
+  ar: 'إغلاق|التالي|إرسال|أخرى|يرجى اختيار إجابة|نسخ|تم النسخ|شكرًا لك|سيتم الإرسال عند عودة الاتصال|يرجى التحقق من هذا',
+} as const;
+
+/** What no definition has a text for, in a language, else in English. */
+export function panelWords(locale: string): PanelWords {
+  const [language = ''] = locale.split('-');
+  const words = (Object.hasOwn(WORDS, language) ? WORDS[language as keyof typeof WORDS] : WORDS.en).split('|');
+  return Object.fromEntries(NAMES.map((name, at) => [name, words[at] ?? ''])) as PanelWords;
+}
+
+const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar', 'ckb', 'dv', 'fa', 'he', 'ps', 'sd', 'ug', 'ur', 'yi']);
+
+/** The direction that a language is written in. */
+export function directionOf(locale: string): 'rtl' | 'ltr' {
+  return RIGHT_TO_LEFT.has(locale.split('-')[0] ?? '') ? 'rtl' : 'ltr';
+}
