@@ -20,6 +20,7 @@ const STUB = readFileSync(new URL('../../tag/stub.js', import.meta.url), 'utf8')
 const NAVIGATION: readonly (readonly [path: string, label: string])[] = [
   ...Object.entries(CATEGORIES).map(([slug, label]) => [`/category/${slug}`, label] as const),
   ['/lookbook', 'Lookbook'],
+  ['/quote', 'Quote'],
   ['/contact', 'Contact'],
 ];
 

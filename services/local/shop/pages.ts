@@ -1,14 +1,19 @@
-import type { PageParts } from './layout.ts';
+import type { PageParts, TagPlace } from './layout.ts';
 import { CATEGORIES, type CategorySlug, PRODUCTS, type Product, priceText, productsOf } from './products.ts';
 
 /** The page at a path; undefined where the shop has none. */
-export function pageAt(path: string): PageParts | undefined {
+export function pageAt(path: string, tag: TagPlace): PageParts | undefined {
   const [, kind = '', name = ''] = path.split('/');
-  const found = kind === 'product' ? productPage(name) : kind === 'category' ? categoryPage(name) : PAGES[path];
+  const found = pageOf(kind, name) ?? (path === '/quote' ? quotePage(tag) : PAGES[path]);
   return found === undefined ? undefined : { ...found, path };
 }
 
 type Content = Omit<PageParts, 'path'>;
+
+function pageOf(kind: string, name: string): Content | undefined {
+  if (kind === 'product') return productPage(name);
+  return kind === 'category' ? categoryPage(name) : undefined;
+}
 
 const FEATURED = 6;
 /** The parts of the lookbook, which change the address without loading a page. */
@@ -65,6 +70,23 @@ function lookbook(): Content {
     body: `<h1>Lookbook</h1>
 <nav class="looks" aria-label="Looks">${links}</nav>
 <section data-looks aria-live="polite"><p>Choose a part of the day: the address changes, the page stays.</p></section>`,
+  };
+}
+
+/** An ordinary form, which needs no script, for the definition of the form `quote`. */
+function quotePage({ edge, key }: TagPlace): Content {
+  return {
+    title: 'Quote',
+    body: `<h1>Ask for a quote</h1>
+<p>For an office, a café or a whole house.</p>
+<form method="post" action="${edge}/v1/form?key=${key}">
+<input type="hidden" name="_form_id" value="quote">
+${field('email', 'E-mail', 'email', 'email')}
+<label>Message <textarea name="message" rows="4"></textarea></label>
+<label class="trap" aria-hidden="true">Leave this empty <input name="website_2" tabindex="-1" autocomplete="off"></label>
+<label class="tick"><input type="checkbox" name="_consent" required> You may write to me about this.</label>
+<p class="actions"><button>Ask for a quote</button></p>
+</form>`,
   };
 }
 

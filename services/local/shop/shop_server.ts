@@ -31,7 +31,7 @@ export async function startShop(port: number, tag: TagPlace): Promise<ShopServer
     app.get(path, (_request, reply) => reply.type(type).header('cache-control', 'no-cache').send(body));
   }
   app.get('/*', (request, reply) => {
-    const page = pageAt(new URL(request.url, 'http://shop').pathname);
+    const page = pageAt(new URL(request.url, 'http://shop').pathname, tag);
     const nonce = randomBytes(12).toString('base64');
     reply.type('text/html; charset=utf-8').header('content-security-policy', policy(tag, nonce));
     if (page !== undefined) return reply.send(layout(page, tag, nonce));
@@ -53,7 +53,8 @@ function policy({ edge }: TagPlace, nonce: string): string {
     "style-src 'self'",
     "img-src 'self' data:",
     `connect-src ${edge}`,
-    "form-action 'self'",
+    // Without scripts a form goes to the edge itself.
+    `form-action 'self' ${edge}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",

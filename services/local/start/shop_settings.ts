@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { hashKey } from '#pipelines/settings/keys.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { IssuedKeyItem, KeyItem } from '#services/control_api/key_shapes.ts';
+import { ensureEngage } from './shop_engage.ts';
 
 /** The demo shop's pages belong to the demo site of the same name. */
 const SITE = 'shop';
@@ -41,11 +42,12 @@ const DEFINITIONS = [
 ] as const;
 
 /**
- * Gives the site `shop` the definitions of its pages where they are missing, and the pages a browser key that works from
+ * Gives the site `shop` what its pages fire and show where that is missing, and the pages a browser key that works from
  * their origin only. Returns the key; its secret is kept beside the data.
  */
 export async function ensureShopPages(client: ControlClient, dataDir: string, origin: string): Promise<string> {
   await ensureDefinitions(client);
+  await ensureEngage(client, SITE);
   return ensureKey(client, join(dataDir, KEY_FILE), origin);
 }
 

@@ -36,6 +36,7 @@ const PATHS = [
   '/checkout',
   '/thank-you',
   '/contact',
+  '/quote',
   '/lookbook',
 ];
 
