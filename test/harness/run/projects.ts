@@ -41,14 +41,25 @@ const SERVICE = {
   sequence: { groupOrder: 2 },
 };
 
+/** Tests in a browser that measure what the tag costs a page or how long it waits: nothing else runs beside them. */
+const TIMED_IN_A_BROWSER = ['test/browser/tag/page_cost.test.ts', 'test/browser/tag/delivery.test.ts'];
+
 /** Tests in a browser that need no more than pages and a stand-in for the edge. */
 const BROWSER = {
   name: 'browser',
   include: ['test/browser/**/*.test.ts'],
-  exclude: ['test/browser/service/**'],
+  exclude: ['test/browser/service/**', ...TIMED_IN_A_BROWSER],
+  ...WITH_A_BROWSER,
+  maxWorkers: availableParallelism(),
+  sequence: { groupOrder: 3 },
+};
+
+const BROWSER_TIMED = {
+  name: 'browser-timed',
+  include: TIMED_IN_A_BROWSER,
   ...WITH_A_BROWSER,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 3 },
+  sequence: { groupOrder: 4 },
 };
 
 /** Tests in a browser that send to the whole service, and look for what they sent in ClickHouse. */
@@ -58,7 +69,7 @@ const BROWSER_SERVICE = {
   globalSetup: ['test/harness/global_setup.ts'],
   ...WITH_A_BROWSER,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 4 },
+  sequence: { groupOrder: 5 },
 };
 
 const FAULT = {
@@ -66,14 +77,14 @@ const FAULT = {
   include: ['test/fault/**/*.test.ts'],
   ...WITH_PARTS,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 5 },
+  sequence: { groupOrder: 6 },
 };
 
 /**
  * The projects by the runs that `npm test` makes, one after the other. A run starts the global setups of all its
  * projects at its beginning, and the shared service would take its share of the machine beside the tests without it.
  */
-export const RUNS = [[UNIT, INTEGRATION], [SERVICE], [BROWSER, BROWSER_SERVICE], [FAULT]] as const;
+export const RUNS = [[UNIT, INTEGRATION], [SERVICE], [BROWSER, BROWSER_TIMED], [BROWSER_SERVICE], [FAULT]] as const;
 
 /** The same for vitest by itself, which makes one run of all. */
 export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat().map((test) => ({ extends: true, test }));
