@@ -55,8 +55,11 @@ export async function runRow(world: World, row: Row, options: RowOptions): Promi
   };
 }
 
+/** With what caused it: that a fetch failed says nothing by itself. */
 function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const text = error.stack ?? error.message;
+  return error.cause === undefined ? text : `${text}\ncaused by ${textOf(error.cause)}`;
 }
 
 async function run(

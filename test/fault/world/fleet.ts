@@ -28,8 +28,8 @@ export interface Fleet {
   replicate(name: string): Promise<string>;
   /** Starts a process anew with these options of Node before its own; an empty list makes it sound again. */
   restartWith(name: string, nodeArgs: readonly string[]): Promise<void>;
-  /** SIGTERM and the way it ended; it stays away until it is started again by `restart`. */
-  stop(name: string): Promise<Ending>;
+  /** The signal, SIGTERM where none is given, and the way it ended; it stays away until it is started again by `restart`. */
+  stop(name: string, signal?: 'SIGTERM' | 'SIGKILL'): Promise<Ending>;
   /** How often a process died unasked. */
   deaths(name: string): number;
   isReady(name: string): boolean;
@@ -121,7 +121,7 @@ export function createFleet(logDir: string): Fleet {
     member.timer = setTimeout(() => launch(member), pauseMs);
   }
 
-  async function stop(name: string): Promise<Ending> {
+  async function stop(name: string, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<Ending> {
     const member = memberOf(name);
     member.wanted = false;
     if (member.timer !== null) clearTimeout(member.timer);
@@ -130,7 +130,7 @@ export function createFleet(logDir: string): Fleet {
     const startedMs = performance.now();
     const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
     child.kill('SIGCONT');
-    child.kill('SIGTERM');
+    child.kill(signal);
     await member.gone;
     clearTimeout(force);
     return { code: child.exitCode, signal: child.signalCode, tookMs: performance.now() - startedMs };
