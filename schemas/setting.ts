@@ -135,6 +135,17 @@ export interface EngageItem {
   definition: string;
 }
 
+/** How far it is proven that a claimed domain is the site's. */
+export interface DomainProof {
+  site_id: string;
+  /** In lower-case punycode. */
+  domain: string;
+  /** When its records were first found; null: it is not served. */
+  verified_at: number | null;
+  /** Since when its records are missing; null: they are there, or never were. */
+  failing_since: number | null;
+}
+
 export type AuditAction = 'create' | 'change' | 'delete';
 
 /** One change, appended together with the fact it changed; who and when are the record's own. */
@@ -163,5 +174,6 @@ export interface Setting {
   admin_token?: AdminToken | null;
   replay?: Replay | null;
   engage?: EngageItem | null;
+  domain_proof?: DomainProof | null;
   audit?: AuditEntry | null;
 }

@@ -6,6 +6,17 @@ export function isHostAndPort(text: string): boolean {
   return Number(port) > 0 && Number(port) <= 65_535;
 }
 
+/** An IP address, with a port or without. */
+export function isAddressWithPort(text: string): boolean {
+  const bare = /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d{1,5}$/, '$1');
+  return isIP(bare) !== 0;
+}
+
+/** A name of two labels or more, in lower case. */
+export function isDomainName(text: string): boolean {
+  return text.length <= 200 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text);
+}
+
 const BITS: Record<number, number> = { 4: 32, 6: 128 };
 
 /** An IP address, or a range of them in CIDR notation. */

@@ -1,10 +1,11 @@
 import { type StaticDecode, Type } from 'typebox';
+import { isAddressWithPort, isDomainName } from './checks.ts';
 import type { Environment } from './config.ts';
 import { HTTP } from './edge_config.ts';
 import { readSettings } from './read_settings.ts';
 import { ANY_PROCESS, SECRETS } from './service_config.ts';
 import { EGRESS } from './stage_config.ts';
-import { integer, orNull, text } from './variable.ts';
+import { integer, list, orNull, text } from './variable.ts';
 
 const FIRST_TOKEN = Type.Object({
   hash: orNull(
@@ -22,6 +23,49 @@ const FIRST_TOKEN = Type.Object({
   }),
 });
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const DOMAINS = Type.Object({
+  checkMs: integer('CONTROL_DOMAIN_CHECK_MS', {
+    default: 10 * MINUTE_MS,
+    minimum: 100,
+    maximum: 24 * HOUR_MS,
+    description: 'How long after one look for the DNS records of all claimed domains the next begins.',
+  }),
+  graceMs: Type.Decode(
+    integer('CONTROL_DOMAIN_GRACE_HOURS', {
+      default: 72,
+      maximum: 24 * 90,
+      description: 'How long a verified domain is served though its DNS record is gone.',
+    }),
+    (hours) => hours * HOUR_MS,
+  ),
+  cnameTarget: orNull(
+    text('CONTROL_DOMAIN_CNAME_TARGET', {
+      check: isDomainName,
+      allowed: 'a domain name in lower case',
+      defaultText: 'none: domains are proven by TXT records alone',
+      description: 'A name below which every name leads to the edge; a claimed domain may be an alias of one of them.',
+    }),
+  ),
+});
+
+const DNS = Type.Object({
+  servers: list('CONTROL_DNS_SERVERS', {
+    check: isAddressWithPort,
+    allowed: 'IP addresses, each with a port or without, separated by commas',
+    default: [],
+    description: 'Name servers that are asked for the records of claimed domains; none: those of the system.',
+  }),
+  timeoutMs: integer('CONTROL_DNS_TIMEOUT_MS', {
+    default: 2_000,
+    minimum: 50,
+    maximum: 30_000,
+    description: 'The longest that one try to ask a name server may take; each question is tried twice.',
+  }),
+});
+
 /** What only the control service reads. */
 export const CONTROL = Type.Object({
   host: text('CONTROL_HOST', {
@@ -35,6 +79,8 @@ export const CONTROL = Type.Object({
     startDefault: 'a free port, kept',
     description: 'Port to listen on; `0` takes any free port.',
   }),
+  domains: DOMAINS,
+  dns: DNS,
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
 

@@ -61,7 +61,9 @@ export function createSettingsView(): SettingsView {
   };
 }
 
-type Body = Partial<Pick<Setting, 'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage'>>;
+type Body = Partial<
+  Pick<Setting, 'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage' | 'domain_proof'>
+>;
 
 /** A fact to be written with its body, or to be removed by its key. */
 export type Fact = { body: Body } | { removedKey: string };

@@ -31,7 +31,7 @@ export type MeasurementSite =
   | { ok: false; code: SiteRefusalCode };
 
 /**
- * The site of a hit that comes without a key, as GA4's tags have none: the one that claimed the host, else the one whose
+ * The site of a hit that comes without a key, as GA4's tags have none: the one that is served at the host, else the one whose
  * ga4 destination has the measurement id. It acts under that browser key of the site which was made first of those that
  * may be used from the origin, as if its page had sent the key.
  *
@@ -52,7 +52,7 @@ export function findMeasurementSite(table: SettingsTable, signs: SiteSigns, nowM
 
 function claimantOf(table: SettingsTable, host: string): Site | undefined {
   const domain = canonicalDomain(host);
-  return domain === null ? undefined : table.siteByDomain(domain);
+  return domain === null ? undefined : table.siteServedAt(domain);
 }
 
 function siteByMeasurementId(table: SettingsTable, measurementId: string | null): Site | SiteRefusalCode {

@@ -1,4 +1,5 @@
 import type { EngageItem, Setting } from '#schemas/setting.ts';
+import { canonicalDomain } from './web_names.ts';
 
 /** Where a fact of site.config lives: the parsed form of its record key. */
 export type SettingAddress =
@@ -9,6 +10,7 @@ export type SettingAddress =
   | { kind: 'admin_token'; tokenHash: string }
   | { kind: 'replay'; replayId: string }
   | { kind: 'engage'; siteId: string; itemKind: EngageItem['kind']; itemId: string }
+  | { kind: 'domain_proof'; siteId: string; domain: string }
   | { kind: 'audit'; slot: number };
 
 /** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
@@ -25,6 +27,8 @@ export const adminTokenKey = (tokenHash: string): string => `admin_token/${token
 export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string): string =>
   `engage/${siteId}/${kind}/${id}`;
 
+export const domainProofKey = (siteId: string, domain: string): string => `domain_proof/${siteId}/${domain}`;
+
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
 /** Changes that are remembered; the newest take the slots of the oldest. */
@@ -38,6 +42,7 @@ export function parseSettingKey(recordKey: string): SettingAddress | null {
   if (kind === 'engage') return engageAddress(id, name ?? '', rest);
   if (rest.length > 0) return null;
   if (kind === 'destination') return destinationAddress(id, name ?? '');
+  if (kind === 'domain_proof') return domainProofAddress(id, name ?? '');
   if (name !== undefined) return null;
   if (kind === 'key') return HASH_PATTERN.test(id) ? { kind, keyHash: id } : null;
   if (kind === 'admin_token') return HASH_PATTERN.test(id) ? { kind, tokenHash: id } : null;
@@ -60,6 +65,11 @@ function destinationAddress(siteId: string, name: string): SettingAddress | null
   return ID_PATTERN.test(siteId) && ID_PATTERN.test(name) ? { kind: 'destination', siteId, name } : null;
 }
 
+function domainProofAddress(siteId: string, domain: string): SettingAddress | null {
+  if (!ID_PATTERN.test(siteId) || canonicalDomain(domain) !== domain) return null;
+  return { kind: 'domain_proof', siteId, domain };
+}
+
 /** The record key a setting belongs under; null unless exactly one of its bodies is set. */
 export function keyOfSetting(setting: Setting): string | null {
   const keys: string[] = [];
@@ -70,6 +80,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.admin_token) keys.push(adminTokenKey(setting.admin_token.token_hash));
   if (setting.replay) keys.push(replayKey(setting.replay.replay_id));
   if (setting.engage) keys.push(engageKey(setting.engage.site_id, setting.engage.kind, setting.engage.id));
+  if (setting.domain_proof) keys.push(domainProofKey(setting.domain_proof.site_id, setting.domain_proof.domain));
   if (setting.audit) keys.push(auditKey(setting.audit.seq));
   const [only = null] = keys;
   return keys.length === 1 ? only : null;

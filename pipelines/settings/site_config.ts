@@ -99,9 +99,9 @@ function tagConfig({ tag }: Site, loader: TagConfig['loader'], engage: boolean):
   };
 }
 
-/** The first domain that is this site's own claim. */
+/** The first domain that is verified as this site's. */
 function loaderOf(site: Site, table: SettingsTable): TagConfig['loader'] {
-  const domain = site.domains.find((name) => table.siteByDomain(name) === site);
+  const domain = site.domains.find((name) => table.siteServedAt(name) === site);
   return domain === undefined ? null : { base: `https://${domain}`, prefix: '' };
 }
 

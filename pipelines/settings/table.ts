@@ -1,4 +1,14 @@
-import type { Account, AdminToken, ApiKey, Destination, EngageItem, Replay, Setting, Site } from '#schemas/setting.ts';
+import type {
+  Account,
+  AdminToken,
+  ApiKey,
+  Destination,
+  DomainProof,
+  EngageItem,
+  Replay,
+  Setting,
+  Site,
+} from '#schemas/setting.ts';
 import { type Claims, createClaims } from './domain_claims.ts';
 import { keyOfSetting, parseSettingKey, type SettingAddress } from './setting_address.ts';
 
@@ -25,6 +35,10 @@ export interface SettingsTable {
   destination(siteId: string, name: string): Destination | undefined;
   /** The site that claimed the domain: exact match, lower-case punycode. */
   siteByDomain(domain: string): Site | undefined;
+  /** The site that claimed the domain and has proven that it is its own: the one that is served there. */
+  siteServedAt(domain: string): Site | undefined;
+  /** How far a site has proven its claims, by domain. */
+  domainProofs(siteId: string): ReadonlyMap<string, DomainProof>;
   /** The site whose ga4 destination has this measurement id. */
   siteByMeasurementId(measurementId: string): Site | undefined;
   /** Whether more than one site has it: then nobody can say whose a hit is. */
@@ -52,6 +66,7 @@ interface State {
   keysBySite: Map<string, Map<string, ApiKey>>;
   destinations: Map<string, Map<string, Destination>>;
   domains: Claims;
+  domainProofs: Map<string, Map<string, DomainProof>>;
   measurementIds: Claims;
   adminTokens: Map<string, AdminToken>;
   replays: Map<string, Replay>;
@@ -68,6 +83,7 @@ export function createSettingsTable(): SettingsTable {
     keysBySite: new Map(),
     destinations: new Map(),
     domains: createClaims(),
+    domainProofs: new Map(),
     measurementIds: createClaims(),
     adminTokens: new Map(),
     replays: new Map(),
@@ -94,6 +110,8 @@ type Lookups = Pick<
   | 'destinationsNamed'
   | 'destination'
   | 'siteByDomain'
+  | 'siteServedAt'
+  | 'domainProofs'
   | 'siteByMeasurementId'
   | 'isMeasurementIdContested'
   | 'keysOfSite'
@@ -114,6 +132,8 @@ function lookups(state: State): Lookups {
     destinationsNamed: (name) => destinationsNamed(state, name),
     destination: (siteId, name) => state.destinations.get(name)?.get(siteId),
     siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
+    siteServedAt: (domain) => siteServedAt(state, domain),
+    domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
     siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
     isMeasurementIdContested: (measurementId) => state.measurementIds.isContested(measurementId),
     keysOfSite: (siteId) => state.keysBySite.get(siteId) ?? NO_KEYS,
@@ -123,6 +143,7 @@ function lookups(state: State): Lookups {
   };
 }
 
+const NO_PROOFS: ReadonlyMap<string, DomainProof> = new Map();
 const NO_KEYS: ReadonlyMap<string, ApiKey> = new Map();
 
 type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens' | 'replays'>;
@@ -149,6 +170,13 @@ function sortedBy<T>(items: T[], text: (item: T) => string): T[] {
 
 function ownedSite(state: State, siteId: string | undefined): Site | undefined {
   return siteId === undefined ? undefined : state.sites.get(siteId);
+}
+
+function siteServedAt(state: State, domain: string): Site | undefined {
+  const siteId = state.domains.owner(domain);
+  if (siteId === undefined) return undefined;
+  const proof = state.domainProofs.get(siteId)?.get(domain);
+  return proof === undefined || proof.verified_at === null ? undefined : state.sites.get(siteId);
 }
 
 function apply(state: State, recordKey: string, setting: Setting | null): ApplyResult {
@@ -180,6 +208,8 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
       return replace(state.replays, address.replayId, setting?.replay ?? null);
     case 'engage':
       return storeEngage(state, address, setting?.engage ?? null);
+    case 'domain_proof':
+      return storeProof(state, address.siteId, address.domain, setting?.domain_proof ?? null);
     case 'audit':
       return false;
   }
@@ -217,6 +247,12 @@ function storeEngage(
   if (at === -1) state.engage.set(siteId, [...before, item as EngageItem]);
   else state.engage.set(siteId, before.toSpliced(at, 1, ...(item === null ? [] : [item])));
   return true;
+}
+
+function storeProof(state: State, siteId: string, domain: string, proof: DomainProof | null): boolean {
+  const proofs = state.domainProofs.get(siteId) ?? new Map<string, DomainProof>();
+  state.domainProofs.set(siteId, proofs);
+  return replace(proofs, domain, proof);
 }
 
 function storeDestination(state: State, siteId: string, name: string, destination: Destination | null): boolean {

@@ -5,6 +5,7 @@ import type { Command } from './command.ts';
 import { deadCommands } from './dead_letters.ts';
 import { healthCommand } from './destination_health.ts';
 import { destinationCommands } from './destinations.ts';
+import { domainCommands } from './domains.ts';
 import { engageCommands } from './engage_commands.ts';
 import { engageResultCommands } from './engage_results_commands.ts';
 import { funnelCommands } from './funnel.ts';
@@ -23,6 +24,7 @@ import { trendsCommand } from './trends.ts';
 export const COMMANDS: readonly Command[] = [
   ...accountCommands,
   ...siteCommands,
+  ...domainCommands,
   ...keyCommands,
   ...destinationCommands,
   ...engageCommands,

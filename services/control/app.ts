@@ -15,6 +15,7 @@ import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/byte_order_mark.ts';
 import { checkToken } from '#pipelines/settings/admin_tokens.ts';
+import { type DnsResolver, domainRecords, findProof, type ProofFinding } from '#pipelines/settings/domain_proof.ts';
 import {
   auditedRecords,
   JournalError,
@@ -25,6 +26,7 @@ import {
 } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
+import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
 import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
@@ -46,6 +48,8 @@ export interface ControlOptions {
   readTagRecord(siteId: string): Promise<TagRecord>;
   seal: World['seal'];
   isAddressAllowed: World['isAddressAllowed'];
+  dns: DnsResolver;
+  domainRules: World['domainRules'];
   randomBytes: RandomBytes;
   nowMs(): number;
   /** Whether changes can be written as far as is known. */
@@ -135,6 +139,7 @@ async function answer(
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   if (route.showsMonthUse === true) await refreshMonthUse(options);
   const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, read.input) : null;
+  const proofFinding = route.looksForProof === true ? await proofFor(options, read.input) : null;
   const outcome = await (route.method === 'GET'
     ? route.run(read.input, { ...worldOf(options, journal.view()), tagRecord })
     : change(read.input));
@@ -145,7 +150,7 @@ async function answer(
 
   function change(input: Input): Promise<Outcome> {
     return journal.change((view): Planned<Outcome> => {
-      const result = route.run(input, worldOf(options, view));
+      const result = route.run(input, { ...worldOf(options, view), proofFinding });
       const facts = result.kind === 'done' ? result.facts : [];
       return { records: auditedRecords(view, facts, actor, options.nowMs()), result };
     });
@@ -158,15 +163,28 @@ async function tagRecordFor({ journal, readTagRecord }: ControlOptions, { params
   return journal.view().table.site(site_id) === undefined ? null : readTagRecord(site_id);
 }
 
+/** Only of a domain that the site has claimed: the name servers are asked for no others. */
+async function proofFor(
+  { journal, dns, domainRules }: ControlOptions,
+  { params }: Input,
+): Promise<ProofFinding | null> {
+  const { site_id, domain } = params as { site_id: string; domain: string };
+  const name = canonicalDomain(domain) ?? '';
+  const isClaimed = journal.view().table.site(site_id)?.domains.includes(name) === true;
+  return isClaimed ? findProof(domainRecords(site_id, name, domainRules.cnameTarget), dns) : null;
+}
+
 async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<void> {
   const accounts = journal.view().table.accounts();
   await monthUse.refresh(accounts.map(({ account_id }) => account_id));
 }
 
 function worldOf(options: ControlOptions, view: SettingsView): World {
-  const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress } = options;
+  const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress, domainRules } = options;
   const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
-  return { view, nowMs: options.nowMs(), adapters, seal, isAddressAllowed, randomBytes, tagRecord: null, ...known };
+  const unread = { tagRecord: null, proofFinding: null };
+  const nowMs = options.nowMs();
+  return { view, nowMs, adapters, seal, isAddressAllowed, randomBytes, domainRules, ...unread, ...known };
 }
 
 async function answerQuery(options: ControlOptions, route: Route, input: Input, reply: HttpReply): Promise<HttpReply> {

@@ -1,39 +1,180 @@
 import { Type } from 'typebox';
+import {
+  domainRecords,
+  domainState,
+  type ProofFinding,
+  proofAfter,
+  unprovenDomain,
+} from '#pipelines/settings/domain_proof.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
+import { domainProofKey } from '#pipelines/settings/setting_address.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { siteProblems } from '#pipelines/settings/validate_site.ts';
+import { canonicalDomain } from '#pipelines/settings/web_names.ts';
+import type { DomainProof, Site } from '#schemas/setting.ts';
+import { type DomainItem, domainParams, domainShape } from '#services/control_api/domain_shapes.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { page } from './list_page.ts';
-import { done, type Route, route } from './route.ts';
+import { type DomainRules, done, type Route, refused, refusedFor, route, type World } from './route.ts';
 
-const claimShape = Type.Object({
-  domain: Type.String(),
-  site_id: idField('The site that owns the domain'),
-});
+const tag = 'Sites';
+const base = '/v1/admin/sites/{site_id}/domains/{domain}';
+const ofDomain = { tag, params: domainParams, query: nothing, body: null, ifMatch: 'none' } as const;
+const shown = (description: string) => ({ status: 200, schema: domainShape, description }) as const;
 
 export const domainRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/v1/admin/domains',
     operationId: 'listDomains',
-    tag: 'Sites',
-    summary: 'List claimed first-party domains and the site that each belongs to',
+    tag,
+    summary: 'List claimed first-party domains, the site that each belongs to, and whether it is verified',
     params: nothing,
-    query: closed(pageFields),
+    query: closed({ site_id: Type.Optional(idField('Only domains of this site')), ...pageFields }),
     body: null,
     ifMatch: 'none',
-    success: { status: 200, schema: pageOf(claimShape), description: 'Domains, sorted by name' },
-    errors: [],
-    run({ query }, { view }) {
-      const claims = view.table
-        .sites()
-        .flatMap((site) => site.domains.map((domain) => ({ domain, site_id: site.site_id })))
-        .filter(({ domain, site_id }) => view.table.siteByDomain(domain)?.site_id === site_id)
+    success: { status: 200, schema: pageOf(domainShape), description: 'Domains, sorted by name' },
+    errors: ['site_unknown'],
+    run({ query }, { view: { table }, domainRules }) {
+      const { site_id } = query;
+      if (site_id !== undefined && table.site(site_id) === undefined) return refused('site_unknown');
+      const claims = ownClaims(table)
+        .filter((claim) => site_id === undefined || claim.site_id === site_id)
         .sort((a, b) => (a.domain < b.domain ? -1 : 1));
       const body = page(
         claims,
         query,
         ({ domain }) => domain,
-        (claim) => claim,
+        (proof) => itemOf(proof, domainRules),
       );
       return done([], () => ({ body }));
     },
   }),
+  route({
+    ...ofDomain,
+    method: 'GET',
+    path: base,
+    operationId: 'getDomain',
+    summary: 'Read a claimed domain, with the DNS records of which one has to be set',
+    success: shown('The domain'),
+    errors: ['site_unknown', 'domain_unknown'],
+    run({ params }, world) {
+      const found = claimOf(world.view, params);
+      return 'code' in found ? refused(found.code) : answered([], found, world);
+    },
+  }),
+  route({
+    ...ofDomain,
+    method: 'PUT',
+    path: base,
+    operationId: 'claimDomain',
+    summary: 'Claim a first-party domain for a site; it is served once it is verified',
+    success: shown('The domain, with the DNS records of which one has to be set'),
+    errors: ['site_unknown', 'claimed_elsewhere'],
+    run({ params: { site_id, domain } }, world) {
+      const site = world.view.table.site(site_id);
+      if (site === undefined) return refused('site_unknown');
+      const name = canonicalDomain(domain) ?? domain;
+      const claimed = { ...site, domains: [...site.domains.filter((one) => one !== name), name] };
+      const after = site.domains.includes(name) ? site : claimed;
+      const refusal = refusedFor(siteProblems(after, world.view.table, site));
+      return refusal ?? answered([{ body: { site: after } }], proofOf(world.view.table, site_id, name), world);
+    },
+  }),
+  route({
+    ...ofDomain,
+    method: 'POST',
+    path: `${base}/verify`,
+    operationId: 'verifyDomain',
+    summary: 'Look for the DNS records of a claimed domain now, as is done regularly anyway',
+    success: shown('The domain as it stands after that'),
+    looksForProof: true,
+    errors: ['site_unknown', 'domain_unknown', 'dns_unavailable'],
+    run({ params }, world) {
+      const found = claimOf(world.view, params);
+      if ('code' in found) return refused(found.code);
+      if (world.proofFinding === null || world.proofFinding === 'unavailable') return refused('dns_unavailable');
+      const after = proofAfter(found, world.proofFinding, world.nowMs, world.domainRules.graceMs);
+      return answered(proofFacts(world.view.table, after), after, world);
+    },
+  }),
+  route({
+    ...ofDomain,
+    method: 'DELETE',
+    path: base,
+    operationId: 'releaseDomain',
+    summary: 'Give up a claimed domain; it is served no more',
+    success: shown('The domain that was given up'),
+    errors: ['site_unknown', 'domain_unknown'],
+    run({ params }, world) {
+      const found = claimOf(world.view, params);
+      if ('code' in found) return refused(found.code);
+      const site = world.view.table.site(found.site_id) as Site;
+      const domains = site.domains.filter((domain) => domain !== found.domain);
+      return answered(siteFacts({ ...site, domains }, world.view.table), found, world);
+    },
+  }),
 ];
+
+/** A site as it is to be, without the proofs of domains that it gives up. */
+export function siteFacts(site: Site, table: SettingsTable): Fact[] {
+  const given = [...table.domainProofs(site.site_id).keys()].filter((domain) => !site.domains.includes(domain));
+  return [{ body: { site } }, ...given.map((domain) => ({ removedKey: domainProofKey(site.site_id, domain) }))];
+}
+
+/** What is to be written for a domain after its records were looked for; nothing where nothing has changed. */
+export function foundFacts(
+  view: SettingsView,
+  claim: { site_id: string; domain: string },
+  finding: ProofFinding,
+  nowMs: number,
+  graceMs: number,
+): Fact[] {
+  const found = claimOf(view, claim);
+  return 'code' in found ? [] : proofFacts(view.table, proofAfter(found, finding, nowMs, graceMs));
+}
+
+/** Every domain by the site that owns it, with how far it is proven. */
+export function ownClaims(table: SettingsTable): DomainProof[] {
+  return table
+    .sites()
+    .flatMap(({ site_id, domains }) => domains.map((domain) => proofOf(table, site_id, domain)))
+    .filter(({ domain, site_id }) => table.siteByDomain(domain)?.site_id === site_id);
+}
+
+function proofFacts(table: SettingsTable, after: DomainProof): Fact[] {
+  const before = proofOf(table, after.site_id, after.domain);
+  const isSame = before.verified_at === after.verified_at && before.failing_since === after.failing_since;
+  return isSame ? [] : [{ body: { domain_proof: after } }];
+}
+
+function proofOf(table: SettingsTable, siteId: string, domain: string): DomainProof {
+  return table.domainProofs(siteId).get(domain) ?? unprovenDomain(siteId, domain);
+}
+
+type Claim = DomainProof | { code: 'site_unknown' | 'domain_unknown' };
+
+function claimOf({ table }: SettingsView, { site_id, domain }: { site_id: string; domain: string }): Claim {
+  const site = table.site(site_id);
+  if (site === undefined) return { code: 'site_unknown' };
+  const name = canonicalDomain(domain) ?? domain;
+  return site.domains.includes(name) ? proofOf(table, site_id, name) : { code: 'domain_unknown' };
+}
+
+function answered(facts: Fact[], proof: DomainProof, { domainRules }: World) {
+  return done(facts, () => ({ body: itemOf(proof, domainRules) }));
+}
+
+function itemOf(proof: DomainProof, { cnameTarget, graceMs }: DomainRules): DomainItem {
+  const { site_id, domain, verified_at, failing_since } = proof;
+  const state = domainState(proof);
+  return {
+    domain,
+    site_id,
+    state,
+    verified_at,
+    failing_since,
+    lapses_at: state === 'failing' && failing_since !== null ? failing_since + graceMs : null,
+    records: domainRecords(site_id, domain, cnameTarget),
+  };
+}

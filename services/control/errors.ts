@@ -13,6 +13,7 @@ export const CONTROL_ERRORS = {
   account_unknown: { status: 404, message: 'There is no such account.' },
   site_unknown: { status: 404, message: 'There is no such site.' },
   key_unknown: { status: 404, message: 'There is no such key.' },
+  domain_unknown: { status: 404, message: 'The site has not claimed this domain.' },
   destination_unknown: { status: 404, message: 'The site has no such destination.' },
   event_definition_unknown: { status: 404, message: 'The site has no such event definition.' },
   engage_definition_unknown: { status: 404, message: 'The site has no survey, promo or form of this id.' },
@@ -38,6 +39,7 @@ export const CONTROL_ERRORS = {
   if_match_missing: { status: 428, message: 'Send If-Match with the ETag that was read, or * to change it as it is.' },
   internal: { status: 500, message: 'Something unforeseen went wrong.' },
   settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },
+  dns_unavailable: { status: 503, message: 'The name servers do not answer; nothing was changed. Ask again.' },
   dead_letters_unavailable: { status: 503, message: 'Dead letters cannot be reached now: ask again.' },
   tag_health_unavailable: { status: 503, message: 'Redis does not answer; events are still taken. Ask again.' },
   query_unavailable: {

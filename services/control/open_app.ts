@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ControlConfig } from '#infra/config/control_config.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import { createDnsResolver } from '#infra/dns/resolver.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
@@ -17,6 +18,7 @@ import { sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { type ControlOptions, createControlApp } from './app.ts';
+import { watchDomains } from './domain_watch.ts';
 import { ensureFirstToken } from './first_token.ts';
 import { openQueries } from './open_queries.ts';
 
@@ -46,6 +48,9 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   onStop(() => replays.stop());
   const queries = openQueries(addresses.clickhouseUrl, logger);
   onStop(() => queries.close());
+  const dns = createDnsResolver(config.dns);
+  const domainRules = { cnameTarget: config.domains.cnameTarget, graceMs: config.domains.graceMs };
+  onStop(watchDomains({ journal, dns, rules: domainRules, nowMs: Date.now, logger }, config.domains.checkMs, fatal));
   return createControlApp({
     journal,
     adapters: DESTINATIONS,
@@ -57,6 +62,8 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     monthUse: createMonthUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
+    dns,
+    domainRules,
     isAddressAllowed: (address) => isAddressAllowed(address, config.allowLoopback),
     nowMs: Date.now,
     healthy: () => journal.writable(),

@@ -3,11 +3,20 @@ import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { ProofFinding } from '#pipelines/settings/domain_proof.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { ControlErrorCode } from './errors.ts';
+
+/** How this installation verifies domains. */
+export interface DomainRules {
+  /** Null: domains are proven by TXT records alone. */
+  cnameTarget: string | null;
+  /** How long a verified domain is served though its records are missing. */
+  graceMs: number;
+}
 
 /** Everything a route may use beside the request. */
 export interface World {
@@ -22,6 +31,9 @@ export interface World {
   monthUsed(accountId: string): number | null;
   /** What is remembered of the tag of the site that was asked for; null where that was not read. */
   tagRecord: TagRecord | null;
+  domainRules: DomainRules;
+  /** What was found of the records of the domain that was asked for; null where they were not looked for. */
+  proofFinding: ProofFinding | null;
   /** How far a replay is; undefined where it was not taken up yet. */
   replayProgress(replayId: string): ReplayProgress | undefined;
   /** Whether delivery would call an address. */
@@ -82,6 +94,8 @@ export interface Route {
   showsMonthUse?: true;
   /** Whether it shows what is remembered of a site's tag, which is then read. */
   showsTagHealth?: true;
+  /** Whether the records of its domain are looked for before. */
+  looksForProof?: true;
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
   run(input: Input, world: World): Outcome;

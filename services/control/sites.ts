@@ -8,6 +8,7 @@ import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { newSite, type SiteChange, siteChange, siteParams, siteShape } from '#services/control_api/site_shapes.ts';
+import { siteFacts } from './domains.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
@@ -132,7 +133,9 @@ function changedSite(before: Site, change: SiteChange, view: SettingsView, store
     block_rules: block_rules?.map((rule) => ({ property: null, ...rule })) ?? before.block_rules,
     event_definitions: definitions.texts,
   };
-  return refusedFor(siteProblems(site, view.table, stored)) ?? done([{ body: { site } }], showSite(site.site_id));
+  return (
+    refusedFor(siteProblems(site, view.table, stored)) ?? done(siteFacts(site, view.table), showSite(site.site_id))
+  );
 }
 
 function definitionTexts(definitions: readonly unknown[]): { texts: string[]; problems: Problem[] } {

@@ -58,7 +58,7 @@ const tagShape = Type.Object({
   respect_dnt: Type.Boolean(),
   respect_gpc: Type.Boolean(),
   inventory: Type.Boolean({ description: 'Whether the elements of pages are looked over' }),
-  loader: orNull({ base: Type.String({ description: 'Origin of the first claimed domain' }), prefix: Type.String() }),
+  loader: orNull({ base: Type.String({ description: 'Origin of the first verified domain' }), prefix: Type.String() }),
 });
 const configShape = Type.Object({
   mode: Type.Enum(['online', 'offline']),
@@ -177,11 +177,11 @@ const ROUTES: DocumentedRoute[] = [
     path: '/v1/tls-check',
     operationId: 'tlsCheck',
     tag: 'Operation',
-    summary: 'Whether a domain is claimed, asked before a certificate is issued for it',
+    summary: 'Whether a domain is claimed and verified, asked before a certificate is issued for it',
     query: Type.Object({ domain: Type.String() }),
     responses: [
-      { status: 200, description: 'It is claimed', schema: Type.Object({ allowed: Type.Literal(true) }) },
-      ...failures(['request_malformed', 'domain_malformed', 'domain_unclaimed']),
+      { status: 200, description: 'It is', schema: Type.Object({ allowed: Type.Literal(true) }) },
+      ...failures(['request_malformed', 'domain_malformed', 'domain_unclaimed', 'domain_unverified']),
     ],
   },
 ];

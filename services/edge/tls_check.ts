@@ -6,12 +6,14 @@ import type { EdgeErrorCode } from './errors.ts';
 
 /**
  * Whether a certificate may be had for a domain, as Caddy's `on_demand_tls ask` wants to know: exactly the claimed
- * domains, and none below or above them. Null: it may.
+ * domains that are verified, and none below or above them. Null: it may. A look into the settings in memory: nothing is
+ * asked and nothing kept for a stranger's name.
  */
 function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
   const canonical = typeof domain === 'string' ? canonicalDomain(withoutRootDot(domain)) : null;
   if (canonical === null) return 'domain_malformed';
-  return table.siteByDomain(canonical) === undefined ? 'domain_unclaimed' : null;
+  if (table.siteServedAt(canonical) !== undefined) return null;
+  return table.siteByDomain(canonical) === undefined ? 'domain_unclaimed' : 'domain_unverified';
 }
 
 /** A fully qualified name may end with the root's dot. */

@@ -6,6 +6,7 @@ import { newEvent, postEvents, readAnswer } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
+import { verifiedDomain } from '#test/harness/verified_domain.ts';
 
 const service = sharedService();
 const CHANGE_SEEN_MS = 5_000;
@@ -82,14 +83,18 @@ test('facebook is shown with its route pixels', async () => {
   expect(JSON.stringify(seen)).not.toContain('not-for-browsers');
 });
 
-test('custom_loader is true once a first-party domain is claimed', async () => {
-  await changed(['--domain', `${site.site}.example`], { custom_loader: true });
-  await changed(['--remove-domain', `${site.site}.example`], { custom_loader: false });
+test('custom_loader is true once a first-party domain is verified', async () => {
+  const [unset, domain] = [`unset.${site.site}.example`, `${site.site}.example`];
+  await changed(['--domain', unset, '--name', 'claimed'], { custom_loader: false });
+  await verifiedDomain(service, site, domain);
+  await changed(['--name', 'verified'], { custom_loader: true });
+  await changed(['--remove-domain', unset, '--remove-domain', domain], { custom_loader: false });
 });
 
-test('the tag is told how it is to behave, and where the claimed domain is', async () => {
+test('the tag is told how it is to behave, and where the verified domain is', async () => {
   const domain = `tag.${site.site}.example`;
-  await changed(['--tag', 'consent_required=on', '--tag', 'inventory=off', '--domain', domain], {
+  await verifiedDomain(service, site, domain);
+  await changed(['--tag', 'consent_required=on', '--tag', 'inventory=off'], {
     tag: {
       engage: false,
       web_vitals: false,

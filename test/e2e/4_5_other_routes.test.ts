@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, readAnswer } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
-import { until } from '#test/harness/until.ts';
+import { verifiedDomain } from '#test/harness/verified_domain.ts';
 
 const service = sharedService();
 const { edge } = service.ready;
@@ -10,18 +10,14 @@ const { edge } = service.ready;
 let site: TestSite;
 beforeAll(async () => {
   site = await makeSite(service);
-  await site.settings.run('site', 'set', site.site, '--domain', `t.${site.site}.example`);
-  await until(
-    'the edge knows the domain',
-    () => ask(`/v1/tls-check?domain=t.${site.site}.example`),
-    ({ status }) => status === 200,
-  );
+  await verifiedDomain(service, site, `t.${site.site}.example`);
+  await site.settings.run('domain', 'claim', `unset.${site.site}.example`, '--site', site.site);
 });
 afterAll(() => site.close());
 
 const ask = async (path: string): Promise<Answer> => readAnswer(await fetch(`${edge}${path}`));
 
-test('tls-check allows a claimed domain, without a key', async () => {
+test('tls-check allows a verified domain, without a key', async () => {
   expect(await ask(`/v1/tls-check?domain=t.${site.site}.example`)).toMatchObject({
     status: 200,
     body: { allowed: true },
@@ -31,6 +27,7 @@ test('tls-check allows a claimed domain, without a key', async () => {
 const REFUSED: [what: string, query: () => string, status: number, code: string][] = [
   ['a domain nobody claimed', () => `domain=${site.site}.example`, 404, 'domain_unclaimed'],
   ['a domain below a claimed one', () => `domain=a.t.${site.site}.example`, 404, 'domain_unclaimed'],
+  ['a claimed domain whose record is not set', () => `domain=unset.${site.site}.example`, 404, 'domain_unverified'],
   ['an address', () => 'domain=203.0.113.9', 400, 'domain_malformed'],
   ['no domain', () => '', 400, 'domain_malformed'],
 ];

@@ -9,6 +9,7 @@ import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
+import { verifiedDomain } from '#test/harness/verified_domain.ts';
 
 const service = sharedService();
 const { edge } = service.ready;
@@ -19,12 +20,7 @@ let domain: string;
 beforeAll(async () => {
   site = await makeSite(service);
   domain = `t.${site.site}.example`;
-  await site.settings.run('site', 'set', site.site, '--domain', domain);
-  await until(
-    'the edge knows the domain',
-    () => fetch(`${edge}/v1/tls-check?domain=${domain}`),
-    ({ status }) => status === 200,
-  );
+  await verifiedDomain(service, site, domain);
 });
 afterAll(() => site.close());
 
@@ -88,7 +84,7 @@ test('script-status says that every script is built, how large each is, and wher
   expect((await ask('/v1/svc/another/svc.min.js')).status).toBe(404);
 });
 
-test('the cookie of a visitor is renewed on a claimed domain, and nowhere else', async () => {
+test('the cookie of a visitor is renewed on a verified domain, and nowhere else', async () => {
   const cookie = `svc_did=${VISITOR}`;
   const claimed = await ask('/svc.min.js', { host: domain, cookie });
   expect(claimed.headers['set-cookie']).toEqual([

@@ -17,7 +17,7 @@ const SCRIPT: DocumentedResponse = {
   headers: {
     ETag: 'Of these very bytes: it differs by Content-Encoding',
     'Cache-Control': 'public for 5 minutes; private where a cookie is set',
-    'Set-Cookie': "On a domain that an online site has claimed: the visitor's svc_did for another 13 months",
+    'Set-Cookie': "On a verified domain of an online site: the visitor's svc_did for another 13 months",
   },
 };
 const UNCHANGED: DocumentedResponse = { status: 304, description: 'It is as it was', schema: null };

@@ -59,11 +59,11 @@ function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }: Script
   return reply.type('text/javascript; charset=utf-8').send(bytes);
 }
 
-/** The visitor's cookie renewed, on a host that an online site has claimed; null where there is none to renew. */
+/** The visitor's cookie renewed, on a verified domain of an online site; null where there is none to renew. */
 function cookieFor(table: SettingsTable, request: HttpRequestIn): string | null {
   const visitor = visitorOf(request.headers.cookie);
   if (visitor === null) return null;
   const host = canonicalDomain(requestHost(request));
-  if (host === null || table.siteByDomain(host)?.mode !== 'online') return null;
+  if (host === null || table.siteServedAt(host)?.mode !== 'online') return null;
   return renewedCookie(visitor, host);
 }

@@ -32,6 +32,7 @@ const THINGS = [
   'currency',
   'dead_letters',
   'destinations',
+  'domains',
   'event_definitions',
   'inventory',
   'journal',

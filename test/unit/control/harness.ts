@@ -6,6 +6,7 @@ import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
+import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
 import {
   createSettingsView,
   type Planned,
@@ -20,12 +21,15 @@ import { ensureFirstToken } from '#services/control/first_token.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
 import type { Transport } from '#services/control_api/client.ts';
 import { injected } from '#test/harness/control_in_process.ts';
+import type { DnsReply } from '#test/harness/dns_server.ts';
+import { memoryDns } from '#test/harness/memory_dns.ts';
 import { undocumented } from './documented.ts';
 import { type MemoryLetters, memoryLetters } from './memory_letters.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 export const TOKEN = `svc_at_${'T'.repeat(32)}`;
 export const LABEL = 'tester';
+export const DOMAIN_RULES = { cnameTarget: 'edge.example', graceMs: 72 * 3_600_000 };
 
 /** A journal in memory, which remembers what was appended and can be told to fail. */
 interface MemoryJournal extends SettingsJournal {
@@ -84,6 +88,9 @@ export interface Control {
   /** What is remembered of the tags of sites; 'away' where it is not to be had. */
   tags: Map<string, TagRecord | 'away'>;
   letters: MemoryLetters;
+  /** What the name servers hold, by kind and name; 'silent' under `*` where they are away. */
+  zone: Map<string, DnsReply>;
+  dns: DnsResolver;
   transport: Transport;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
@@ -103,6 +110,8 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
   const used = new Map<string, number>();
   const replays = new Map<string, ReplayProgress>();
   const tags: Control['tags'] = new Map();
+  const zone: Control['zone'] = new Map();
+  const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
@@ -126,6 +135,8 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
+    dns,
+    domainRules: DOMAIN_RULES,
     randomBytes: (bytes) => shake(String(randomness++), bytes),
     isAddressAllowed: (address) => isAddressAllowed(address, false),
     nowMs: () => clock.nowMs,
@@ -142,6 +153,8 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     replays,
     tags,
     letters,
+    zone,
+    dns,
     transport: injected(app),
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
       const response = await app.inject({

@@ -30,7 +30,7 @@ import { blockListOf, createAddressNamer } from '#services/edge/requester_addres
 import { createStrangers } from '#services/edge/strangers.ts';
 import type { TagScripts } from '#services/edge/tag/script_routes.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
-import { account, apiKey, site } from '#test/unit/settings/samples.ts';
+import { account, apiKey, domainProof, site } from '#test/unit/settings/samples.ts';
 import { createMemoryGuard } from './engage/memory_guard.ts';
 import { createMemoryOfEngage } from './engage/memory_store.ts';
 
@@ -63,6 +63,7 @@ export interface TestEdge {
 }
 
 export interface TestEdgeOptions {
+  /** Its domains are verified. */
   site?: Partial<Site>;
   browserOrigins?: string[];
   limiter?: Partial<ConcurrencyLimits>;
@@ -105,7 +106,9 @@ const openAdmitter: Admitter = {
 export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge> {
   const server = issueKey('server', randomBytes);
   const browser = issueKey('browser', randomBytes);
-  const table = filledTable({ account: account() }, { site: site({ domains: ['shop.example'], ...options.site }) });
+  const ofSite = site({ domains: ['shop.example'], ...options.site });
+  const table = filledTable({ account: account() }, { site: ofSite });
+  for (const domain of ofSite.domains) put(table, { domain_proof: domainProof(domain) });
   put(table, { key: apiKey({ key_hash: server.keyHash, caller: 'server' }) });
   const allowed_origins = options.browserOrigins ?? [];
   put(table, { key: apiKey({ key_hash: browser.keyHash, caller: 'browser', allowed_origins }) });

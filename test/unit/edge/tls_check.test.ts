@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAnswer } from '#test/harness/ingest.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
-import { site } from '#test/unit/settings/samples.ts';
+import { domainProof, site } from '#test/unit/settings/samples.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 
 let edge: TestEdge;
@@ -46,7 +46,38 @@ test('two domains are none', async () => {
   expect(await check('?domain=shop.example&domain=shop.example')).toMatchObject({ status: 400 });
 });
 
+test('a claimed domain is refused until it is verified, and when that has lapsed', async () => {
+  put(edge.table, { site: site({ domains: ['shop.example', 'xn--bcher-kva.example', 'late.example'] }) });
+  const refused = { status: 404, body: { error: { code: 'domain_unverified' } } };
+  expect(await check('?domain=late.example')).toMatchObject(refused);
+  put(edge.table, { domain_proof: domainProof('late.example') });
+  expect(await check('?domain=late.example')).toMatchObject({ status: 200 });
+  put(edge.table, { domain_proof: domainProof('late.example', { failing_since: 1 }) });
+  expect(await check('?domain=late.example')).toMatchObject({ status: 200 });
+  put(edge.table, { domain_proof: domainProof('late.example', { verified_at: null, failing_since: 1 }) });
+  expect(await check('?domain=late.example')).toMatchObject(refused);
+});
+
+test("the proof of another site's claim counts for nothing", async () => {
+  put(edge.table, { site: site({ domains: ['shop.example', 'xn--bcher-kva.example', 'theirs.example'] }) });
+  put(edge.table, { domain_proof: domainProof('theirs.example', { site_id: 'other' }) });
+  expect(await check('?domain=theirs.example')).toMatchObject({ status: 404 });
+});
+
+test('1,000 names of strangers are answered in far less than a minute', async () => {
+  const begun = performance.now();
+  for (let from = 0; from < 1_000; from += 50) {
+    const names = Array.from({ length: 50 }, (_, at) => `stranger-${from + at}.example`);
+    const answers = await Promise.all(names.map((name) => fetch(`${edge.url}/v1/tls-check?domain=${name}`)));
+    expect(answers.every(({ status }) => status === 404)).toBe(true);
+    await Promise.all(answers.map((answer) => answer.text()));
+  }
+  // A minute's worth, in a sixth of it at the most, on a machine that does other things.
+  expect(performance.now() - begun).toBeLessThan(10_000);
+});
+
 test('a domain given up is refused at once', async () => {
+  put(edge.table, { domain_proof: domainProof('new.example') });
   put(edge.table, { site: site({ domains: ['new.example'] }) });
   expect(await check('?domain=shop.example')).toMatchObject({ status: 404 });
   expect(await check('?domain=new.example')).toMatchObject({ status: 200 });

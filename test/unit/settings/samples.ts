@@ -2,6 +2,7 @@ import {
   type Account,
   type ApiKey,
   type Destination,
+  type DomainProof,
   type Setting,
   type Site,
   TAG_DEFAULTS,
@@ -50,6 +51,11 @@ export function apiKey(changes: Partial<ApiKey> = {}): ApiKey {
 
 export function destination(changes: Partial<Destination> = {}): Destination {
   return { site_id: 'shop', name: 'meta', enabled: true, settings: {}, secrets: {}, ...changes };
+}
+
+/** The proof of a domain that is verified. */
+export function domainProof(domain: string, changes: Partial<DomainProof> = {}): DomainProof {
+  return { site_id: 'shop', domain, verified_at: NOW_MS, failing_since: null, ...changes };
 }
 
 /** A setting around exactly the bodies given. */

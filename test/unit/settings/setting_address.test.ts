@@ -3,12 +3,13 @@ import {
   accountKey,
   apiKeyKey,
   destinationKey,
+  domainProofKey,
   engageKey,
   keyOfSetting,
   parseSettingKey,
   siteKey,
 } from '#pipelines/settings/setting_address.ts';
-import { account, apiKey, destination, setting, site } from './samples.ts';
+import { account, apiKey, destination, domainProof, setting, site } from './samples.ts';
 
 const HASH = '0123456789abcdef'.repeat(4);
 
@@ -18,6 +19,7 @@ describe('record keys of site.config', () => {
     [siteKey('shop_1'), { kind: 'site', siteId: 'shop_1' }],
     [apiKeyKey(HASH), { kind: 'key', keyHash: HASH }],
     [engageKey('shop', 'form', 'quote'), { kind: 'engage', siteId: 'shop', itemKind: 'form', itemId: 'quote' }],
+    [domainProofKey('shop', 't.shop.example'), { kind: 'domain_proof', siteId: 'shop', domain: 't.shop.example' }],
     [destinationKey('shop', 'meta'), { kind: 'destination', siteId: 'shop', name: 'meta' }],
   ])('%s is read back', (recordKey, address) => {
     expect(parseSettingKey(recordKey)).toEqual(address);
@@ -38,6 +40,9 @@ describe('record keys of site.config', () => {
     'site/shop/',
     `key/${HASH.slice(1)}`,
     `key/${HASH.toUpperCase()}`,
+    'domain_proof/shop',
+    'domain_proof/shop/T.shop.example',
+    'domain_proof/shop/t.shop.example/x',
     'destination/shop',
     'destination/shop/',
     'destination//meta',
@@ -52,6 +57,7 @@ describe('record keys of site.config', () => {
     [setting({ site: site() }), 'site/shop'],
     [setting({ key: apiKey() }), `key/${'a'.repeat(64)}`],
     [setting({ destination: destination() }), 'destination/shop/meta'],
+    [setting({ domain_proof: domainProof('t.shop.example') }), 'domain_proof/shop/t.shop.example'],
     [setting({}), null],
     [setting({ account: account(), site: site() }), null],
   ])('a setting belongs under one key only', (fact, recordKey) => {

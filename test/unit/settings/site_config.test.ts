@@ -4,7 +4,7 @@ import type { TagSettings } from '#schemas/setting.ts';
 import { engageItem } from '#test/unit/engage/ready.ts';
 import { SURVEY } from '#test/unit/engage/samples.ts';
 import { filledTable, put } from './filled_table.ts';
-import { account, destination, site } from './samples.ts';
+import { account, destination, domainProof, site } from './samples.ts';
 
 const DEFINITION = {
   id: 'buy',
@@ -46,6 +46,7 @@ function fullTable() {
         event_definitions: [JSON.stringify(DEFINITION)],
       }),
     },
+    { domain_proof: domainProof('t.shop.example') },
     {
       destination: destination({
         settings: { pixel_id: '12345', route_pixels: JSON.stringify(ROUTES), test_event_code: 'TEST1' },
@@ -155,7 +156,15 @@ describe('the public configuration', () => {
   it('has no custom loader on a domain that another site owns', () => {
     const domains = ['t.shop.example'];
     const table = filledTable({ site: site({ site_id: 'a', domains }) }, { site: site({ site_id: 'b', domains }) });
+    for (const site_id of ['a', 'b']) put(table, { domain_proof: domainProof('t.shop.example', { site_id }) });
     expect([siteConfig(table, 'a')?.custom_loader, siteConfig(table, 'b')?.custom_loader]).toEqual([true, false]);
+  });
+
+  it('has a custom loader on the first domain that is verified, and none before', () => {
+    const table = filledTable({ site: site({ domains: ['a.example', 'b.example'] }) });
+    expect(siteConfig(table, 'shop')?.custom_loader).toBe(false);
+    put(table, { domain_proof: domainProof('b.example') });
+    expect(siteConfig(table, 'shop')?.tag.loader).toEqual({ base: 'https://b.example', prefix: '' });
   });
 
   it('leaves out a stored definition that cannot be read, and only that', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import { filledTable, put } from './filled_table.ts';
-import { account, apiKey, destination, setting, site } from './samples.ts';
+import { account, apiKey, destination, domainProof, setting, site } from './samples.ts';
 
 const ga4 = (siteId: string, measurementId: string) =>
   destination({ site_id: siteId, name: 'ga4', settings: { measurement_id: measurementId } });
@@ -158,6 +158,20 @@ describe('public names', () => {
     expect(table.siteByDomain('shop.example')?.site_id).toBe('a');
     table.apply('site/a', null);
     expect(table.siteByDomain('shop.example')?.site_id).toBe('b');
+  });
+
+  it('are served for the site that owns them and has proven it', () => {
+    const table = filledTable({ site: site({ domains: ['shop.example'] }) });
+    expect(table.siteServedAt('shop.example')).toBeUndefined();
+    put(table, { domain_proof: domainProof('shop.example') });
+    expect(table.siteServedAt('shop.example')?.site_id).toBe('shop');
+    expect(table.siteServedAt('www.shop.example')).toBeUndefined();
+    put(table, { site: site({ domains: [] }) });
+    expect(table.siteServedAt('shop.example')).toBeUndefined();
+    put(table, { site: site({ domains: ['shop.example'] }) });
+    table.apply('domain_proof/shop/shop.example', null);
+    expect(table.siteServedAt('shop.example')).toBeUndefined();
+    expect(table.domainProofs('shop').size).toBe(0);
   });
 
   it('lead from a measurement id to its site', () => {

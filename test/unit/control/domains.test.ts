@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { JournalError } from '#pipelines/settings/journal.ts';
+import { checkDomains } from '#services/control/domain_watch.ts';
+import { type Control, controlWithShop, DOMAIN_RULES, LABEL, NOW_MS } from './harness.ts';
+
+const place = 'sites/shop/domains/t.shop.example';
+const warnings: unknown[] = [];
+const logger = { warn: (facts: unknown) => void warnings.push(facts) };
+
+function watch(world: Control): Promise<void> {
+  const { journal, dns, clock } = world;
+  return checkDomains({ journal, dns, rules: DOMAIN_RULES, nowMs: () => clock.nowMs, logger } as Parameters<
+    typeof checkDomains
+  >[0]);
+}
+
+function setRecord(world: Control, { txt }: { txt: { name: string; value: string } }): void {
+  world.zone.set(`TXT ${txt.name}`, [[txt.value]]);
+}
+
+async function verified(): Promise<Control> {
+  const world = await controlWithShop();
+  const claimed = await world.call('PUT', place);
+  setRecord(world, claimed.body.records);
+  await world.call('POST', `${place}/verify`);
+  return world;
+}
+
+const servedAt = ({ journal }: Control): string | undefined =>
+  journal.view().table.siteServedAt('t.shop.example')?.site_id;
+
+const audited = async (world: Control): Promise<string[]> =>
+  (await world.call('GET', 'audit')).body.items
+    .filter(({ setting_key }: { setting_key: string }) => setting_key.startsWith('domain_proof/'))
+    .map(({ action, changed_by }: { action: string; changed_by: string }) => `${action} by ${changed_by}`);
+
+test('a claim shows the records to set, and is not served before one is found', async () => {
+  const world = await controlWithShop();
+  const claimed = await world.call('PUT', 'sites/shop/domains/T.Shop.Example');
+  expect(claimed).toMatchObject({
+    status: 200,
+    body: {
+      domain: 't.shop.example',
+      site_id: 'shop',
+      state: 'pending',
+      verified_at: null,
+      records: {
+        txt: { name: '_svc-challenge.t.shop.example', value: expect.stringMatching(/^svc-site-verification=/) },
+        cname: { name: 't.shop.example', value: expect.stringMatching(/\.edge\.example$/) },
+      },
+    },
+  });
+  const looked = await world.call('POST', `${place}/verify`);
+  expect(looked).toMatchObject({ status: 200, body: { state: 'pending' } });
+  expect(servedAt(world)).toBeUndefined();
+  expect((await world.call('GET', place)).body).toEqual(claimed.body);
+});
+
+test('to claim twice is to claim once', async () => {
+  const world = await controlWithShop();
+  await world.call('PUT', place);
+  expect(await world.call('PUT', place)).toMatchObject({ status: 200 });
+  expect((await world.call('GET', 'sites/shop')).body.domains).toEqual(['t.shop.example']);
+});
+
+test.each(['TXT', 'CNAME'] as const)('a %s record verifies it, which the audit names', async (kind) => {
+  const world = await controlWithShop();
+  const { records } = (await world.call('PUT', place)).body;
+  const record = kind === 'TXT' ? records.txt : records.cname;
+  world.zone.set(`${kind} ${record.name}`, [[record.value]]);
+  expect(await world.call('POST', `${place}/verify`)).toMatchObject({
+    status: 200,
+    body: { state: 'verified', verified_at: NOW_MS },
+  });
+  expect(servedAt(world)).toBe('shop');
+  expect(await audited(world)).toEqual([`create by ${LABEL}`]);
+});
+
+test('name servers that are away verify nothing and end nothing', async () => {
+  const world = await verified();
+  world.zone.set('*', 'silent');
+  expect(await world.call('POST', `${place}/verify`)).toMatchObject({
+    status: 503,
+    body: { error: { code: 'dns_unavailable' } },
+  });
+  await watch(world);
+  expect(servedAt(world)).toBe('shop');
+});
+
+test('the watch verifies what was claimed, without being asked', async () => {
+  const world = await controlWithShop();
+  setRecord(world, (await world.call('PUT', place)).body.records);
+  await watch(world);
+  expect(servedAt(world)).toBe('shop');
+  expect(await audited(world)).toEqual(['create by domain-watch']);
+});
+
+test('a record that is gone is forgiven for the grace, and no longer', async () => {
+  const world = await verified();
+  world.zone.clear();
+  await watch(world);
+  expect((await world.call('GET', place)).body).toMatchObject({
+    state: 'failing',
+    failing_since: NOW_MS,
+    lapses_at: NOW_MS + DOMAIN_RULES.graceMs,
+  });
+  world.clock.nowMs = NOW_MS + DOMAIN_RULES.graceMs - 1;
+  await watch(world);
+  expect(servedAt(world)).toBe('shop');
+  world.clock.nowMs += 1;
+  await watch(world);
+  expect(servedAt(world)).toBeUndefined();
+  expect((await world.call('GET', place)).body).toMatchObject({ state: 'lapsed', verified_at: null });
+});
+
+test('a look that finds nothing new writes nothing', async () => {
+  const world = await verified();
+  world.journal.records.length = 0;
+  await watch(world);
+  await world.call('POST', `${place}/verify`);
+  expect(world.journal.records).toEqual([]);
+});
+
+test('what cannot be stored is logged and found again the next time', async () => {
+  const world = await verified();
+  world.zone.clear();
+  world.journal.failure = new JournalError('away');
+  await watch(world);
+  expect(warnings).toMatchObject([{ domain: 't.shop.example' }]);
+  world.journal.failure = null;
+  await watch(world);
+  expect((await world.call('GET', place)).body.state).toBe('failing');
+});
+
+test.each([
+  ['released', (world: Control) => world.call('DELETE', place)],
+  [
+    'left out of the list of its site',
+    (world: Control) => world.call('PATCH', 'sites/shop', { body: { domains: [] }, ifMatch: '*' }),
+  ],
+])('a domain that is %s has to be verified anew', async (_, give) => {
+  const world = await verified();
+  expect(await give(world)).toMatchObject({ status: 200 });
+  expect(servedAt(world)).toBeUndefined();
+  await world.call('PUT', place);
+  expect((await world.call('GET', place)).body.state).toBe('pending');
+});
+
+test("what proves one site's claim proves no other's", async () => {
+  const world = await verified();
+  await world.call('DELETE', place);
+  await world.call('POST', 'sites', { body: { site_id: 'other', account_id: 'acme' } });
+  await world.call('PUT', 'sites/other/domains/t.shop.example');
+  const looked = await world.call('POST', 'sites/other/domains/t.shop.example/verify');
+  expect(looked.body.state).toBe('pending');
+});
+
+test('what is unknown, malformed or taken is refused', async () => {
+  const world = await verified();
+  await world.call('POST', 'sites', { body: { site_id: 'other', account_id: 'acme' } });
+  const answers = [
+    await world.call('GET', 'sites/shop/domains/x.example'),
+    await world.call('POST', 'sites/shop/domains/x.example/verify'),
+    await world.call('DELETE', 'sites/shop/domains/x.example'),
+    await world.call('PUT', 'sites/nobody/domains/x.example'),
+    await world.call('GET', 'domains?site_id=nobody'),
+    await world.call('PUT', 'sites/shop/domains/localhost'),
+    await world.call('PUT', 'sites/other/domains/t.shop.example'),
+  ];
+  expect(answers.map(({ status, body }) => `${status} ${body.error.code}`)).toEqual([
+    '404 domain_unknown',
+    '404 domain_unknown',
+    '404 domain_unknown',
+    '404 site_unknown',
+    '404 site_unknown',
+    '400 settings_invalid',
+    '409 claimed_elsewhere',
+  ]);
+});
+
+test('domains are listed for a site, or for all', async () => {
+  const world = await verified();
+  await world.call('POST', 'sites', { body: { site_id: 'other', account_id: 'acme', domains: ['a.example'] } });
+  const names = async (query: string): Promise<string[]> =>
+    (await world.call('GET', `domains${query}`)).body.items.map(({ domain }: { domain: string }) => domain);
+  expect(await names('')).toEqual(['a.example', 't.shop.example']);
+  expect(await names('?site_id=shop')).toEqual(['t.shop.example']);
+});
