@@ -55,6 +55,8 @@ export interface Site {
   clarity_project_id: string | null;
   gtm_container_id: string | null;
   domains: string[];
+  /** The folder under which vendors' scripts are loaded as well, so that no list of names finds them; null: none. */
+  loader_prefix: string | null;
   tag: TagSettings;
   block_rules: BlockRule[];
   /** Each a JSON object in the shape of SPEC 2.5. */

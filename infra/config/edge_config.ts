@@ -8,6 +8,35 @@ import { integer, list, text } from './variable.ts';
 const MIB = 1024 * 1024;
 const RANGES = { check: isAddressOrRange, allowed: 'IP addresses and CIDR ranges, separated by commas' };
 
+const BASE_URL = { pattern: '^https?://.', allowed: 'an http or https URL' };
+
+/** Where vendors' scripts come from. */
+const LOADERS = Type.Object({
+  vendors: Type.Object({
+    google: text('EDGE_LOADER_GOOGLE_URL', {
+      ...BASE_URL,
+      default: 'https://www.googletagmanager.com',
+      description: 'Where `/sg.js` and `/sx.js` come from.',
+    }),
+    meta: text('EDGE_LOADER_META_URL', {
+      ...BASE_URL,
+      default: 'https://connect.facebook.net',
+      description: 'Where `/sp.js` comes from.',
+    }),
+    tiktok: text('EDGE_LOADER_TIKTOK_URL', {
+      ...BASE_URL,
+      default: 'https://analytics.tiktok.com',
+      description: 'Where `/tt.js` comes from.',
+    }),
+  }),
+  timeoutMs: integer('EDGE_LOADER_TIMEOUT_MS', {
+    default: 5_000,
+    minimum: 100,
+    maximum: 30_000,
+    description: "The longest that a vendor's script may take to come.",
+  }),
+});
+
 /** What only the edge reads. */
 export const EDGE = Type.Object({
   host: text('EDGE_HOST', {
@@ -68,6 +97,7 @@ export const EDGE = Type.Object({
     description:
       'Addresses to which the limit per address does not apply, such as that of a server that sends for many shoppers.',
   }),
+  loaders: LOADERS,
   leaseMs: integer('EDGE_LEASE_MS', {
     default: 30_000,
     minimum: 5_000,

@@ -21,6 +21,9 @@ export interface SiteConfig {
   tag: TagConfig;
 }
 
+/** The ids by which a site's pages load the platforms' scripts. */
+export type VendorIds = Pick<SiteConfig, 'facebook' | 'tiktok' | 'ga4' | 'gtm'>;
+
 interface TagConfig {
   /** Whether the site has surveys, promos or forms that are enabled: else their script is not loaded at all. */
   engage: boolean;
@@ -77,13 +80,20 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
     mode: site.mode,
     business_category: site.business_category,
     clarity: site.clarity_project_id === null ? null : { project_id: site.clarity_project_id },
-    facebook: facebook(enabled(table, siteId, 'meta')),
-    tiktok: tiktok(enabled(table, siteId, 'tiktok')),
-    ga4: ga4(enabled(table, siteId, 'ga4')),
-    gtm: site.gtm_container_id === null ? null : { container_id: site.gtm_container_id },
+    ...vendorIds(table, site),
     custom_loader: loader !== null,
     events: definitions(site),
     tag: tagConfig(site, loader, siteEngage(table.engageItems(siteId)).items.length > 0),
+  };
+}
+
+/** Of the destinations that are switched on, and that the browser speaks to. */
+export function vendorIds(table: SettingsTable, { site_id, gtm_container_id }: Site): VendorIds {
+  return {
+    facebook: facebook(enabled(table, site_id, 'meta')),
+    tiktok: tiktok(enabled(table, site_id, 'tiktok')),
+    ga4: ga4(enabled(table, site_id, 'ga4')),
+    gtm: gtm_container_id === null ? null : { container_id: gtm_container_id },
   };
 }
 
@@ -102,7 +112,8 @@ function tagConfig({ tag }: Site, loader: TagConfig['loader'], engage: boolean):
 /** The first domain that is verified as this site's. */
 function loaderOf(site: Site, table: SettingsTable): TagConfig['loader'] {
   const domain = site.domains.find((name) => table.siteServedAt(name) === site);
-  return domain === undefined ? null : { base: `https://${domain}`, prefix: '' };
+  if (domain === undefined) return null;
+  return { base: `https://${domain}`, prefix: site.loader_prefix === null ? '' : `/${site.loader_prefix}` };
 }
 
 function enabled(table: SettingsTable, siteId: string, name: string): Destination | undefined {

@@ -1,4 +1,5 @@
 import type { DomainItem } from '#services/control_api/domain_shapes.ts';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { renderTable, renderTime } from '#services/render.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { pathOf } from './values.ts';
@@ -52,6 +53,15 @@ export const domainCommands: Command[] = [
     examples: ['domain release t.shop.example --site shop'],
     run: releaseDomain,
   },
+  {
+    noun: 'domain',
+    verb: 'prefix',
+    summary: "Have vendors' scripts and collectors under another random folder too",
+    subject: { name: 'SITE', help: 'the site whose domains get it' },
+    options: { remove: { kind: 'flag', help: 'Have no such folder any more' } },
+    examples: ['domain prefix shop', 'domain prefix shop --remove'],
+    run: choosePrefix,
+  },
 ];
 
 const placeOf = (args: Arguments): string =>
@@ -79,6 +89,14 @@ async function verifyDomain(args: Arguments, { client }: Context): Promise<Outco
 async function releaseDomain(args: Arguments, { client }: Context): Promise<Outcome> {
   const item = await client.send<DomainItem>('DELETE', placeOf(args), null);
   return { text: `Domain ${item.domain} is given up.`, json: item };
+}
+
+async function choosePrefix(args: Arguments, { client }: Context): Promise<Outcome> {
+  const method = args.flag('remove') ? 'DELETE' : 'PUT';
+  const path = `${pathOf('sites', args.subject)}/loader-prefix`;
+  const { site_id, loader_prefix } = await client.send<SiteItem>(method, path, null);
+  const said = loader_prefix === null ? 'has no prefix.' : `has the prefix /${loader_prefix}.`;
+  return { text: `Site ${site_id} ${said}`, json: { site_id, loader_prefix } };
 }
 
 function described(item: DomainItem): Outcome {

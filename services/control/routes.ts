@@ -8,6 +8,7 @@ import { engageRoutes } from './engage_routes.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { definitionRoutes } from './event_definitions.ts';
 import { keyRoutes } from './keys.ts';
+import { loaderPrefixRoutes } from './loader_prefix.ts';
 import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...definitionRoutes,
   ...engageRoutes,
   ...domainRoutes,
+  ...loaderPrefixRoutes,
   ...tagHealthRoutes,
   ...keyRoutes,
   ...destinationRoutes,

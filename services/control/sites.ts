@@ -111,6 +111,7 @@ function blankSite(siteId: string): Site {
     clarity_project_id: null,
     gtm_container_id: null,
     domains: [],
+    loader_prefix: null,
     tag: TAG_DEFAULTS,
     block_rules: [],
     event_definitions: [],
@@ -149,7 +150,7 @@ function definitionTexts(definitions: readonly unknown[]): { texts: string[]; pr
 }
 
 /** A site as it is answered. */
-const showSite =
+export const showSite =
   (siteId: string) =>
   (view: SettingsView): Shown => {
     const site = view.table.site(siteId);

@@ -82,6 +82,9 @@ export const definitionParams = closed({ site_id: siteId, definition_id: idField
 export const siteShape = Type.Object({
   site_id: siteId,
   ...settable,
+  loader_prefix: nullable(Type.String(), {
+    description: "A folder under which the site's domains have vendors' scripts and collectors as well",
+  }),
   tag: tagShape,
   block_rules: Type.Array(Type.Object({ ...blockRule.properties, property: nullable(Type.String()) })),
   event_definitions: Type.Array(eventDefinitionSchema),

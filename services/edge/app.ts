@@ -22,6 +22,8 @@ import { mountMeasurements } from './ga4/measurements.ts';
 import { type EdgeHealth, mountHealth } from './health_route.ts';
 import { mountIngest } from './ingest.ts';
 import { type InventoryIntake, mountInventory } from './inventory.ts';
+import { mountLoaders } from './loaders/loader_routes.ts';
+import type { ScriptCache } from './loaders/script_cache.ts';
 import { answerUnrouted } from './methods.ts';
 import { publicDocument } from './openapi.ts';
 import { givePermits } from './permits.ts';
@@ -39,6 +41,7 @@ export interface AppOptions extends EdgeParts, EdgeHealth {
   configOf(siteId: string): ConfigAnswer | undefined;
   tag: TagScripts;
   engage: EngageParts;
+  vendorScripts: ScriptCache;
 }
 
 const REQUEST_MS_MAX = 30_000;
@@ -64,6 +67,7 @@ export function createApp(options: AppOptions): HttpServer {
   mountTlsCheck(app, context);
   mountScripts(app, context, options.tag);
   mountScriptStatus(app, options.tag);
+  mountLoaders(app, context, options.vendorScripts);
   mountDocs(app, publicDocument());
   for (const dialect of [segment, posthog]) mountDialect(app, dialect, context);
   mountFlags(app, context);

@@ -74,6 +74,10 @@ export const EDGE_ERRORS = {
   },
   overloaded: { status: 503, message: 'Too much is waiting; send the same events again later.' },
   not_acknowledged: { status: 503, message: 'The events could not be stored for certain; send the same events again.' },
+  script_not_configured: {
+    status: 404,
+    message: 'The site has not configured this platform for browsers, or has another id there.',
+  },
   script_not_built: { status: 503, message: 'The script could not be built when this edge started; its log says why.' },
 } as const;
 export type EdgeErrorCode = keyof typeof EDGE_ERRORS;

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type EdgeConfig, edgeConfig } from '#infra/config/edge_config.ts';
+import { createScriptFetcher } from '#infra/egress/fetch_script.ts';
 import { listen } from '#infra/http/http_server.ts';
 import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -20,6 +21,7 @@ import { createAudienceNotes } from './engage/audience_notes.ts';
 import { openEngage } from './engage/open_engage.ts';
 import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createKeyUse, type KeyUse } from './key_use.ts';
+import { createScriptCache, type ScriptCache } from './loaders/script_cache.ts';
 import { openAcceptor, openAdmitter, RATE_WINDOW_MS } from './open_acceptor.ts';
 import { openSenders } from './open_senders.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
@@ -59,6 +61,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     configOf: createConfigAnswers(table),
     tag: { sources: TAG_SOURCES, scripts: await scripts },
     engage,
+    vendorScripts: openVendorScripts(runtime, config),
     onKeyUsed: keyUse.saw,
     sharesLimits: () => admitter.isShared(),
     healthy: () => senders.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,
@@ -101,6 +104,15 @@ async function openInventory(
     randomId: uuidv7,
     nowMs: Date.now,
   });
+}
+
+/** More than any vendor's script has, and little enough for many to be decoded at a time. */
+const SCRIPT_BYTES_MAX = 2 * 1024 * 1024;
+
+function openVendorScripts({ metrics, onStop }: Runtime, { loaders }: EdgeConfig): ScriptCache {
+  const fetcher = createScriptFetcher({ ...loaders, bytesMax: SCRIPT_BYTES_MAX });
+  onStop(() => fetcher.close());
+  return createScriptCache({ fetch: fetcher.fetch, metrics, nowMs: Date.now });
 }
 
 function openRequestErrors({ metrics, logger, fatal }: Runtime, config: EdgeConfig): RequestErrors {

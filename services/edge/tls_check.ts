@@ -3,6 +3,7 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import type { EdgeContext } from './edge_context.ts';
 import type { EdgeErrorCode } from './errors.ts';
+import { unservedCode } from './served_site.ts';
 
 /**
  * Whether a certificate may be had for a domain, as Caddy's `on_demand_tls ask` wants to know: exactly the claimed
@@ -12,8 +13,7 @@ import type { EdgeErrorCode } from './errors.ts';
 function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
   const canonical = typeof domain === 'string' ? canonicalDomain(withoutRootDot(domain)) : null;
   if (canonical === null) return 'domain_malformed';
-  if (table.siteServedAt(canonical) !== undefined) return null;
-  return table.siteByDomain(canonical) === undefined ? 'domain_unclaimed' : 'domain_unverified';
+  return table.siteServedAt(canonical) === undefined ? unservedCode(table, canonical) : null;
 }
 
 /** A fully qualified name may end with the root's dot. */

@@ -1,10 +1,10 @@
-import { type HttpReply, type HttpRequestIn, type HttpServer, requestHost } from '#infra/http/http_server.ts';
+import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import { chooseCoding } from '#pipelines/tag/content_coding.ts';
 import { isKnown } from '#pipelines/tag/entity_tag.ts';
 import { renewedCookie, visitorOf } from '#pipelines/tag/visitor_cookie.ts';
 import type { EdgeContext } from '../edge_context.ts';
+import { servedSite } from '../served_site.ts';
 import type { Script, ScriptSource, Scripts } from './scripts.ts';
 
 /** SPEC section 8: the tag is cached for 5 minutes. What is older is shown while a new one is fetched. */
@@ -48,7 +48,8 @@ export function pathOf({ digest, name }: Script): string {
   return `/v1/svc/${digest}/${name}`;
 }
 
-function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }: Script): HttpReply {
+/** Sends a script in the coding that the client likes best, or that it has it already. */
+export function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }: Script): HttpReply {
   const coding = chooseCoding(request.headers['accept-encoding']);
   const { bytes, etag } = bodies[coding];
   // Any page may load it, also one that shuts out what does not say so (Cross-Origin-Embedder-Policy).
@@ -63,7 +64,6 @@ function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }: Script
 function cookieFor(table: SettingsTable, request: HttpRequestIn): string | null {
   const visitor = visitorOf(request.headers.cookie);
   if (visitor === null) return null;
-  const host = canonicalDomain(requestHost(request));
-  if (host === null || table.siteServedAt(host)?.mode !== 'online') return null;
-  return renewedCookie(visitor, host);
+  const served = servedSite(table, request);
+  return served.ok && served.site.mode === 'online' ? renewedCookie(visitor, served.host) : null;
 }

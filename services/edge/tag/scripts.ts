@@ -50,7 +50,7 @@ export const TAG_SOURCES: readonly ScriptSource[] = [
 ];
 
 const DIGEST_CHARACTERS = 27;
-const GZIP_LEVEL = 9;
+const EFFORTS = { well: { brotli: constants.BROTLI_MAX_QUALITY, level: 9 }, quickly: { brotli: 5, level: 6 } };
 const gzipped = promisify(gzip);
 const brotlied = promisify(brotliCompress);
 
@@ -62,18 +62,20 @@ export async function buildScripts(sources: readonly ScriptSource[], logger: Log
 
 async function buildOne({ name, ...options }: ScriptSource, logger: Logger): Promise<Script | null> {
   try {
-    return await scriptOf(name, Buffer.from(await bundle(options)));
+    return await encodeScript(name, Buffer.from(await bundle(options)), 'well');
   } catch (error) {
     logger.error({ err: error, script: name }, 'a script of the tag could not be built; it is answered with 503');
     return null;
   }
 }
 
-async function scriptOf(name: string, bytes: Buffer): Promise<Script> {
+/** A script of bytes in every coding; `quickly` for what is made while somebody waits, a little larger. */
+export async function encodeScript(name: string, bytes: Buffer, effort: 'well' | 'quickly'): Promise<Script> {
   const digest = hash('sha256', bytes, 'base64url').slice(0, DIGEST_CHARACTERS);
+  const { brotli, level } = EFFORTS[effort];
   const [br, gz] = await Promise.all([
-    brotlied(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
-    gzipped(bytes, { level: GZIP_LEVEL }),
+    brotlied(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotli } }),
+    gzipped(bytes, { level }),
   ]);
   return {
     name,

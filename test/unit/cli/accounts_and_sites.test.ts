@@ -47,6 +47,7 @@ describe('sites', () => {
       gtm_container_id: null,
       tag: TAG_DEFAULTS,
       domains: [],
+      loader_prefix: null,
       block_rules: [],
       event_definitions: [],
     });
@@ -72,6 +73,7 @@ describe('sites', () => {
       gtm_container_id: 'GTM-ABC1234',
       tag: { ...TAG_DEFAULTS, consent_required: true, inventory: false },
       domains: ['t.new.example', 'xn--bcher-kva.example'],
+      loader_prefix: null,
       block_rules: [
         { kind: 'ip', value: '10.0.0.0/8', property: null },
         { kind: 'property', value: 'a=b', property: 'plan' },

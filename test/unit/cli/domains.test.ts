@@ -32,3 +32,26 @@ test('domain show repeats the records, and domain release gives the domain up', 
   await expectDone(shop.svc('domain release t.shop.example --site shop'));
   expect(await expectDone(shop.svc('domain list'))).toContain('No domain is claimed.');
 });
+
+test('domain prefix chooses a folder for the loaders, another each time, and none', async () => {
+  const { shop } = await claimed();
+  const prefix = async (): Promise<string | null | undefined> => {
+    await expectDone(shop.svc('domain prefix shop'));
+    return shop.store.table.site('shop')?.loader_prefix;
+  };
+  const [first, second] = [await prefix(), await prefix()];
+  expect(first).toMatch(/^[a-z0-9]{12}$/);
+  expect(second).toMatch(/^[a-z0-9]{12}$/);
+  expect(second).not.toBe(first);
+  expect(await expectDone(shop.svc('domain prefix shop --remove'))).toBe('Site shop has no prefix.\n');
+  expect(shop.store.table.site('shop')?.loader_prefix).toBeNull();
+});
+
+test('a change of the site keeps its prefix', async () => {
+  const { shop } = await claimed();
+  await expectDone(shop.svc('domain prefix shop'));
+  const before = shop.store.table.site('shop')?.loader_prefix;
+  await expectDone(shop.svc('site set shop --name Other'));
+  expect(shop.store.table.site('shop')?.loader_prefix).toBe(before);
+  expect(await shop.svc('domain prefix nobody')).toMatchObject({ exitCode: 2 });
+});

@@ -27,6 +27,7 @@ const SITE: Site = {
   gtm_container_id: null,
   tag: TAG_DEFAULTS,
   domains: [],
+  loader_prefix: null,
   block_rules: [],
   event_definitions: [],
 };

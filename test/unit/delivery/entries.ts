@@ -30,6 +30,7 @@ export function siteOf(changes: Partial<Site> = {}): Site {
     gtm_container_id: null,
     tag: TAG_DEFAULTS,
     domains: [],
+    loader_prefix: null,
     block_rules: [],
     event_definitions: [],
     ...changes,

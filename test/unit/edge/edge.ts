@@ -5,6 +5,7 @@ import type { PartitionSender, SendResult } from '#infra/kafka/producer/sender.t
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import type { EngageGuard } from '#infra/redis/engage_guard.ts';
 import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
+import type { FetchScript } from '#pipelines/loaders/vendor_scripts.ts';
 import { issueKey } from '#pipelines/settings/keys.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -26,6 +27,7 @@ import { createAudienceNotes } from '#services/edge/engage/audience_notes.ts';
 import { createEngageMemories } from '#services/edge/engage/engage_memories.ts';
 import { createSpamWatch } from '#services/edge/engage/spam_watch.ts';
 import { createInventory } from '#services/edge/inventory.ts';
+import { createScriptCache } from '#services/edge/loaders/script_cache.ts';
 import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
 import { createStrangers } from '#services/edge/strangers.ts';
 import type { TagScripts } from '#services/edge/tag/script_routes.ts';
@@ -81,6 +83,8 @@ export interface TestEdgeOptions {
   engageGuard?: EngageGuard;
   /** What visitors saw and did; absent: kept in this process. */
   engageMemory?: EngageMemoryStore;
+  /** What gives vendors' scripts; absent: they are unreachable. */
+  fetchScript?: FetchScript;
   /** Told of reservations of which nobody knows what became. */
   onDoubt?: (reservation: Reservation) => void;
 }
@@ -171,6 +175,11 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
       identitySecret: Buffer.alloc(32, 2),
       randomBytes,
     },
+    vendorScripts: createScriptCache({
+      fetch: options.fetchScript ?? (async () => ({ ok: false, reason: 'unreachable' })),
+      metrics,
+      nowMs: options.nowMs ?? Date.now,
+    }),
     onKeyUsed: (keyHash) => usedKeys.push(keyHash),
     healthy: () => true,
     nowMs: options.nowMs ?? Date.now,

@@ -22,6 +22,7 @@ export function siteWith(changes: Partial<Site> = {}): Site {
     gtm_container_id: null,
     tag: TAG_DEFAULTS,
     domains: [],
+    loader_prefix: null,
     block_rules: [],
     event_definitions: [],
     ...changes,

@@ -27,6 +27,7 @@ export function site(changes: Partial<Site> = {}): Site {
     gtm_container_id: null,
     tag: TAG_DEFAULTS,
     domains: [],
+    loader_prefix: null,
     block_rules: [],
     event_definitions: [],
     ...changes,

@@ -165,6 +165,8 @@ describe('the public configuration', () => {
     expect(siteConfig(table, 'shop')?.custom_loader).toBe(false);
     put(table, { domain_proof: domainProof('b.example') });
     expect(siteConfig(table, 'shop')?.tag.loader).toEqual({ base: 'https://b.example', prefix: '' });
+    put(table, { site: site({ domains: ['a.example', 'b.example'], loader_prefix: 'k3m9' }) });
+    expect(siteConfig(table, 'shop')?.tag.loader).toEqual({ base: 'https://b.example', prefix: '/k3m9' });
   });
 
   it('leaves out a stored definition that cannot be read, and only that', () => {

@@ -28,6 +28,7 @@ function siteOf(slot: SiteSlot): Site {
     gtm_container_id: null,
     tag: TAG_DEFAULTS,
     domains: [],
+    loader_prefix: null,
     block_rules: slot === 'shop' ? [{ kind: 'ip', value: BLOCKED, property: null }] : [],
     event_definitions: [],
   };
