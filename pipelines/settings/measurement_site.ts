@@ -41,13 +41,26 @@ export function findMeasurementSite(table: SettingsTable, signs: SiteSigns, nowM
   const claimant = claimantOf(table, signs.host);
   const found = claimant ?? siteByMeasurementId(table, signs.measurementId);
   if (typeof found === 'string') return { ok: false, code: found };
-  const account = table.account(found.account_id);
+  const caller = siteCaller(table, found, signs.origin, nowMs);
+  return caller.ok ? { ...caller, byMeasurementId: claimant === undefined } : caller;
+}
+
+/** Who acts for a site where no key was sent: its browser key that was made first of those that the origin may use. */
+export type SiteCaller =
+  | { ok: true; key: ApiKey; site: Site; account: Account }
+  | { ok: false; code: 'measurement_id_unknown' | 'browser_key_missing' | 'origin_not_allowed' };
+
+/**
+ * @param origin The Origin header as received, or null when there is none.
+ * @param nowMs Milliseconds since 1970 UTC.
+ */
+export function siteCaller(table: SettingsTable, site: Site, origin: string | null, nowMs: number): SiteCaller {
+  const account = table.account(site.account_id);
   if (account === undefined) return { ok: false, code: 'measurement_id_unknown' };
-  const keys = browserKeys(table, found, nowMs);
+  const keys = browserKeys(table, site, nowMs);
   if (keys.length === 0) return { ok: false, code: 'browser_key_missing' };
-  const key = keys.find((one) => originRefusal(one, signs.origin) === null);
-  if (key === undefined) return { ok: false, code: 'origin_not_allowed' };
-  return { ok: true, key, site: found, account, byMeasurementId: claimant === undefined };
+  const key = keys.find((one) => originRefusal(one, origin) === null);
+  return key === undefined ? { ok: false, code: 'origin_not_allowed' } : { ok: true, key, site, account };
 }
 
 function claimantOf(table: SettingsTable, host: string): Site | undefined {

@@ -22,6 +22,8 @@ import { mountMeasurements } from './ga4/measurements.ts';
 import { type EdgeHealth, mountHealth } from './health_route.ts';
 import { mountIngest } from './ingest.ts';
 import { type InventoryIntake, mountInventory } from './inventory.ts';
+import { isCollector } from './loaders/collector_paths.ts';
+import { mountCollectors } from './loaders/collector_routes.ts';
 import { mountLoaders } from './loaders/loader_routes.ts';
 import type { ScriptCache } from './loaders/script_cache.ts';
 import { answerUnrouted } from './methods.ts';
@@ -52,9 +54,17 @@ const REQUEST_MS_MAX = 30_000;
  */
 export function createApp(options: AppOptions): HttpServer {
   const app = openServer(options.trustedProxies);
-  app.addHook('onRequest', async (request, reply) => (isCollect(request) ? credentialedCors : cors)(request, reply));
+  app.addHook('onRequest', async (request, reply) => {
+    const takesCookies = isCollect(request) || isCollector(request);
+    (takesCookies ? credentialedCors : cors)(request, reply);
+  });
   countSuccesses(app, options.errors);
-  const context = createEdgeContext(options, givePermits(app, options.limiter, bringsHit));
+  const context = createEdgeContext(
+    options,
+    givePermits(app, options.limiter, (request) => {
+      return bringsHit(request) || (request.method === 'GET' && isCollector(request));
+    }),
+  );
   context.collectBodies(app, ['application/json', 'text/plain'], BODY_BYTES_MAX);
   // Before any route: it has to be told of all of them.
   answerUnrouted(app, options.errors);
@@ -68,6 +78,7 @@ export function createApp(options: AppOptions): HttpServer {
   mountScripts(app, context, options.tag);
   mountScriptStatus(app, options.tag);
   mountLoaders(app, context, options.vendorScripts);
+  mountCollectors(app, context, options.identitySecret);
   mountDocs(app, publicDocument());
   for (const dialect of [segment, posthog]) mountDialect(app, dialect, context);
   mountFlags(app, context);

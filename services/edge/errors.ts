@@ -27,6 +27,7 @@ export const EDGE_ERRORS = {
   measurement_id_unknown: { status: 403, message: 'No site has the measurement id.' },
   measurement_id_contested: { status: 403, message: 'More than one site has the measurement id; send a key as well.' },
   measurement_ids_mixed: { status: 400, message: 'The hits of a request must all be of one site.' },
+  pixel_unknown: { status: 403, message: 'The hit names no measurement id or pixel of the site.' },
   browser_key_missing: {
     status: 403,
     message: 'The site has no active browser key, so that nothing is taken from its pages.',

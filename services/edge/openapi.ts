@@ -3,6 +3,7 @@ import { type DocumentedRoute, openApiDocument } from '#pipelines/openapi/docume
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
+import { collectorRoutes } from './loaders/openapi_collectors.ts';
 import { loaderRoutes } from './loaders/openapi_loaders.ts';
 import { compatRoutes } from './openapi_compat.ts';
 import { engageRoutes } from './openapi_engage.ts';
@@ -86,6 +87,7 @@ export function publicDocument(): Record<string, unknown> {
       ...loaderRoutes(),
       ...engageRoutes({ keyed: KEYED, errors: [...KEY_ERRORS, ...BODY_ERRORS] }),
       ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited']),
+      ...collectorRoutes([...BODY_ERRORS, 'rate_limited']),
       ...ga4Routes([...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited']),
     ],
     components: {

@@ -11,7 +11,7 @@ export interface Reply {
 export function ask(
   url: string,
   headers: Record<string, string>,
-  { method = 'GET', body = '' }: { method?: string; body?: string } = {},
+  { method = 'GET', body = '' }: { method?: string; body?: string | Buffer } = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers }, (response) => {

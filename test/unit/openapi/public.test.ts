@@ -12,6 +12,7 @@ import { startEdge, type TestEdge } from '#test/unit/edge/edge.ts';
 import { engageItem } from '#test/unit/engage/ready.ts';
 import { refusal } from '#test/unit/intake/context.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
+import { destination } from '#test/unit/settings/samples.ts';
 
 interface Operation {
   operationId: string;
@@ -61,6 +62,9 @@ describe('the public document', () => {
       ...FLAGS_PATHS,
       '/array/{key}/config.js',
       '/array/{key}/config',
+      '/a/c',
+      '/s/p',
+      '/t/e',
       '/g/collect',
       '/j/collect',
       '/mp/collect',
@@ -151,7 +155,14 @@ describe('a schema never promises what the intake refuses:', () => {
 describe('the examples of the public document', () => {
   let edge: TestEdge;
   beforeAll(async () => {
-    edge = await startEdge();
+    edge = await startEdge({ trustedProxies: ['127.0.0.1'] });
+    for (const [name, settings] of Object.entries({
+      ga4: { measurement_id: 'G-SHOP123' },
+      meta: { pixel_id: '123456789012345' },
+      tiktok: { pixel_code: 'CSHOP1234567890ABCDE' },
+    })) {
+      put(edge.table, { destination: destination({ name, settings: settings as Record<string, string> }) });
+    }
     put(edge.table, { engage: engageItem('survey', ENGAGE_EXAMPLES['createSurvey'] ?? {}) });
     put(edge.table, { engage: engageItem('promo', ENGAGE_EXAMPLES['createPromo'] ?? {}) });
     put(edge.table, { engage: engageItem('form', ENGAGE_EXAMPLES['createForm'] ?? {}) });
@@ -169,7 +180,7 @@ describe('the examples of the public document', () => {
     const example = text.replaceAll(/svc_[sp]k_YOUR_KEY/g, edge.serverKey);
     const answer = await fetch(`${edge.url}${path}?key=${edge.serverKey}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', 'x-forwarded-host': 'shop.example' },
       body: example,
     });
     expect([path, [200, 204].includes(answer.status), await answer.text()]).toEqual([

@@ -1,0 +1,106 @@
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
+import { isObject } from '#pipelines/intake/compat/foreign.ts';
+import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
+import { HIT_KEYS_MAX, type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
+import { eventOfMetaHit, metaPixelOf } from '#pipelines/intake/pixels/meta_hit.ts';
+import { eventOfTiktokHit, tiktokPixelOf } from '#pipelines/intake/pixels/tiktok_hit.ts';
+import { vendorIds } from '#pipelines/settings/site_config.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { ApiKey, Site } from '#schemas/setting.ts';
+import { BODY_BYTES_MAX, decompress, parseJson } from '../decode.ts';
+import type { EdgeErrorCode } from '../errors.ts';
+import type { CollectorPath } from './collector_paths.ts';
+
+/** Whose hits are read, and what of them is not in the request. */
+export interface HitsOf {
+  table: SettingsTable;
+  site: Site;
+  key: ApiKey;
+  visitor: string | null;
+  secret: Buffer;
+}
+
+/** The events of a request, in the form POST /v1/ingest takes them; or why they cannot be read. */
+export type HitsRead = { ok: true; events: unknown[] } | { ok: false; code: EdgeErrorCode };
+
+type ReadHits = (request: HttpRequestIn, of: HitsOf) => Promise<HitsRead>;
+
+/** How the hits of each collector are read; those of somebody else's pixel are refused. */
+export const READERS: Readonly<Record<CollectorPath, ReadHits>> = {
+  '/a/c': readGa4,
+  '/s/p': readMeta,
+  '/t/e': readTiktok,
+};
+
+async function readGa4(request: HttpRequestIn, { table, site, key, secret }: HitsOf): Promise<HitsRead> {
+  const body = bodyOf(request);
+  const read = body.ok ? hitsOf(request, body.value.toString('utf8')) : body;
+  if (!read.ok) return read;
+  const own = table.destination(site.site_id, 'ga4')?.settings['measurement_id'];
+  const isOwn = own !== undefined && read.hits.every(({ fields }) => fields.get('tid') === own);
+  return isOwn ? { ok: true, events: eventsOfHits(read.hits, { caller: key.caller, secret }) } : NOT_OURS;
+}
+
+async function readMeta(request: HttpRequestIn, { table, site, visitor, secret }: HitsOf): Promise<HitsRead> {
+  const text = await formText(request);
+  const read = text.ok ? hitsOf(request, text.value) : text;
+  if (!read.ok) return read;
+  const { facebook } = vendorIds(table, site);
+  const own = facebook === null ? [] : [facebook.pixel_id, ...facebook.route_pixels.map(({ pixel_id }) => pixel_id)];
+  const isOwn = read.hits.every((hit) => own.includes(metaPixelOf(hit)));
+  return isOwn ? { ok: true, events: read.hits.map((hit) => eventOfMetaHit(hit, { visitor, secret })) } : NOT_OURS;
+}
+
+async function readTiktok(request: HttpRequestIn, { table, site, visitor }: HitsOf): Promise<HitsRead> {
+  const body = bodyOf(request);
+  const read = body.ok ? parseJson(body.value) : body;
+  if (!read.ok) return read;
+  const own = vendorIds(table, site).tiktok?.pixel_code;
+  if (!isObject(read.value) || own === undefined || tiktokPixelOf(read.value) !== own) return NOT_OURS;
+  return { ok: true, events: [eventOfTiktokHit(read.value, { visitor })] };
+}
+
+const NOT_OURS = { ok: false, code: 'pixel_unknown' } as const;
+
+type Bytes = { ok: true; value: Buffer } | { ok: false; code: EdgeErrorCode };
+type Text = { ok: true; value: string } | { ok: false; code: EdgeErrorCode };
+
+function bodyOf(request: HttpRequestIn): Bytes {
+  const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  return decompress(sent, request.headers['content-encoding'], BODY_BYTES_MAX);
+}
+
+function hitsOf(request: HttpRequestIn, body: string): { ok: true; hits: Hit[] } | { ok: false; code: EdgeErrorCode } {
+  const at = request.url.indexOf('?');
+  const read = readHits(at < 0 ? '' : request.url.slice(at + 1), body);
+  if (read.ok) return read;
+  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : 'hit_too_large' };
+}
+
+const MULTIPART = /^multipart\/form-data\b/i;
+
+/** Meta's pixel sends a form: in the query, in a body of the same form, or by beacon as `multipart/form-data`. */
+async function formText(request: HttpRequestIn): Promise<Text> {
+  const body = bodyOf(request);
+  if (!body.ok) return body;
+  const type = request.headers['content-type'] ?? '';
+  if (!MULTIPART.test(type)) return { ok: true, value: body.value.toString('utf8') };
+  if (partsOf(body.value, type) > HIT_KEYS_MAX) return { ok: false, code: 'hit_too_large' };
+  try {
+    const form = await new Response(Uint8Array.from(body.value), { headers: { 'content-type': type } }).formData();
+    const texts = [...form].filter((pair): pair is [string, string] => typeof pair[1] === 'string');
+    return { ok: true, value: new URLSearchParams(texts).toString() };
+  } catch {
+    // What the reader says of a form that is none may quote it.
+    return { ok: false, code: 'request_malformed' };
+  }
+}
+
+/** Counted before the form is taken apart. */
+function partsOf(body: Buffer, type: string): number {
+  const boundary = /boundary="?([^";]{1,70})/i.exec(type)?.[1];
+  if (boundary === undefined) return 0;
+  let parts = 0;
+  for (let at = body.indexOf(boundary); at >= 0; at = body.indexOf(boundary, at + boundary.length)) parts += 1;
+  return parts;
+}
