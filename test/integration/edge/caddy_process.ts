@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '#test/harness/environment.ts';
 import { findCaddy } from '#test/harness/find_caddy.ts';
@@ -13,9 +13,6 @@ import { until } from '#test/harness/until.ts';
 const CADDYFILE = fileURLToPath(new URL('../../../infra/caddy/Caddyfile', import.meta.url));
 
 export interface Caddy {
-  port: number;
-  /** The certificate of Caddy's own authority. */
-  authority: string;
   /** A connection for a name. Rejects where Caddy has no certificate for it. */
   open(servername: string): Promise<TLSSocket>;
   close(): Promise<void>;
@@ -58,7 +55,9 @@ export async function startCaddy(edgeAddress: string): Promise<Caddy> {
         timeoutMs: 20_000,
       },
     );
-    return { port, authority, open: (servername) => openTls(port, servername, authority), close };
+    // Once, as it is a client's costliest part.
+    const secureContext = createSecureContext({ ca: authority });
+    return { open: (servername) => openTls(port, servername, secureContext), close };
   } catch (error) {
     await close();
     throw new Error(`caddy did not start: ${log}`, { cause: error });
@@ -73,8 +72,8 @@ function readIfThere(path: string): string {
   }
 }
 
-async function openTls(port: number, servername: string, ca: string): Promise<TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port, servername, ca });
+async function openTls(port: number, servername: string, secureContext: SecureContext): Promise<TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', port, servername, secureContext });
   await once(socket, 'secureConnect');
   return socket;
 }
