@@ -12,7 +12,7 @@ import type { EdgeErrorCode } from '../errors.ts';
 import type { CollectorPath } from './collector_paths.ts';
 
 /** Whose hits are read, and what of them is not in the request. */
-export interface HitsOf {
+interface HitsOf {
   table: SettingsTable;
   site: Site;
   key: ApiKey;
@@ -21,7 +21,7 @@ export interface HitsOf {
 }
 
 /** The events of a request, in the form POST /v1/ingest takes them; or why they cannot be read. */
-export type HitsRead = { ok: true; events: unknown[] } | { ok: false; code: EdgeErrorCode };
+type HitsRead = { ok: true; events: unknown[] } | { ok: false; code: EdgeErrorCode };
 
 type ReadHits = (request: HttpRequestIn, of: HitsOf) => Promise<HitsRead>;
 
