@@ -64,7 +64,7 @@ describe('a script', () => {
     ['sx.js', '/google/gtm.js?id=GTM-SHOP123'],
     ['sp.js', '/meta/en_US/fbevents.js'],
     ['tt.js', '/tiktok/i18n/pixel/events.js?sdkid=CSHOP1234567890ABCDE&lib=ttq'],
-  ])("%s is the platform's own, for the site's own id", async (name, path) => {
+  ])('%s is as its platform gives it, for the id of the site', async (name, path) => {
     const reply = await load(`/${name}`);
     expect(reply).toMatchObject({ status: 200, text: `/* script of ${path} */` });
     expect(reply.headers).toMatchObject({
