@@ -52,13 +52,13 @@ export function isKeyFormat(text: string): boolean {
 
 /**
  * Decides whether a caller may act, in this order: a key is presented (401), it is known, not revoked and not expired
- * (403), and it may be used from this origin (403). A server key with an Origin header is refused, as it would be public.
- * A browser key without an Origin header passes: the header exists only where a browser enforces it.
+ * (403), and it may be used from this origin (403). A server key that a page sends is refused, as it would be public.
+ * A browser key that no page is known to send passes: origins exist only where a browser says them.
  *
  * Nothing is cached: a presented key that has the format of one costs one SHA-256, about a microsecond; anything
  * else less.
  *
- * @param origin The Origin header as received, or null when there is none.
+ * @param origin That of the page which sent the request, or null when no page is known to have.
  * @param nowMs Milliseconds since 1970 UTC.
  */
 export function checkKey(

@@ -8,7 +8,7 @@ export interface SiteSigns {
   /** The host that was called. */
   host: string;
   measurementId: string | null;
-  /** The Origin header as received, or null when there is none. */
+  /** That of the page which sent the request, or null when no page is known to have. */
   origin: string | null;
 }
 

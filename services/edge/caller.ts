@@ -18,8 +18,24 @@ function single(value: string | string[] | undefined): string | null {
 
 /** Whether the caller of a request may act for a site, and which. */
 export function checkCaller(table: SettingsTable, request: HttpRequestIn, nowMs: number): KeyCheck {
-  return checkKey(table, presentedKey(request), single(request.headers.origin), nowMs);
+  return checkKey(table, presentedKey(request), pageOrigin(request), nowMs);
 }
+
+/**
+ * The origin of the page that had a browser send a request; null where no browser says that a page did. For an image or
+ * a script browsers send no Origin, but Sec-Fetch-Site, which a page can neither set nor leave out: then Referer tells,
+ * and a page that keeps it back is one of no origin, as browsers say of such in Origin.
+ */
+export function pageOrigin({ headers }: HttpRequestIn): string | null {
+  const { origin, referer } = headers;
+  if (origin !== undefined) return origin;
+  const isOfOtherOrigin = OTHER_ORIGINS.has(single(headers['sec-fetch-site']) ?? '');
+  return isOfOtherOrigin ? (URL.parse(referer ?? '')?.origin ?? NO_ORIGIN) : null;
+}
+
+/** Values of Sec-Fetch-Site for a page that is not of the host which it calls. */
+const OTHER_ORIGINS: ReadonlySet<string> = new Set(['cross-site', 'same-site']);
+const NO_ORIGIN = 'null';
 
 export interface CallerSigns {
   userAgent: string | null;

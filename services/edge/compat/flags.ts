@@ -1,6 +1,7 @@
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
 import { limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
+import { pageOrigin } from '#services/edge/caller.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
@@ -38,7 +39,7 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
       const encoding = request.headers['content-encoding'];
       const text = await readForeignText(bytes, encoding, POSTHOG_KEY_PLACES, BODY_BYTES_MAX);
       const key = text.ok ? text.value.outline.key : null;
-      const check = checkKey(context.table, key, request.headers.origin ?? null, context.nowMs());
+      const check = checkKey(context.table, key, pageOrigin(request), context.nowMs());
       if (check.ok) return reply.send(NO_FLAGS);
       context.strangers.saw(address);
       return refuse(reply, text.ok ? check.code : text.code);

@@ -6,7 +6,7 @@ import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { Caller } from '#schemas/event.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
-import { callerSigns, checkCaller } from '#services/edge/caller.ts';
+import { callerSigns, checkCaller, pageOrigin } from '#services/edge/caller.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { openTurns } from '#services/edge/event_loop_turns.ts';
@@ -67,7 +67,7 @@ async function refusedCounted(
 function checkHeaders(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): KeyCheck {
   const key = dialect.keyOfHeaders(request.headers.authorization);
   if (key === null) return checkCaller(context.table, request, context.nowMs());
-  return checkKey(context.table, key, request.headers.origin ?? null, context.nowMs());
+  return checkKey(context.table, key, pageOrigin(request), context.nowMs());
 }
 
 async function answer(
@@ -117,7 +117,7 @@ function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): P
 }
 
 function checkBody(context: EdgeContext, request: HttpRequestIn, key: string | null): KeyCheck {
-  return checkKey(context.table, key, request.headers.origin ?? null, context.nowMs());
+  return checkKey(context.table, key, pageOrigin(request), context.nowMs());
 }
 
 async function take(

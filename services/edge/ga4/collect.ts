@@ -10,7 +10,7 @@ import { type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { findMeasurementSite, type MeasurementSite } from '#pipelines/settings/measurement_site.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
-import { callerSigns, checkCaller, presentedKey } from '#services/edge/caller.ts';
+import { callerSigns, checkCaller, pageOrigin, presentedKey } from '#services/edge/caller.ts';
 import { BODY_BYTES_MAX, decompress } from '#services/edge/decode.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
@@ -83,7 +83,7 @@ function queryOf({ url }: HttpRequestIn): string {
 
 function checkSite({ table, nowMs }: EdgeContext, request: HttpRequestIn, measurementId: string | null): SiteCheck {
   if (presentedKey(request) !== null) return checkCaller(table, request, nowMs());
-  const signs = { host: requestHost(request), measurementId, origin: request.headers.origin ?? null };
+  const signs = { host: requestHost(request), measurementId, origin: pageOrigin(request) };
   return findMeasurementSite(table, signs, nowMs());
 }
 

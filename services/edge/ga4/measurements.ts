@@ -5,7 +5,7 @@ import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
-import { callerSigns, presentedKey } from '#services/edge/caller.ts';
+import { callerSigns, pageOrigin, presentedKey } from '#services/edge/caller.ts';
 import { BODY_BYTES_MAX, type Decoded, decompress, parseJson } from '#services/edge/decode.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import { faultHandler } from '#services/edge/faults.ts';
@@ -77,7 +77,7 @@ type SecretCheck = KeyCheck | { ok: false; code: 'server_key_required' };
 function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): SecretCheck {
   const { api_secret: secret } = request.query as Record<string, unknown>;
   const presented = typeof secret === 'string' ? secret : presentedKey(request);
-  const check = checkKey(table, presented, request.headers.origin ?? null, nowMs());
+  const check = checkKey(table, presented, pageOrigin(request), nowMs());
   return check.ok && check.key.caller !== 'server' ? { ok: false, code: 'server_key_required' } : check;
 }
 

@@ -44,3 +44,28 @@ test('a page of another origin is refused with 403, and nothing of it is stored'
   expect(await world.rows('stolen')).toEqual([]);
   await context.close();
 });
+
+test.each(['', 'no-referrer'])(
+  'an image of another origin’s page is refused, with the referrer policy %j',
+  async (policy) => {
+    const context = await world.browser.newContext();
+    const load = async (at: string, event: string): Promise<void> => {
+      const page = await context.newPage();
+      await page.goto(at);
+      const src = `${world.collector}/g/collect?key=${world.site.browserKey}&cid=1.2&en=${event}`;
+      const show = async (image: { src: string; referrerPolicy: string }): Promise<void> => {
+        const shown = Object.assign(new Image(), image);
+        await new Promise((resolve) => Object.assign(shown, { onload: resolve, onerror: resolve }));
+      };
+      await page.evaluate(show, { src, referrerPolicy: policy });
+      await page.close();
+    };
+    await load(`${strangersProxy.origin('www.stranger.example')}/`, 'stolen_image');
+    const event = `image_${policy === '' ? 'referred' : 'behind'}`;
+    if (policy === '') await load(`${world.shop}/`, event);
+    else await track(await visit(context, `${world.shop}/`), event);
+    await world.settledRows(event, 1);
+    expect(await world.rows('stolen_image')).toEqual([]);
+    await context.close();
+  },
+);

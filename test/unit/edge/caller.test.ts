@@ -42,3 +42,32 @@ test.each<[what: string, key: 'serverKey' | 'browserKey', headers: Record<string
   expect(await post(edge[key], headers)).toMatchObject({ status: 200, body: { accepted } });
   expect(edge.records.flat()).toHaveLength(accepted);
 });
+
+test('what a page has its browser send without an Origin is judged by its Referer, on every route', async () => {
+  const listed = await startEdge({ browserOrigins: ['https://shop.example'] });
+  const event = JSON.stringify({ event: 'a', distinct_id: 'p', properties: { token: listed.browserKey } });
+  const statuses = async (referer: string): Promise<number[]> => {
+    const sent: [path: string, type: string, body: string][] = [
+      [`/v1/ingest?key=${listed.browserKey}`, 'text/plain', JSON.stringify({ events: [newEvent()] })],
+      [`/v1/form?key=${listed.browserKey}`, 'application/x-www-form-urlencoded', '_form_id=contact'],
+      [`/v1/engage?key=${listed.browserKey}`, 'text/plain', '{}'],
+      ['/e/', 'text/plain', event],
+      ['/flags/', 'text/plain', event],
+      ['/v1/batch', 'text/plain', `{"writeKey":"${listed.browserKey}","batch":[{"type":"page","userId":"u"}]}`],
+    ];
+    const headers = { 'user-agent': CHROME, 'sec-fetch-site': 'cross-site', referer };
+    const answers = sent.map(([path, type, body]) =>
+      fetch(`${listed.url}${path}`, { method: 'POST', body, headers: { ...headers, 'content-type': type } }),
+    );
+    return (await Promise.all(answers)).map(({ status }) => status);
+  };
+  expect(await statuses('https://elsewhere.example/')).toEqual([403, 403, 403, 403, 403, 403]);
+  expect(await statuses('https://shop.example/')).toEqual([200, 404, 204, 200, 200, 200]);
+  await listed.close();
+});
+
+test('a server key that a page’s image shows is refused', async () => {
+  const headers = { 'sec-fetch-site': 'cross-site', referer: 'https://shop.example/' };
+  const answer = await post(edge.serverKey, headers);
+  expect(answer).toMatchObject({ status: 403, body: { error: { code: 'key_not_for_browsers' } } });
+});

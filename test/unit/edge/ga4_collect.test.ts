@@ -113,6 +113,31 @@ test.each([
   expect(stored()).toEqual([]);
 });
 
+const image = (fetchSite: string, referer?: string) => ({
+  'user-agent': CHROME,
+  'sec-fetch-site': fetchSite,
+  'sec-fetch-mode': 'no-cors',
+  'sec-fetch-dest': 'image',
+  ...(referer === undefined ? {} : { referer }),
+});
+const load = async (path: string, headers: Record<string, string>) =>
+  readAnswer(await fetch(`${edge.url}${path}`, { headers }));
+const keyed = () => `/g/collect?key=${edge.browserKey}&cid=1.2&en=page_view`;
+
+test.each([
+  ['of an allowed page', image('cross-site', `${ORIGIN}/cart?id=1`), 204],
+  ['of an allowed page next to the edge', image('same-site', `${ORIGIN}/`), 204],
+  ['of the edge’s own host', image('same-origin'), 204],
+  ['of another page', image('cross-site', `${OTHER_ORIGIN}/`), 403],
+  ['of another page next to the edge', image('same-site', `${OTHER_ORIGIN}/`), 403],
+  ['of a page that keeps its address back', image('cross-site'), 403],
+  ['of a page of no address', image('cross-site', 'about:client'), 403],
+  ['without any sign of a browser', { 'user-agent': CHROME }, 204],
+])('an image %s: by its measurement id and by its key', async (_, headers, status) => {
+  expect([(await load(GOOD, headers)).status, (await load(keyed(), headers)).status]).toEqual([status, status]);
+  expect(stored()).toHaveLength(status === 204 ? 2 : 0);
+});
+
 test.each([
   ['lines of several sites', 'en=a\r\nen=b&tid=G-OTHER', 400, 'measurement_ids_mixed'],
   ['lines of an unknown site', 'en=a\r\nen=b&tid=G-NOBODY', 400, 'measurement_ids_mixed'],
