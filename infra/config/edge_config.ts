@@ -54,7 +54,8 @@ export const EDGE = Type.Object({
     ...RANGES,
     default: [],
     startDefault: 'loopback',
-    description: 'Proxies whose `X-Forwarded-For` is believed; the addresses in it may have ports.',
+    description:
+      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are believed, so that they must write both themselves; the addresses in the former may have ports.',
   }),
   acknowledgeMs: integer('EDGE_ACKNOWLEDGE_MS', {
     default: 5_000,

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { Readable } from 'node:stream';
 import Fastify, {
   type FastifyHttpOptions,
   type FastifyInstance,
@@ -119,6 +120,15 @@ function withAddresses(app: HttpServer): HttpServer {
     done();
   });
   return app;
+}
+
+/**
+ * Answers 304. Of a HEAD the server would say that what was asked for is 0 bytes long, except where it is a stream, whose
+ * length nobody knows (RFC 9110, 15.4.5: a length, where there is one, is that of the 200).
+ */
+export function sendNotModified(request: HttpRequestIn, reply: HttpReply): HttpReply {
+  reply.code(304);
+  return request.method === 'HEAD' ? reply.send(Readable.from([])) : reply.send();
 }
 
 /** Whether the server itself refuses the request with a 4xx code of its own: the caller's fault, not ours. */

@@ -1,4 +1,4 @@
-import type { HttpServer } from '#infra/http/http_server.ts';
+import { type HttpServer, sendNotModified } from '#infra/http/http_server.ts';
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
 import type { EdgeContext } from './edge_context.ts';
 
@@ -14,7 +14,7 @@ export function mountConfig(
     const answer = configOf(callerOf(request).site.site_id);
     if (answer === undefined) return refuse(reply, 'not_found');
     reply.header('etag', answer.etag).header('cache-control', CACHE).header('vary', 'Origin, X-Svc-Key');
-    if (request.headers['if-none-match'] === answer.etag) return reply.code(304).send();
+    if (request.headers['if-none-match'] === answer.etag) return sendNotModified(request, reply);
     return reply.type('application/json; charset=utf-8').send(answer.body);
   });
 }

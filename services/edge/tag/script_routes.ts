@@ -1,4 +1,4 @@
-import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import { type HttpReply, type HttpRequestIn, type HttpServer, sendNotModified } from '#infra/http/http_server.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { chooseCoding } from '#pipelines/tag/content_coding.ts';
 import { isKnown } from '#pipelines/tag/entity_tag.ts';
@@ -55,7 +55,7 @@ export function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }:
   // Any page may load it, also one that shuts out what does not say so (Cross-Origin-Embedder-Policy).
   reply.header('cross-origin-resource-policy', 'cross-origin').header('x-content-type-options', 'nosniff');
   reply.header('etag', etag).header('vary', 'Accept-Encoding');
-  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (isKnown(request.headers['if-none-match'], etag)) return sendNotModified(request, reply);
   if (coding !== 'identity') reply.header('content-encoding', coding);
   return reply.type('text/javascript; charset=utf-8').send(bytes);
 }

@@ -92,6 +92,17 @@ describe('a script of the tag', () => {
     });
   });
 
+  it.each(['/svc.min.js', '/v1/config'])('%s is said by HEAD to be known, and not to be empty', async (path) => {
+    const at = `${path}?key=${edge.browserKey}`;
+    const { headers } = await ask(at);
+    const known = { 'if-none-match': String(headers['etag']) };
+    const [head, get] = [await ask(at, known, 'HEAD'), await ask(at, known)];
+    expect([head.status, get.status]).toEqual([304, 304]);
+    expect([head.headers['content-length'], get.headers['content-length']]).toEqual([undefined, undefined]);
+    expect(head.headers['transfer-encoding']).toBeUndefined();
+    expect(head.headers).toMatchObject({ etag: headers['etag'], 'cache-control': headers['cache-control'] });
+  });
+
   it('does not take POST', async () => {
     expect(await ask('/svc.min.js', {}, 'POST')).toMatchObject({
       status: 405,
