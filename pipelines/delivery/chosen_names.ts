@@ -24,7 +24,8 @@ function readPairs(text: string): ReadonlyMap<string, string> {
   return new Map(pairs.map(([event = '', platform = '']) => [folded(event), platform.trim()]));
 }
 
-function chosenNames(settings: object): ReadonlyMap<string, string> {
+/** The names that a site's setting `event_names` gives, by the event's, folded as it is compared. */
+export function chosenNames(settings: object): ReadonlyMap<string, string> {
   const text: unknown = Reflect.get(settings, 'event_names');
   const names = chosenBySettings.get(settings) ?? (typeof text === 'string' ? readPairs(text) : new Map());
   chosenBySettings.set(settings, names);

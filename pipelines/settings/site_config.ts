@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { chosenNames } from '#pipelines/delivery/chosen_names.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SiteMode } from '#schemas/event.ts';
 import type { Destination, Site } from '#schemas/setting.ts';
@@ -34,6 +35,11 @@ interface TagConfig {
   inventory: boolean;
   /** Where vendors' scripts come from on a claimed domain: its origin, and the path before their names. */
   loader: { base: string; prefix: string } | null;
+  /**
+   * By the destinations that have a pixel on the page: the names that the site chose for its events, by the event's name in
+   * lower case without separators. Pixel and service have to say the same, as platforms deduplicate by name and id.
+   */
+  event_names: Record<string, Record<string, string>>;
 }
 
 /** The body of GET /v1/config, serialised, and its ETag with the quotes it is sent in. */
@@ -76,14 +82,18 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
   const site = table.site(siteId);
   if (site === undefined) return undefined;
   const loader = loaderOf(site, table);
+  const vendors = vendorIds(table, site);
   return {
     mode: site.mode,
     business_category: site.business_category,
     clarity: site.clarity_project_id === null ? null : { project_id: site.clarity_project_id },
-    ...vendorIds(table, site),
+    ...vendors,
     custom_loader: loader !== null,
     events: definitions(site),
-    tag: tagConfig(site, loader, siteEngage(table.engageItems(siteId)).items.length > 0),
+    tag: {
+      ...tagConfig(site, loader, siteEngage(table.engageItems(siteId)).items.length > 0),
+      event_names: eventNames(table, siteId, vendors),
+    },
   };
 }
 
@@ -97,7 +107,16 @@ export function vendorIds(table: SettingsTable, { site_id, gtm_container_id }: S
   };
 }
 
-function tagConfig({ tag }: Site, loader: TagConfig['loader'], engage: boolean): TagConfig {
+function eventNames(table: SettingsTable, siteId: string, pixels: VendorIds): TagConfig['event_names'] {
+  const onPage = Object.entries({ meta: pixels.facebook, tiktok: pixels.tiktok, ga4: pixels.ga4 });
+  const chosen = onPage.flatMap(([name, pixel]): [string, Record<string, string>][] => {
+    const names = pixel === null ? null : chosenNames(table.destination(siteId, name)?.settings ?? {});
+    return names === null || names.size === 0 ? [] : [[name, Object.fromEntries(names)]];
+  });
+  return Object.fromEntries(chosen);
+}
+
+function tagConfig({ tag }: Site, loader: TagConfig['loader'], engage: boolean): Omit<TagConfig, 'event_names'> {
   return {
     engage,
     web_vitals: tag.web_vitals,

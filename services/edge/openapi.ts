@@ -61,6 +61,10 @@ const tagShape = Type.Object({
   respect_gpc: Type.Boolean(),
   inventory: Type.Boolean({ description: 'Whether the elements of pages are looked over' }),
   loader: orNull({ base: Type.String({ description: 'Origin of the first verified domain' }), prefix: Type.String() }),
+  event_names: Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
+    description:
+      'By destination with a pixel: its names that the site chose, by the event’s in lower case without separators',
+  }),
 });
 const configShape = Type.Object({
   mode: Type.Enum(['online', 'offline']),

@@ -103,6 +103,7 @@ test('the tag is told how it is to behave, and where the verified domain is', as
       respect_gpc: true,
       inventory: false,
       loader: { base: `https://${domain}`, prefix: '' },
+      event_names: {},
     },
   });
   await changed(['--remove-domain', domain], { custom_loader: false });

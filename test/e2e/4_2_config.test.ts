@@ -43,6 +43,7 @@ test('the configuration has every field, and no secret', async () => {
       respect_gpc: true,
       inventory: true,
       loader: null,
+      event_names: {},
     },
   });
 });

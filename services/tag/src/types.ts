@@ -30,6 +30,8 @@ interface TagSettings {
   inventory: boolean;
   /** Where vendors' scripts come from on a claimed domain: its origin, and the path before their names. */
   loader: { base: string; prefix: string } | null;
+  /** By destination: the platform's names that the site chose for its events, by the event's name, folded. */
+  event_names: Record<string, Record<string, string>>;
 }
 
 /** The site's public configuration (SPEC 2.4). */

@@ -31,7 +31,8 @@ export interface VendorNames {
   tiktok?: string | undefined;
 }
 
-const folded = (name: string): string => name.toLowerCase().replace(/[\s_.-]+/g, '');
+/** A name as it is compared: case and separators do not matter. */
+export const folded = (name: string): string => name.toLowerCase().replace(/[\s_.-]+/g, '');
 const runTogether = (name: string): string => name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 const unlessDash = (name: string): string | undefined => (name === '-' ? undefined : name);
 

@@ -1,7 +1,7 @@
 import type { SiteConfig, VendorEvent, Vendors, VendorsHost } from './types.ts';
 import { ga4Parameters, pixelParameters } from './vendor_data.ts';
 import { type VendorNames, vendorNames } from './vendor_names.ts';
-import { nameRule, pixelOf } from './vendor_rules.ts';
+import { chosenName, nameRule, pixelOf } from './vendor_rules.ts';
 import { clarityStub, fbqStub, gtagOf, layerOf, tellConsent, ttqStub, type VendorWindow } from './vendor_stubs.ts';
 
 /** One platform on the page, once it is loaded. */
@@ -91,7 +91,7 @@ function startClarity(load: () => void): Vendor {
 /**
  * The platforms that a site has configured: Meta and TikTok with consent to advertising, GA4 and Clarity with consent to
  * measuring, GTM with either, after Google's consent mode is told which. Each of our events goes to all of them under its
- * uuid as event id, by their own name for it, unless the definitions of its name switch the destination off.
+ * uuid as event id, by the name that the site chose for it or else their own, unless the definitions of its name switch the destination off.
  */
 export function createVendors(config: SiteConfig, host: VendorsHost): Vendors {
   const { facebook, tiktok, ga4, gtm, clarity } = config;
@@ -148,10 +148,14 @@ export function createVendors(config: SiteConfig, host: VendorsHost): Vendors {
     event(event) {
       const rule = nameRule(config.events, event.event);
       const names = vendorNames(rule.name);
-      // The service's own vocabulary means nothing to a platform.
-      if (!names.ga4 && rule.name.startsWith('$')) return;
       for (const [destination, isAllowed] of starters) {
-        if (isAllowed() && rule.isSent(destination)) started.get(destination)?.send?.(event, rule.name, names);
+        if (!isAllowed() || !rule.isSent(destination)) continue;
+        const vendor = started.get(destination);
+        const chosen = chosenName(config.tag?.event_names?.[destination], [event.event, rule.name, names.ga4]);
+        // To a name that the site chose only Meta asks more: whether it is one of its own.
+        if (chosen) vendor?.send?.(event, chosen, { meta: vendorNames(chosen).meta === chosen ? chosen : undefined });
+        // The service's own vocabulary means nothing to a platform.
+        else if (names.ga4 || !rule.name.startsWith('$')) vendor?.send?.(event, rule.name, names);
       }
     },
   };

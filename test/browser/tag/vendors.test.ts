@@ -175,6 +175,26 @@ test('a destination that a definition switches off is not told, and a conversion
   expect(await toldOf(page, 'ttq')).toEqual([]);
 });
 
+test('an event that the site renamed goes to each by the name which the service tells it', async () => {
+  const names = { orderdone: 'Purchase', quiz: 'quiz_finished', productviewed: 'Looked At', $vitals: 'vitals' };
+  const tag = { event_names: { meta: names, tiktok: { quiz: 'Contact' }, ga4: names } };
+  const page = await started({ ...ALL, gtm: null, tag }, [
+    { event: 'order_done', uuid: 'a', properties: {} },
+    { event: 'quiz', uuid: 'b', properties: {} },
+    { event: 'Product Viewed', uuid: 'c', properties: {} },
+    { event: '$vitals', uuid: 'd', properties: {} },
+  ]);
+  expect((await settled(page, 'fbq', 5)).slice(1).map(([how, , name]) => [how, name])).toEqual([
+    ['trackSingle', 'Purchase'],
+    ['trackSingleCustom', 'quiz_finished'],
+    ['trackSingleCustom', 'Looked At'],
+    ['trackSingleCustom', 'vitals'],
+  ]);
+  expect((await settled(page, 'ttq', 3)).map(([, name]) => name)).toEqual(['order_done', 'Contact', 'ViewContent']);
+  const events = (await settled(page, 'gtag', 7)).filter(([command]) => command === 'event');
+  expect(events.map(([, name]) => name)).toEqual(['Purchase', 'quiz_finished', 'Looked_At', 'vitals']);
+});
+
 test('an event of no known name is a custom one, and the vocabulary of the service stays here', async () => {
   const page = await started({ ...PLAIN_SITE, facebook: FACEBOOK }, [
     { event: '$identify', uuid: 'a', properties: {} },

@@ -28,6 +28,7 @@ const TAG = {
   respect_gpc: true,
   inventory: true,
   loader: null,
+  event_names: {},
 };
 const ROUTES = [{ pixel_id: '67890', url_pattern: '/fr/*' }];
 const SECRET = 'k1.AAAAAAAAAAAAAAAA.SEALED';
@@ -95,6 +96,28 @@ describe('the public configuration', () => {
     });
   });
 
+  it('says by which names the pixels on the page are told, as the service tells the platforms', () => {
+    const names = { event_names: 'Quiz Done=Lead,cta=Contact' };
+    const of = (name: string, settings: Record<string, string>) => ({
+      destination: destination({ name, settings: { ...settings, ...names } }),
+    });
+    const chosen = { quizdone: 'Lead', cta: 'Contact' };
+    const table = filledTable(
+      { site: site() },
+      of('meta', { pixel_id: '12345' }),
+      of('tiktok', { pixel_code: 'C0DE' }),
+      of('ga4', { measurement_id: 'G-1', route: 'browser' }),
+      of('reddit', { pixel_id: 't2_x' }),
+    );
+    expect(siteConfig(table, 'shop')?.tag.event_names).toEqual({ meta: chosen, tiktok: chosen, ga4: chosen });
+    put(table, of('ga4', { measurement_id: 'G-1' }));
+    put(table, of('meta', {}));
+    put(table, {
+      destination: destination({ name: 'tiktok', enabled: false, settings: { pixel_code: 'C', ...names } }),
+    });
+    expect(siteConfig(table, 'shop')?.tag.event_names).toEqual({});
+  });
+
   it('says how the tag behaves', () => {
     const tag: TagSettings = {
       web_vitals: true,
@@ -113,6 +136,7 @@ describe('the public configuration', () => {
       respect_gpc: false,
       inventory: false,
       loader: null,
+      event_names: {},
     });
   });
 

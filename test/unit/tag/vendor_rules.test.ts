@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import { chosenName as chosenByService, chosenNames } from '#pipelines/delivery/chosen_names.ts';
+import { conversionName } from '#pipelines/delivery/conversion_names.ts';
 import type { EventDefinition } from '#services/tag/src/types.ts';
-import { nameRule, pixelOf } from '#services/tag/src/vendor_rules.ts';
+import { vendorNames } from '#services/tag/src/vendor_names.ts';
+import { chosenName, nameRule, pixelOf } from '#services/tag/src/vendor_rules.ts';
 import { definition as definedAs } from '#test/browser/tag/harness/definition.ts';
 
 const definition = (told: Partial<EventDefinition>): EventDefinition => definedAs({ name: 'quiz_done', ...told });
@@ -31,3 +34,30 @@ test.each([
   ['https://shop.example/fr/panier', '22222'],
   ['https://shop.example/cart', '11111'],
 ])('on %s the pixel is %s', (address, expected) => expect(pixelOf(FACEBOOK, new URL(address))).toBe(expected));
+
+test('a name that the site chose is found by the most particular name of the event, however it is written', () => {
+  const chosen = { quizdone: 'Lead', purchase: 'Sale' };
+  expect(chosenName(chosen, ['quiz_done', 'purchase'])).toBe('Lead');
+  expect(chosenName(chosen, ['Order Completed', 'Order Completed', 'purchase'])).toBe('Sale');
+  expect(chosenName(chosen, ['cta', undefined])).toBeUndefined();
+  expect(chosenName(chosen, ['constructor'])).toBeUndefined();
+  expect(chosenName(undefined, ['purchase'])).toBeUndefined();
+});
+
+/** Both have to say the same, or a platform counts the event twice. */
+test.each([
+  ['quiz_done', ''],
+  ['Quiz Done', ''],
+  ['Order Completed', ''],
+  ['step', 'purchase'],
+  ['step', 'quiz-done'],
+  ['cta', ''],
+])('of %j that stands for %j the tag finds the name that the service does', (event, conversion_event) => {
+  const settings = { event_names: 'quiz_done=Lead,purchase=Sale' };
+  const told = definition({ name: 'step', conversion_event });
+  const conversion = conversion_event === '' ? null : conversion_event;
+  const { canonical } = conversionName(conversion ?? event);
+  const { name } = nameRule([told], event);
+  const byTag = chosenName(Object.fromEntries(chosenNames(settings)), [event, name, vendorNames(name).ga4]);
+  expect(byTag ?? null).toBe(chosenByService(settings, [event, conversion, canonical]));
+});
