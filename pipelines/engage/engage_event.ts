@@ -1,4 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
 import type { SentVisitor } from './engage_request.ts';
 
 /** An event as the acceptor takes it. */
@@ -18,35 +19,56 @@ export interface Circumstances {
 }
 
 const CAMPAIGN = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
+const CAMPAIGN_CHARACTERS_MAX = 200;
 
-/** An event of a survey, promo or form. Like every other it is cleaned by the edge before it is written. */
+/**
+ * An event of a survey, promo or form. Like every other it is cleaned by the edge before it is written; what is said of its
+ * circumstances is searched for numbers of payment cards here, as what was written into it is where that is read.
+ */
 export function engageEvent(
   event: string,
   uuid: string,
   properties: JsonObject,
   { page, visitor, timestamp }: Circumstances,
 ): EngageEvent {
+  const distinctId = visitorId(visitor);
   return {
     event,
     uuid,
-    ...(visitor?.distinct_id === undefined ? {} : { distinct_id: visitor.distinct_id }),
+    ...(distinctId === undefined ? {} : { distinct_id: distinctId }),
     ...(timestamp === undefined ? {} : { timestamp }),
     properties: {
-      ...pageProperties(page),
-      ...(visitor?.session_id === undefined ? {} : { session_id: visitor.session_id }),
+      ...withoutCards({ ...pageProperties(page), ...visitorProperties(visitor) }),
       ...(visitor?.consent === undefined ? {} : { consent: visitor.consent }),
-      ...(visitor?.locale === undefined ? {} : { language: visitor.locale }),
       ...properties,
     },
   };
 }
 
-function pageProperties(page: Circumstances['page']): JsonObject {
+/** Whose event it is: an id with a payment card's number in groups is none, and its visitor is anonymous. */
+export function visitorId(visitor: SentVisitor | undefined): string | undefined {
+  const sent = visitor?.distinct_id;
+  return sent === undefined || holdsGroupedCard(sent) ? undefined : sent;
+}
+
+function withoutCards(texts: Readonly<Record<string, string>>): JsonObject {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, redactCards(text)]));
+}
+
+function visitorProperties({ session_id, locale }: SentVisitor = {}): Record<string, string> {
+  return {
+    ...(session_id === undefined ? {} : { session_id }),
+    ...(locale === undefined ? {} : { language: locale }),
+  };
+}
+
+function pageProperties(page: Circumstances['page']): Record<string, string> {
   if (page === undefined) return {};
   const query = URL.parse(page.url)?.searchParams;
   const campaign = CAMPAIGN.flatMap((name) => {
     const value = query?.get(name) ?? null;
-    return value === null || value === '' ? [] : [[name, value.slice(0, 200)] as const];
+    // Cut off, an e-mail address would no longer be known for one.
+    return value === null || value === '' || value.length > CAMPAIGN_CHARACTERS_MAX ? [] : [[name, value] as const];
   });
   return {
     url: page.url,

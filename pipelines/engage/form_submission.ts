@@ -107,7 +107,7 @@ function formProperties(form: Form, version: number, submissionId: string): Json
 /** The version of the text that the visitor says they read, else of the one that the definition has. */
 function consentVersion({ consent_version }: Form, { consent }: FormRequest): JsonObject {
   const version = consent?.text_version ?? consent_version;
-  return version === '' ? {} : { consent_version: version };
+  return version === '' ? {} : { consent_version: redactCards(version) };
 }
 
 function keptField(
@@ -116,8 +116,10 @@ function keptField(
   secret: Buffer,
 ): [string, unknown][] {
   if (value === undefined) return [];
-  if (map !== '') return [[map, map === 'value' ? Number(value) : value]];
-  if (store === 'drop') return [];
-  if (store === 'hash') return [[`field_${name}`, hashedSecretly(value.toLowerCase(), secret)]];
-  return [[`field_${name}`, type === 'number' ? Number(value) : redactCards(value)]];
+  if (map === 'email' || map === 'phone') return [[map, value]];
+  if (map === '' && store === 'hash') return [[`field_${name}`, hashedSecretly(value.toLowerCase(), secret)]];
+  if (map === '' && store === 'drop') return [];
+  const clean = redactCards(value);
+  const isNumber = clean === value && (map === 'value' || (map === '' && type === 'number'));
+  return [[map === '' ? `field_${name}` : map, isNumber ? Number(value) : clean]];
 }

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { redactCards } from '#pipelines/privacy/redact_cards.ts';
 import { type EngageEvent, engageEvent } from './engage_event.ts';
 import type { RespondRequest } from './engage_request.ts';
@@ -21,7 +21,7 @@ const EVENTS = {
  * question does not take is refused. The same response again has the same event id; a partial one with other answers is
  * another event, and the last of a submission holds all answers.
  */
-export function surveyEvent(survey: Survey, request: RespondRequest): ResponseRead {
+export function surveyEvent(survey: Survey, request: RespondRequest, secret: Buffer): ResponseRead {
   const answered = readAnswers(survey, request.answers ?? []);
   if (!answered.ok) return answered;
   const properties = {
@@ -32,13 +32,15 @@ export function surveyEvent(survey: Survey, request: RespondRequest): ResponseRe
     ...(request.elapsed_ms === undefined ? {} : { elapsed_ms: request.elapsed_ms }),
     ...answered.properties,
   };
-  return { ok: true, event: engageEvent(EVENTS[request.status], eventIdOf(request), properties, request) };
+  return { ok: true, event: engageEvent(EVENTS[request.status], eventIdOf(request, secret), properties, request) };
 }
 
-function eventIdOf({ submission_id, status, answers = [] }: RespondRequest): string {
+function eventIdOf({ submission_id, status, answers = [] }: RespondRequest, secret: Buffer): string {
   const submission = submission_id.toLowerCase();
   if (status !== 'partial') return `${submission}:${status}`;
-  return `${submission}:partial:${hash('sha256', JSON.stringify(answers), 'base64url').slice(0, 12)}`;
+  // Under a secret: by a digest that anybody can make, what was written could be tried out.
+  const digest = keyedHash(secret, `partial\0${JSON.stringify(answers)}`).toString('base64url');
+  return `${submission}:partial:${digest.slice(0, 12)}`;
 }
 
 type Answered = { ok: true; properties: JsonObject } | { ok: false; field: string };

@@ -1,13 +1,80 @@
+import { redactEncoded } from './percent_encoded.ts';
+import { plainText } from './plain_text.ts';
 import { REDACTED } from './redacted.ts';
+import { HOLDS_GROUPS, HOLDS_PERCENT, scanText } from './scan_text.ts';
 
-/** 13 to 19 digits, alone or in groups: what ISO/IEC 7812 lets a payment card's number have. */
-const CANDIDATE = /(?<![\d.,])\d(?:[ -]?\d){12,18}(?![\d]|[.,]\d)/g;
+/** What ISO/IEC 7812 lets a payment card's number have. */
+const DIGITS_MIN = 13;
+const DIGITS_MAX = 19;
 /** Mastercard's newer numbers, American Express and others, Visa, Mastercard, Maestro and others begin so. */
 const FIRST_DIGITS = new Set(['2', '3', '4', '5', '6']);
+/** Digits in groups, as people and forms write them; no part of a decimal number. */
+const RUN = /(?<![\d.,])\d(?:[ \t+\u2010-\u2015-]{0,3}\d){12,}(?!\d)/g;
+const GROUP = /\d+/g;
+const DECIMALS = /^[.,]\d/;
+/** Groups of four or so that something else stands between. */
+const POINTED = /(?<!\d)\d{4}([._/])\d{4,6}\1\d{4,5}(?:\1\d{1,7})?(?!\d)/g;
+const ALONE = /\d{13,}/g;
+const NOT_DIGITS = /\D/g;
 
-/** The text with `redacted` in the place of numbers that have the length, the start and the check digit of a payment card. */
+/**
+ * The text with `redacted` in the place of numbers that have the length, the start and the check digit of a payment card, in
+ * groups or not, also where what else is written beside them (a date, a security code) looks like more of the number. As
+ * `redactText` it reads what people read: characters that show nothing, foreign digits and percent escapes are no disguise.
+ */
 export function redactCards(text: string): string {
-  return text.replace(CANDIDATE, (found) => (isCard(found.replaceAll(/[ -]/g, '')) ? REDACTED : found));
+  const bits = scanText(text);
+  const plain = plainText(text, bits);
+  const clean = redactPlain(plain);
+  const readable = clean === plain ? text : clean;
+  return (bits & HOLDS_PERCENT) === 0 ? readable : redactEncoded(readable, redactPlain);
+}
+
+/** Whether a card's number stands in the text in groups: digits alone may as well be an id. */
+export function holdsGroupedCard(text: string): boolean {
+  if ((scanText(text) & HOLDS_GROUPS) === 0) return false;
+  const grouped = text.replaceAll(ALONE, '');
+  return redactCards(grouped) !== grouped;
+}
+
+function redactPlain(text: string): string {
+  return text
+    .replace(RUN, (run, at: number, whole: string) =>
+      redactRun(run, DECIMALS.test(whole.slice(at + run.length, at + run.length + 2))),
+    )
+    .replace(POINTED, (found) => (isCard(found.replace(NOT_DIGITS, '')) ? REDACTED : found));
+}
+
+/** Of the groups of a run those that are one card together, from the first on, as many as can be. */
+function redactRun(run: string, endsInDecimals: boolean): string {
+  const groups = [...run.matchAll(GROUP)].map(({ 0: digits, index }) => ({
+    digits,
+    start: index,
+    end: index + digits.length,
+  }));
+  const last = groups.length - (endsInDecimals ? 1 : 0);
+  let clean = '';
+  let kept = 0;
+  for (let first = 0; first < last; first += 1) {
+    const end = cardEnd(groups.slice(first, Math.min(last, first + DIGITS_MAX)).map(({ digits }) => digits));
+    if (end === 0) continue;
+    clean += run.slice(kept, groups[first]?.start) + REDACTED;
+    first += end - 1;
+    kept = groups[first]?.end ?? run.length;
+  }
+  return clean + run.slice(kept);
+}
+
+/** How many of the groups, from the first, are a card; 0: none. */
+function cardEnd(groups: readonly string[]): number {
+  let digits = '';
+  let found = 0;
+  for (const [at, group] of groups.entries()) {
+    digits += group;
+    if (digits.length > DIGITS_MAX) break;
+    if (digits.length >= DIGITS_MIN && isCard(digits)) found = at + 1;
+  }
+  return found;
 }
 
 const isCard = (digits: string): boolean => FIRST_DIGITS.has(digits[0] ?? '') && passesLuhn(digits);

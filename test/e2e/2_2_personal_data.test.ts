@@ -9,6 +9,7 @@ import { defineEngage } from '#test/harness/engage.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { segmentBatches } from '#test/harness/kafka_segments.ts';
 import { EMAIL, MARK, PLANTED_FORM, PLANTED_SURVEY, PLANTS, RAW } from '#test/harness/planted.ts';
+import { PLANTED_DEFINITIONS, plantEngage, RAW_CARDS } from '#test/harness/planted_engage.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { untilStored } from '#test/harness/stored_rows.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -36,11 +37,13 @@ let site: TestSite;
 /** What must be found nowhere: the planted texts and the keys. */
 let raw: string[];
 let answers: { what: string; status: number; text: string }[];
+/** What was typed into every text of surveys, promos and forms. */
+let typed: Awaited<ReturnType<typeof plantEngage>>;
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver(() => 413);
   site = await makeSite(service, { webhookUrl: receiver.url, siteWords: ['--country', 'US'] });
-  raw = [...RAW, site.serverKey.toLowerCase(), site.browserKey.toLowerCase()];
+  raw = [...RAW, ...RAW_CARDS, site.serverKey.toLowerCase(), site.browserKey.toLowerCase()];
   await defineEngage(site, edge, 'survey', PLANTED_SURVEY);
   await defineEngage(site, edge, 'form', PLANTED_FORM);
   answers = [];
@@ -48,11 +51,16 @@ beforeAll(async () => {
     const answer = await send(edge, site.serverKey);
     answers.push({ what, status: answer.status, text: await textOf(answer) });
   }
-  await untilStored(service, site.site, ACCEPTED);
+  for (const kind of ['survey', 'promo', 'form'] as const) {
+    await defineEngage(site, edge, kind, PLANTED_DEFINITIONS[kind]);
+  }
+  typed = await plantEngage(edge, site.browserKey);
+  const accepted = ACCEPTED + typed.accepted;
+  await untilStored(service, site.site, accepted);
   await until(
     'dead letters',
     () => select<{ n: number }>(clickhouse, DEAD_OUTCOMES, { site: site.site }),
-    ([row]) => (row?.n ?? 0) >= ACCEPTED,
+    ([row]) => (row?.n ?? 0) >= accepted,
     { timeoutMs: 30_000 },
   );
   for (let from = 0; from < CANARIES.length; from += EVENTS_PER_REQUEST) {
@@ -66,7 +74,7 @@ beforeAll(async () => {
     const answer = await postEvents(edge, site.serverKey, sent);
     expect(answer.status).toBe(200);
   }
-  await untilStored(service, site.site, ACCEPTED + CANARIES.length);
+  await untilStored(service, site.site, accepted + CANARIES.length);
 });
 afterAll(async () => {
   await site.close();
@@ -84,6 +92,13 @@ test('every request is answered as planned, and no answer repeats anything', () 
   expect(answers.map(({ what, text }) => [what, ...textsIn(Buffer.from(text), raw)])).toEqual(
     PLANTS.map(({ what }) => [what]),
   );
+});
+
+test('what is typed into any text of a survey, promo or form is taken or refused, and repeated in no answer', () => {
+  const repeating = typed.answers.filter(({ text }) => textsIn(Buffer.from(text), raw).length > 0);
+  expect(repeating).toEqual([]);
+  expect(typed.answers.filter(({ status }) => ![200, 400, 404].includes(status))).toEqual([]);
+  expect(typed.accepted).toBeGreaterThan(100);
 });
 
 test('the person is known by hashes, in the warehouse and on the topics', async () => {

@@ -1,6 +1,7 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import { readPageAddress } from '#pipelines/delivery/url_pattern.ts';
 import type { Look } from '#pipelines/engage/decide.ts';
+import { visitorId } from '#pipelines/engage/engage_event.ts';
 import type { SentVisitor } from '#pipelines/engage/engage_request.ts';
 import { cleanDistinctId } from '#pipelines/intake/distinct_id.ts';
 import { readShortText } from '#pipelines/intake/short_text.ts';
@@ -12,7 +13,7 @@ import type { Site } from '#schemas/setting.ts';
  * which keeps no ids.
  */
 export function rememberedId(visitor: SentVisitor, site: Site, identitySecret: Buffer): string | null {
-  const sent = site.mode === 'offline' ? null : readShortText(visitor.distinct_id);
+  const sent = site.mode === 'offline' ? null : readShortText(visitorId(visitor));
   return sent === null ? null : cleanDistinctId(sent, identitySecret, site).distinctId;
 }
 

@@ -32,7 +32,7 @@ export function mountRespond(app: HttpServer, context: EdgeContext, parts: Engag
       parts.spam.found('survey', reason);
       return SPAM_ANSWER;
     }
-    const made = surveyEvent(item.definition as Survey, read.body);
+    const made = surveyEvent(item.definition as Survey, read.body, parts.secret);
     if (!made.ok) return invalidBody(made.field);
     const happened = [{ event: made.event, notes: notesOf(read.body) }];
     const taken = await acceptEngage(request, caller, happened, { ...parts, acceptor: context.acceptor });

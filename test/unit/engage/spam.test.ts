@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isSolved, makeChallenge } from '#pipelines/engage/challenge.ts';
 import { checkEngageToken, issueEngageToken } from '#pipelines/engage/engage_token.ts';
-import { redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
 
 const SECRET = Buffer.alloc(32, 7);
 const NOW_MS = Date.UTC(2026, 10, 24);
@@ -71,10 +71,35 @@ describe('a card number', () => {
     },
   );
 
-  it.each(['4111111111111112', '9111111111111111', '123456789012', '12345678901234567890', '0.4111111111111111'])(
-    '%s is none',
-    (text) => {
-      expect(redactCards(text)).toBe(text);
-    },
-  );
+  it.each([
+    ['4111 1111 1111 1111 12/27', 'redacted 12/27'],
+    ['4111111111111111 123', 'redacted 123'],
+    ['12 4111 1111 1111 1111', '12 redacted'],
+    ['4111 1111 1111 1111 5500 0000 0000 0004', 'redacted redacted'],
+    ['4111 - 1111 - 1111 - 1111', 'redacted'],
+    ['4111.1111.1111.1111', 'redacted'],
+    ['４１１１１１１１１１１１１１１１', 'redacted'],
+    ['https://a.example/?q=4111%201111%201111%201111&b=1', 'https://a.example/?q=redacted&b=1'],
+    ['https://a.example/?q=card+4111+1111+1111+1111', 'https://a.example/?q=card+redacted'],
+    ['https://a.example/?q=card%204111111111111111', 'https://a.example/?q=card%20redacted'],
+    ['4111111111111111, 3 of them', 'redacted, 3 of them'],
+  ])('in %j goes, and what stands beside it stays', (text, clean) => expect(redactCards(text)).toBe(clean));
+
+  it('in groups is no id, alone it may be one', () => {
+    expect(holdsGroupedCard('4111 1111 1111 1111')).toBe(true);
+    expect(holdsGroupedCard('u-4111-1111-1111-1111')).toBe(true);
+    expect(holdsGroupedCard('4111111111111111')).toBe(false);
+    expect(holdsGroupedCard('0192f6a1-5f0e-7c33-9a51-5b0c6a2f7d10')).toBe(false);
+  });
+
+  it.each([
+    '4111111111111112',
+    '9111111111111111',
+    '123456789012',
+    '12345678901234567890',
+    '0.4111111111111111',
+    '4111111111111111.5',
+  ])('%s is none', (text) => {
+    expect(redactCards(text)).toBe(text);
+  });
 });
