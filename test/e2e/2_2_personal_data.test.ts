@@ -227,7 +227,7 @@ async function readKey(client: Redis, name: string, key: Buffer): Promise<unknow
   return reader();
 }
 
-test('in no byte of any file: segments, parts, append-only files, dumps, logs', () => {
+test('in no byte of any file: segments, parts, append-only files, dumps, logs', { timeout: 240_000 }, () => {
   const files = filesBelow(service.dataDir);
   const folders = new Set(files.map((path) => path.slice(service.dataDir.length + 1).split('/')[0]));
   expect([...folders]).toEqual(expect.arrayContaining(['kafka', 'redis', 'clickhouse', 'log']));

@@ -14,6 +14,8 @@ export interface TopicRecord {
 
 /** Nothing new for this long: what is left behind the last record are the markers of transactions. */
 const QUIET_MS = 1_500;
+/** Before the first record of all: on a busy machine many topics take their time. */
+const BEGIN_MS = 8_000;
 const POLL_MS = 50;
 
 function client(brokers: string): Kafka {
@@ -57,7 +59,7 @@ export async function readTopics(brokers: string, topics: string[]): Promise<Top
         records.push({ topic, partition, offset: Number(offset), key: key?.toString('utf8') ?? null, value });
       },
     });
-    while (newestMs === null || performance.now() - newestMs < QUIET_MS) {
+    while (newestMs === null || performance.now() - newestMs < (records.length === 0 ? BEGIN_MS : QUIET_MS)) {
       if (crash !== null) throw crash;
       await sleep(POLL_MS);
     }
