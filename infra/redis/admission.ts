@@ -1,3 +1,4 @@
+import { gather } from '#infra/concurrency/gather.ts';
 import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
 import type { Redis } from './client.ts';
 import { createScript } from './lua_script.ts';
@@ -24,12 +25,6 @@ export interface AdmissionStoreOptions {
   deadlineMs: number;
 }
 
-interface Waiting {
-  request: AdmissionRequest;
-  resolve(admission: Admission): void;
-  reject(error: unknown): void;
-}
-
 /**
  * One call is under way at a time, and requests that come meanwhile share the next one: at rest a request causes a call at
  * once, under load many share its cost. In a cluster a request is three parallel calls, and a request that one limit
@@ -39,28 +34,12 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
   const admitScript = createScript(redis, 'admit.lua');
   const releaseScript = createScript(redis, 'release.lua');
   const leaseScript = createScript(redis, 'lease.lua');
-  let waiting: Waiting[] = [];
-  let isAsking = false;
+  const ask = gather((_, requests: readonly AdmissionRequest[]) => call(requests), Number.POSITIVE_INFINITY);
 
   async function call(requests: readonly AdmissionRequest[]): Promise<Admission[]> {
     const { keys, args } = scriptInput(requests, options);
     const answer = await within(options.deadlineMs, admitScript.run(keys, args));
     return readAnswers(answer as number[], requests.length);
-  }
-
-  async function askAll(): Promise<void> {
-    isAsking = true;
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      try {
-        const admissions = await call(batch.map(({ request }) => request));
-        for (const [at, { resolve }] of batch.entries()) resolve(admissions[at] as Admission);
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-    isAsking = false;
   }
 
   async function release(accountId: string, month: string, lease: string, events: number): Promise<void> {
@@ -80,13 +59,7 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
   }
 
   return {
-    admit(request) {
-      if (options.cluster) return admitInParts(request);
-      return new Promise((resolve, reject) => {
-        waiting.push({ request, resolve, reject });
-        if (!isAsking) void askAll();
-      });
-    },
+    admit: (request) => (options.cluster ? admitInParts(request) : ask('', request)),
     release,
     renew: async (leases, leaseMs) =>
       (await within(

@@ -1,8 +1,14 @@
 import { benchEdge } from './edge/bench.ts';
+import { benchEngage } from './engage/bench.ts';
 import { benchFlow } from './flow/bench.ts';
 import { benchQuery } from './query/bench.ts';
 
-const BENCHES: Record<string, () => Promise<void>> = { edge: benchEdge, flow: benchFlow, query: benchQuery };
+const BENCHES: Record<string, () => Promise<void>> = {
+  edge: benchEdge,
+  engage: benchEngage,
+  flow: benchFlow,
+  query: benchQuery,
+};
 
 const name = process.argv[2] ?? '';
 const bench = BENCHES[name];

@@ -10,16 +10,17 @@ import type { EdgeContext, RequestHook } from '../edge_context.ts';
 import { invalidBody, readEngageBody } from './engage_body.ts';
 import type { EngageParts } from './engage_parts.ts';
 import { lookOf, rememberedId } from './engage_visitor.ts';
+import { createNonces } from './nonces.ts';
 
 /** A page that stays open asks again after this. */
 const NEXT_CHECK_MS = 60_000;
-const NONCE_BYTES = 9;
 
 const readBody = bodyReader(engageShape);
 
 /** POST /v1/engage: what of a site's surveys, promos and forms a visitor is shown on a page. 204: the site has none. */
 export function mountShow(app: HttpServer, context: EdgeContext, parts: EngageParts, hooks: RequestHook[]): void {
   const { callerOf, table } = context;
+  const nonce = createNonces(parts.randomBytes);
 
   async function shownItems(request: HttpRequestIn, body: EngageRequest, site: Site): Promise<string | null> {
     const visitor = body.visitor ?? {};
@@ -35,8 +36,8 @@ export function mountShow(app: HttpServer, context: EdgeContext, parts: EngagePa
   }
 
   function withToken(item: ReadyItem, locale: string | null, { site_id: siteId }: Site, { nowMs }: Look): string {
-    const nonce = parts.randomBytes(NONCE_BYTES).toString('base64url');
-    const token = issueEngageToken(parts.secret, { siteId, name: item.name, version: item.version }, nowMs, nonce);
+    const subject = { siteId, name: item.name, version: item.version };
+    const token = issueEngageToken(parts.secret, subject, nowMs, nonce());
     return `${item.answerIn(locale)},"token":"${token}"}`;
   }
 

@@ -1,16 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { partsConfig } from '#infra/config/service_config.ts';
-import { openKafka } from '#infra/kafka/session.ts';
-import { startParts } from '#infra/local/parts.ts';
-import { createLogger } from '#infra/log/logger.ts';
-import { localAdminToken, serviceEnvironment } from '#services/local/start/config.ts';
-import { ensureDemo } from '#services/local/start/demo_settings.ts';
 import { EDGE_NODE_ARGS } from '#services/local/start/processes.ts';
-import { provision } from '#services/provision_parts.ts';
-import { openControl } from '#test/harness/control_in_process.ts';
+import { type EdgeAlone, type Preparation, say, withEdgeParts } from '../edge_alone.ts';
 import { requestBody } from './body.ts';
 import { type BenchChild, startChild } from './child.ts';
 import { load } from './load.ts';
@@ -42,40 +32,16 @@ interface Figure {
  * floors of the same run. Times on a shared machine vary: the ratios are what counts.
  */
 export async function benchEdge(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'bench-edge-'));
-  const parts = await startParts({
-    dataDir,
-    external: {},
-    onProgress: say,
-    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
-  });
-  try {
-    await measure(dataDir, parts.addresses);
-  } finally {
-    await parts.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  await withEdgeParts(makeTopic, measure);
 }
 
-async function measure(dataDir: string, addresses: Parameters<typeof serviceEnvironment>[1]): Promise<void> {
-  const service = await serviceEnvironment(dataDir, addresses);
-  // One key sends everything: its requests are counted and reserved like any other's, and never too many.
-  const env = { ...service, EDGE_PORT: '0', METRICS_PORT: '0', RATE_LIMIT_KEY: '1000000000' };
-  const config = partsConfig(env);
-  const logger = createLogger('bench', 'warn');
-  await provision(config, logger);
-  const session = await openKafka(config.kafka, 'svc.bench', logger);
-  const control = await openControl(service, localAdminToken(dataDir), logger);
-  const standins = { meta: 'http://127.0.0.1:9', webhook: 'http://127.0.0.1:9' };
-  const { shop } = await ensureDemo(control.client, dataDir, standins);
+async function makeTopic({ session, eventPartitions }: Preparation): Promise<string> {
   const topic = `bench.record.${randomBytes(4).toString('hex')}`;
-  await session.admin.createTopics({
-    topics: [{ topic, numPartitions: config.kafka.eventPartitions }],
-    waitForLeaders: true,
-  });
-  await control.close();
-  await session.stop();
+  await session.admin.createTopics({ topics: [{ topic, numPartitions: eventPartitions }], waitForLeaders: true });
+  return topic;
+}
 
+async function measure({ env, addresses, shop }: EdgeAlone, topic: string): Promise<void> {
   const subjects: Subject[] = [
     { name: 'parse and answer', path: '/', key: '', start: () => startChild('./floor_parse.ts', [], env) },
     {
@@ -148,8 +114,4 @@ function report(figures: ReadonlyMap<string, readonly Figure[]>): void {
 
 function best(figures: ReadonlyMap<string, readonly Figure[]>, name: string): number {
   return Math.min(...(figures.get(name) ?? []).map(({ cpuPerMillion }) => cpuPerMillion));
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

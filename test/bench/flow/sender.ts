@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
 import { bodyMaker, webEvents } from '../edge/body.ts';
+import { post } from '../post.ts';
 
 export interface SendOptions {
   edge: string;
@@ -51,7 +52,7 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
   const headers = { 'content-type': 'application/json', 'x-svc-key': options.key };
 
   async function sendOne({ body, probe }: Request): Promise<void> {
-    const { status, text } = await post(pool, headers, body);
+    const { status, text } = await post(pool, '/v1/ingest', headers, body);
     const { accepted } = JSON.parse(text) as { accepted?: number };
     result.accepted += accepted ?? 0;
     if (status !== 200) fail(String(status), probe);
@@ -89,29 +90,4 @@ export async function sendAtRate(options: SendOptions): Promise<SendResult> {
   await Promise.all(open);
   await pool.close();
   return result;
-}
-
-/** Below the level of streams, which cost the sender half as much again, on the cores that it shares with what it measures. */
-function post(
-  pool: Pool,
-  headers: Record<string, string>,
-  body: Request['body'],
-): Promise<{ status: number; text: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
-  let status = 0;
-  const chunks: Buffer[] = [];
-  const handler: Dispatcher.DispatchHandler = {
-    // Without it the dispatcher takes the handler for one of its older kind, whose methods have other names.
-    onRequestStart: () => undefined,
-    onResponseStart(_, statusCode) {
-      status = statusCode;
-    },
-    onResponseData(_, chunk) {
-      chunks.push(chunk);
-    },
-    onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString() }),
-    onResponseError: (_, error) => reject(error),
-  };
-  pool.dispatch({ path: '/v1/ingest', method: 'POST', headers, body }, handler);
-  return promise;
 }

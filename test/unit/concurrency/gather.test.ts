@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { gather } from '#infra/concurrency/gather.ts';
+
+/** An answerer that can be held up, and what it was asked. */
+function answerer(questionsMax = 10) {
+  const calls: [string, readonly number[]][] = [];
+  const waiting: (() => void)[] = [];
+  const ask = gather(async (group: string, questions: readonly number[]) => {
+    calls.push([group, questions]);
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    if (questions.includes(13)) throw new Error('unlucky');
+    return questions.map((question) => question * 10);
+  }, questionsMax);
+  const answerNext = async (): Promise<void> => {
+    waiting.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { calls, ask, answerNext };
+}
+
+test('at rest a question is asked at once, and what comes meanwhile goes together', async () => {
+  const { calls, ask, answerNext } = answerer();
+  const answers = [1, 2, 3].map((question) => ask('a', question));
+  expect(calls).toEqual([['a', [1]]]);
+  await answerNext();
+  expect(calls).toEqual([
+    ['a', [1]],
+    ['a', [2, 3]],
+  ]);
+  await answerNext();
+  expect(await Promise.all(answers)).toEqual([10, 20, 30]);
+  const last = ask('a', 4);
+  expect(calls.at(-1)).toEqual(['a', [4]]);
+  await answerNext();
+  expect(await last).toBe(40);
+});
+
+test('groups do not wait for each other', async () => {
+  const { calls, ask, answerNext } = answerer();
+  const answers = [ask('a', 1), ask('b', 2)];
+  expect(calls).toEqual([
+    ['a', [1]],
+    ['b', [2]],
+  ]);
+  await answerNext();
+  await answerNext();
+  expect(await Promise.all(answers)).toEqual([10, 20]);
+});
+
+test('a call takes no more than so many', async () => {
+  const { calls, ask, answerNext } = answerer(2);
+  const answers = [1, 2, 3, 4].map((question) => ask('a', question));
+  for (let at = 0; at < 3; at += 1) await answerNext();
+  expect(calls.map(([, questions]) => questions)).toEqual([[1], [2, 3], [4]]);
+  expect(await Promise.all(answers)).toEqual([10, 20, 30, 40]);
+});
+
+test('a call that fails fails for those in it alone', async () => {
+  const { ask, answerNext } = answerer(2);
+  const answers = [1, 2, 13, 4].map((question) => ask('a', question).catch((error: Error) => error.message));
+  for (let at = 0; at < 3; at += 1) await answerNext();
+  expect(await Promise.all(answers)).toEqual([10, 'unlucky', 'unlucky', 40]);
+});
