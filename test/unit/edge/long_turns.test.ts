@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CHROME } from '#test/unit/intake/context.ts';
 import { startEdge, type TestEdge } from './edge.ts';
+import { longestTurn } from './longest_turn.ts';
 
 let edge: TestEdge;
 beforeEach(async () => {
@@ -12,24 +12,6 @@ afterEach(() => edge.close());
 
 /** None may take 50 ms; the rest is room for a busy machine, and for this client. These took 60 to 400. */
 const TURN_CPU_MS_MAX = 75;
-
-/** The longest turn of this thread while something is done, in milliseconds of its own CPU: others' work does not count. */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let last = process.threadCpuUsage();
-  let isDone = false;
-  const look = (): void => {
-    const now = process.threadCpuUsage();
-    longest = Math.max(longest, now.user + now.system - last.user - last.system);
-    last = now;
-    if (!isDone) setImmediate(look);
-  };
-  setImmediate(look);
-  await work();
-  await sleep(20);
-  isDone = true;
-  return longest / 1000;
-}
 
 /** Names that no request had before, of letters alone: digits make a name cheaper, as few of those are kept. */
 function names(count: number, from: number, mark: string): string[] {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post } from './foreign.ts';
+import { longestTurn } from './longest_turn.ts';
 
 let edge: TestEdge;
 afterEach(async () => {
@@ -13,19 +12,8 @@ afterEach(async () => {
 });
 
 const MIB = 1024 * 1024;
-/** No parse may take 50 ms; the rest is room for the busy machine of a test. What this is about took 3,000 and more. */
+/** No parse may take 50 ms; the rest is room for the busy machine of a test, whose client it is too. What this is about took 3,000 and more. */
 const TURN_MS_MAX = 400;
-
-/** The longest turn of the process while something is done, in milliseconds. */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-  const delay = monitorEventLoopDelay({ resolution: 5 });
-  delay.enable();
-  await sleep(20);
-  await work();
-  await sleep(20);
-  delay.disable();
-  return delay.max / 1e6;
-}
 
 const BRACKETS = Math.floor(2.6 * MIB);
 const zipped = (text: string) => new Uint8Array(gzipSync(text));

@@ -45,11 +45,14 @@ describe('POST /v1/engage', () => {
       'place',
       'mount',
       'theme',
+      'dir',
+      'label',
+      'words',
       'content',
       'token',
     ]);
     expect(item.content.fields[0]).not.toHaveProperty('map');
-    expect(JSON.stringify(item)).not.toMatch(/secret|77|max_times|targeting|priority/);
+    expect(JSON.stringify({ ...item, token: '' })).not.toMatch(/secret|77|max_times|targeting|priority/);
   });
 
   it('is asked of the site of the key, and refused without one', async () => {
