@@ -51,7 +51,7 @@ export type SiteCaller =
   | { ok: false; code: 'measurement_id_unknown' | 'browser_key_missing' | 'origin_not_allowed' };
 
 /**
- * @param origin The Origin header as received, or null when there is none.
+ * @param origin That of the page which sent the request, or null when no page is known to have.
  * @param nowMs Milliseconds since 1970 UTC.
  */
 export function siteCaller(table: SettingsTable, site: Site, origin: string | null, nowMs: number): SiteCaller {

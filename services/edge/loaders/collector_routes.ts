@@ -3,7 +3,7 @@ import { siteCaller } from '#pipelines/settings/measurement_site.ts';
 import { visitorOf } from '#pipelines/tag/visitor_cookie.ts';
 import type { IngestCaller } from '../accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '../answer.ts';
-import { callerSigns } from '../caller.ts';
+import { callerSigns, pageOrigin } from '../caller.ts';
 import { BODY_BYTES_MAX } from '../decode.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import type { EdgeErrorCode } from '../errors.ts';
@@ -74,5 +74,5 @@ function checkHost({ table, nowMs }: EdgeContext, request: HttpRequestIn): Check
   const { prefix } = request.params as { prefix?: string };
   if (!served.ok) return { ok: false, code: prefix === undefined ? served.code : 'not_found' };
   if (prefix !== undefined && prefix !== served.site.loader_prefix) return { ok: false, code: 'not_found' };
-  return siteCaller(table, served.site, request.headers.origin ?? null, nowMs());
+  return siteCaller(table, served.site, pageOrigin(request), nowMs());
 }

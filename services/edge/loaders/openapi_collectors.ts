@@ -11,6 +11,7 @@ const OWN_ERRORS: EdgeErrorCode[] = [
   'origin_not_allowed',
   'pixel_unknown',
   'hit_too_large',
+  'parameters_too_many',
   'events_too_many',
   'events_rejected',
 ];

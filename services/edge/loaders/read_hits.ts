@@ -74,7 +74,7 @@ function hitsOf(request: HttpRequestIn, body: string): { ok: true; hits: Hit[] }
   const at = request.url.indexOf('?');
   const read = readHits(at < 0 ? '' : request.url.slice(at + 1), body);
   if (read.ok) return read;
-  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : 'hit_too_large' };
+  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : read.problem };
 }
 
 const MULTIPART = /^multipart\/form-data\b/i;

@@ -244,6 +244,15 @@ describe('a hit is refused', () => {
     await direct.close();
   });
 
+  test('that an image of another page brings', async () => {
+    const { origin: _, ...headers } = BROWSER_HEADERS;
+    const load = (referer: string): Promise<Reply> =>
+      ask(`${edge.url}${META}`, { ...headers, 'sec-fetch-site': 'cross-site', referer });
+    expect((await load('https://www.shop.example/')).status).toBe(204);
+    const reply = await load('https://www.evil.example/');
+    expect([reply.status, code(reply)]).toEqual([403, 'origin_not_allowed']);
+  });
+
   test('from an origin that no browser key allows', async () => {
     const reply = await get(META, { origin: 'https://www.evil.example' });
     expect([reply.status, code(reply)]).toEqual([403, 'origin_not_allowed']);
