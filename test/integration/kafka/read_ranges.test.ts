@@ -7,6 +7,7 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import { readRange } from '#services/replay/reading.ts';
 import { createTopic, kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
 import { useParts } from '../support/parts.ts';
+import { until } from '../support/wait.ts';
 
 const parts = useParts('kafka');
 
@@ -70,7 +71,9 @@ test('a replay comes to the end of ranges that end in transaction markers, hold 
   await producer.close();
   const admin = kafka.admin();
   await admin.connect();
-  await admin.fetchTopicOffsets(topic);
+  // The markers are written after the commit is answered.
+  const areEnded = async () => (await admin.fetchTopicOffsets(topic)).every(({ high }) => high === '2');
+  await until('the markers to be there', areEnded);
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 2, offset: '2' }] });
   const config = { sessionTimeoutMs: SESSION_TIMEOUT_MS, eventPartitions: 4 } as KafkaSession['config'];
   const session = { kafka, admin, config, groupOf: uniqueName } as unknown as KafkaSession;

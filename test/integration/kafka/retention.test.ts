@@ -37,10 +37,15 @@ async function openLane(world: KafkaFixture) {
   };
 }
 
-/** What retention does to a partition that nobody has written to for long enough: its log begins at its end. */
-async function deleteAll({ admin }: KafkaFixture, { input }: Lane): Promise<void> {
-  const [{ high } = { high: '0' }] = await admin.fetchTopicOffsets(input);
-  await admin.deleteTopicRecords({ topic: input, partitions: [{ partition: 0, offset: high }] });
+/**
+ * What retention does to a partition that nobody has written to for long enough: its log begins at its end, here behind
+ * the given number of transactions of one record each. Their markers are written after the commit is answered.
+ */
+async function deleteAll({ admin }: KafkaFixture, { input }: Lane, transactions: number): Promise<void> {
+  const offset = String(2 * transactions);
+  const isEnded = async () => (await admin.fetchTopicOffsets(input))[0]?.high === offset;
+  await until('the markers to be there', isEnded);
+  await admin.deleteTopicRecords({ topic: input, partitions: [{ partition: 0, offset }] });
 }
 
 async function committedOf({ admin }: KafkaFixture, { groupId, input }: Lane): Promise<number> {
@@ -81,7 +86,7 @@ test('records that are deleted while they fail are skipped and counted', { timeo
   await until('the first to be passed on', () => passed.length === 1);
   await put('lost-0');
   await until('the second to have failed', () => tries > 1);
-  await deleteAll(world, lane);
+  await deleteAll(world, lane, 2);
   await put('two-0');
   await until('what comes to be passed on', () => passed.includes('two-0'));
   expect(passed).toEqual(['one-0', 'two-0']);
@@ -114,7 +119,7 @@ test('where only markers were deleted, nothing is counted', { timeout: TEST_MS }
   await until('the first to be passed on', () => passed.length === 1);
   await putAborted();
   await until('the aborted one to be fetched', () => empties() > 0);
-  await deleteAll(world, lane);
+  await deleteAll(world, lane, 2);
   await put('two-0');
   await until('what comes to be passed on', () => passed.includes('two-0'));
   expect({ passed, skipped, fails }).toEqual({ passed: ['one-0', 'two-0'], skipped: [], fails: 2 });
@@ -129,7 +134,7 @@ test('a member that comes after what it was to read was deleted goes on', { time
   await until('the first to be passed on', () => before.passed.length === 1);
   await first.stop();
   await put('lost-0');
-  await deleteAll(world, lane);
+  await deleteAll(world, lane, 2);
   const { passed, skipped, transform, ...given } = passer(lane, () => false);
   await joinStage(world, lane, transform, given);
   // Nothing is committed over the group's offset on the way.
