@@ -5,6 +5,7 @@ import type { TestProject } from 'vitest/node';
 import { startDnsServer } from './dns_server.ts';
 import { startService } from './service.ts';
 import type {} from './shared_service.ts';
+import { startVendor } from './vendor_server.ts';
 import { zoneOfSites } from './verified_domain.ts';
 
 /** Tests of other matters share keys and send as fast as they can; those of the limits have an edge of their own. */
@@ -14,13 +15,15 @@ const UNLIMITED = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0' };
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'shared-service-'));
   const dns = await startDnsServer(zoneOfSites);
+  const vendor = await startVendor();
   const remove = async (): Promise<void> => {
     await dns.close();
+    await vendor.close();
     rmSync(dataDir, { recursive: true, maxRetries: 5 });
   };
   try {
     const service = await startService(dataDir, {
-      env: { ...UNLIMITED, CONTROL_DNS_SERVERS: dns.address },
+      env: { ...UNLIMITED, CONTROL_DNS_SERVERS: dns.address, EDGE_LOADER_GOOGLE_URL: vendor.url },
       onProgress: (line) => project.vitest.logger.log(`  ${line}`),
     });
     const { pid, ready } = service;

@@ -21,8 +21,8 @@ import { COLLECT_PATHS } from './collect_paths.ts';
 type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
 
 /**
- * GET and POST /g/collect, as gtag and what speaks like it sends to it. Whose a request is, is known by its key, by the
- * claimed host, or by its measurement id; where that stands in the body alone, nothing else of it is looked at before.
+ * GET and POST /g/collect, as gtag and what speaks like it sends to it. Whose a request is, is known by its key, by a
+ * verified domain, or by its measurement id; where that stands in the body alone, nothing else of it is looked at before.
  * The answer is 204 with nothing in it, when Kafka holds what was accepted.
  *
  * @param secret Makes digests that nobody else can, for hits that have no id.
