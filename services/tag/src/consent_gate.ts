@@ -4,16 +4,17 @@ import { attempt, guarded } from './guarded.ts';
 export type Purpose = 'analytics' | 'ads';
 export type Choice = Partial<Record<Purpose, boolean>>;
 
-type Signal = 'ad_storage' | 'ad_user_data' | 'analytics_storage' | 'tcf_ads' | 'tcf_analytics';
-const OF: Record<Purpose, Signal[]> = {
-  ads: ['ad_storage', 'ad_user_data', 'tcf_ads'],
-  analytics: ['analytics_storage', 'tcf_analytics'],
+/** What Google's consent mode says under its names, and the TCF under the purpose's. */
+const OF: Record<Purpose, string[]> = {
+  ads: ['ad_storage', 'ad_user_data', 'ads'],
+  analytics: ['analytics_storage', 'analytics'],
 };
 
 /** What the page said to us; it goes before what other tools were told. */
-const said: Choice = {};
-const signals: Partial<Record<Signal, boolean>> = {};
-let read = 0;
+export const said: Choice = {};
+const signals: Record<string, boolean | undefined> = {};
+/** Google's commands that were read: its script takes old entries off the list, so that no place in it stays. */
+const seen = new WeakSet<object>();
 
 interface ConsentWindow {
   dataLayer?: unknown[];
@@ -25,18 +26,13 @@ interface TcData {
 }
 const page = window as unknown as ConsentWindow;
 
-export function say(choice: Choice): void {
-  Object.assign(said, choice);
-}
-
 /** The visitor's choice as far as it is known; of several banners' tools one refusal is enough. Undefined: nothing is said. */
 export function choiceOf(purpose: Purpose): boolean | undefined {
-  readGoogle();
-  const told = OF[purpose].map((signal) => signals[signal]).filter((one) => one !== undefined);
-  return said[purpose] ?? (told[0] === undefined ? undefined : !told.includes(false));
+  // A page may have anything under Google's name.
+  attempt(readGoogle);
+  const told = OF[purpose].map((signal) => signals[signal]);
+  return said[purpose] ?? (told.includes(false) ? false : told.includes(true) || undefined);
 }
-
-export const isRefused = (purpose: Purpose): boolean => said[purpose] === false;
 
 /** Follows Google's consent mode and the IAB's TCF where the page has them when the tag starts; Google's also later. */
 export function watchConsent(onChange: () => void): void {
@@ -46,7 +42,7 @@ export function watchConsent(onChange: () => void): void {
     if (layer && push) {
       layer.push = (...entries) => {
         const length = push.apply(layer, entries);
-        if (isConsent(entries[0])) guarded(onChange)();
+        if (entries.some(isConsent)) guarded(onChange)();
         return length;
       };
     }
@@ -61,31 +57,26 @@ export function watchConsent(onChange: () => void): void {
 
 /** Not what our own part for the platforms has put there: it only repeats the choice (vendor_stubs.ts). */
 const isConsent = (entry: unknown): entry is ArrayLike<unknown> =>
-  (entry as unknown[] | undefined)?.[0] === 'consent' && !(entry as { svc?: unknown }).svc;
+  (entry as unknown[] | null | undefined)?.[0] === 'consent' && !(entry as { svc?: unknown }).svc;
 
 /** Google's commands: `['consent', 'default' or 'update', {ad_storage: 'granted', …}]`. */
 function readGoogle(): void {
-  const layer = page.dataLayer ?? [];
-  // Google's own script takes old entries off.
-  for (const entry of layer.slice(Math.min(read, layer.length)).filter(isConsent)) {
-    const values = entry[2] as Record<string, unknown>;
-    for (const signal of Object.values(OF).flat()) {
-      const isGranted = values[signal] === 'granted';
+  for (const entry of page.dataLayer ?? []) {
+    if (!isConsent(entry) || seen.has(entry)) continue;
+    seen.add(entry);
+    const values = (entry[2] ?? {}) as Record<string, unknown>;
+    for (const [signal, value] of Object.entries(values)) {
+      const isGranted = value === 'granted';
       // Nobody here knows the visitor's region: what is refused for some is refused until the visitor chooses.
-      if (values[signal] && !(values['region'] && isGranted)) signals[signal] = isGranted;
+      if (value && !(values['region'] && isGranted)) signals[signal] = isGranted;
     }
   }
-  read = layer.length;
 }
 
 /** Purposes: 1 storage, 4 personalised ads, 7 and 8 measuring of ads and of content. */
 function readTcf({ gdprApplies, purpose }: TcData): void {
-  const given = (...purposes: number[]): boolean => purposes.every((one) => purpose?.consents?.[one]);
-  if (gdprApplies === false) {
-    delete signals.tcf_ads;
-    delete signals.tcf_analytics;
-  } else {
-    signals.tcf_ads = given(1, 4, 7);
-    signals.tcf_analytics = given(1, 8);
-  }
+  const given = (...purposes: number[]): boolean | undefined =>
+    gdprApplies === false ? undefined : purposes.every((one) => purpose?.consents?.[one]);
+  signals['ads'] = given(1, 4, 7);
+  signals['analytics'] = given(1, 8);
 }

@@ -6,15 +6,13 @@ import { keep, readKept } from './kept.ts';
  */
 type Counter = 'retried' | 'dropped' | 'rejected' | 'blocked';
 export type Counters = Partial<Record<Counter, number>>;
-interface Kept {
-  day: number;
-  counters: Counters;
-}
+type Kept = Counters & { day?: number };
 
 const KEY = 'svc_h';
 const today = (): number => Math.floor(Date.now() / 86_400_000);
-const add = (counters: Counters, what: Counter, by: number): void => {
-  counters[what] = (counters[what] ?? 0) + by;
+const add = (to: Kept, what: Counter, by: number): Kept => {
+  to[what] = (to[what] ?? 0) + by;
+  return to;
 };
 
 /** Of this page. */
@@ -24,19 +22,16 @@ let mayKeep = (): boolean => false;
 /** Adds to the page's counters, and where something may be stored to the day's, which outlive the page. */
 export function count(what: Counter, by = 1): void {
   add(counters, what, by);
-  if (!mayKeep()) return;
-  const kept = readKept<Kept>(KEY) ?? { day: today(), counters: {} };
-  add(kept.counters, what, by);
-  keep(KEY, kept);
+  if (mayKeep()) keep(KEY, add({ day: today(), ...readKept<Kept>(KEY) }, what, by));
 }
 
 /** From now on the day's counters are kept where that is allowed. Those of an earlier day are handed out, once. */
 export function keepDays(allowed: () => boolean): Counters | undefined {
   mayKeep = allowed;
-  const kept = readKept<Kept>(KEY);
-  if (!kept || kept.day === today()) return undefined;
+  const { day = today(), ...kept } = readKept<Kept>(KEY) ?? {};
+  if (day === today()) return undefined;
   forgetDay();
-  return kept.counters;
+  return kept;
 }
 
 export const forgetDay = (): void => keep(KEY);

@@ -1,4 +1,5 @@
 import { startDefinitions } from './fire_definitions.ts';
 import { handOver } from './part_script.ts';
+import type { PartHost } from './types.ts';
 
-handOver(startDefinitions);
+handOver((host: PartHost) => startDefinitions(host.config.events, host));

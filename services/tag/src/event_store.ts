@@ -7,43 +7,54 @@ export interface EventStore {
   /** In order of time. */
   all(): Promise<Waiting[] | undefined>;
   remove(batch: readonly Waiting[]): Promise<unknown>;
+  /** Removes the store with all that is in it. */
+  end(): void;
 }
 
 const HELD = 'e';
 const ANSWER_MS_MAX = 2000;
 
-/** The store of that name in IndexedDB. localStorage is none: of what was set 50 ms before a kill most was gone. */
+/**
+ * The store of that name in IndexedDB, made when it is first used. localStorage is none: of what was set 50 ms before a kill
+ * most was gone.
+ */
 export function openStore(name: string): EventStore {
   let opened: Promise<IDBDatabase> | undefined;
-  const open = (): Promise<IDBDatabase> => {
-    opened ??= new Promise((resolve, reject) => {
+  const open = (): Promise<IDBDatabase> =>
+    new Promise((resolve, reject) => {
       const opening = indexedDB.open(name, 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore(HELD);
       opening.onerror = reject;
       opening.onsuccess = () => {
         const database = opening.result;
-        // Else a page that stays open would keep the next one from removing the store.
-        database.onversionchange = () => database.close();
+        // Else a page that stays open would keep another from removing the store. What is used after that opens it anew.
+        database.onversionchange = database.onclose = () => {
+          opened = undefined;
+          database.close();
+        };
         resolve(database);
       };
-      setTimeout(reject, ANSWER_MS_MAX);
     });
-    return opened;
-  };
 
   const run = <Result>(mode: IDBTransactionMode, use: (held: IDBObjectStore) => IDBRequest<Result> | undefined) =>
-    open()
-      .then(
-        (database) =>
-          new Promise<Result | undefined>((resolve, reject) => {
-            // Relaxed lost nothing either, and does not wait for the disk.
-            const transaction = database.transaction(HELD, mode, { durability: 'relaxed' });
-            const request = use(transaction.objectStore(HELD));
-            transaction.oncomplete = () => resolve(request?.result);
-            transaction.onabort = reject;
-          }),
-      )
-      .catch(() => undefined);
+    new Promise<Result | undefined>((resolve, reject) => {
+      // Who waits for it holds the lock under which all tabs send.
+      setTimeout(reject, ANSWER_MS_MAX);
+      opened ??= open();
+      opened
+        .then((database) => {
+          // Relaxed lost nothing either, and does not wait for the disk.
+          const transaction = database.transaction(HELD, mode, { durability: 'relaxed' });
+          const request = use(transaction.objectStore(HELD));
+          transaction.oncomplete = () => resolve(request?.result);
+          transaction.onabort = reject;
+        })
+        .catch(reject);
+    }).catch(() => {
+      // It could not be opened, or does not answer: the next use tries again.
+      opened = undefined;
+      return undefined;
+    });
 
   return {
     put: (waiting) => run('readwrite', (held) => held.put(waiting, waiting[0])),
@@ -53,7 +64,6 @@ export function openStore(name: string): EventStore {
         for (const [key] of batch) held.delete(key);
         return undefined;
       }),
+    end: () => void indexedDB.deleteDatabase(name),
   };
 }
-
-export const removeStore = (name: string): void => void indexedDB.deleteDatabase(name);

@@ -50,7 +50,7 @@ export function startDefinitions(events: readonly EventDefinition[], host: Defin
   }
   function fire(properties: Properties, definition: EventDefinition): void {
     fired.add(definition);
-    host.fire(definition.name, properties, definition);
+    host.track(definition.name, properties, definition);
   }
   const once = (definition: EventDefinition, path?: readonly EventTarget[]) => {
     if (!fired.has(definition)) consider(definition, path);

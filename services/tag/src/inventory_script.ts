@@ -1,4 +1,13 @@
+import { ask } from './ask.ts';
 import { startInventory } from './page_inventory.ts';
 import { handOver } from './part_script.ts';
+import type { PartHost } from './types.ts';
 
-handOver(startInventory);
+handOver(({ address, onPage }: PartHost) =>
+  startInventory({
+    onPage,
+    // It is nobody's visit: it is sent once, and not again where that comes to nothing.
+    submit: (body) =>
+      void ask(address('inventory'), { method: 'POST', body: JSON.stringify(body) }).catch(() => undefined),
+  }),
+);

@@ -1,3 +1,4 @@
+import { ask } from './ask.ts';
 import { count } from './day_counters.ts';
 import type { EventStore } from './event_store.ts';
 import { attempt, guarded, listen } from './guarded.ts';
@@ -10,14 +11,15 @@ import { msOf } from './uuid7.ts';
  */
 
 const TOGETHER_MS = 250;
-const ANSWER_MS_MAX = 30_000;
 /** What is younger in the store is most likely on its way from the page that it happened on. */
 const OTHERS_OLDER_MS = 5000;
+/** What the edge takes of a whole body: an event beyond that would only push out what waits. */
+const EVENT_CHARACTERS_MAX = 256 * 1024;
 /** Of 64 KiB that may be in flight when a page is left. */
 const LEAVING_BYTES_MAX = 60 * 1024;
 
 /** This page's events that are not known as taken, and which of them the store has. */
-const own = new Map<string, string>();
+export const waitingHere = new Map<string, string>();
 const stored = new Set<string>();
 /** What is in a request now. */
 const flying = new Map<string, string>();
@@ -29,8 +31,11 @@ let isAsked = false;
 let isLeft = false;
 let failures = 0;
 let dropped = 0;
+/** By the clock that nobody sets. */
 let pausedUntilMs = 0;
 let isPauseAsked = false;
+/** How many events go together at most, once the edge found a batch too large. */
+let eventsMax: number | undefined;
 let endPause = (): void => undefined;
 
 /**
@@ -45,7 +50,7 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
     leaving();
     sendNow(true);
   };
-  listen(document, 'visibilitychange', () => (document.visibilityState === 'hidden' ? onHidden() : comeBack()));
+  listen(document, 'visibilitychange', () => (document.hidden ? onHidden() : comeBack()));
   listen(window, 'pagehide', () => {
     onHidden();
     // A page that waits for a lock or holds one would not be kept for the way back.
@@ -61,11 +66,15 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
  * is waited for, as a tab that is closed meanwhile on a busy machine is ended before it hears of it.
  */
 export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
-  own.set(...waiting);
+  if (waiting[1].length > EVENT_CHARACTERS_MAX) {
+    drop([waiting]);
+    return;
+  }
+  waitingHere.set(...waiting);
   void storeNow()
     ?.put(waiting)
-    .then((isWritten) => isWritten && own.has(waiting[0]) && stored.add(waiting[0]));
-  const all = [...own];
+    .then((isWritten) => isWritten && waitingHere.has(waiting[0]) && stored.add(waiting[0]));
+  const all = [...waitingHere];
   drop(all.slice(0, excessOf(all)));
   // Nobody knows how long a page lives that is hidden, and its other listeners may still have something to say.
   const isLeaving = document.hidden;
@@ -73,18 +82,15 @@ export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
   else wakeAfter(TOGETHER_MS);
 }
 
-export const forgetWaiting = (): void => own.clear();
-export const waitingCount = (): number => own.size;
-
 function comeBack(): void {
   isLeft = false;
   if (!isPauseAsked) pausedUntilMs = 0;
   endPause();
-  if (own.size) wake();
+  if (waitingHere.size) wake();
 }
 
 function lose(key: string): void {
-  own.delete(key);
+  waitingHere.delete(key);
   stored.delete(key);
 }
 
@@ -117,11 +123,11 @@ export function wake(): void {
 
 async function drain(): Promise<void> {
   while (!isLeft && navigator.onLine !== false) {
-    const pauseMs = pausedUntilMs - Date.now();
+    const pauseMs = pausedUntilMs - performance.now();
     if (pauseMs > 0) await sleep(pauseMs);
     else {
       isAsked = false;
-      const { batch, bytes } = cutBatch(await nextWaiting(), BATCH_BYTES_MAX);
+      const { batch, bytes } = cutBatch(await nextWaiting(), BATCH_BYTES_MAX, eventsMax);
       if (batch[0]) await send(batch, bytes);
       else if (!isAsked) break;
     }
@@ -148,39 +154,33 @@ async function nextWaiting(): Promise<Waiting[]> {
   const found = await storeNow()?.all();
   const keys = new Map(found);
   if (found) for (const key of expected) if (!keys.has(key)) lose(key);
-  const waiting = [...new Map([...keys, ...own])];
+  const waiting = [...new Map([...keys, ...waitingHere])];
   drop(waiting.splice(0, excessOf(waiting)));
-  const due = waiting.filter(([key]) => own.has(key) || Date.now() - msOf(key) > OTHERS_OLDER_MS);
+  const due = waiting.filter(([key]) => waitingHere.has(key) || Math.abs(Date.now() - msOf(key)) > OTHERS_OLDER_MS);
   if (due.length < waiting.length) wakeAfter(OTHERS_OLDER_MS);
   return due.filter(([key]) => !flying.has(key));
 }
 
 const post = (body: string, bytes: number): Promise<Response> =>
-  fetch(url, {
-    method: 'POST',
-    // A text without credentials needs no preflight, and is what the edge's open CORS answers.
-    body,
-    credentials: 'omit',
-    keepalive: bytes <= BATCH_BYTES_MAX,
-    signal: AbortSignal.timeout?.(ANSWER_MS_MAX) ?? null,
-  });
+  // A text without credentials needs no preflight, and is what the edge's open CORS answers.
+  ask(url, { method: 'POST', body, keepalive: bytes <= BATCH_BYTES_MAX });
 
-async function send(batch: readonly Waiting[], bytes: number, isLeaving = false, isHalf = false): Promise<void> {
+async function send(batch: readonly Waiting[], bytes: number, isLeaving = false): Promise<void> {
   const body = bodyOf(batch, dropped);
   const told = dropped;
   dropped = 0;
   for (const waiting of batch) flying.set(...waiting);
-  const answer = await attempt(() => post(body, bytes))?.catch(() => undefined);
+  const answer = await post(body, bytes).catch(() => undefined);
   // Nothing is taken off for a beacon, which tells nobody what became of it: it is sent again, under its ids.
   if (!answer && isLeaving) attempt(() => navigator.sendBeacon(url, body));
   for (const [key] of batch) flying.delete(key);
   if (!answer?.ok) dropped += told;
   if (!answer || isForLater(answer.status)) return pause(answer);
   failures = 0;
-  if (answer.status === 413 && batch[1] && !isHalf) {
-    const middle = Math.ceil(batch.length / 2);
-    await send(batch.slice(0, middle), bytes, isLeaving, true);
-    return send(batch.slice(middle), bytes, isLeaving, true);
+  if (answer.status === 413) {
+    // Half of them next time, down to the one that is too large.
+    eventsMax = batch.length >> 1 || undefined;
+    if (eventsMax) return;
   }
   forget(batch);
   // `accepted: 0` and `dropped` are final as well: the edge wants no more of these.
@@ -192,21 +192,22 @@ function pause(answer?: Response): void {
   const retryAfter = answer?.headers.get('retry-after');
   count('retried');
   isPauseAsked = Number(retryAfter) > 0;
-  pausedUntilMs = Date.now() + waitMs(++failures, Math.random(), retryAfter);
+  pausedUntilMs = performance.now() + waitMs(++failures, Math.random(), retryAfter);
 }
 
-/** Sends all that this page still has at once, as much as may be in flight when it is left. */
+/** Sends all that this page still has at once, as much as may be in flight when it is left; in a pause what nothing else keeps. */
 function sendNow(isLeaving: boolean): void {
-  if (pausedUntilMs > Date.now() || navigator.onLine === false) return;
+  const isPaused = pausedUntilMs > performance.now();
+  if ((isPaused && (isPauseAsked || !isLeaving)) || navigator.onLine === false) return;
   let room = LEAVING_BYTES_MAX - cutBatch([...flying], LEAVING_BYTES_MAX).bytes;
-  let rest = [...own].filter(([key]) => !flying.has(key));
+  let rest = [...waitingHere].filter(([key]) => !flying.has(key) && !(isPaused && stored.has(key)));
   for (;;) {
-    const { batch, bytes } = cutBatch(rest, Math.min(room, BATCH_BYTES_MAX));
+    const { batch, bytes } = cutBatch(rest, Math.min(room, BATCH_BYTES_MAX), eventsMax);
     if (!batch[0] || bytes > room) return;
     rest = rest.slice(batch.length);
     room -= bytes;
     send(batch, bytes, isLeaving)
-      .then(() => own.size && wake())
+      .then(() => waitingHere.size && wake())
       .catch(() => undefined);
   }
 }

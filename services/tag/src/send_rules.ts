@@ -29,10 +29,14 @@ export const isForLater = (status: number): boolean =>
   status < 200 || status >= 500 || status === 429 || status === 408;
 
 /** The first events that go together: one at least. */
-export function cutBatch(waiting: readonly Waiting[], bytesMax: number): { batch: Waiting[]; bytes: number } {
+export function cutBatch(
+  waiting: readonly Waiting[],
+  bytesMax: number,
+  eventsMax = EVENTS_MAX,
+): { batch: Waiting[]; bytes: number } {
   const batch: Waiting[] = [];
   let bytes = 0;
-  for (const one of waiting.slice(0, EVENTS_MAX)) {
+  for (const one of waiting.slice(0, eventsMax)) {
     const more = new Blob([one[1]]).size + 1;
     if (batch[0] && bytes + more > bytesMax) break;
     batch.push(one);

@@ -1,4 +1,5 @@
-import { attempt, guarded } from './guarded.ts';
+import { ask } from './ask.ts';
+import { guarded } from './guarded.ts';
 import { isForLater, waitMs } from './send_rules.ts';
 import type { SiteConfig } from './types.ts';
 
@@ -13,8 +14,7 @@ export function askConfig(url: string, answered: (config: SiteConfig | undefined
     if (navigator.onLine === false) addEventListener('online', again, { once: true });
     else setTimeout(again, waitMs(failures, Math.random(), retryAfter));
   };
-  const asked = attempt(() => fetch(url, { credentials: 'omit' })) ?? Promise.reject();
-  asked
+  ask(url)
     .then(async (answer) => {
       if (isForLater(answer.status)) later(answer.headers.get('retry-after'));
       else answered(answer.ok ? ((await answer.json()) as SiteConfig) : undefined);

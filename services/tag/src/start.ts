@@ -1,22 +1,14 @@
-import { type Choice, choiceOf, isRefused, say, watchConsent } from './consent_gate.ts';
+import { type Choice, choiceOf, said, watchConsent } from './consent_gate.ts';
 import { count, counters, forgetDay, keepDays } from './day_counters.ts';
-import { type EventStore, openStore, removeStore } from './event_store.ts';
+import { type EventStore, openStore } from './event_store.ts';
 import { attempt, guarded, listen } from './guarded.ts';
 import { impersonal } from './impersonal.ts';
-import { createVendors, startDefinitions, startEngage, startInventory } from './lazy_parts.ts';
+import { startPart } from './lazy_parts.ts';
 import { loadScript } from './load_script.ts';
-import { addWaiting, forgetWaiting, openOutbox, waitingCount, wake } from './outbox.ts';
+import { addWaiting, openOutbox, waitingHere, wake } from './outbox.ts';
 import { watchPages, whenShown } from './page_views.ts';
 import { askConfig } from './site_settings.ts';
-import type {
-  DefinitionsHost,
-  EventDefinition,
-  InventoryBody,
-  Properties,
-  ScriptsHost,
-  SiteConfig,
-  Vendors,
-} from './types.ts';
+import type { EventDefinition, PartHost, Properties, SiteConfig, Vendors } from './types.ts';
 import { uuid7 } from './uuid7.ts';
 import { arrivalOf, forgetVisitor, isKnown, platformIds, sessionId, visitorId } from './visitor_ids.ts';
 
@@ -38,34 +30,34 @@ export const OF_SCRIPT = /(v1\/)?(svc\/[^/]+\/)?svc[^/]*$/;
 /** An event as it happened, before it is known whether and as what it may be sent. */
 interface Draft {
   key: string;
-  event: string;
+  /** Undefined: what comes after it is another visitor's. It keeps its place among what waits, and is not sent. */
+  event: string | undefined;
   uuid: string;
   atMs: number;
   properties: Properties;
-  /** Another id of the visitor that the event is told under; absent for the visitor's own. */
-  as?: string;
-  definition?: EventDefinition;
+  /** Another id of the visitor that the event is told under; empty for the visitor's own. */
+  as: string;
+  definition: EventDefinition | undefined;
 }
 
 const CONFIG_MS_MAX = 2000;
+const INVENTORY_AFTER_MS = 2000;
 const PENDING_MAX = 1000;
 const CONVERSIONS = /^(purchase|(generate_)?lead|sign_up)$/;
 /** By these visitors say who they are. */
 const IDENTITIES = /^\$(identify|create_alias)$/;
 
 let options: StartOptions;
-let config: SiteConfig | undefined;
-/** The edge refused the key or the origin: there is nobody to tell anything to. */
-let isShut = false;
+/** Null: the edge refused the key or the origin, there is nobody to tell anything to. Undefined: it has not come. */
+let config: SiteConfig | null | undefined;
 let keyMs = 0;
 /** The configuration is late, but the browser's cookie says that the site gave out ids. */
 let isPresumed = false;
 let wasKnown = false;
-let isStarted = false;
 let pending: Draft[] = [];
 let store: EventStore | undefined;
-let definitions: (DefinitionsHost & ScriptsHost) | undefined;
-let vendors: Vendors | undefined;
+let host: PartHost | undefined;
+let vendors: Promise<Vendors | undefined> | undefined;
 let referrer = '';
 let href = '';
 const pageListeners: (() => void)[] = [];
@@ -75,38 +67,46 @@ const isOffline = (): boolean => config?.mode === 'offline';
 const hasGpc = (): boolean =>
   config?.tag?.respect_gpc !== false && (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl === true;
 const hasDnt = (): boolean => config?.tag?.respect_dnt !== false && navigator.doNotTrack === '1';
-const isRequired = (): boolean => config?.tag?.consent?.required || options.consent === 'required';
+const isRequired = (): boolean => config?.tag?.consent?.required || options?.consent === 'required';
+
+const isPermitted = (): boolean => choiceOf('analytics') ?? (!isRequired() || wasKnown);
+
+type Gate = 'open' | 'wait' | 'shut';
 
 /**
- * Whether events go out. As long as the site's mode is not known they wait: it may be offline, where nothing may tell one
+ * Whether events may go out. As long as the site's mode is not known they wait: it may be offline, where nothing may tell one
  * visitor from another.
  */
-function gate(): 'open' | 'wait' | 'shut' {
-  if (isShut) return 'shut';
+function permission(): Gate {
   if (hasDnt()) return config ? 'shut' : 'wait';
-  if (choiceOf('analytics') ?? (!isRequired() || wasKnown)) return config || isPresumed ? 'open' : 'wait';
-  return (config?.tag?.consent?.queue ?? !config) && !isRefused('analytics') ? 'wait' : 'shut';
+  if (isPermitted()) return config || isPresumed ? 'open' : 'wait';
+  return (config?.tag?.consent?.queue ?? !config) && said.analytics !== false ? 'wait' : 'shut';
 }
+
+const gate = (): Gate => (config === null ? 'shut' : permission());
 
 const mayStore = (): boolean => gate() === 'open' && !isOffline();
-const allowsAds = (): boolean => mayStore() && !hasGpc() && (choiceOf('ads') ?? !isRequired());
-const storeName = (): string => `svc.${options.key}`;
-function storeNow(): EventStore | undefined {
-  if (!mayStore()) return undefined;
-  store ??= openStore(storeName());
-  return store;
+const allowsAds = (): boolean => mayStore() && !hasGpc() && !!(choiceOf('ads') ?? (config && !isRequired()));
+const storeNow = (): EventStore | undefined => (mayStore() ? store : undefined);
+const tellVendors = (tell: (all: Vendors) => void): void =>
+  void vendors?.then((all) => all && tell(all)).catch(() => undefined);
+
+interface More {
+  as?: string | number | undefined;
+  uuid?: string;
+  definition?: EventDefinition | undefined;
 }
 
-function draft(event: string, given?: Properties, more?: Partial<Draft>): string {
+function draft(event: string | undefined, given?: Properties, { as, uuid, definition }: More = {}): string {
   const atMs = Date.now();
   // Also of one millisecond, later events have later keys.
   keyMs = Math.max(atMs, keyMs + 1);
   const key = uuid7(keyMs);
   const page = { $current_url: location.href, $referrer: referrer || undefined, $title: document.title || undefined };
-  const one: Draft = { key, uuid: key, event, atMs, properties: { ...given, ...page }, ...more };
-  const now = gate();
-  if (now === 'open') release(one);
-  if (now === 'wait') pending = [...pending.slice(1 - PENDING_MAX), one];
+  const told = { uuid: String(uuid || key), as: String(as || ''), definition };
+  const one: Draft = { key, event, atMs, properties: { ...given, ...page }, ...told };
+  if (gate() === 'wait') pending = [...pending.slice(1 - PENDING_MAX), one];
+  else release(one);
   return one.uuid;
 }
 
@@ -115,26 +115,29 @@ function visitOf({ properties, atMs }: Draft): Properties {
   const ads = allowsAds();
   const session = sessionId(atMs);
   const arrival = arrivalOf(new URL(String(properties['$current_url'])).search, session, atMs, ads);
-  const isStated = isRequired() || choiceOf('ads') !== undefined;
   return {
     ...arrival,
     ...(ads && platformIds(arrival['fbclid'], atMs, !!config?.facebook)),
     $gpc: hasGpc() || undefined,
-    $consent: isStated ? { ads, analytics: true } : undefined,
+    $consent: !config || isRequired() || choiceOf('ads') !== undefined ? { ads, analytics: true } : undefined,
     $session_id: session,
   };
 }
 
 function release(one: Draft, isAnonymous = isOffline()): void {
-  const { key, event, uuid, atMs, as, definition } = one;
-  if (isAnonymous && IDENTITIES.test(event)) return;
+  const { event, uuid, atMs, as } = one;
+  if (event === undefined) {
+    forgetVisitor();
+    return;
+  }
+  if (gate() === 'shut' || (isAnonymous && IDENTITIES.test(event))) return;
   const properties = isAnonymous ? impersonal(one.properties) : { ...visitOf(one), ...one.properties };
   const own = isAnonymous ? undefined : visitorId(atMs);
   // Of who says to be somebody the id up to now is told as well, under PostHog's word for it.
   if (as) properties['$anon_distinct_id'] = own;
-  const sent = { event, uuid, distinct_id: as ?? own, timestamp: new Date(atMs).toISOString(), properties };
-  addWaiting([key, JSON.stringify(sent)], CONVERSIONS.test(event) || !!definition?.conversion_event);
-  attempt(() => vendors?.event(one));
+  const sent = { event, uuid, distinct_id: as || own, timestamp: new Date(atMs).toISOString(), properties };
+  addWaiting([one.key, JSON.stringify(sent)], CONVERSIONS.test(event) || !!one.definition?.conversion_event);
+  tellVendors((all) => all.event({ ...one, event }));
 }
 
 const releaseAll = (isAnonymous?: boolean): void => {
@@ -145,14 +148,12 @@ const releaseAll = (isAnonymous?: boolean): void => {
 function settle(): void {
   const now = gate();
   const isOpen = now === 'open';
-  if (now === 'shut') {
-    pending = [];
-    forgetWaiting();
-  }
-  if (now === 'shut' || isOffline()) wipe();
-  if (isOpen && config && !isStarted) startParts(config);
-  attempt(() => vendors?.start());
-  if (isOpen) releaseAll();
+  if (now === 'shut') waitingHere.clear();
+  // An edge that knows no such key or origin does not speak for the visitor, nor for the site's other origins.
+  if (permission() === 'shut' || isOffline()) wipe();
+  if (isOpen && config && !host) startParts(config);
+  tellVendors((all) => all.start());
+  if (now !== 'wait') releaseAll();
   if (isOpen) wake();
 }
 
@@ -160,8 +161,7 @@ function settle(): void {
 function wipe(): void {
   forgetVisitor();
   forgetDay();
-  store = undefined;
-  attempt(() => removeStore(storeName()));
+  attempt(() => store?.end());
 }
 
 const onPage = (listener: () => void): void => {
@@ -169,27 +169,30 @@ const onPage = (listener: () => void): void => {
   guarded(listener)();
 };
 
+/** Starts what the site has beside the tag itself, each where it has any. */
 function startParts(known: SiteConfig): void {
-  isStarted = true;
+  const { facebook, tiktok, ga4, gtm, clarity, events } = known;
   const { inventory = true, engage, web_vitals } = known.tag ?? {};
-  const { key, base, nonce } = options;
-  const host = { key, base, load: (url: string) => loadScript(url, nonce), config: known, onPage, submit };
-  const track = (event: string, properties: Properties, definition?: EventDefinition): void =>
-    void draft(event, properties, definition && { definition });
-  vendors = createVendors(known, { ...host, ads: allowsAds, analytics: mayStore });
-  definitions = { ...host, fire: track };
-  startDefinitions(known.events, definitions);
-  if (inventory) startInventory(host);
-  if (engage || web_vitals) startEngage({ ...host, track });
+  const all: PartHost = {
+    ...options,
+    address,
+    config: known,
+    load: (url) => loadScript(url, options.nonce),
+    onPage,
+    track: (event, properties, definition) => void draft(event, properties, { definition }),
+    ads: allowsAds,
+    analytics: mayStore,
+  };
+  host = all;
+  if (!isOffline() && (facebook ?? tiktok ?? ga4 ?? gtm ?? clarity)) vendors = startPart<Vendors>(all, 'vendors');
+  if (events[0]) void startPart(all, 'definitions');
+  if (inventory) setTimeout(() => startPart(all, 'inventory'), INVENTORY_AFTER_MS);
+  if (engage || web_vitals) void startPart(all, 'engage');
   const health = keepDays(mayStore);
-  if (health) draft('$tag_health', { ...health });
+  if (health) draft('$tag_health', health);
 }
 
 const address = (path: string): string => `${options.base}v1/${path}?key=${encodeURIComponent(options.key)}`;
-
-/** What definitions could be made of is nobody's visit: it is sent once, and not again where that comes to nothing. */
-const submit = (body: InventoryBody): void =>
-  void fetch(address('inventory'), { method: 'POST', body: JSON.stringify(body), credentials: 'omit' }).catch(() => 0);
 
 /** The page shows what it did not show before. */
 function page(properties?: Properties): void {
@@ -204,12 +207,12 @@ function page(properties?: Properties): void {
  * tells one visitor from another, unless the browser was given an id before.
  */
 function leave(): void {
-  if (config || isShut || hasDnt() || (isRequired() && !wasKnown) || choiceOf('analytics') === false) return;
-  releaseAll(!wasKnown);
+  if (config === undefined && !hasDnt() && isPermitted()) releaseAll(!wasKnown);
 }
 
 function begin(): void {
   wasKnown = isKnown();
+  store = openStore(`svc.${options.key}`);
   openOutbox(address('ingest'), storeNow, leave);
   watchConsent(settle);
   listen(document, 'securitypolicyviolation', (event) => {
@@ -228,8 +231,7 @@ function begin(): void {
 }
 
 function configured(answer: SiteConfig | undefined): void {
-  config = answer;
-  isShut = !answer;
+  config = answer ?? null;
   settle();
   if (answer) for (const listener of readyListeners.splice(0)) listener();
 }
@@ -238,25 +240,21 @@ function configured(answer: SiteConfig | undefined): void {
 export const api = {
   /** @returns the event's uuid, by which pixels and the edge know it; `given.uuid` is taken where it is stated. */
   track: guarded((event: string, properties?: Properties, given?: { uuid?: string }) =>
-    draft(
-      String(event),
-      definitions?.enrich?.(event, properties ?? {}) ?? properties,
-      given?.uuid ? { uuid: String(given.uuid) } : {},
-    ),
+    draft(String(event), host?.enrich?.(event, properties ?? {}) ?? properties, given),
   ),
   /** `identify('customer-1', { email })`, or `identify({ email })` where there is no id. */
   identify: guarded((id?: string | number | Properties, traits?: Properties) =>
-    typeof id === 'object' ? draft('$identify', id) : draft('$identify', traits, id ? { as: String(id) } : {}),
+    typeof id === 'object' ? draft('$identify', id) : draft('$identify', traits, { as: id }),
   ),
   /** The visitor is known under that id as well. */
   alias: guarded((id: string) => draft('$create_alias', { alias: id })),
   page: guarded(page),
   consent: guarded((choice: Choice) => {
-    say(choice);
+    Object.assign(said, choice);
     settle();
   }),
   /** The next event is another visitor's. */
-  reset: guarded(() => mayStore() && forgetVisitor()),
+  reset: guarded(() => void draft(undefined)),
   /** Calls it when the site's configuration is there. */
   ready: guarded((listener: () => void) => {
     if (config) listener();
@@ -267,7 +265,7 @@ export const api = {
     mode: config?.mode,
     gate: gate(),
     ads: allowsAds(),
-    waiting: pending.length + waitingCount(),
+    waiting: pending.length + waitingHere.size,
     ...counters,
   })),
 };

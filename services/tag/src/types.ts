@@ -52,7 +52,7 @@ export interface SiteConfig {
 type OnPage = (listener: () => void) => void;
 
 /** Where the tag's own further scripts come from. */
-export interface ScriptsHost {
+interface ScriptsHost {
   /** The address that the edge's routes follow, with a slash at its end. */
   base: string;
   /** Loads a script with the page's nonce and under its Trusted Types; undefined where the page does not let it. */
@@ -62,7 +62,7 @@ export interface ScriptsHost {
 /** `startDefinitions(events, host)`: watches the page and fires the definitions that are enabled. */
 export interface DefinitionsHost {
   /** Static properties, value and fields are in `properties` already. */
-  fire(name: string, properties: Properties, definition: EventDefinition): void;
+  track(name: string, properties: Properties, definition?: EventDefinition): void;
   onPage: OnPage;
   /** Set by the definitions once they are there: adds what those of the trigger `custom` say to an event of the page's own. */
   enrich?: (name: string, properties: Properties) => Properties;
@@ -86,7 +86,7 @@ export interface InventoryBody {
 }
 
 /** `startInventory(host)`: looks over each page when the browser is idle. */
-export interface InventoryHost extends ScriptsHost {
+export interface InventoryHost {
   submit(body: InventoryBody): void;
   onPage: OnPage;
 }
@@ -113,9 +113,13 @@ export interface Vendors {
 }
 
 /** What svc-engage.min.js is started with. */
-export interface EngageHost extends ScriptsHost {
+export interface EngageHost extends VendorsHost, DefinitionsHost {
   key: string;
   config: SiteConfig;
-  track(event: string, properties: Properties): void;
-  onPage: OnPage;
+}
+
+/** What the tag offers to any of its further scripts. */
+export interface PartHost extends EngageHost {
+  /** The address of a route under /v1/, with the site's key. */
+  address(path: string): string;
 }

@@ -1,3 +1,5 @@
+import { attempt } from './guarded.ts';
+
 /** A UUID of version 7 (RFC 9562): the time, then what is random. Sorted as texts, ids are in order of time. */
 export function uuid7(nowMs: number): string {
   const time = nowMs.toString(16).padStart(12, '0');
@@ -9,10 +11,9 @@ export const msOf = (uuid: string): number => Number.parseInt(uuid.slice(0, 8) +
 
 /** The end of a random UUID, the variant's digit included. */
 function randomTail(): string {
-  try {
-    return crypto.randomUUID().slice(15);
-  } catch {
-    // Only pages over https have it. Ids tell events apart and guard nothing.
-    return 'xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => Math.floor(Math.random() * 16).toString(16));
-  }
+  // Only pages over https have it. Ids tell events apart and guard nothing.
+  return (
+    attempt(() => crypto.randomUUID().slice(15)) ??
+    'xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => Math.floor(Math.random() * 16).toString(16))
+  );
 }

@@ -1,4 +1,5 @@
 import { handOver } from './part_script.ts';
+import type { PartHost } from './types.ts';
 import { createVendors } from './vendors.ts';
 
-handOver(createVendors);
+handOver((host: PartHost) => createVendors(host.config, host));

@@ -66,12 +66,15 @@ export function arrivalOf(search: string, inSession: string, atMs: number, ads: 
  * Meta's and TikTok's browser ids. Meta's are made here in its own form, `fb.1.<milliseconds>.<random or fbclid>`, so that
  * the first page's events carry them already; the pixel takes over what it finds.
  */
-export function platformIds(click: string | undefined, nowMs: number, withMeta: boolean): Parameters {
+export function platformIds(
+  click: string | undefined,
+  nowMs: number,
+  withMeta: boolean,
+): Record<string, string | undefined> {
   const give = (name: string, id: string): void => writeCookie(name, `fb.1.${nowMs}.${id}`, CLICK_S);
   if (withMeta) {
     if (click && !readCookie('_fbc')?.endsWith(`.${click}`)) give('_fbc', click);
     if (!readCookie('_fbp')) give('_fbp', String(Math.random()).slice(2, 12));
   }
-  const named = ['_fbp', '_fbc', '_ttp'].map((name) => [name, readCookie(name)]);
-  return Object.fromEntries(named.filter(([, value]) => value)) as Parameters;
+  return Object.fromEntries(['_fbp', '_fbc', '_ttp'].map((name) => [name, readCookie(name) || undefined]));
 }

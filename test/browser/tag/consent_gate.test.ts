@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+import { openTagWorld, STUB, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
 beforeAll(async () => {
@@ -195,5 +195,81 @@ test('a page that requires consent by its snippet is silent also when it is left
   await page.close();
   await sleep(1000);
   expect(paths()).toEqual(['/svc.min.js']);
+  await context.close();
+});
+
+test("Google's list may lose its oldest entries, and hold anything, without a word of consent being missed", async () => {
+  world.pages['/'] = { head: `<script>${GTAG} for (let at = 0; at < 300; at += 1) dataLayer.push({ at });</script>` };
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(() => {
+    const { dataLayer, gtag } = window as unknown as { dataLayer: unknown[]; gtag(...words: unknown[]): void };
+    dataLayer.push(undefined, null, ['consent', 'default']);
+    gtag('consent', 'update', { analytics_storage: 'denied' });
+    dataLayer.splice(0, 4);
+  });
+  expect(await gateOf(page)).toBe('shut');
+  await page.evaluate(() => {
+    const { dataLayer, gtag } = window as unknown as { dataLayer: unknown[]; gtag(...words: unknown[]): void };
+    dataLayer.splice(0, 100);
+    gtag('consent', 'update', { analytics_storage: 'granted' });
+    window.svc.track('after');
+  });
+  await world.taken('after');
+  await context.close();
+});
+
+test("an edge that refuses the page's origin leaves the visitor of the site's other pages as they are", async () => {
+  const context = await world.visitor();
+  const known = await world.visit(context);
+  await world.settled(known);
+  const before = await context.cookies();
+  await known.close();
+  await context.route('**/v1/config*', (route) =>
+    route.fulfill({ status: 403, headers: { 'access-control-allow-origin': '*' }, json: {} }),
+  );
+  const page = await context.newPage();
+  await page.goto(world.shop);
+  await page.waitForFunction(() => window.svc?.status?.()['gate'] === 'shut');
+  await page.evaluate(() => window.svc.track('purchase'));
+  expect(await context.cookies()).toEqual(before);
+  expect(await page.evaluate(async () => (await indexedDB.databases()).length)).toBe(1);
+  await page.evaluate(() => window.svc.consent({ analytics: false }));
+  expect(await context.cookies()).toEqual([]);
+  await context.close();
+});
+
+test('a sign-out on a page that the edge refuses holds for the others', async () => {
+  const context = await world.visitor();
+  await world.settled(await world.visit(context));
+  await context.route('**/v1/config*', (route) =>
+    route.fulfill({ status: 403, headers: { 'access-control-allow-origin': '*' }, json: {} }),
+  );
+  world.pages['/'] = { head: `<script>${STUB} svc.identify('customer-1'); svc.reset();</script>` };
+  const page = await context.newPage();
+  await page.goto(world.shop);
+  await page.waitForFunction(() => window.svc?.status?.()['gate'] === 'shut');
+  expect((await context.cookies()).map(({ name }) => name)).not.toContain('svc_did');
+  await context.close();
+});
+
+test('as long as the configuration has not come nothing is said to allow ads, unless the visitor does', async () => {
+  const context = await world.visitor();
+  const known = await world.visit(context);
+  await world.settled(known);
+  await known.close();
+  await context.route('**/v1/config*', () => undefined);
+  const page = await context.newPage();
+  await page.goto(`${world.shop}/?gclid=G1`);
+  await page.waitForFunction(() => window.svc?.status);
+  await page.evaluate(() => window.svc.track('late'));
+  const [late] = await world.taken('late');
+  expect(late?.properties).toMatchObject({ $consent: { ads: false, analytics: true } });
+  expect(late?.properties).not.toHaveProperty('gclid');
+  await page.evaluate(() => window.svc.consent({ ads: true }));
+  await page.evaluate(() => window.svc.track('agreed'));
+  const [agreed] = await world.taken('agreed');
+  expect(agreed?.properties).toMatchObject({ $consent: { ads: true, analytics: true }, gclid: 'G1' });
   await context.close();
 });

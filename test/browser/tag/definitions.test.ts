@@ -35,7 +35,7 @@ async function opened(body: string, definitions: EventDefinition[], path?: strin
     const shown = window as unknown as TagWindow;
     shown.fired = [];
     shown.host = {
-      fire: (name, properties) => void shown.fired.push({ name, properties }),
+      track: (name, properties) => void shown.fired.push({ name, properties }),
       onPage(listener) {
         shown.showPage = listener;
         listener();

@@ -78,18 +78,115 @@ test('a conversion is on its way before track() returns', async () => {
   await context.close();
 });
 
-test('of twenty tabs closed right after a purchase none is lost and none doubled', async () => {
-  const context = await world.visitor();
+test('of twenty tabs closed right after a purchase, each a visitor of its own, none is lost and none doubled', async () => {
   for (let at = 0; at < 20; at += 1) {
+    const context = await world.visitor();
     const page = await world.visit(context);
     await page.evaluate((order) => window.svc.track('purchase', { order_id: order }), `o${at}`);
     await page.close();
+    await sleep(300);
+    await context.close();
   }
   await world.taken('purchase', 20);
   await sleep(500);
-  const orders = new Set(world.events('purchase').map(({ properties }) => properties['order_id']));
-  const ids = new Set(world.events('purchase').map(({ uuid }) => uuid));
-  expect([orders.size, ids.size]).toEqual([20, 20]);
+  const numbers = world.events('purchase').map(({ properties }) => Number(String(properties['order_id']).slice(1)));
+  expect(numbers.sort((one, other) => one - other)).toEqual(Array.from({ length: 20 }, (_, at) => at));
+});
+
+test('an event that no body could hold is counted as dropped, and what waits stays', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(() => {
+    window.svc.track('small');
+    window.svc.track('huge', { text: 'x'.repeat(1_100_000) });
+  });
+  const [small] = await world.taken('small');
+  expect(small?.properties).toMatchObject({ $dropped: 1 });
+  expect(await page.evaluate(() => window.svc.status()['dropped'])).toBe(1);
+  expect(world.events('huge')).toEqual([]);
+  await context.close();
+});
+
+test('what was kept while the clock was ahead is sent', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const opening = indexedDB.open('svc.svc_pk_test', 1);
+        opening.onsuccess = () => {
+          const time = (Date.now() + 3_600_000).toString(16).padStart(12, '0');
+          const key = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+          const event = { event: 'ahead', uuid: key, timestamp: new Date().toISOString(), properties: {} };
+          const writing = opening.result.transaction('e', 'readwrite');
+          writing.objectStore('e').put([key, JSON.stringify(event)], key);
+          writing.oncomplete = () => resolve();
+          opening.result.close();
+        };
+      }),
+  );
+  await page.reload();
+  await world.taken('ahead');
+  await context.close();
+});
+
+test('while the store does not answer a tab sends all the same, and keeps no other from it', async () => {
+  const context = await world.visitor();
+  await context.addInitScript(() => {
+    if (location.search !== '?hangs') return;
+    IDBDatabase.prototype.transaction = () => {
+      const silent = { put: () => undefined, getAll: () => undefined, delete: () => undefined };
+      return { objectStore: () => silent } as unknown as IDBTransaction;
+    };
+  });
+  const hanging = await world.visit(context, '/?hangs');
+  const other = await world.visit(context);
+  await hanging.evaluate(() => window.svc.track('one'));
+  await other.evaluate(() => window.svc.track('other'));
+  await world.taken('one');
+  await world.taken('other');
+  await context.close();
+});
+
+test('a clock that is set back does not make the tag wait', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  world.edge.answer = { kind: 'refuse', status: 503 };
+  await page.evaluate(() => window.svc.track('purchase'));
+  await until(
+    'refused',
+    () => world.edge.posts(),
+    (posts) => posts.length >= 2,
+  );
+  await page.evaluate(() => {
+    const now = Date.now;
+    Date.now = () => now() - 3_600_000;
+  });
+  world.edge.answer = { kind: 'take' };
+  await world.taken('purchase');
+  await context.close();
+});
+
+test('after the store was closed under a page it is opened anew', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        indexedDB.deleteDatabase('svc.svc_pk_test').onsuccess = resolve;
+      }),
+  );
+  world.edge.answer = { kind: 'refuse', status: 503, retryAfterS: 30 };
+  await page.evaluate(() => window.svc.track('first'));
+  await until(
+    'kept',
+    () => page.evaluate(queueOf),
+    (kept) => kept === 1,
+  );
   await context.close();
 });
 
@@ -184,7 +281,7 @@ test('offline there is no request, and online again all goes at once', async () 
   await context.close();
 });
 
-test('a batch that is too large is halved once, and what is too large then is dropped and counted', async () => {
+test('a batch that is too large is halved down to what is too large by itself, which is dropped and counted', async () => {
   const context = await world.visitor();
   const page = await world.visit(context);
   await world.settled(page);
@@ -197,7 +294,7 @@ test('a batch that is too large is halved once, and what is too large then is dr
     () => page.evaluate(() => window.svc.status()['rejected']),
     (rejected) => rejected === 4,
   );
-  expect(world.edge.posts().map(({ body }) => namesOf(body).length)).toEqual([1, 4, 2, 2]);
+  expect(world.edge.posts().map(({ body }) => namesOf(body).length)).toEqual([1, 4, 2, 1, 1, 1, 1]);
   await context.close();
 });
 

@@ -30,8 +30,6 @@ async function looked(body: string, path?: string, prepare?: (page: Page) => Pro
     const shown = window as unknown as TagWindow;
     shown.submitted = [];
     shown.tag.startInventory({
-      base: '/',
-      load: () => undefined,
       submit: (sent) => void shown.submitted.push(sent),
       onPage(listener) {
         shown.showPage = listener;

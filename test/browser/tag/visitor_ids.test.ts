@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+import { openTagWorld, STUB, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
 beforeAll(async () => {
@@ -146,10 +146,45 @@ test('the counters of a day are sent on the next', async () => {
   const context = await world.visitor();
   const page = await world.visit(context);
   await world.settled(page);
-  await page.evaluate(() => localStorage.setItem('svc_h', '{"day":1,"counters":{"retried":3}}'));
+  await page.evaluate(() => localStorage.setItem('svc_h', '{"day":1,"retried":3}'));
   await page.reload();
   const [health] = await world.taken('$tag_health');
   expect(health?.properties).toMatchObject({ retried: 3 });
   expect(await page.evaluate(() => localStorage.getItem('svc_h'))).toBeNull();
+  await context.close();
+});
+
+test('a sign-out before the configuration came holds for what is tracked after it', async () => {
+  world.pages['/'] = { head: `<script>${STUB}</script>` };
+  const context = await world.visitor();
+  await context.route('**/v1/config*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await route.continue();
+  });
+  const page = await context.newPage();
+  await page.goto(world.shop);
+  await page.waitForFunction(() => window.svc?.status);
+  await page.evaluate(() => {
+    window.svc.identify('customer-1');
+    window.svc.reset();
+    window.svc.track('after');
+  });
+  const [after] = await world.taken('after');
+  const [identified] = world.events('$identify');
+  expect(identified?.properties['$anon_distinct_id']).toBe(world.events('$pageview')[0]?.distinct_id);
+  expect(after?.distinct_id).toMatch(UUID_7);
+  expect(after?.distinct_id).not.toBe(identified?.properties['$anon_distinct_id']);
+  await context.close();
+});
+
+test('what a module is told before it is started is sent once it is', async () => {
+  const script = `import { init, track } from '${world.collector}/svc.mjs';
+    track('early');
+    init({ key: 'svc_pk_test' });`;
+  world.pages['/'] = { tag: `<script type="module">${script}</script>` };
+  const context = await world.visitor();
+  const page = await context.newPage();
+  await page.goto(world.shop);
+  await world.taken('early');
   await context.close();
 });
