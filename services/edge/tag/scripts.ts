@@ -47,6 +47,7 @@ export const TAG_SOURCES: readonly ScriptSource[] = [
   source('svc-definitions.min.js', 'definitions_script.ts'),
   source('svc-inventory.min.js', 'inventory_script.ts'),
   source('svc-vendors.min.js', 'vendors_script.ts'),
+  source('svc-offline.min.js', 'offline_script.ts'),
 ];
 
 const DIGEST_CHARACTERS = 27;

@@ -1,4 +1,4 @@
-const ANSWER_MS_MAX = 30_000;
+import { ANSWER_MS_MAX } from './limits.ts';
 
 /**
  * Asks the edge, as nobody in particular: without cookies, and without the path and query of the page. Rejects where there is

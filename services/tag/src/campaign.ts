@@ -1,9 +1,9 @@
+import { CLICK_MS, VALUE_CHARACTERS_MAX } from './limits.ts';
+
 /** utm_source and its kind, which tell the campaign. */
 const CAMPAIGN = /^utm_\w+$/;
 /** With the ids that ad platforms add to the addresses of their ads, which tell the click. */
 const ARRIVAL = /^(utm_\w+|(fb|g|d|tt|tw|y)clid|msclkid|[gw]braid|li_fat_id|epik|rdt_cid|sccid)$/i;
-const VALUE_CHARACTERS_MAX = 500;
-const CLICK_MS = 90 * 86_400_000;
 
 export type Parameters = Record<string, string>;
 

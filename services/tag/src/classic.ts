@@ -18,8 +18,7 @@ attempt(() => {
   if (page.svc?.status) return;
   const [base = ''] = script.src.split(OF_SCRIPT);
   start({
-    key: '',
-    ...(script.dataset as Partial<StartOptions>),
+    ...(script.dataset as unknown as StartOptions),
     ...Object.fromEntries(new URL(script.src).searchParams),
     base,
     nonce: script.nonce,

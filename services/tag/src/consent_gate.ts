@@ -4,15 +4,19 @@ import { attempt, guarded } from './guarded.ts';
 export type Purpose = 'analytics' | 'ads';
 export type Choice = Partial<Record<Purpose, boolean>>;
 
-/** What Google's consent mode says under its names, and the TCF under the purpose's. */
+/** The signals of Google's consent mode, and what the IAB's TCF is read as. */
 const OF: Record<Purpose, string[]> = {
-  ads: ['ad_storage', 'ad_user_data', 'ads'],
-  analytics: ['analytics_storage', 'analytics'],
+  ads: ['ad_storage', 'ad_user_data', 'tcf_ads'],
+  analytics: ['analytics_storage', 'tcf_analytics'],
 };
 
-/** What the page said to us; it goes before what other tools were told. */
-export const said: Choice = {};
-const signals: Record<string, boolean | undefined> = {};
+/**
+ * What was said: by the page to us, under the purpose, which goes before the signals; and `told` once any of it is the
+ * visitor's own word, which what Google is told by default is not.
+ */
+const words: Record<string, boolean | undefined> = {};
+/** To the other tabs of the site: a refusal in one of them holds for all, or another would keep again what was removed. */
+let tabs: BroadcastChannel | undefined;
 /** Google's commands that were read: its script takes old entries off the list, so that no place in it stays. */
 const seen = new WeakSet<object>();
 
@@ -21,36 +25,60 @@ interface ConsentWindow {
   __tcfapi?: (command: string, version: number, answer: (data: TcData, success: boolean) => void) => void;
 }
 interface TcData {
+  eventStatus?: string;
   gdprApplies?: boolean;
   purpose?: { consents?: Record<number, boolean> };
 }
 const page = window as unknown as ConsentWindow;
 
-/** The visitor's choice as far as it is known; of several banners' tools one refusal is enough. Undefined: nothing is said. */
-export function choiceOf(purpose: Purpose): boolean | undefined {
-  // A page may have anything under Google's name.
-  attempt(readGoogle);
-  const told = OF[purpose].map((signal) => signals[signal]);
-  return said[purpose] ?? (told.includes(false) ? false : told.includes(true) || undefined);
+const tellTabs = (): void => tabs?.postMessage(words);
+
+export function say(choice: Choice): void {
+  Object.assign(words, choice, { told: true });
+  tellTabs();
 }
 
-/** Follows Google's consent mode and the IAB's TCF where the page has them when the tag starts; Google's also later. */
-export function watchConsent(onChange: () => void): void {
+/**
+ * The visitor's choice as far as it is known; of several banners' tools one refusal is enough. Undefined: nothing is said. 0:
+ * nothing is allowed, and the visitor was not asked yet.
+ */
+export function choiceOf(purpose: Purpose): boolean | 0 | undefined {
+  // A page may have anything under Google's name.
+  attempt(readGoogle);
+  const signals = OF[purpose].map((signal) => words[signal]);
+  return words[purpose] ?? (signals.includes(false) ? !words['told'] && 0 : signals.includes(true) || undefined);
+}
+
+/**
+ * Follows Google's consent mode and the IAB's TCF where the page has them when the tag starts, Google's also later, and what
+ * is chosen in other tabs.
+ */
+export function watchConsent(settle: () => void): void {
+  const onChange = guarded(() => {
+    settle();
+    if (words['told']) tellTabs();
+  });
+  attempt(() => {
+    tabs = new BroadcastChannel('svc');
+    tabs.onmessage = guarded(({ data }: MessageEvent<typeof words>) => {
+      Object.assign(words, data);
+      settle();
+    });
+  });
   attempt(() => {
     const layer = page.dataLayer;
-    const push = layer?.push;
-    if (layer && push) {
-      layer.push = (...entries) => {
-        const length = push.apply(layer, entries);
-        if (entries.some(isConsent)) guarded(onChange)();
-        return length;
-      };
-    }
+    if (!layer) return;
+    const { push } = layer;
+    layer.push = (...entries) => {
+      const length = push.apply(layer, entries);
+      if (entries.some(isConsent)) onChange();
+      return length;
+    };
   });
   attempt(() =>
     page.__tcfapi?.('addEventListener', 2, (data, success) => {
       if (success) readTcf(data);
-      guarded(onChange)();
+      onChange();
     }),
   );
 }
@@ -64,19 +92,21 @@ function readGoogle(): void {
   for (const entry of page.dataLayer ?? []) {
     if (!isConsent(entry) || seen.has(entry)) continue;
     seen.add(entry);
+    words['told'] ||= entry[1] === 'update';
     const values = (entry[2] ?? {}) as Record<string, unknown>;
     for (const [signal, value] of Object.entries(values)) {
       const isGranted = value === 'granted';
       // Nobody here knows the visitor's region: what is refused for some is refused until the visitor chooses.
-      if (value && !(values['region'] && isGranted)) signals[signal] = isGranted;
+      if (value && !(values['region'] && isGranted)) words[signal] = isGranted;
     }
   }
 }
 
 /** Purposes: 1 storage, 4 personalised ads, 7 and 8 measuring of ads and of content. */
-function readTcf({ gdprApplies, purpose }: TcData): void {
+function readTcf({ eventStatus, gdprApplies, purpose }: TcData): void {
   const given = (...purposes: number[]): boolean | undefined =>
     gdprApplies === false ? undefined : purposes.every((one) => purpose?.consents?.[one]);
-  signals['ads'] = given(1, 4, 7);
-  signals['analytics'] = given(1, 8);
+  words['tcf_ads'] = given(1, 4, 7);
+  words['tcf_analytics'] = given(1, 8);
+  words['told'] = eventStatus !== 'cmpuishown';
 }

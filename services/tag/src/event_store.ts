@@ -1,3 +1,4 @@
+import { STORE_ANSWER_MS_MAX } from './limits.ts';
 import type { Waiting } from './send_rules.ts';
 
 /** Events that outlive the page, and the browser when it is killed. What comes to nothing resolves to undefined. */
@@ -12,7 +13,6 @@ export interface EventStore {
 }
 
 const HELD = 'e';
-const ANSWER_MS_MAX = 2000;
 
 /**
  * The store of that name in IndexedDB, made when it is first used. localStorage is none: of what was set 50 ms before a kill
@@ -28,7 +28,7 @@ export function openStore(name: string): EventStore {
       opening.onsuccess = () => {
         const database = opening.result;
         // Else a page that stays open would keep another from removing the store. What is used after that opens it anew.
-        database.onversionchange = database.onclose = () => {
+        database.onversionchange = () => {
           opened = undefined;
           database.close();
         };
@@ -39,7 +39,7 @@ export function openStore(name: string): EventStore {
   const run = <Result>(mode: IDBTransactionMode, use: (held: IDBObjectStore) => IDBRequest<Result> | undefined) =>
     new Promise<Result | undefined>((resolve, reject) => {
       // Who waits for it holds the lock under which all tabs send.
-      setTimeout(reject, ANSWER_MS_MAX);
+      setTimeout(reject, STORE_ANSWER_MS_MAX);
       opened ??= open();
       opened
         .then((database) => {

@@ -8,9 +8,8 @@ import type { PartHost } from './types.ts';
  */
 export const startPart = <Made = void>(host: PartHost, name: string): Promise<Made | undefined> =>
   new Promise<(host: PartHost) => Made>((resolve, reject) => {
-    const script = host.load(`${host.base}svc-${name}.min.js`);
-    if (script) Object.assign(script, { svc: resolve, onerror: reject });
-    else reject();
+    // Nothing takes no properties, which is an error, and so a rejection too.
+    Object.assign(host.load(`${host.base}svc-${name}.min.js`) as object, { svc: resolve, onerror: reject });
   })
     .then((start) => start(host))
     .catch(() => undefined);

@@ -2,7 +2,9 @@ import { ask } from './ask.ts';
 import { count } from './day_counters.ts';
 import type { EventStore } from './event_store.ts';
 import { attempt, guarded, listen } from './guarded.ts';
-import { BATCH_BYTES_MAX, bodyOf, cutBatch, excessOf, isForLater, type Waiting, waitMs } from './send_rules.ts';
+import { BATCH_BYTES_MAX, EVENT_CHARACTERS_MAX, LEAVING_BYTES_MAX, OTHERS_OLDER_MS, TOGETHER_MS } from './limits.ts';
+import { bodyOf, cutBatch, excessOf, isForLater, type Waiting, waitMs } from './send_rules.ts';
+import type { Properties } from './types.ts';
 import { msOf } from './uuid7.ts';
 
 /*
@@ -10,19 +12,12 @@ import { msOf } from './uuid7.ts';
  * browser is offline or the edge asked for time. What is in the store outlives the page.
  */
 
-const TOGETHER_MS = 250;
-/** What is younger in the store is most likely on its way from the page that it happened on. */
-const OTHERS_OLDER_MS = 5000;
-/** What the edge takes of a whole body: an event beyond that would only push out what waits. */
-const EVENT_CHARACTERS_MAX = 256 * 1024;
-/** Of 64 KiB that may be in flight when a page is left. */
-const LEAVING_BYTES_MAX = 60 * 1024;
-
 /** This page's events that are not known as taken, and which of them the store has. */
 export const waitingHere = new Map<string, string>();
 const stored = new Set<string>();
 /** What is in a request now. */
-const flying = new Map<string, string>();
+const flying = new Set<string>();
+let flyingBytes = 0;
 let url = '';
 let storeNow: () => EventStore | undefined;
 let timer = 0;
@@ -30,6 +25,7 @@ let isRunning = false;
 let isAsked = false;
 let isLeft = false;
 let failures = 0;
+/** Since an event told how many. */
 let dropped = 0;
 /** By the clock that nobody sets. */
 let pausedUntilMs = 0;
@@ -65,7 +61,10 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
  * Takes an event to send: with what comes soon after; where it is urgent or the page is being left at once, before anything
  * is waited for, as a tab that is closed meanwhile on a busy machine is ended before it hears of it.
  */
-export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
+export function addWaiting(key: string, event: { properties: Properties }, isUrgent: boolean): void {
+  if (dropped) event.properties['$dropped'] = dropped;
+  dropped = 0;
+  const waiting: Waiting = [key, JSON.stringify(event)];
   if (waiting[1].length > EVENT_CHARACTERS_MAX) {
     drop([waiting]);
     return;
@@ -73,7 +72,7 @@ export function addWaiting(waiting: Waiting, isUrgent: boolean): void {
   waitingHere.set(...waiting);
   void storeNow()
     ?.put(waiting)
-    .then((isWritten) => isWritten && waitingHere.has(waiting[0]) && stored.add(waiting[0]));
+    .then((isWritten) => isWritten && waitingHere.has(key) && stored.add(key));
   const all = [...waitingHere];
   drop(all.slice(0, excessOf(all)));
   // Nobody knows how long a page lives that is hidden, and its other listeners may still have something to say.
@@ -127,7 +126,7 @@ async function drain(): Promise<void> {
     if (pauseMs > 0) await sleep(pauseMs);
     else {
       isAsked = false;
-      const { batch, bytes } = cutBatch(await nextWaiting(), BATCH_BYTES_MAX, eventsMax);
+      const [batch, bytes] = cutBatch(await nextWaiting(), BATCH_BYTES_MAX, eventsMax);
       if (batch[0]) await send(batch, bytes);
       else if (!isAsked) break;
     }
@@ -161,20 +160,20 @@ async function nextWaiting(): Promise<Waiting[]> {
   return due.filter(([key]) => !flying.has(key));
 }
 
-const post = (body: string, bytes: number): Promise<Response> =>
-  // A text without credentials needs no preflight, and is what the edge's open CORS answers.
-  ask(url, { method: 'POST', body, keepalive: bytes <= BATCH_BYTES_MAX });
-
 async function send(batch: readonly Waiting[], bytes: number, isLeaving = false): Promise<void> {
-  const body = bodyOf(batch, dropped);
-  const told = dropped;
-  dropped = 0;
-  for (const waiting of batch) flying.set(...waiting);
-  const answer = await post(body, bytes).catch(() => undefined);
+  const body = bodyOf(batch);
+  flyingBytes += bytes;
+  for (const [key] of batch) flying.add(key);
+  const answer = await ask(url, {
+    method: 'POST',
+    // A text without credentials needs no preflight, and is what the edge's open CORS answers.
+    body,
+    keepalive: bytes <= BATCH_BYTES_MAX,
+  }).catch(() => undefined);
   // Nothing is taken off for a beacon, which tells nobody what became of it: it is sent again, under its ids.
   if (!answer && isLeaving) attempt(() => navigator.sendBeacon(url, body));
+  flyingBytes -= bytes;
   for (const [key] of batch) flying.delete(key);
-  if (!answer?.ok) dropped += told;
   if (!answer || isForLater(answer.status)) return pause(answer);
   failures = 0;
   if (answer.status === 413) {
@@ -199,10 +198,10 @@ function pause(answer?: Response): void {
 function sendNow(isLeaving: boolean): void {
   const isPaused = pausedUntilMs > performance.now();
   if ((isPaused && (isPauseAsked || !isLeaving)) || navigator.onLine === false) return;
-  let room = LEAVING_BYTES_MAX - cutBatch([...flying], LEAVING_BYTES_MAX).bytes;
+  let room = LEAVING_BYTES_MAX - flyingBytes;
   let rest = [...waitingHere].filter(([key]) => !flying.has(key) && !(isPaused && stored.has(key)));
   for (;;) {
-    const { batch, bytes } = cutBatch(rest, Math.min(room, BATCH_BYTES_MAX), eventsMax);
+    const [batch, bytes] = cutBatch(rest, Math.min(room, BATCH_BYTES_MAX), eventsMax);
     if (!batch[0] || bytes > room) return;
     rest = rest.slice(batch.length);
     room -= bytes;

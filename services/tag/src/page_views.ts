@@ -18,17 +18,17 @@ export function watchPages(onPage: () => void): void {
     listen(navigation, 'currententrychange', look);
     return;
   }
-  for (const name of ['pushState', 'replaceState'] as const) attempt(() => wrap(name, look));
+  for (const name of ['pushState', 'replaceState'] as const) {
+    attempt(() => {
+      const original = history[name];
+      history[name] = function (this: History, ...args: Parameters<Change>) {
+        const result = original.apply(this, args);
+        look();
+        return result;
+      };
+    });
+  }
   listen(window, 'popstate', look);
-}
-
-function wrap(name: 'pushState' | 'replaceState', after: () => void): void {
-  const original = history[name];
-  history[name] = function (this: History, ...args: Parameters<Change>) {
-    const result = original.apply(this, args);
-    after();
-    return result;
-  };
 }
 
 /** Calls it when the page is shown: a page that is made ready beforehand may never be. */

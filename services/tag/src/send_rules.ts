@@ -1,15 +1,14 @@
+import {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MS_MAX,
+  EVENTS_MAX,
+  RETRY_AFTER_S_MAX,
+  WAITING_CHARACTERS_MAX,
+  WAITING_MAX,
+} from './limits.ts';
+
 /** An event as it waits: its key, a UUIDv7 by which it is in order of time, and the event as JSON. */
 export type Waiting = readonly [key: string, json: string];
-
-const BACKOFF_FIRST_MS = 1000;
-const BACKOFF_MS_MAX = 5 * 60_000;
-const RETRY_AFTER_S_MAX = 86_400;
-const EVENTS_MAX = 50;
-/**
- * Of the 64 KiB that a browser lets a page have in flight when it is left: with batches of this size each request
- * survives that. It is far below the 256 KiB that the edge takes.
- */
-export const BATCH_BYTES_MAX = 48 * 1024;
 
 /**
  * How long to wait after the given number of failures in a row: from 1 s doubled up to 5 min, 50 % more or less, so that
@@ -28,12 +27,12 @@ export function waitMs(failures: number, random: number, retryAfter: string | nu
 export const isForLater = (status: number): boolean =>
   status < 200 || status >= 500 || status === 429 || status === 408;
 
-/** The first events that go together: one at least. */
+/** The first events that go together, one at least, and their bytes. */
 export function cutBatch(
   waiting: readonly Waiting[],
   bytesMax: number,
   eventsMax = EVENTS_MAX,
-): { batch: Waiting[]; bytes: number } {
+): [batch: Waiting[], bytes: number] {
   const batch: Waiting[] = [];
   let bytes = 0;
   for (const one of waiting.slice(0, eventsMax)) {
@@ -42,18 +41,11 @@ export function cutBatch(
     batch.push(one);
     bytes += more;
   }
-  return { batch, bytes };
+  return [batch, bytes];
 }
 
-/** The body of a request. How many events were dropped before it goes with its first, whose properties are its last member. */
-export function bodyOf(batch: readonly Waiting[], dropped: number): string {
-  const [first = '', ...others] = batch.map(([, json]) => json);
-  const marked = dropped ? `${first.slice(0, -2)},"$dropped":${dropped}}}` : first;
-  return `{"events":[${[marked, ...others].join()}]}`;
-}
-
-const WAITING_MAX = 1000;
-const WAITING_CHARACTERS_MAX = 1024 * 1024;
+/** The body of a request. */
+export const bodyOf = (batch: readonly Waiting[]): string => `{"events":[${batch.map(([, json]) => json).join()}]}`;
 
 /** How many of the oldest are too many to keep: beyond 1,000 events or 1 MiB. */
 export function excessOf(waiting: readonly Waiting[]): number {

@@ -1,16 +1,17 @@
-import { type Choice, choiceOf, said, watchConsent } from './consent_gate.ts';
+import { bare, covered } from './bare.ts';
+import { type Choice, choiceOf, say, watchConsent } from './consent_gate.ts';
 import { count, counters, forgetDay, keepDays } from './day_counters.ts';
+import { type Draft, draftOf, turnPage } from './drafts.ts';
 import { type EventStore, openStore } from './event_store.ts';
 import { attempt, guarded, listen } from './guarded.ts';
-import { impersonal } from './impersonal.ts';
 import { startPart } from './lazy_parts.ts';
+import { CONFIG_MS_MAX, INVENTORY_AFTER_MS, PENDING_MAX, RENDERED_MS } from './limits.ts';
 import { loadScript } from './load_script.ts';
 import { addWaiting, openOutbox, waitingHere, wake } from './outbox.ts';
 import { watchPages, whenShown } from './page_views.ts';
 import { askConfig } from './site_settings.ts';
-import type { EventDefinition, PartHost, Properties, SiteConfig, Vendors } from './types.ts';
-import { uuid7 } from './uuid7.ts';
-import { arrivalOf, forgetVisitor, isKnown, platformIds, sessionId, visitorId } from './visitor_ids.ts';
+import type { PartHost, Properties, SiteConfig, Vendors } from './types.ts';
+import { arrivalOf, forgetClicks, forgetVisitor, isKnown, platformIds, sessionId, visitorId } from './visitor_ids.ts';
 
 /** What the page that loads the tag says about itself. */
 export interface StartOptions {
@@ -27,22 +28,6 @@ export interface StartOptions {
 /** What stands behind the edge's address in that of a script: under its name, under /v1/, or under its content's digest. */
 export const OF_SCRIPT = /(v1\/)?(svc\/[^/]+\/)?svc[^/]*$/;
 
-/** An event as it happened, before it is known whether and as what it may be sent. */
-interface Draft {
-  key: string;
-  /** Undefined: what comes after it is another visitor's. It keeps its place among what waits, and is not sent. */
-  event: string | undefined;
-  uuid: string;
-  atMs: number;
-  properties: Properties;
-  /** Another id of the visitor that the event is told under; empty for the visitor's own. */
-  as: string;
-  definition: EventDefinition | undefined;
-}
-
-const CONFIG_MS_MAX = 2000;
-const INVENTORY_AFTER_MS = 2000;
-const PENDING_MAX = 1000;
 const CONVERSIONS = /^(purchase|(generate_)?lead|sign_up)$/;
 /** By these visitors say who they are. */
 const IDENTITIES = /^\$(identify|create_alias)$/;
@@ -50,16 +35,19 @@ const IDENTITIES = /^\$(identify|create_alias)$/;
 let options: StartOptions;
 /** Null: the edge refused the key or the origin, there is nobody to tell anything to. Undefined: it has not come. */
 let config: SiteConfig | null | undefined;
-let keyMs = 0;
-/** The configuration is late, but the browser's cookie says that the site gave out ids. */
-let isPresumed = false;
-let wasKnown = false;
+/** The configuration does not come soon: a browser that has an id is one of an online site. */
+let isLate = false;
 let pending: Draft[] = [];
+/** The event of the page that is being rendered. */
+let showing: Draft | undefined;
 let store: EventStore | undefined;
 let host: PartHost | undefined;
+let isStarted = false;
+/** The configuration is there, and in offline mode the script that has a part in every event. */
+let isReady = false;
+/** Takes what tells visitors from each other off an event of a site in offline mode. */
+let strip: ((properties: Properties) => Properties) | undefined;
 let vendors: Promise<Vendors | undefined> | undefined;
-let referrer = '';
-let href = '';
 const pageListeners: (() => void)[] = [];
 const readyListeners: (() => void)[] = [];
 
@@ -69,7 +57,7 @@ const hasGpc = (): boolean =>
 const hasDnt = (): boolean => config?.tag?.respect_dnt !== false && navigator.doNotTrack === '1';
 const isRequired = (): boolean => config?.tag?.consent?.required || options?.consent === 'required';
 
-const isPermitted = (): boolean => choiceOf('analytics') ?? (!isRequired() || wasKnown);
+const isPermitted = (): boolean | 0 => choiceOf('analytics') ?? (!isRequired() || isKnown());
 
 type Gate = 'open' | 'wait' | 'shut';
 
@@ -79,8 +67,8 @@ type Gate = 'open' | 'wait' | 'shut';
  */
 function permission(): Gate {
   if (hasDnt()) return config ? 'shut' : 'wait';
-  if (isPermitted()) return config || isPresumed ? 'open' : 'wait';
-  return (config?.tag?.consent?.queue ?? !config) && said.analytics !== false ? 'wait' : 'shut';
+  if (isPermitted()) return isReady || (isLate && isKnown()) ? 'open' : 'wait';
+  return (config?.tag?.consent?.queue ?? !config) && choiceOf('analytics') !== false ? 'wait' : 'shut';
 }
 
 const gate = (): Gate => (config === null ? 'shut' : permission());
@@ -91,30 +79,20 @@ const storeNow = (): EventStore | undefined => (mayStore() ? store : undefined);
 const tellVendors = (tell: (all: Vendors) => void): void =>
   void vendors?.then((all) => all && tell(all)).catch(() => undefined);
 
-interface More {
-  as?: string | number | undefined;
-  uuid?: string;
-  definition?: EventDefinition | undefined;
-}
-
-function draft(event: string | undefined, given?: Properties, { as, uuid, definition }: More = {}): string {
-  const atMs = Date.now();
-  // Also of one millisecond, later events have later keys.
-  keyMs = Math.max(atMs, keyMs + 1);
-  const key = uuid7(keyMs);
-  const page = { $current_url: location.href, $referrer: referrer || undefined, $title: document.title || undefined };
-  const told = { uuid: String(uuid || key), as: String(as || ''), definition };
-  const one: Draft = { key, event, atMs, properties: { ...given, ...page }, ...told };
-  if (gate() === 'wait') pending = [...pending.slice(1 - PENDING_MAX), one];
-  else release(one);
+/** What is drafted waits for its turn, also behind the page that is being rendered. @returns the event's uuid. */
+function add(one: Draft): string {
+  pending = [...pending.slice(1 - PENDING_MAX), one];
+  releaseAll();
   return one.uuid;
 }
 
+const draft = (...given: Parameters<typeof draftOf>): string => add(draftOf(...given));
+
 /** What is said of the visit: how it began, and what the visitor allows. */
-function visitOf({ properties, atMs }: Draft): Properties {
+function visitOf({ properties, atMs_: atMs }: Draft): Properties {
   const ads = allowsAds();
   const session = sessionId(atMs);
-  const arrival = arrivalOf(new URL(String(properties['$current_url'])).search, session, atMs, ads);
+  const arrival = arrivalOf(new URL(properties['$current_url'] as string).search, session, atMs, ads);
   return {
     ...arrival,
     ...(ads && platformIds(arrival['fbclid'], atMs, !!config?.facebook)),
@@ -124,25 +102,39 @@ function visitOf({ properties, atMs }: Draft): Properties {
   };
 }
 
-function release(one: Draft, isAnonymous = isOffline()): void {
-  const { event, uuid, atMs, as } = one;
+function release(one: Draft): void {
+  const { event, uuid, atMs_: atMs, as_: as, definition_: definition } = one;
   if (event === undefined) {
+    const keepsConsent = mayStore();
     forgetVisitor();
+    // Without an id this and the other tabs would take it that the visitor refuses now.
+    if (keepsConsent) visitorId(atMs);
     return;
   }
+  // Of a page that is left before the configuration came, unless the browser was given an id before.
+  const isAnonymous = isOffline() || (!host && !isKnown());
   if (gate() === 'shut' || (isAnonymous && IDENTITIES.test(event))) return;
-  const properties = isAnonymous ? impersonal(one.properties) : { ...visitOf(one), ...one.properties };
+  const properties = isAnonymous ? (strip ?? bare)(one.properties) : { ...visitOf(one), ...one.properties };
   const own = isAnonymous ? undefined : visitorId(atMs);
   // Of who says to be somebody the id up to now is told as well, under PostHog's word for it.
   if (as) properties['$anon_distinct_id'] = own;
-  const sent = { event, uuid, distinct_id: as || own, timestamp: new Date(atMs).toISOString(), properties };
-  addWaiting([one.key, JSON.stringify(sent)], CONVERSIONS.test(event) || !!one.definition?.conversion_event);
+  const name = isAnonymous ? covered(event) : event;
+  const sent = {
+    event: name,
+    uuid,
+    distinct_id: as ? `${as}` : own,
+    timestamp: new Date(atMs).toISOString(),
+    properties,
+  };
+  one.sent_ = sent;
+  addWaiting(one.key_, sent, CONVERSIONS.test(event) || !!definition?.conversion_event);
   tellVendors((all) => all.event({ ...one, event }));
 }
 
-const releaseAll = (isAnonymous?: boolean): void => {
-  for (const one of pending.splice(0)) attempt(() => release(one, isAnonymous));
-};
+function releaseAll(isLeaving?: boolean): void {
+  if (!isLeaving && gate() === 'wait') return;
+  for (const one of pending.splice(0)) attempt(() => release(one));
+}
 
 /** Does what the configuration and the visitor's choice, as they are now, ask for. */
 function settle(): void {
@@ -150,77 +142,88 @@ function settle(): void {
   const isOpen = now === 'open';
   if (now === 'shut') waitingHere.clear();
   // An edge that knows no such key or origin does not speak for the visitor, nor for the site's other origins.
-  if (permission() === 'shut' || isOffline()) wipe();
-  if (isOpen && config && !host) startParts(config);
+  // What a page tells Google by default is no refusal: the visitor's own word may come a moment later.
+  if ((permission() === 'shut' && choiceOf('analytics') !== 0) || isOffline()) {
+    forgetVisitor();
+    forgetDay();
+    attempt(() => store?.end());
+  }
+  if (isOpen && (choiceOf('ads') === false || hasGpc())) forgetClicks();
+  if (now !== 'shut' && host && !isStarted && isPermitted()) startParts(host).catch(() => undefined);
   tellVendors((all) => all.start());
-  if (now !== 'wait') releaseAll();
+  releaseAll();
   if (isOpen) wake();
-}
-
-/** Removes what an earlier choice or mode let the tag keep. */
-function wipe(): void {
-  forgetVisitor();
-  forgetDay();
-  attempt(() => store?.end());
 }
 
 const onPage = (listener: () => void): void => {
   pageListeners.push(guarded(listener));
-  guarded(listener)();
+  if (!showing) guarded(listener)();
 };
 
 /** Starts what the site has beside the tag itself, each where it has any. */
-function startParts(known: SiteConfig): void {
-  const { facebook, tiktok, ga4, gtm, clarity, events } = known;
-  const { inventory = true, engage, web_vitals } = known.tag ?? {};
-  const all: PartHost = {
-    ...options,
-    address,
-    config: known,
-    load: (url) => loadScript(url, options.nonce),
-    onPage,
-    track: (event, properties, definition) => void draft(event, properties, { definition }),
-    ads: allowsAds,
-    analytics: mayStore,
-  };
-  host = all;
+async function startParts(all: PartHost): Promise<void> {
+  isStarted = true;
+  const { facebook, tiktok, ga4, gtm, clarity, events, tag } = all.config;
+  const { inventory = true, engage, web_vitals } = tag ?? {};
   if (!isOffline() && (facebook ?? tiktok ?? ga4 ?? gtm ?? clarity)) vendors = startPart<Vendors>(all, 'vendors');
   if (events[0]) void startPart(all, 'definitions');
   if (inventory) setTimeout(() => startPart(all, 'inventory'), INVENTORY_AFTER_MS);
   if (engage || web_vitals) void startPart(all, 'engage');
   const health = keepDays(mayStore);
   if (health) draft('$tag_health', health);
+  if (isOffline()) strip = await startPart<typeof strip>(all, 'offline');
+  isReady = true;
+  settle();
 }
 
 const address = (path: string): string => `${options.base}v1/${path}?key=${encodeURIComponent(options.key)}`;
 
-/** The page shows what it did not show before. */
+/** The page shows what it did not show before. Of what it says there is more once it is rendered. */
 function page(properties?: Properties): void {
-  referrer = href || document.referrer;
-  href = location.href;
-  draft('$pageview', properties);
+  turnPage();
+  const one = draftOf('$pageview', properties);
+  showing = one;
+  add(one);
+  setTimeout(
+    guarded(() => one === showing && shown()),
+    RENDERED_MS,
+  );
+}
+
+/** The page is there as far as it is going to be known: what is read of it is read now. */
+function shown(): void {
+  if (!showing) return;
+  const { key_, properties, sent_ } = showing;
+  showing = undefined;
+  // Of what is stripped already nothing is told anew.
+  (sent_?.properties ?? properties)['$title'] = sent_ && isOffline() ? undefined : document.title;
+  // What waits already takes its place.
+  if (sent_ && waitingHere.has(key_)) addWaiting(key_, sent_, false);
   for (const listener of pageListeners) listener();
 }
 
 /**
- * The page may be gone for good, and with it what waits for the configuration. It goes as an offline site's: nothing in it
- * tells one visitor from another, unless the browser was given an id before.
+ * The page may be gone for good, and with it what waits for the configuration. It goes as bare as an offline site's: nothing
+ * in it tells one visitor from another, unless the browser was given an id before.
  */
 function leave(): void {
-  if (config === undefined && !hasDnt() && isPermitted()) releaseAll(!wasKnown);
+  isReady ||= !!host;
+  shown();
+  if (!hasDnt() && isPermitted()) releaseAll(true);
 }
 
 function begin(): void {
-  wasKnown = isKnown();
   store = openStore(`svc.${options.key}`);
   openOutbox(address('ingest'), storeNow, leave);
   watchConsent(settle);
   listen(document, 'securitypolicyviolation', (event) => {
     if ((event as SecurityPolicyViolationEvent).blockedURI.startsWith(options.base)) count('blocked');
   });
-  askConfig(address('config'), guarded(configured));
+  askConfig(address('config'))
+    .then(configured)
+    .catch(() => undefined);
   const presume = (): void => {
-    isPresumed = wasKnown;
+    isLate = true;
     settle();
   };
   setTimeout(guarded(presume), CONFIG_MS_MAX);
@@ -232,6 +235,16 @@ function begin(): void {
 
 function configured(answer: SiteConfig | undefined): void {
   config = answer ?? null;
+  host = answer && {
+    ...options,
+    address,
+    config: answer,
+    load: (url) => loadScript(url, options.nonce),
+    onPage,
+    track: (event, properties, definition) => void draft(event, properties, '', '', definition),
+    ads: allowsAds,
+    analytics: mayStore,
+  };
   settle();
   if (answer) for (const listener of readyListeners.splice(0)) listener();
 }
@@ -240,17 +253,17 @@ function configured(answer: SiteConfig | undefined): void {
 export const api = {
   /** @returns the event's uuid, by which pixels and the edge know it; `given.uuid` is taken where it is stated. */
   track: guarded((event: string, properties?: Properties, given?: { uuid?: string }) =>
-    draft(String(event), host?.enrich?.(event, properties ?? {}) ?? properties, given),
+    draft(String(event), host?.enrich?.(event, properties ?? {}) ?? properties, given?.uuid),
   ),
   /** `identify('customer-1', { email })`, or `identify({ email })` where there is no id. */
   identify: guarded((id?: string | number | Properties, traits?: Properties) =>
-    typeof id === 'object' ? draft('$identify', id) : draft('$identify', traits, { as: id }),
+    typeof id === 'object' ? draft('$identify', id) : draft('$identify', traits, '', id),
   ),
   /** The visitor is known under that id as well. */
   alias: guarded((id: string) => draft('$create_alias', { alias: id })),
   page: guarded(page),
   consent: guarded((choice: Choice) => {
-    Object.assign(said, choice);
+    say(choice);
     settle();
   }),
   /** The next event is another visitor's. */

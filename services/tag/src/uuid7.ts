@@ -14,6 +14,6 @@ function randomTail(): string {
   // Only pages over https have it. Ids tell events apart and guard nothing.
   return (
     attempt(() => crypto.randomUUID().slice(15)) ??
-    'xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => Math.floor(Math.random() * 16).toString(16))
+    'xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
   );
 }

@@ -1,17 +1,14 @@
 import { type Arrival, arrivalAt, holding, type Parameters } from './campaign.ts';
 import { readCookie, writeCookie } from './cookies.ts';
 import { keep, readKept } from './kept.ts';
+import { CLICK_S, SESSION_S, SESSION_WRITTEN_MS, VISITOR_S } from './limits.ts';
 import { uuid7 } from './uuid7.ts';
 import { sessionAt, sessionOf } from './visit_session.ts';
 
 const VISITOR = 'svc_did';
 const SESSION = 'svc_sid';
 const ARRIVAL = 'svc_c';
-const DAY_S = 86_400;
-/** 13 months; browsers cap at 400 days. */
-const VISITOR_S = 395 * DAY_S;
-const CLICK_S = 90 * DAY_S;
-const SESSION_WRITTEN_MS = 10_000;
+const META = ['_fbp', '_fbc'];
 
 let visitor = '';
 /** The id where cookies are refused. Where they are not, a cookie that is gone was removed by another tab. */
@@ -20,7 +17,7 @@ let session = '';
 let writtenMs = 0;
 let arrival: Arrival | undefined;
 
-/** Whether this browser was given an id before: it was not offline then, and nothing was refused. */
+/** Whether this browser has an id: it was not offline when it got that, and nothing was refused since, in whatever tab. */
 export const isKnown = (): boolean => !!readCookie(VISITOR);
 
 /** The visitor's id from the cookie, which is renewed once a page; where cookies are refused, one for this page. */
@@ -39,7 +36,7 @@ export function sessionId(nowMs: number): string {
   const id = sessionOf(next);
   if (id !== sessionOf(session) || nowMs - writtenMs > SESSION_WRITTEN_MS) {
     writtenMs = nowMs;
-    writeCookie(SESSION, next, DAY_S);
+    writeCookie(SESSION, next, SESSION_S);
   }
   session = next;
   return id;
@@ -49,8 +46,20 @@ export function sessionId(nowMs: number): string {
 export function forgetVisitor(): void {
   visitor = withoutCookies = session = '';
   arrival = undefined;
-  if (isKnown()) for (const name of [VISITOR, SESSION]) writeCookie(name, '', 0);
+  remove([VISITOR, SESSION, ...META]);
   keep(ARRIVAL);
+}
+
+/** Forgets what ad platforms know the visitor by, and keeps the campaign. */
+export function forgetClicks(): void {
+  remove(META);
+  arrival ??= readKept<Arrival>(ARRIVAL);
+  if (arrival) arrival.parameters = holding(arrival, arrival, false);
+  keep(ARRIVAL, arrival);
+}
+
+function remove(cookies: string[]): void {
+  for (const name of cookies) if (readCookie(name)) writeCookie(name, '', 0);
 }
 
 /** The campaign parameters and click ids that hold for an event of the session. */
@@ -76,5 +85,5 @@ export function platformIds(
     if (click && !readCookie('_fbc')?.endsWith(`.${click}`)) give('_fbc', click);
     if (!readCookie('_fbp')) give('_fbp', String(Math.random()).slice(2, 12));
   }
-  return Object.fromEntries(['_fbp', '_fbc', '_ttp'].map((name) => [name, readCookie(name) || undefined]));
+  return { _fbp: readCookie('_fbp'), _fbc: readCookie('_fbc'), _ttp: readCookie('_ttp') };
 }

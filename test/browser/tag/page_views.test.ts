@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { until } from '#test/harness/until.ts';
 import { visitUndriven } from '../harness/chromium.ts';
+import { definition } from './harness/definition.ts';
 import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
@@ -110,5 +111,41 @@ test('a page that counts its pages by hand is not counted', async () => {
   await world.taken('$pageview');
   await sleep(400);
   expect(world.events('$pageview').map(({ properties }) => properties['kind'])).toEqual(['step']);
+  await context.close();
+});
+
+/** Goes on to a page as an application does, which is rendered a moment later. */
+const goOn = (renderedAfterMs: number): void => {
+  history.pushState({}, '', '/thanks');
+  setTimeout(() => {
+    document.title = 'Thanks';
+    document.body.innerHTML = '<b id="total">€ 12,50</b>';
+  }, renderedAfterMs);
+};
+const THANKS = definition({ trigger: 'pageview', name: 'thanks', selector: '#total', value_selector: '#total' });
+
+test('what is read of a page is read once an application has rendered it', async () => {
+  world.configure({ events: [THANKS] });
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(goOn, 40);
+  const [thanks] = await world.taken('thanks');
+  expect(thanks?.properties).toMatchObject({ value: 12.5, $title: 'Thanks' });
+  const [, view] = await world.taken('$pageview', 2);
+  expect(view?.properties).toMatchObject({ $current_url: `${world.shop}/thanks`, $title: 'Thanks' });
+  await page.waitForTimeout(500);
+  expect(world.events().map(({ event }) => event)).toEqual(['$pageview', '$pageview', 'thanks']);
+  await context.close();
+});
+
+test('a page that is left before it was rendered is a page all the same', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(goOn, 5000);
+  await page.close();
+  const [, view] = await world.taken('$pageview', 2);
+  expect(view?.properties).toMatchObject({ $current_url: `${world.shop}/thanks` });
   await context.close();
 });

@@ -105,30 +105,6 @@ test('an event has the uuid that the page states, or tells the page its own', as
   await context.close();
 });
 
-test('an offline site gets no id, no cookie, nothing kept, and no identifier in any byte', async () => {
-  world.configure({ mode: 'offline' });
-  const context = await world.visitor();
-  const page = await world.visit(context, '/?utm_source=mail&fbclid=CANARY1&email=CANARY2#CANARY3');
-  await page.evaluate(() => {
-    window.svc.identify('CANARY4', { email: 'CANARY5@mail.example' });
-    window.svc.alias('CANARY6');
-    window.svc.track('purchase', { value: 5, email: 'CANARY7@mail.example', external_id: 'CANARY8' });
-  });
-  const [purchase] = await world.taken('purchase');
-  expect(purchase).not.toHaveProperty('distinct_id');
-  expect(purchase?.properties).toEqual({
-    $current_url: `${world.shop}/`,
-    $title: 'Shop',
-    utm_source: 'mail',
-    value: 5,
-  });
-  const sent = world.edge.requests.map(({ url, body }) => url + body).join('\n');
-  expect(sent).not.toContain('CANARY');
-  expect(await context.cookies()).toEqual([]);
-  expect(await page.evaluate(async () => [localStorage.length, (await indexedDB.databases()).length])).toEqual([0, 0]);
-  await context.close();
-});
-
 test('what an online site kept goes when it is offline', async () => {
   const context = await world.visitor();
   const first = await world.visit(context);
@@ -174,6 +150,21 @@ test('a sign-out before the configuration came holds for what is tracked after i
   expect(identified?.properties['$anon_distinct_id']).toBe(world.events('$pageview')[0]?.distinct_id);
   expect(after?.distinct_id).toMatch(UUID_7);
   expect(after?.distinct_id).not.toBe(identified?.properties['$anon_distinct_id']);
+  await context.close();
+});
+
+test('a sign-out leaves nothing of the visitor to the next, who has an id at once', async () => {
+  world.configure({ facebook: { pixel_id: '1', route_pixels: [] }, tag: { inventory: false } });
+  const context = await world.visitor();
+  await context.route('https://connect.facebook.net/**', (route) => route.abort());
+  const page = await world.visit(context, '/?fbclid=F1');
+  const [before] = await world.taken('$pageview');
+  await page.evaluate(() => window.svc.reset());
+  const cookies = await context.cookies();
+  expect(cookies.map(({ name }) => name)).toEqual(['svc_did']);
+  expect(cookies[0]?.value).toMatch(UUID_7);
+  expect(cookies[0]?.value).not.toBe(before?.distinct_id);
+  expect(await page.evaluate(() => localStorage.getItem('svc_c'))).toBeNull();
   await context.close();
 });
 

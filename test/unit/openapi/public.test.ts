@@ -47,6 +47,8 @@ describe('the public document', () => {
       '/v1/svc-inventory.min.js',
       '/svc-vendors.min.js',
       '/v1/svc-vendors.min.js',
+      '/svc-offline.min.js',
+      '/v1/svc-offline.min.js',
       '/v1/svc/{digest}/{name}',
       '/v1/script-status',
       '/sg.js',

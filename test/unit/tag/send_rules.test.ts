@@ -31,16 +31,20 @@ test.for([200, 204, 400, 401, 403, 413])('status %i does not come again as it is
 });
 
 test('a batch holds fifty events', () => {
-  expect(cutBatch(waiting(70), 1_000_000).batch).toHaveLength(50);
+  expect(cutBatch(waiting(70), 1_000_000)[0]).toHaveLength(50);
 });
 
 test('a batch is cut before its bytes are too many, counted in UTF-8', () => {
   const wide = waiting(10).map(([key]): Waiting => [key, 'é'.repeat(100)]);
-  expect(cutBatch(wide, 603)).toEqual({ batch: wide.slice(0, 3), bytes: 603 });
+  expect(cutBatch(wide, 603)).toEqual([wide.slice(0, 3), 603]);
 });
 
 test('an event that is too large by itself goes alone', () => {
-  expect(cutBatch(waiting(3, 5000), 1000).batch).toHaveLength(1);
+  expect(cutBatch(waiting(3, 5000), 1000)[0]).toHaveLength(1);
+});
+
+test('a batch holds fewer events where that is asked for', () => {
+  expect(cutBatch(waiting(70), 1_000_000, 2)[0]).toHaveLength(2);
 });
 
 test('the body is one JSON text of all events', () => {
@@ -49,12 +53,7 @@ test('the body is one JSON text of all events', () => {
     { event: 'b', properties: { y: '}}' } },
   ];
   const batch = events.map((event, at): Waiting => [`${at}`, JSON.stringify(event)]);
-  expect(JSON.parse(bodyOf(batch, 0))).toEqual({ events });
-});
-
-test('the first event of a batch tells how many were dropped before', () => {
-  const batch: Waiting[] = [['1', JSON.stringify({ event: 'a', properties: { x: 1 } })]];
-  expect(JSON.parse(bodyOf(batch, 3))).toEqual({ events: [{ event: 'a', properties: { x: 1, $dropped: 3 } }] });
+  expect(JSON.parse(bodyOf(batch))).toEqual({ events });
 });
 
 test('a thousand events are kept, and of more the oldest are too many', () => {

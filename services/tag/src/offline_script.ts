@@ -1,0 +1,4 @@
+import { impersonal } from './impersonal.ts';
+import { handOver } from './part_script.ts';
+
+handOver(() => impersonal);
