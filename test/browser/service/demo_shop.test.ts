@@ -64,6 +64,8 @@ async function buy(page: Page): Promise<void> {
   await page.goto(`${pages}/`);
   await knowsSite(page);
   await page.getByRole('link', { name: 'Lamps' }).click();
+  // The page is left as soon as the tag runs, which on a busy machine comes after the link is there.
+  await page.waitForFunction(() => location.pathname.endsWith('/lamps') && 'status' in (window.svc ?? {}));
   await page.getByRole('link', { name: 'Desk lamp' }).click();
   await knowsSite(page);
   await page.getByRole('button', { name: 'Add to cart' }).click();
