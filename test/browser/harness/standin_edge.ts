@@ -27,6 +27,8 @@ export interface StandinEdge {
   /** The events of those that were taken. */
   taken: Record<string, unknown>[];
   answer: StandinAnswer;
+  /** What a POST is answered that is taken, by path; else how many events it had. */
+  replies: Record<string, object>;
   /** What GET answers, by path: scripts, the configuration. */
   files: Record<string, { type: string; body: string | Buffer }>;
   close(): Promise<void>;
@@ -48,6 +50,7 @@ export async function startStandinEdge(files: StandinEdge['files'] = {}): Promis
     requests,
     taken: [],
     answer: { kind: 'take' },
+    replies: {},
     files,
     posts: () => requests.filter(({ method, url }) => method === 'POST' && url.startsWith('/v1/ingest')),
     close: () => app.close(),
@@ -74,18 +77,26 @@ function received(request: HttpRequestIn): StandinRequest {
   };
 }
 
-function answered({ answer, taken }: Omit<StandinEdge, 'url'>, request: HttpRequestIn, reply: HttpReply): HttpReply {
+function answered(
+  { answer, taken, replies }: Omit<StandinEdge, 'url'>,
+  request: HttpRequestIn,
+  reply: HttpReply,
+): HttpReply {
   if (answer.kind === 'stall') return reply.hijack();
   if (answer.kind === 'refuse') {
     if (answer.retryAfterS !== undefined) reply.header('retry-after', String(answer.retryAfterS));
     return reply.code(answer.status).send({ error: { code: 'standin', message: 'as the test says' } });
   }
+  const told = replies[pathOf(request)];
+  if (told !== undefined) return reply.send(told);
   const { events = [] } = JSON.parse(String(request.body)) as { events?: Record<string, unknown>[] };
   taken.push(...events);
   return reply.send({ accepted: events.length });
 }
 
 function served(files: StandinEdge['files'], request: HttpRequestIn, reply: HttpReply): HttpReply {
-  const file = files[new URL(request.url, 'http://edge').pathname];
+  const file = files[pathOf(request)];
   return file === undefined ? reply.code(404).send() : reply.type(file.type).send(file.body);
 }
+
+const pathOf = ({ url }: HttpRequestIn): string => new URL(url, 'http://edge').pathname;

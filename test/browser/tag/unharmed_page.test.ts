@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { handedOut, showOn } from './harness/engage_pages.ts';
 import { openTagWorld, STUB, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
@@ -49,8 +50,9 @@ async function useEverything(page: Page): Promise<void> {
 test.for([...Object.keys(BROKEN), 'all'])('with broken %s the page has no error of ours', async (what) => {
   world.configure({
     facebook: { pixel_id: '1', route_pixels: [] },
-    tag: { inventory: true, web_vitals: true },
+    tag: { inventory: true, web_vitals: true, engage: true },
   });
+  showOn(world, [handedOut('survey', { id: 's', questions: [{ id: 'q', type: 'open', text: 'How was it?' }] })]);
   const context = await world.visitor();
   await context.route('https://connect.facebook.net/**', (route) => route.abort());
   const scripts = what === 'all' ? Object.values(BROKEN) : [BROKEN[what] ?? ''];

@@ -100,6 +100,7 @@ export async function openTagWorld(): Promise<TagWorld> {
     async reset() {
       await sleep(LATE_MS);
       edge.answer = { kind: 'take' };
+      edge.replies = {};
       edge.taken.length = edge.requests.length = pageServer.requests.length = 0;
       for (const path of Object.keys(pages)) delete pages[path];
       pages['/'] = { title: 'Shop', body: '<a href="/next">next</a>' };

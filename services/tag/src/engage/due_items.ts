@@ -1,0 +1,13 @@
+import type { ShownItem } from './shown_item.ts';
+
+/**
+ * Whether an item may appear now. Above the page is one at a time, and one on a page, unless the visitor asks for it by a
+ * click.
+ */
+export function mayAppear(
+  { place, show }: Pick<ShownItem, 'place' | 'show'>,
+  above: { isOpen: boolean; wasOpen: boolean },
+): boolean {
+  if (place === 'inline') return true;
+  return !above.isOpen && (show.on === 'click' || !above.wasOpen);
+}

@@ -1,0 +1,70 @@
+import { keep, readKept } from '../kept.ts';
+import type { Report, ReportQueue } from './engage_reports.ts';
+import type { SeenItems } from './seen_items.ts';
+import type { ShownItem, SurveyProgress } from './shown_item.ts';
+
+/** What is open: it goes on under its id where the page is loaded again. */
+export interface OpenShowing {
+  /** Of the page. */
+  path: string;
+  item: ShownItem;
+  /** The submission's or impression's id, made once. */
+  id: string;
+  shownMs: number;
+  progress?: SurveyProgress | undefined;
+}
+
+interface Kept {
+  /** Whose memory it is. */
+  visitor?: string | undefined;
+  seen?: SeenItems;
+  open?: OpenShowing[];
+  waiting?: Report[];
+}
+
+const KEY = 'svc_e';
+const WAITING_MAX = 50;
+const OPEN_MAX = 5;
+/** A token holds no longer, and without one nothing is taken. */
+const OPEN_MS_MAX = 24 * 3_600_000;
+
+/** What is remembered of one visitor, where that may be kept in the browser, and else as long as the page is there. */
+export interface KeptShowings extends ReportQueue {
+  seen(): SeenItems;
+  note(seen: SeenItems): void;
+  open(nowMs: number): OpenShowing[];
+  /** Of one id; undefined: it is over. */
+  keepOpen(id: string, open?: OpenShowing): void;
+  forget(): void;
+}
+
+/** @param visitor the visitor's id; undefined: none may be kept. */
+export function openKept(visitor: () => string | undefined): KeptShowings {
+  let ofPage: Kept = {};
+
+  function read(): Kept {
+    const own = visitor();
+    if (own === undefined) return ofPage;
+    const kept = readKept<Kept>(KEY) ?? {};
+    // Another visitor of the same browser has seen nothing yet. What waits says itself whose it is.
+    return kept.visitor === own ? kept : { visitor: own, waiting: kept.waiting ?? [] };
+  }
+  function write(change: Kept): void {
+    const kept = { ...read(), ...change };
+    if (visitor() === undefined) ofPage = kept;
+    else keep(KEY, kept);
+  }
+  return {
+    seen: () => read().seen ?? {},
+    note: (seen) => write({ seen }),
+    open: (nowMs) => (read().open ?? []).filter(({ shownMs }) => nowMs - shownMs < OPEN_MS_MAX),
+    keepOpen(id, open) {
+      const others = (read().open ?? []).filter((one) => one.id !== id);
+      write({ open: [...others, ...(open ? [open] : [])].slice(-OPEN_MAX) });
+    },
+    waiting: () => read().waiting ?? [],
+    forget: () => keep(KEY),
+    // Of too many the oldest are dropped.
+    keepWaiting: (waiting) => write({ waiting: waiting.slice(-WAITING_MAX) }),
+  };
+}

@@ -1,0 +1,130 @@
+import { element, textBlock } from './build_element.ts';
+import { answerOf, nextQuestion, stepsOf } from './next_question.ts';
+import type { Panel } from './panel.ts';
+import type { Answer, Question, SurveyContent, SurveyProgress, Words } from './shown_item.ts';
+
+/** What comes of an answer: more questions, the end, or an end at which nothing is said. */
+export type SurveyStep = 'partial' | 'completed' | 'closed';
+
+const FACES = ['😞', '🙁', '😐', '🙂', '😀'];
+
+/** Asks a survey's questions one after the other, from where the visitor was. */
+export function showSurvey(
+  panel: Panel,
+  { title, questions, thanks }: SurveyContent,
+  words: Words,
+  from: SurveyProgress | undefined,
+  went: (step: SurveyStep, progress: SurveyProgress) => void,
+): void {
+  let { at, answers } = from ?? { at: 0, answers: {} };
+
+  function answered(question: Question, answer: Answer | undefined): void {
+    answers = { ...answers };
+    delete answers[question.id];
+    if (answer !== undefined) answers[question.id] = answer;
+    const next = nextQuestion(questions, question, answer);
+    if (next >= 0) at = next;
+    went(next < 0 ? 'completed' : 'partial', { at, answers });
+    if (next < 0) end();
+    else ask(questions[next]);
+  }
+  function ask(question = questions[at]): void {
+    if (!question) return;
+    const { type, button, last } = question;
+    const label = (type !== 'link' && button) || (last ? words.send : words.next);
+    const form = questionForm(question, words, label, (answer) => answered(question, answer));
+    panel.fill(textBlock('h2', title), form);
+  }
+  function end(): void {
+    const { title: heading, text } = thanks;
+    if (!heading && !text) went('closed', { at, answers });
+    panel.fill(textBlock('h2', heading), textBlock('p', text));
+  }
+  ask();
+}
+
+function questionForm(
+  question: Question,
+  words: Words,
+  button: string,
+  answered: (answer: Answer | undefined) => void,
+): HTMLFormElement {
+  let isSent = false;
+  const onsubmit = (event: Event): void => {
+    event.preventDefault();
+    if (isSent) return;
+    isSent = true;
+    const data = new FormData(form);
+    answered(answerOf(question, data.getAll('a') as string[], (data.get('t') ?? '') as string));
+  };
+  // Of several boxes the browser itself requires none.
+  const onchange = (): void => {
+    if (question.required && question.type === 'multiple')
+      form.querySelector('input')?.setCustomValidity(form.querySelector(':checked') ? '' : words.choose);
+  };
+  const form: HTMLFormElement = element(
+    'form',
+    { onsubmit, onchange },
+    ...questionParts(question, words),
+    element('button', {}, button),
+  );
+  onchange();
+  return form;
+}
+
+function questionParts(question: Question, words: Words): (Node | string | false)[] {
+  const { type, text, description, required, url, button, max_length: maxLength } = question;
+  const more = textBlock('p', description);
+  if (type === 'open') {
+    const field = element('textarea', { name: 't', rows: 4, maxLength, required });
+    return [element('label', {}, element('b', { textContent: text }), more, field)];
+  }
+  if (type === 'link') {
+    const followed = element('input', { type: 'hidden', name: 'a', value: '1', disabled: true });
+    const onclick = (): void => {
+      followed.disabled = false;
+    };
+    const link = { className: 'button', href: url, target: '_blank', rel: 'noopener', onclick };
+    return [textBlock('p', text), more, element('a', link, button || url), followed];
+  }
+  const parts = type === 'rating' ? ratingParts(question) : choiceParts(question, words);
+  return [element('fieldset', {}, element('legend', { textContent: text }), more, ...parts)];
+}
+
+function ratingParts(question: Question): Node[] {
+  const { display, low_label: low, high_label: high, required } = question;
+  const steps = stepsOf(question);
+  const last = steps.length - 1;
+  // Of many steps faces tell nothing apart.
+  const look = display === 'emoji' && last >= FACES.length ? 'number' : display;
+  const labels = steps.map((step, index) => {
+    const face = FACES[Math.round((index * 4) / last)] ?? '';
+    const shown = { number: `${step}`, star: '★', emoji: face }[look];
+    const ariaLabel = `${step} ${index === 0 ? low : index === last ? high : ''}`;
+    const input = element('input', { type: 'radio', name: 'a', value: `${step}`, required, ariaLabel });
+    return element('label', {}, input, element('span', { ariaHidden: 'true' }, shown));
+  });
+  const ends = element('p', { className: 'row' }, element('span', {}, low), element('span', {}, high));
+  return [element('div', { className: `steps ${look}` }, ...labels), ends];
+}
+
+function choiceParts({ type, choices, open_choice, shuffle, required, max_length }: Question, words: Words): Node[] {
+  const isSingle = type === 'single';
+  const kind = { type: isSingle ? 'radio' : 'checkbox', name: 'a', required: required && isSingle };
+  const boxes = (shuffle ? shuffled(choices) : choices).map(({ id, label }) =>
+    element('label', { className: 'choice' }, element('input', { ...kind, value: id }), label),
+  );
+  if (!open_choice) return boxes;
+  const other = element('input', { ...kind, value: '' });
+  const text = element('input', { name: 't', ariaLabel: words.other, maxLength: max_length });
+  text.oninput = () => {
+    other.checked = text.value !== '';
+    other.dispatchEvent(new Event('change', { bubbles: true }));
+  };
+  return [...boxes, element('label', { className: 'choice' }, other, words.other), text];
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const keyed = items.map((item) => ({ item, key: Math.random() }));
+  return keyed.sort((one, another) => one.key - another.key).map(({ item }) => item);
+}
