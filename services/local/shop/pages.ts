@@ -73,12 +73,14 @@ function lookbook(): Content {
   };
 }
 
-/** An ordinary form, which needs no script, for the definition of the form `quote`. */
+/** The tag shows the form in the place that is reserved for it. Without scripts an ordinary form goes to the same address. */
 function quotePage({ edge, key }: TagPlace): Content {
   return {
     title: 'Quote',
     body: `<h1>Ask for a quote</h1>
 <p>For an office, a café or a whole house.</p>
+<div id="quote-form"></div>
+<noscript>
 <form method="post" action="${edge}/v1/form?key=${key}">
 <input type="hidden" name="_form_id" value="quote">
 ${field('email', 'E-mail', 'email', 'email')}
@@ -86,7 +88,8 @@ ${field('email', 'E-mail', 'email', 'email')}
 <label class="trap" aria-hidden="true">Leave this empty <input name="website_2" tabindex="-1" autocomplete="off"></label>
 <label class="tick"><input type="checkbox" name="_consent" required> You may write to me about this.</label>
 <p class="actions"><button>Ask for a quote</button></p>
-</form>`,
+</form>
+</noscript>`,
   };
 }
 

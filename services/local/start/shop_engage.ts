@@ -1,5 +1,60 @@
 import type { ControlClient } from '#services/control_api/client.ts';
 
+const SURVEY = {
+  id: 'after-purchase',
+  name: 'After the purchase',
+  targeting: { url_pattern: ['/thank-you'] },
+  title: 'How was it?',
+  questions: [
+    {
+      id: 'recommend',
+      type: 'rating',
+      scale: 11,
+      text: 'How likely is it that you recommend us?',
+      low_label: 'not at all',
+      high_label: 'very',
+      required: true,
+      branches: [{ is: 'at_least', to: [9], go_to: 'found' }],
+    },
+    {
+      id: 'missing',
+      type: 'multiple',
+      text: 'What should be better?',
+      choices: [
+        { id: 'choice', label: 'The choice' },
+        { id: 'price', label: 'The prices' },
+        { id: 'delivery', label: 'The delivery' },
+      ],
+      open_choice: true,
+      next: 'end',
+    },
+    {
+      id: 'found',
+      type: 'single',
+      text: 'Where did you hear of us?',
+      choices: [
+        { id: 'friends', label: 'From friends' },
+        { id: 'search', label: 'From a search' },
+      ],
+    },
+  ],
+  thanks: { title: 'Thank you', text: 'We read every answer.' },
+  theme: { accent: '#1f5f4a' },
+};
+
+const PROMO = {
+  id: 'evening-lamps',
+  name: 'Lamps in the evening',
+  targeting: { url_pattern: ['/lookbook*'] },
+  place: 'banner',
+  title: '20 % off lamps this evening',
+  code: 'EVENING20',
+  button: { text: 'See the lamps', url: '/category/lamps' },
+  creative: 'evening',
+  slot: 'lookbook',
+  theme: { accent: '#1f5f4a' },
+};
+
 const FORM = {
   id: 'quote',
   name: 'Quote',
@@ -24,11 +79,16 @@ const FORM = {
   consent_text: 'You may write to me about this.',
   consent_required: true,
   message: 'Thank you, we would write back if this were a shop.',
+  theme: { accent: '#1f5f4a', width: '28rem' },
 };
 
-const DEFINITIONS = [['forms', FORM]] as const;
+const DEFINITIONS = [
+  ['surveys', SURVEY],
+  ['promos', PROMO],
+  ['forms', FORM],
+] as const;
 
-/** Gives a site what the demo shop's pages ask for, where it is missing. */
+/** Gives a site what the demo shop's pages show, where it is missing. */
 export async function ensureEngage(client: ControlClient, site: string): Promise<void> {
   for (const [collection, definition] of DEFINITIONS) {
     const path = `/sites/${site}/${collection}`;
