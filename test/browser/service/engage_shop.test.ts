@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { select } from '#test/harness/clickhouse.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
@@ -45,7 +45,10 @@ async function rowsOf(where: string, values: Record<string, string>, count: numb
 
 /** Opens a page of the shop, and waits for what the edge says is shown on it. */
 async function open(page: Page, path: string): Promise<string[]> {
-  const asked = page.waitForResponse((response) => response.url().startsWith(`${edge}/v1/engage`));
+  // The page before may have an answer under way.
+  const isAboutIt = (request: Request): boolean =>
+    request.url().startsWith(`${edge}/v1/engage`) && request.postData()?.includes(`"${pages}${path}"`) === true;
+  const asked = page.waitForResponse((response) => isAboutIt(response.request()));
   await page.goto(pages + path);
   const { items = [] } = (await (await asked).json()) as { items?: { id: string }[] };
   return items.map(({ id }) => id);
