@@ -40,6 +40,6 @@ export function draftOf(
   // Also of one millisecond, later events have later keys.
   keyMs = Math.max(atMs_, keyMs + 1);
   const key_ = uuid7(keyMs);
-  const page = { $current_url: location.href, $referrer: referrer || undefined, $title: document.title || undefined };
+  const page = { $current_url: location.href, $referrer: referrer || undefined, $title: document.title };
   return { key_, event, uuid: `${statedUuid || key_}`, atMs_, properties: { ...given, ...page }, as_, definition_ };
 }

@@ -61,7 +61,7 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
  * Takes an event to send: with what comes soon after; where it is urgent or the page is being left at once, before anything
  * is waited for, as a tab that is closed meanwhile on a busy machine is ended before it hears of it.
  */
-export function addWaiting(key: string, event: { properties: Properties }, isUrgent: boolean): void {
+export function addWaiting(key: string, event: { properties: Properties }, isUrgent?: boolean): void {
   if (dropped) event.properties['$dropped'] = dropped;
   dropped = 0;
   const waiting: Waiting = [key, JSON.stringify(event)];

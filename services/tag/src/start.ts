@@ -181,13 +181,9 @@ const address = (path: string): string => `${options.base}v1/${path}?key=${encod
 /** The page shows what it did not show before. Of what it says there is more once it is rendered. */
 function page(properties?: Properties): void {
   turnPage();
-  const one = draftOf('$pageview', properties);
-  showing = one;
-  add(one);
-  setTimeout(
-    guarded(() => one === showing && shown()),
-    RENDERED_MS,
-  );
+  showing = draftOf('$pageview', properties);
+  add(showing);
+  setTimeout(guarded(shown), RENDERED_MS);
 }
 
 /** The page is there as far as it is going to be known: what is read of it is read now. */
@@ -196,9 +192,11 @@ function shown(): void {
   const { key_, properties, sent_ } = showing;
   showing = undefined;
   // Of what is stripped already nothing is told anew.
-  (sent_?.properties ?? properties)['$title'] = sent_ && isOffline() ? undefined : document.title;
-  // What waits already takes its place.
-  if (sent_ && waitingHere.has(key_)) addWaiting(key_, sent_, false);
+  if (properties['$title'] !== document.title) {
+    (sent_?.properties ?? properties)['$title'] = sent_ && isOffline() ? undefined : document.title;
+    // What waits already takes its place.
+    if (sent_ && waitingHere.has(key_)) addWaiting(key_, sent_);
+  }
   for (const listener of pageListeners) listener();
 }
 
