@@ -21,7 +21,6 @@ const KNOWN_MS = 1_500;
  */
 export const REPLAY_MISSED: Row = {
   name: 'replay.missed',
-  smoke: true,
   loadEvents: 200,
   requestsPerSecond: 5,
   fault: ({ world, events, say }) => withPlatforms(world, (observed) => replayMissed(observed, events, say)),
