@@ -1,4 +1,4 @@
-import type { VendorIds } from '#pipelines/settings/site_config.ts';
+import { metaPixels, type VendorIds } from '#pipelines/settings/site_config.ts';
 
 /** Whose scripts they are: each vendor has one address. */
 export type LoaderVendor = 'google' | 'meta' | 'tiktok';
@@ -42,8 +42,7 @@ const LOADERS: Readonly<Record<LoaderName, Loader>> = {
   },
   'sp.js': {
     vendor: 'meta',
-    ids: ({ facebook }) =>
-      facebook === null ? [] : [facebook.pixel_id, ...facebook.route_pixels.map(({ pixel_id }) => pixel_id)],
+    ids: metaPixels,
     pattern: /^\d{5,20}$/,
     // One script for all pixels: which one is meant is said on the page.
     path: () => '/en_US/fbevents.js',

@@ -107,6 +107,11 @@ export function vendorIds(table: SettingsTable, { site_id, gtm_container_id }: S
   };
 }
 
+/** Every pixel of Meta's that a site has: its own and those of its routes. */
+export function metaPixels({ facebook }: Pick<VendorIds, 'facebook'>): string[] {
+  return facebook === null ? [] : [facebook.pixel_id, ...facebook.route_pixels.map(({ pixel_id }) => pixel_id)];
+}
+
 function eventNames(table: SettingsTable, siteId: string, pixels: VendorIds): TagConfig['event_names'] {
   const onPage = Object.entries({ meta: pixels.facebook, tiktok: pixels.tiktok, ga4: pixels.ga4 });
   const chosen = onPage.flatMap(([name, pixel]): [string, Record<string, string>][] => {
