@@ -3,11 +3,13 @@ import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { type Acceptance, EVENTS_MAX } from './accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer } from './answer.ts';
 import { callerSigns } from './caller.ts';
-import { BODY_BYTES_MAX, decompress, parseJson } from './decode.ts';
+import { parseJson } from './decode.ts';
 import type { EdgeContext, RequestHook } from './edge_context.ts';
 import { errorAnswer } from './errors.ts';
 import { faultHandler } from './faults.ts';
 import { hasBody } from './payload.ts';
+import { refuseCounted } from './refuse_counted.ts';
+import { sentBody } from './sent_request.ts';
 
 /**
  * POST /v1/ingest: reads a request's events, and answers when Kafka holds what was accepted. A request that is refused for
@@ -19,13 +21,11 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
     const known = acceptor.limited(clientAddress(request), callerOf(request));
     return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
   };
-  const refuseCounted = async (request: HttpRequestIn, answer: Answer): Promise<Answer> => {
-    const known = await acceptor.countRefused(clientAddress(request), callerOf(request));
-    return known === null ? answer : limitedAnswer(known);
-  };
+  const refused = (request: HttpRequestIn, answer: Answer): Promise<Answer> =>
+    refuseCounted(acceptor, request, callerOf(request), answer);
   const ingest = async (request: HttpRequestIn): Promise<Answer> => {
     const read = readEvents(request);
-    if (!read.ok) return refuseCounted(request, read.answer);
+    if (!read.ok) return refused(request, read.answer);
     const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
     return answerOf(await acceptor.accept(read.events, peer, callerOf(request)), read.events.length);
   };
@@ -34,7 +34,7 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
     scope.setErrorHandler(
       faultHandler(context.errors, context.refuse, async (code, request, reply) => {
         if (code === 'overloaded' || context.knownCaller(request) === undefined) return context.refuse(reply, code);
-        return sendAnswer(reply, await refuseCounted(request, refusal(code)));
+        return sendAnswer(reply, await refused(request, refusal(code)));
       }),
     );
     scope.post('/v1/ingest', { onRequest: [keyed, limitedBeforeBody] }, async (request, reply) =>
@@ -47,7 +47,7 @@ type Read = { ok: true; events: readonly unknown[] } | { ok: false; answer: Answ
 
 function readEvents(request: HttpRequestIn): Read {
   if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
-  const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], BODY_BYTES_MAX);
+  const bytes = sentBody(request);
   const body = bytes.ok ? parseJson(bytes.value) : bytes;
   if (!body.ok) return { ok: false, answer: refusal(body.code) };
   const envelope = readEnvelope(body.value, EVENTS_MAX);

@@ -2,6 +2,7 @@ import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_serv
 import type { RequestErrors } from '#services/request_errors.ts';
 import { refuse } from './answer.ts';
 import { faultHandler } from './faults.ts';
+import { sentPath } from './sent_request.ts';
 
 /** The methods of the routes there are. */
 interface Methods {
@@ -16,12 +17,12 @@ interface Methods {
 export function answerUnrouted(app: HttpServer, errors: RequestErrors): void {
   const methods = watchMethods(app);
   const unrouted = (request: HttpRequestIn, reply: HttpReply): HttpReply => {
-    const allowed = methods.of(pathOf(request));
+    const allowed = methods.of(sentPath(request));
     if (allowed === undefined) return refuse(reply, 'not_found');
     return refuse(reply.header('allow', allowed.join(', ')), 'method_not_allowed');
   };
   app.options('*', (request, reply) => {
-    const allowed = methods.of(pathOf(request));
+    const allowed = methods.of(sentPath(request));
     if (allowed !== undefined) reply.header('allow', allowed.join(', '));
     return reply.code(204).send();
   });
@@ -47,8 +48,4 @@ function watchMethods(app: HttpServer): Methods {
       return methods === undefined ? undefined : [...methods].sort();
     },
   };
-}
-
-function pathOf(request: HttpRequestIn): string {
-  return request.url.split('?', 1)[0] ?? '';
 }

@@ -5,6 +5,7 @@ import { pageOrigin } from '#services/edge/caller.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
+import { sentBytes } from '#services/edge/sent_request.ts';
 import { readForeignText } from './body.ts';
 import { POSTHOG_KEY_PLACES, posthogRefusal } from './posthog.ts';
 
@@ -35,7 +36,7 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
       const limited = context.strangers.limited(address);
       if (limited !== null)
         return sendAnswer(reply, { ...posthogRefusal('rate_limited', []), ...limitedHeaders(limited) });
-      const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+      const bytes = sentBytes(request);
       const encoding = request.headers['content-encoding'];
       const text = await readForeignText(bytes, encoding, POSTHOG_KEY_PLACES, BODY_BYTES_MAX);
       const key = text.ok ? text.value.outline.key : null;

@@ -11,6 +11,7 @@ import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { openTurns } from '#services/edge/event_loop_turns.ts';
 import { faultHandler } from '#services/edge/faults.ts';
+import { sentBytes } from '#services/edge/sent_request.ts';
 import { type ForeignRead, type ForeignText, parseForeignText, readForeignText, strangersBytesMax } from './body.ts';
 import type { Dialect, ForeignRequest, RefusedCall } from './dialect.ts';
 
@@ -111,7 +112,7 @@ function refusedStranger(
 }
 
 function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): Promise<ForeignRead<ForeignText>> {
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const bytes = sentBytes(request);
   const bytesMax = isKnown ? dialect.bodyBytesMax : strangersBytesMax(bytes.length, dialect.bodyBytesMax);
   return readForeignText(bytes, request.headers['content-encoding'], dialect.keyPlaces, bytesMax);
 }

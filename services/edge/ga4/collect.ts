@@ -6,17 +6,20 @@ import {
   requestHost,
 } from '#infra/http/http_server.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
-import { type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
+import type { Hit } from '#pipelines/intake/ga4/hits.ts';
 import { findMeasurementSite, type MeasurementSite } from '#pipelines/settings/measurement_site.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
 import { callerSigns, checkCaller, pageOrigin, presentedKey } from '#services/edge/caller.ts';
-import { BODY_BYTES_MAX, decompress } from '#services/edge/decode.ts';
+import { BODY_BYTES_MAX } from '#services/edge/decode.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
 import { answerOf } from '#services/edge/ingest.ts';
+import { refuseCounted } from '#services/edge/refuse_counted.ts';
+import { sentBody, sentQuery } from '#services/edge/sent_request.ts';
 import { COLLECT_PATHS } from './collect_paths.ts';
+import { type SentHits, sentHits } from './sent_hits.ts';
 
 type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
 
@@ -35,7 +38,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
   };
 
   const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
-    const check = checkSite(context, request, new URLSearchParams(queryOf(request)).get('tid'));
+    const check = checkSite(context, request, new URLSearchParams(sentQuery(request)).get('tid'));
     checks.set(request, check);
     const address = clientAddress(request);
     const limited = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
@@ -76,26 +79,15 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
   });
 }
 
-function queryOf({ url }: HttpRequestIn): string {
-  const at = url.indexOf('?');
-  return at < 0 ? '' : url.slice(at + 1);
-}
-
 function checkSite({ table, nowMs }: EdgeContext, request: HttpRequestIn, measurementId: string | null): SiteCheck {
   if (presentedKey(request) !== null) return checkCaller(table, request, nowMs());
   const signs = { host: requestHost(request), measurementId, origin: pageOrigin(request) };
   return findMeasurementSite(table, signs, nowMs());
 }
 
-type HitsAsked = { ok: true; hits: readonly Hit[] } | { ok: false; code: EdgeErrorCode };
-
-function hitsOf(request: HttpRequestIn): HitsAsked {
-  const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const body = decompress(sent, request.headers['content-encoding'], BODY_BYTES_MAX);
-  if (!body.ok) return body;
-  const read = readHits(queryOf(request), body.value.toString('utf8'));
-  if (read.ok) return read;
-  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : read.problem };
+function hitsOf(request: HttpRequestIn): SentHits {
+  const body = sentBody(request);
+  return body.ok ? sentHits(request, body.value.toString('utf8')) : body;
 }
 
 /** A line may say another measurement id than the query; where it is what names the site, each has to name the same. */
@@ -113,7 +105,6 @@ function refuseStranger({ strangers }: EdgeContext, request: HttpRequestIn, code
   return refusal(code);
 }
 
-/** Refuses for the content, unless the caller's rate is exceeded: the request counts all the same. */
 async function refuseKnown(
   context: EdgeContext,
   request: HttpRequestIn,
@@ -121,6 +112,5 @@ async function refuseKnown(
   code: EdgeErrorCode,
 ): Promise<Answer> {
   if (caller === null) return refuseStranger(context, request, code);
-  const limited = await context.acceptor.countRefused(clientAddress(request), caller);
-  return limited === null ? refusal(code) : limitedAnswer(limited);
+  return refuseCounted(context.acceptor, request, caller, refusal(code));
 }

@@ -6,10 +6,12 @@ import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
 import { callerSigns, pageOrigin, presentedKey } from '#services/edge/caller.ts';
-import { BODY_BYTES_MAX, type Decoded, decompress, parseJson } from '#services/edge/decode.ts';
+import { BODY_BYTES_MAX, type Decoded, parseJson } from '#services/edge/decode.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import { faultHandler } from '#services/edge/faults.ts';
 import { answerOf } from '#services/edge/ingest.ts';
+import { refuseCounted } from '#services/edge/refuse_counted.ts';
+import { sentBody } from '#services/edge/sent_request.ts';
 
 export const MEASUREMENT_PATH = '/mp/collect';
 export const MEASUREMENT_DEBUG_PATH = '/debug/mp/collect';
@@ -23,8 +25,7 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext): void {
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
   const counted = async (request: HttpRequestIn, answer: Answer): Promise<Answer> => {
     const caller = callers.get(request);
-    const limited = caller === undefined ? null : await countRefused(context, request, caller);
-    return limited ?? answer;
+    return caller === undefined ? answer : refuseCounted(context.acceptor, request, caller, answer);
   };
   const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
     const check = checkSecret(context, request);
@@ -62,15 +63,6 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext): void {
   });
 }
 
-async function countRefused(
-  { acceptor }: EdgeContext,
-  request: HttpRequestIn,
-  caller: IngestCaller,
-): Promise<Answer | null> {
-  const limited = await acceptor.countRefused(clientAddress(request), caller);
-  return limited === null ? null : limitedAnswer(limited);
-}
-
 type SecretCheck = KeyCheck | { ok: false; code: 'server_key_required' };
 
 /** A browser key may not say whose device it reports for, so that a secret is asked for as Google asks for one. */
@@ -82,8 +74,7 @@ function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): Sec
 }
 
 function bodyOf(request: HttpRequestIn): Decoded<unknown> {
-  const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const bytes = decompress(sent, request.headers['content-encoding'], BODY_BYTES_MAX);
+  const bytes = sentBody(request);
   return bytes.ok ? parseJson(bytes.value) : bytes;
 }
 

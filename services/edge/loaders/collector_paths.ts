@@ -1,4 +1,5 @@
 import type { HttpRequestIn } from '#infra/http/http_server.ts';
+import { sentPath } from '../sent_request.ts';
 
 /** Where hits are taken on a verified domain (SPEC 4.5): GA4's, Meta's and TikTok's. */
 export const COLLECTORS = ['/a/c', '/s/p', '/t/e'] as const;
@@ -15,6 +16,6 @@ export const COLLECTOR_PATHS: Readonly<Record<CollectorPath, readonly string[]>>
 const COLLECTOR = /^(?:\/[a-z0-9]+)?\/(?:a\/c(?:\/g\/collect)?|s\/p|t\/e)$/;
 
 /** Whether a request is to one of them, whatever its host. */
-export function isCollector({ url }: HttpRequestIn): boolean {
-  return COLLECTOR.test(url.split('?', 1)[0] ?? '');
+export function isCollector(request: HttpRequestIn): boolean {
+  return COLLECTOR.test(sentPath(request));
 }

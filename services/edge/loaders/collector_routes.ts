@@ -9,6 +9,7 @@ import type { EdgeContext } from '../edge_context.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import { faultHandler } from '../faults.ts';
 import { answerOf } from '../ingest.ts';
+import { refuseCounted } from '../refuse_counted.ts';
 import { servedSite } from '../served_site.ts';
 import { COLLECTOR_PATHS, COLLECTORS, type CollectorPath } from './collector_paths.ts';
 import { READERS } from './read_hits.ts';
@@ -34,8 +35,7 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
   const counted = async (request: HttpRequestIn, code: EdgeErrorCode): Promise<Answer> => {
     const caller = callers.get(request);
     if (caller === undefined) return refusal(code);
-    const limited = await context.acceptor.countRefused(clientAddress(request), caller);
-    return limited === null ? refusal(code) : limitedAnswer(limited);
+    return refuseCounted(context.acceptor, request, caller, refusal(code));
   };
   const collect = async (request: HttpRequestIn, path: CollectorPath): Promise<Answer> => {
     const caller = callers.get(request) as IngestCaller;

@@ -1,14 +1,16 @@
 import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import { isObject } from '#pipelines/intake/compat/foreign.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
-import { HIT_KEYS_MAX, type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
+import { HIT_KEYS_MAX } from '#pipelines/intake/ga4/hits.ts';
 import { eventOfMetaHit, metaPixelOf } from '#pipelines/intake/pixels/meta_hit.ts';
 import { eventOfTiktokHit, tiktokPixelOf } from '#pipelines/intake/pixels/tiktok_hit.ts';
-import { vendorIds } from '#pipelines/settings/site_config.ts';
+import { metaPixels, vendorIds } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
-import { BODY_BYTES_MAX, decompress, parseJson } from '../decode.ts';
+import { parseJson } from '../decode.ts';
 import type { EdgeErrorCode } from '../errors.ts';
+import { sentHits } from '../ga4/sent_hits.ts';
+import { sentBody } from '../sent_request.ts';
 import type { CollectorPath } from './collector_paths.ts';
 
 /** Whose hits are read, and what of them is not in the request. */
@@ -33,8 +35,8 @@ export const READERS: Readonly<Record<CollectorPath, ReadHits>> = {
 };
 
 async function readGa4(request: HttpRequestIn, { table, site, key, secret }: HitsOf): Promise<HitsRead> {
-  const body = bodyOf(request);
-  const read = body.ok ? hitsOf(request, body.value.toString('utf8')) : body;
+  const body = sentBody(request);
+  const read = body.ok ? sentHits(request, body.value.toString('utf8')) : body;
   if (!read.ok) return read;
   const own = table.destination(site.site_id, 'ga4')?.settings['measurement_id'];
   const isOwn = own !== undefined && read.hits.every(({ fields }) => fields.get('tid') === own);
@@ -43,16 +45,15 @@ async function readGa4(request: HttpRequestIn, { table, site, key, secret }: Hit
 
 async function readMeta(request: HttpRequestIn, { table, site, visitor, secret }: HitsOf): Promise<HitsRead> {
   const text = await formText(request);
-  const read = text.ok ? hitsOf(request, text.value) : text;
+  const read = text.ok ? sentHits(request, text.value) : text;
   if (!read.ok) return read;
-  const { facebook } = vendorIds(table, site);
-  const own = facebook === null ? [] : [facebook.pixel_id, ...facebook.route_pixels.map(({ pixel_id }) => pixel_id)];
+  const own = metaPixels(vendorIds(table, site));
   const isOwn = read.hits.every((hit) => own.includes(metaPixelOf(hit)));
   return isOwn ? { ok: true, events: read.hits.map((hit) => eventOfMetaHit(hit, { visitor, secret })) } : NOT_OURS;
 }
 
 async function readTiktok(request: HttpRequestIn, { table, site, visitor }: HitsOf): Promise<HitsRead> {
-  const body = bodyOf(request);
+  const body = sentBody(request);
   const read = body.ok ? parseJson(body.value) : body;
   if (!read.ok) return read;
   const own = vendorIds(table, site).tiktok?.pixel_code;
@@ -62,26 +63,13 @@ async function readTiktok(request: HttpRequestIn, { table, site, visitor }: Hits
 
 const NOT_OURS = { ok: false, code: 'pixel_unknown' } as const;
 
-type Bytes = { ok: true; value: Buffer } | { ok: false; code: EdgeErrorCode };
 type Text = { ok: true; value: string } | { ok: false; code: EdgeErrorCode };
-
-function bodyOf(request: HttpRequestIn): Bytes {
-  const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  return decompress(sent, request.headers['content-encoding'], BODY_BYTES_MAX);
-}
-
-function hitsOf(request: HttpRequestIn, body: string): { ok: true; hits: Hit[] } | { ok: false; code: EdgeErrorCode } {
-  const at = request.url.indexOf('?');
-  const read = readHits(at < 0 ? '' : request.url.slice(at + 1), body);
-  if (read.ok) return read;
-  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : read.problem };
-}
 
 const MULTIPART = /^multipart\/form-data\b/i;
 
 /** Meta's pixel sends a form: in the query, in a body of the same form, or by beacon as `multipart/form-data`. */
 async function formText(request: HttpRequestIn): Promise<Text> {
-  const body = bodyOf(request);
+  const body = sentBody(request);
   if (!body.ok) return body;
   const type = request.headers['content-type'] ?? '';
   if (!MULTIPART.test(type)) return { ok: true, value: body.value.toString('utf8') };
