@@ -1,4 +1,5 @@
 import type { ControlClient } from '#services/control_api/client.ts';
+import { ensureItems } from './ensure_items.ts';
 
 const SURVEY = {
   id: 'after-purchase',
@@ -91,8 +92,6 @@ const DEFINITIONS = [
 /** Gives a site what the demo shop's pages show, where it is missing. */
 export async function ensureEngage(client: ControlClient, site: string): Promise<void> {
   for (const [collection, definition] of DEFINITIONS) {
-    const path = `/sites/${site}/${collection}`;
-    if ((await client.find(`${path}/${definition.id}`)) === undefined)
-      await client.send('POST', path, null, definition);
+    await ensureItems(client, `/sites/${site}/${collection}`, [definition]);
   }
 }

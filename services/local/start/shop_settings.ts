@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { hashKey } from '#pipelines/settings/keys.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { IssuedKeyItem, KeyItem } from '#services/control_api/key_shapes.ts';
+import { ensureItems } from './ensure_items.ts';
 import { ensureEngage } from './shop_engage.ts';
 
 /** The demo shop's pages belong to the demo site of the same name. */
@@ -46,17 +47,9 @@ const DEFINITIONS = [
  * their origin only. Returns the key; its secret is kept beside the data.
  */
 export async function ensureShopPages(client: ControlClient, dataDir: string, origin: string): Promise<string> {
-  await ensureDefinitions(client);
+  await ensureItems(client, `/sites/${SITE}/event-definitions`, DEFINITIONS);
   await ensureEngage(client, SITE);
   return ensureKey(client, join(dataDir, KEY_FILE), origin);
-}
-
-async function ensureDefinitions(client: ControlClient): Promise<void> {
-  const path = `/sites/${SITE}/event-definitions`;
-  for (const definition of DEFINITIONS) {
-    if ((await client.find(`${path}/${definition.id}`)) === undefined)
-      await client.send('POST', path, null, definition);
-  }
 }
 
 async function ensureKey(client: ControlClient, path: string, origin: string): Promise<string> {
