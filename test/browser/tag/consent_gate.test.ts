@@ -92,14 +92,20 @@ test('consent that is taken back removes what was kept', async () => {
   await context.close();
 });
 
-test('a visitor who agreed on an earlier visit is measured from the first event of the next', async () => {
-  require(false);
+/** A visitor who agreed to be measured, and was, on a visit that is over. */
+async function agreedBefore(): Promise<BrowserContext> {
   const context = await world.visitor();
   const first = await world.visit(context);
   await first.evaluate(() => window.svc.consent({ analytics: true }));
   await first.evaluate(() => window.svc.track('a'));
   await world.taken('a');
   await first.close();
+  return context;
+}
+
+test('a visitor who agreed on an earlier visit is measured from the first event of the next', async () => {
+  require(false);
+  const context = await agreedBefore();
   await world.visit(context, '/next');
   const [seen] = await world.taken('$pageview');
   expect(seen?.properties['$current_url']).toBe(`${world.shop}/next`);
@@ -303,12 +309,7 @@ test.for(REFUSALS)('a refusal by %s in one tab holds in the others, which keep n
 
 test('who is known to have agreed by the id only, and has it no more, is not measured', async () => {
   require(false);
-  const context = await world.visitor();
-  const first = await world.visit(context);
-  await first.evaluate(() => window.svc.consent({ analytics: true }));
-  await first.evaluate(() => window.svc.track('a'));
-  await world.taken('a');
-  await first.close();
+  const context = await agreedBefore();
   const page = await world.visit(context, '/next');
   await world.taken('$pageview');
   // As on a page of another domain of the shop.
