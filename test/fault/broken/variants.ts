@@ -31,7 +31,7 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
     name: 'insert_without_token',
     process: 'warehouse',
     // What is taken up is looked for; who stood still while another took it up has nothing but the token.
-    row: zombie('warehouse', 'sink.after_plan'),
+    row: zombie('warehouse', 'stage.before_send'),
     shows: /more than one (row|outcome)/,
   },
   {
