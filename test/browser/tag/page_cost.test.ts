@@ -6,7 +6,7 @@ import { bundle } from '#infra/bundler/bundle.ts';
 import { until } from '#test/harness/until.ts';
 import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
-const RUNS = 7;
+const RUNS = 12;
 const THROTTLING = 4;
 const RATIO_MAX = 1.5;
 const TASK_MS_MAX = 50;
@@ -57,7 +57,9 @@ async function scriptMs(path: '/ours' | '/plausible'): Promise<number> {
 }
 
 const posts = (): number => world.edge.requests.filter(({ method }) => method === 'POST').length;
-const median = (values: number[]): number => values.sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
+/** The lower quartile: what the machine does beside a run makes it longer, never shorter. */
+const undisturbed = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[values.length >> 2] ?? Number.NaN;
 
 test("the tag's scripts take at most half more time than Plausible's on a slow processor", {
   timeout: 120_000,
@@ -68,9 +70,9 @@ test("the tag's scripts take at most half more time than Plausible's on a slow p
     plausibles.push(await scriptMs('/plausible'));
     ours.push(await scriptMs('/ours'));
   }
-  console.log(`script ms: ours ${median(ours).toFixed(1)}, Plausible's ${median(plausibles).toFixed(1)}`);
-  expect(median(plausibles)).toBeGreaterThan(0);
-  expect(median(ours) / median(plausibles)).toBeLessThanOrEqual(RATIO_MAX);
+  console.log(`script ms: ours ${undisturbed(ours).toFixed(1)}, Plausible's ${undisturbed(plausibles).toFixed(1)}`);
+  expect(undisturbed(plausibles)).toBeGreaterThan(0);
+  expect(undisturbed(ours) / undisturbed(plausibles)).toBeLessThanOrEqual(RATIO_MAX);
 });
 
 test('no task of the page takes more than 50 ms', async () => {
