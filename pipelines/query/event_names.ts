@@ -1,4 +1,5 @@
-import type { Filter, Selection } from './shapes.ts';
+import type { Condition } from './filter_shapes.ts';
+import { changedQuery } from './walk_query.ts';
 
 /**
  * Names under which different senders report the same thing: ours first (GA4's), then those of PostHog's libraries and of
@@ -42,31 +43,13 @@ function everyName(names: readonly string[]): string[] {
 
 /** A query in which an event's name stands for all names of the same thing, wherever the query names events. */
 export function withEveryName<Query>(query: Query): Query {
-  const parts = Object.entries(query as object).map(([name, part]) => [name, partWithNames(name, part)] as const);
-  return Object.fromEntries(parts) as Query;
+  return changedQuery(query, { events: everyName, condition: conditionWithNames });
 }
 
-function partWithNames(name: string, part: unknown): unknown {
-  switch (name) {
-    case 'events':
-      return everyName(part as string[]);
-    case 'filters':
-      return (part as Filter[]).map(filterWithNames);
-    case 'start':
-    case 'back':
-      return withEveryName(part as Selection);
-    case 'steps':
-    case 'exclusions':
-    case 'series':
-      return (part as Selection[]).map((selection) => withEveryName(selection));
-    default:
-      return part;
-  }
-}
-
-/** A filter on the column compares with the name that queries show. */
-function filterWithNames(filter: Filter): Filter {
-  const isOfName = 'column' in filter.field && filter.field.column === 'event';
-  if (!isOfName || (filter.is !== 'equal' && filter.is !== 'not_equal')) return filter;
-  return { ...filter, to: filter.to.map((value) => ourName(value)) };
+/** A condition on the column compares with the name that queries show. */
+function conditionWithNames(condition: Condition): Condition {
+  const field = 'person' in condition.field ? condition.field.person : condition.field;
+  const isOfName = 'column' in field && field.column === 'event';
+  if (!isOfName || (condition.is !== 'equal' && condition.is !== 'not_equal')) return condition;
+  return { ...condition, to: condition.to.map((value) => ourName(value)) };
 }

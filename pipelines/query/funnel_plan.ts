@@ -1,5 +1,6 @@
+import type { Field } from './filter_shapes.ts';
 import { type Scope, scopeOf } from './scope.ts';
-import type { Field, FunnelQuery, Interval, Selection } from './shapes.ts';
+import type { FunnelQuery, Interval, Selection } from './shapes.ts';
 
 /** Upper ends of the classes of the time from the first step to the last. */
 export const TIME_CLASSES_MS = [

@@ -1,4 +1,4 @@
-import type { Filter } from './shapes.ts';
+import type { Filter } from './filter_shapes.ts';
 
 /** Which events a whole question is about: those of a time, as the filters choose them. */
 export interface Scope {

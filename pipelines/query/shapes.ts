@@ -1,84 +1,23 @@
-import { type Static, type TProperties, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
+import { closed, fieldShape, filtersShape } from './filter_shapes.ts';
 
 export const STEPS_MIN = 2;
 export const STEPS_MAX = 10;
 export const EXCLUSIONS_MAX = 5;
-const FILTERS_MAX = 20;
 const SERIES_MAX = 10;
 export const RANGE_MS_MAX = 800 * 86_400_000;
 const ROWS_MAX = 1_000;
 
 const TIME_MAX = Date.UTC(2100, 0, 1);
-const TEXT_MAX = 1_000;
-
-const closed = <Properties extends TProperties>(properties: Properties) =>
-  Type.Object(properties, { additionalProperties: false });
-
-/** Columns that a query may name: the view `events` has them, and so does `event_rows`, which funnels read. */
-export const COLUMNS = [
-  'event',
-  'event_id',
-  'distinct_id',
-  'person_id',
-  'mode',
-  'action_source',
-  'caller',
-  'identify',
-  'email_sha256',
-  'phone_sha256',
-  'external_id_sha256',
-  'city',
-  'state',
-  'zip',
-  'country',
-  'client_ip',
-  'client_user_agent',
-  'value',
-  'currency',
-  'order_id',
-] as const;
-export type Column = (typeof COLUMNS)[number];
-
-const fieldShape = Type.Union([
-  closed({ column: Type.Enum([...COLUMNS]) }),
-  closed({
-    property: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
-      description: 'Path into the properties: ["cart", "size"] is 2 in {"cart": {"size": 2}}',
-      minItems: 1,
-      maxItems: 10,
-    }),
-  }),
-]);
-export type Field = Static<typeof fieldShape>;
-
-const textValue = Type.String({ maxLength: TEXT_MAX });
-const anyValue = Type.Union([textValue, Type.Number(), Type.Boolean()]);
-
-const filterShape = Type.Union([
-  closed({
-    field: fieldShape,
-    is: Type.Enum(['equal', 'not_equal']),
-    to: Type.Array(anyValue, { description: 'Any of these', minItems: 1, maxItems: 100 }),
-  }),
-  closed({
-    field: fieldShape,
-    is: Type.Enum(['containing', 'not_containing', 'starting_with', 'ending_with']),
-    to: textValue,
-  }),
-  closed({ field: fieldShape, is: Type.Enum(['above', 'at_least', 'below', 'at_most']), to: Type.Number() }),
-  closed({ field: fieldShape, is: Type.Enum(['set', 'not_set']) }),
-]);
-export type Filter = Static<typeof filterShape>;
 
 const eventNames = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
   description: 'Any of these names; none given: any event',
   minItems: 1,
   maxItems: 50,
 });
-const filters = Type.Array(filterShape, { description: 'All of these', maxItems: FILTERS_MAX });
 
 /** Events of some names that pass filters. */
-const selectionShape = closed({ events: Type.Optional(eventNames), filters: Type.Optional(filters) });
+const selectionShape = closed({ events: Type.Optional(eventNames), filters: Type.Optional(filtersShape) });
 export type Selection = Static<typeof selectionShape>;
 
 const time = (description: string) =>
@@ -93,7 +32,7 @@ const timeZone = Type.Optional(
   Type.String({ description: 'IANA name of the zone in which days begin', maxLength: 60, default: 'UTC' }),
 );
 const fresh = Type.Optional(Type.Boolean({ description: 'True: no kept answer will do', default: false }));
-const common = { ...range, filters: Type.Optional(filters), fresh };
+const common = { ...range, filters: Type.Optional(filtersShape), fresh };
 
 const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
 export type Interval = (typeof INTERVALS)[number];

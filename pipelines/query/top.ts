@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { AMOUNT_UNITS } from './amounts.ts';
+import type { Field } from './filter_shapes.ts';
 import { type Scope, scopeOf } from './scope.ts';
-import type { Field, Selection, TopQuery } from './shapes.ts';
+import type { Selection, TopQuery } from './shapes.ts';
 
 const LIMIT = 20;
 

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { AMOUNT_UNITS } from './amounts.ts';
+import type { Field } from './filter_shapes.ts';
 import { type Scope, scopeOf } from './scope.ts';
-import type { Field, Interval, Selection, TrendsQuery } from './shapes.ts';
+import type { Interval, Selection, TrendsQuery } from './shapes.ts';
 
 /** Values of a breakdown that are given one by one. */
 const VALUES = 100;

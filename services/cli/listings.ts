@@ -24,6 +24,7 @@ export const listingCommands: Command[] = [
     options: {
       event: { kind: 'texts', value: 'EVENT', help: 'Only events of these names (repeatable)' },
       where: RANGE_OPTIONS['where'] as OptionSpec,
+      filter: RANGE_OPTIONS['filter'] as OptionSpec,
       limit: limit(50),
     },
     examples: ['live show shop', 'live show shop --event purchase --where "value>=100" --limit 10'],

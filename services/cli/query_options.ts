@@ -1,4 +1,5 @@
-import { COLUMNS, type Field, type Filter, type Selection } from '#pipelines/query/shapes.ts';
+import { COLUMNS, type Field, type Filter } from '#pipelines/query/filter_shapes.ts';
+import type { Selection } from '#pipelines/query/shapes.ts';
 import type { Arguments, OptionSpec } from './command.ts';
 import { UsageError } from './usage_error.ts';
 import { readLength } from './values.ts';
@@ -22,6 +23,11 @@ export const RANGE_OPTIONS: Record<string, OptionSpec> = {
     value: 'CONDITION',
     help: 'FIELD=A|B, !=, >=, <, ~ (contains), ^=, $=, or FIELD (repeatable)',
   },
+  filter: {
+    kind: 'texts',
+    value: 'JSON',
+    help: 'A filter as the API takes it: groups, patterns, dates, arrays, persons (repeatable)',
+  },
   fresh: { kind: 'flag', help: 'Take no kept answer' },
 };
 
@@ -30,9 +36,21 @@ export function readRange(args: Arguments, nowMs: number) {
   return { ...readTimes(args, nowMs), filters: readFilters(args), fresh: args.flag('fresh') ? true : undefined };
 }
 
-/** The conditions of `--where`; undefined where there are none. @throws UsageError */
+/** The conditions of `--where` and `--filter`; undefined where there are none. @throws UsageError */
 export function readFilters(args: Arguments): Filter[] | undefined {
-  return optional(args.texts('where').map((text) => readFilter(text, 'where')));
+  return optional([
+    ...args.texts('where').map((text) => readFilter(text, 'where')),
+    ...args.texts('filter').map(parsed),
+  ]);
+}
+
+/** The service checks what JSON it is. */
+function parsed(text: string): Filter {
+  try {
+    return JSON.parse(text) as Filter;
+  } catch {
+    throw new UsageError('condition_malformed', '--filter takes JSON');
+  }
 }
 
 /** A list that is not empty. */

@@ -4,6 +4,7 @@ import type { Problem } from '#pipelines/settings/problem.ts';
 export const CONTROL_ERRORS = {
   body_not_json: { status: 400, message: 'The body is not a JSON object in UTF-8.' },
   settings_invalid: { status: 400, message: 'Some fields cannot be taken; problems lists them.' },
+  query_pattern_invalid: { status: 400, message: 'A pattern to match is no regular expression as RE2 has them.' },
   request_malformed: { status: 400, message: 'The request cannot be read.' },
   token_missing: { status: 401, message: 'Send an admin token: Authorization: Bearer svc_at_...' },
   token_invalid: { status: 401, message: 'The admin token is not known.' },

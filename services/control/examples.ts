@@ -58,7 +58,22 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
     breakdown: { field: { column: 'country' } },
   },
   queryRetention: { ...range, interval: 'week', start: { events: ['sign_up'] }, back: {} },
-  queryTop: { ...range, field: { property: ['utm_campaign'] }, events: ['purchase'], by: 'value', limit: 10 },
+  queryTop: {
+    ...range,
+    field: { property: ['utm_campaign'] },
+    events: ['purchase'],
+    filters: [
+      { field: { person: { column: 'country' }, seen: 'first' }, is: 'equal', to: ['BE'] },
+      {
+        any: [
+          { field: { property: ['coupon'] }, is: 'matching', to: '^(spring|summer)[0-9]+$' },
+          { field: { property: ['items'], each: ['item_name'] }, is: 'containing', to: 'mug', ignore_case: true },
+        ],
+      },
+    ],
+    by: 'value',
+    limit: 10,
+  },
   queryLive: {
     events: ['purchase'],
     filters: [{ field: { column: 'country' }, is: 'equal', to: ['BE', 'NL'] }],

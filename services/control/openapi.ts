@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '#pipelines/openapi/document.ts';
+import { conditionShape, filterShape, innerFilterShape, middleFilterShape } from '#pipelines/query/filter_shapes.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { accountShape } from '#services/control_api/account_shapes.ts';
 import { destinationShape } from '#services/control_api/destination_shapes.ts';
@@ -41,6 +42,10 @@ export function controlDocument(): Record<string, unknown> {
       Key: keyShape,
       Destination: destinationShape,
       AdminToken: tokenShape,
+      Condition: conditionShape,
+      Filter: filterShape,
+      FilterInGroup: middleFilterShape,
+      FilterInInnerGroup: innerFilterShape,
       Error: errorShape,
     },
     securitySchemes: {

@@ -7,6 +7,7 @@ import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { funnelProblems, rangeProblems, zoneProblems } from '#pipelines/query/check.ts';
+import { filterProblems } from '#pipelines/query/check_filters.ts';
 import {
   type EngagePlan,
   type EngageRow,
@@ -31,6 +32,7 @@ import {
   type TimelinePlan,
   timelinePlan,
 } from '#pipelines/query/listing.ts';
+import { withPersonsOf } from '#pipelines/query/person_fields.ts';
 import {
   type RetentionPlan,
   type RetentionRow,
@@ -88,7 +90,7 @@ function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: QuerySpec<Q
     body: spec.shape,
     ifMatch: 'none',
     success: { status: 200, schema: answered(spec.answerShape), description: 'The answer' },
-    errors: ['site_unknown', 'query_too_heavy', 'query_unavailable'],
+    errors: ['site_unknown', 'query_pattern_invalid', 'query_too_heavy', 'query_unavailable'],
     run: () => refused('not_found'),
     ask: (input, world) => ask(spec, input, world),
   };
@@ -102,11 +104,11 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
   const { site_id: siteId } = input.params as Static<typeof siteParams>;
   if (world.view.table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
   const query = input.body as Static<Query>;
-  const problems = spec.problems(query);
+  const problems = [...filterProblems(query), ...spec.problems(query)];
   if (problems.length > 0) return { kind: 'refused', code: 'settings_invalid', problems };
   return {
     kind: 'ask',
-    statement: spec.statement(siteId, spec.plan(withEveryName(query), world.nowMs)),
+    statement: spec.statement(siteId, spec.plan(withPersonsOf(withEveryName(query), siteId), world.nowMs)),
     keptMs: spec.keptMs(query, world.nowMs),
     answer: (rows) => spec.answer(query, rows as Row[]),
   };

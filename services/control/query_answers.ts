@@ -1,6 +1,6 @@
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
+import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { Question } from './route.ts';
 
@@ -71,6 +71,7 @@ async function asked(
 
 function codeOf(error: unknown): ControlErrorCode | null {
   if (error instanceof QueryTooHeavyError) return 'query_too_heavy';
+  if (error instanceof QueryPatternError) return 'query_pattern_invalid';
   if (!(error instanceof WarehouseError)) return null;
   return error.code === 'warehouse_refused' ? 'internal' : 'query_unavailable';
 }

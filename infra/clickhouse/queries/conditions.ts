@@ -1,6 +1,8 @@
 import { OUR_NAMES } from '#pipelines/query/event_names.ts';
+import type { Column, Condition, Elements, Field, Filter, PersonField } from '#pipelines/query/filter_shapes.ts';
 import type { Scope } from '#pipelines/query/scope.ts';
-import type { Column, Field, Filter, Selection } from '#pipelines/query/shapes.ts';
+import type { Selection } from '#pipelines/query/shapes.ts';
+import { holds, type Operand, ofText, withoutNot } from './operators.ts';
 import type { Binder } from './statement.ts';
 
 /** Which row counts if an event is stored more than once: the first by time, then by arrival. */
@@ -24,57 +26,56 @@ const TEXTS: Partial<Record<Column, string>> = {
  */
 export function textOf(field: Field, binder: Binder): string {
   if ('column' in field) return TEXTS[field.column] ?? `toString(${field.column})`;
-  const path = ['properties', ...field.property.map((part) => binder.bind(part, 'String'))].join(', ');
+  return jsonText(['properties', ...field.property.map((part) => binder.bind(part, 'String'))]);
+}
+
+/** The text of what JSON has at a path: SQL of the JSON, then of each part. */
+function jsonText(parts: readonly string[]): string {
+  const path = parts.join(', ');
   return `multiIf(JSONType(${path}) = 'String', JSONExtractString(${path}), JSONType(${path}) = 'Null', '', JSONExtractRaw(${path}))`;
 }
 
 /** A field as a number; NULL if its text is not a number. */
-export function numberOf(field: Field, binder: Binder): string {
-  if ('column' in field && field.column === 'value') return 'value';
-  return `toFloat64OrNull(${textOf(field, binder)})`;
+export const numberOf = (field: Field, binder: Binder): string => operandOf(field, binder).number;
+
+function operandOf(field: Field, binder: Binder): Operand {
+  const operand = ofText(textOf(field, binder));
+  return 'column' in field && field.column === 'value' ? { ...operand, number: 'value' } : operand;
 }
 
 /** The condition of a filter, never NULL. */
 export function conditionOf(filter: Filter, binder: Binder): string {
-  const text = textOf(filter.field, binder);
-  switch (filter.is) {
-    case 'set':
-      return `${text} != ''`;
-    case 'not_set':
-      return `${text} = ''`;
-    case 'equal':
-      return equalsAny(filter.field, filter.to, binder);
-    case 'not_equal':
-      return `NOT ${equalsAny(filter.field, filter.to, binder)}`;
-    case 'containing':
-      return `position(${text}, ${binder.bind(filter.to, 'String')}) > 0`;
-    case 'not_containing':
-      return `position(${text}, ${binder.bind(filter.to, 'String')}) = 0`;
-    case 'starting_with':
-      return `startsWith(${text}, ${binder.bind(filter.to, 'String')})`;
-    case 'ending_with':
-      return `endsWith(${text}, ${binder.bind(filter.to, 'String')})`;
-    case 'above':
-    case 'at_least':
-    case 'below':
-    case 'at_most':
-      return `ifNull(${numberOf(filter.field, binder)} ${COMPARISONS[filter.is]} ${binder.bind(filter.to, 'Float64')}, false)`;
-  }
+  if ('all' in filter) return allOf(filter.all.map((one) => conditionOf(one, binder)));
+  if ('any' in filter) return `(${filter.any.map((one) => conditionOf(one, binder)).join(' OR ')})`;
+  const { field } = filter;
+  if ('person' in field) return holdsOfPerson(field, filter, binder);
+  if ('each' in field) return holdsOfElements(field, filter, binder);
+  return holds(operandOf(field, binder), filter, binder);
 }
 
-const COMPARISONS = { above: '>', at_least: '>=', below: '<', at_most: '<=' } as const;
+/** One element does, or, of a negated condition, none does. What is no array has no elements. */
+function holdsOfElements({ property, each }: Elements, condition: Condition, binder: Binder): string {
+  const { negated, positive } = withoutNot(condition);
+  const path = property.map((part) => binder.bind(part, 'String')).join(', ');
+  const text = jsonText(['element', ...each.map((part) => binder.bind(part, 'String'))]);
+  const exists = `arrayExists(element -> ${holds(ofText(text), positive, binder)}, JSONExtractArrayRaw(properties, ${path}))`;
+  return negated ? `NOT ${exists}` : exists;
+}
 
-/** Numbers are compared as numbers, so that 1 equals 1.0; texts, true and false as texts. */
-function equalsAny(field: Field, values: readonly (string | number | boolean)[], binder: Binder): string {
-  const numbers = values.filter((value) => typeof value === 'number');
-  const texts = values.filter((value) => typeof value !== 'number').map(String);
-  const parts = [
-    ...(texts.length > 0 ? [`${textOf(field, binder)} IN ${binder.bind(texts, 'Array(String)')}`] : []),
-    ...(numbers.length > 0
-      ? [`ifNull(${numberOf(field, binder)} IN ${binder.bind(numbers, 'Array(Float64)')}, false)`]
-      : []),
+/** By the first or last text of all that the person's events have. Somebody who has none has the empty text. */
+function holdsOfPerson({ person, seen, among }: PersonField, condition: Condition, binder: Binder): string {
+  if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
+  const text = textOf(person, binder);
+  const pick = seen === 'first' ? 'argMinIf' : 'argMaxIf';
+  const value = `${pick}(${text}, ${FIRST_ROW}, ${text} != '')`;
+  const rows = [
+    `site_id = ${binder.bind(among.siteId, 'String')}`,
+    ...(among.before === null
+      ? []
+      : [`timestamp < fromUnixTimestamp64Milli(${binder.bind(among.before, 'Int64')}, 'UTC')`]),
   ];
-  return `(${parts.join(' OR ')})`;
+  return `person_id GLOBAL IN (SELECT person_id FROM (SELECT person_id, ${value} AS seen FROM events
+  WHERE ${allOf(rows)} GROUP BY person_id) WHERE ${holds(ofText('seen'), condition, binder)})`;
 }
 
 /** The condition of a selection; `true` if it selects every event. */

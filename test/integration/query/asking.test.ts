@@ -229,3 +229,42 @@ test('of more values than are given the others are counted together, in every br
   });
   expect(body.series[0].breakdown).toHaveLength(100);
 });
+
+/** What RE2 does not take, or ClickHouse would take for a plain text. */
+const NO_PATTERNS = ['(', 'a)', '\\', 'a**', '[z-a]', 'a{1001}', '(?=a)', '\\1', '[[:foo:]]', '(?z)'];
+
+test('a pattern that is no regular expression is refused by its code, also where there is no event', async () => {
+  const world = await create();
+  const ask = async (to: string, field: object) => {
+    const query = { from, to: purchaseFunnel.to, field: { column: 'event' }, filters: [{ field, is: 'matching', to }] };
+    const { status, body } = await world.control.call('POST', '/v1/query/shop/top', { body: query });
+    return [status, body.error?.code, JSON.stringify(body).includes('DB::Exception')];
+  };
+  for (const pattern of NO_PATTERNS) {
+    for (const field of [{ column: 'event' }, { property: ['items'], each: [] }]) {
+      expect(await ask(pattern, field), pattern).toEqual([400, 'query_pattern_invalid', false]);
+    }
+  }
+  await world.store([[storedRow('a', 'page_view', 0)]]);
+  expect(await ask('(', { person: { column: 'country' }, seen: 'last' })).toEqual([
+    400,
+    'query_pattern_invalid',
+    false,
+  ]);
+  for (const pattern of HOSTILE.filter((text) => text !== '\\')) {
+    expect((await ask(pattern, { column: 'event' }))[0], pattern).toBe(200);
+  }
+});
+
+test('a question with as many conditions as it may have is answered, or said to be too heavy', async () => {
+  const world = await create();
+  await world.store([[storedRow('a', 'page_view', 0)]]);
+  const condition = { field: { property: ['a', 'b'] }, is: 'at_or_after', to: '2026-01-01' };
+  const filters = [10, 20, 20].map((count) => ({ any: Array(count).fill(condition) }));
+  const body = { from, to, interval: 'day', series: Array(10).fill({ filters }) };
+  const answer = await world.control.call('POST', '/v1/query/shop/trends', { body });
+  expect([answer.status, answer.body.error?.code]).toBeOneOf([
+    [200, undefined],
+    [422, 'query_too_heavy'],
+  ]);
+});

@@ -109,6 +109,13 @@ test('trends, retention and top values are tables', async () => {
   `);
 });
 
+test('a filter is given as JSON', async () => {
+  const svc = await shop();
+  const filter = { any: [{ field: { property: ['plan'] }, is: 'matching', to: '^pa' }] };
+  const words = ['top', 'shop', '--field', 'plan', ...OCTOBER, '--filter', JSON.stringify(filter)];
+  expect((await svc(...words)).stdout).toMatch(/^VALUE.*\npaid .*\n$/);
+});
+
 test('what arrived and what a person did are tables', async () => {
   const svc = await shop();
   const shown = async (...words: string[]) => (await svc(...words)).stdout;
@@ -130,6 +137,8 @@ test.for([
   [['trends', 'shop', '--event', '*', '--zone', 'Mars/Base'], 'field_malformed'],
   [['top', 'shop'], 'flag_missing'],
   [['top', 'shop', '--field', 'plan', '--limit', '0'], 'field_malformed'],
+  [['live', 'shop', '--filter', '{'], 'condition_malformed'],
+  [['live', 'shop', '--filter', '{}'], 'field_malformed'],
   [['timeline', 'shop'], 'flag_missing'],
   [['timeline', 'shop', '--person', 'a', '--distinct-id', 'b'], 'flag_missing'],
   [['retention', 'shop', '--interval', 'hour'], 'field_malformed'],

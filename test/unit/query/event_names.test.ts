@@ -27,4 +27,8 @@ test('a filter on the column compares with the name that is shown', () => {
   expect(withEveryName({ filters: [filter('event'), filter('country')] })).toEqual({
     filters: [{ ...filter('event'), to: ['page_view', 5] }, filter('country')],
   });
+  const ofPerson = { ...filter('event'), field: { person: { column: 'event' }, seen: 'first' } };
+  expect(withEveryName({ series: [{ filters: [{ any: [{ all: [ofPerson] }] }] }] })).toEqual({
+    series: [{ filters: [{ any: [{ all: [{ ...ofPerson, to: ['page_view', 5] }] }] }] }],
+  });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
+import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
 import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import { type Control, control } from '../control/harness.ts';
 
@@ -24,6 +24,7 @@ const ask = (world: Control, body: object = query) => world.call('POST', '/v1/qu
 
 test.for([
   [new QueryTooHeavyError('TIMEOUT_EXCEEDED'), 422, 'query_too_heavy'],
+  [new QueryPatternError(), 400, 'query_pattern_invalid'],
   [new WarehouseError('warehouse_unavailable', 'away'), 503, 'query_unavailable'],
   [new WarehouseError('warehouse_refused', 'syntax'), 500, 'internal'],
 ] as const)('%s is answered %i %s, is not kept, and ends nothing', async ([error, status, code]) => {
@@ -53,7 +54,12 @@ test('nothing of what was asked is part of the text of a statement', () => {
     funnelPlan({
       ...query,
       steps: [{ events: [text] }, { filters: [{ field, is: 'equal', to: [text] }] }],
-      filters: [{ field, is: 'containing', to: text }],
+      filters: [
+        { field, is: 'containing', to: text, ignore_case: true },
+        { any: [{ field, is: 'not_matching', to: text }] },
+        { field: { ...field, each: [text] }, is: 'equal', to: [text] },
+        { field: { person: field, seen: 'last', among: { siteId: text, before: 1 } }, is: 'ending_with', to: text },
+      ],
       exclusions: [{ events: [text] }],
       breakdown: { field, at: 'first_touch' },
       trend: { interval: 'day', time_zone: text },

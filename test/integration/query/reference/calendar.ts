@@ -20,3 +20,16 @@ export function intervalsBetween(interval: 'day' | 'week' | 'month', first: numb
   const lengthMs = interval === 'week' ? 7 * DAY_MS : DAY_MS;
   return (intervalStart(interval, then) - intervalStart(interval, first)) / lengthMs;
 }
+
+/** The instants that texts of the worlds and questions stand for; what is no date is NaN, which is on no side of any. */
+const DAYS: Readonly<Record<string, number>> = {
+  '2026-09-03': Date.UTC(2026, 8, 3),
+  '2026-09-10T12:00:00+02:00': Date.UTC(2026, 8, 10, 10),
+  '2026-09-10T10:00Z': Date.UTC(2026, 8, 10, 10),
+  '2026-09-20 08:30:00.25': Date.UTC(2026, 8, 20, 8, 30, 0, 250),
+  '2024-02-29': Date.UTC(2024, 1, 29),
+};
+
+export function dayOf(text: string): number {
+  return DAYS[text] ?? Number.NaN;
+}

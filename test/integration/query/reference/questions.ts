@@ -1,14 +1,8 @@
-import type {
-  Field,
-  Filter,
-  FunnelQuery,
-  RetentionQuery,
-  Selection,
-  TopQuery,
-  TrendsQuery,
-} from '#pipelines/query/shapes.ts';
+import type { Field, Filter } from '#pipelines/query/filter_shapes.ts';
+import type { FunnelQuery, RetentionQuery, Selection, TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
-import { COUNTRIES, FROM, NAMES, TO } from './reference_world.ts';
+import { anyFilter } from './any_filter.ts';
+import { FROM, NAMES, TO } from './reference_world.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -22,26 +16,6 @@ const FIELDS: readonly [Field, ...Field[]] = [
   { property: ['missing'] },
 ];
 
-const FILTERS: readonly [Filter, ...Filter[]] = [
-  { field: { column: 'country' }, is: 'equal', to: ['DE', 'FR'] },
-  { field: { column: 'country' }, is: 'not_equal', to: [COUNTRIES[2]] },
-  { field: { column: 'action_source' }, is: 'equal', to: ['website'] },
-  { field: { property: ['size'] }, is: 'at_most', to: 6 },
-  { field: { property: ['size'] }, is: 'above', to: 2 },
-  { field: { property: ['size'] }, is: 'equal', to: [3, 4, 5, 'nine'] },
-  { field: { property: ['paid'] }, is: 'equal', to: [false] },
-  { field: { property: ['utm', 'campaign'] }, is: 'set' },
-  { field: { property: ['utm', 'campaign'] }, is: 'not_equal', to: ['brand'] },
-  { field: { property: ['utm', 'campaign'] }, is: 'containing', to: 'mm' },
-  { field: { property: ['utm', 'campaign'] }, is: 'starting_with', to: 's' },
-  { field: { property: ['plan'] }, is: 'ending_with', to: 'ee' },
-  { field: { property: ['plan'] }, is: 'not_containing', to: 'ai' },
-  { field: { property: ['missing'] }, is: 'not_set' },
-  { field: { column: 'value' }, is: 'not_equal', to: [17.5] },
-  { field: { column: 'value' }, is: 'below', to: 400 },
-  { field: { column: 'value' }, is: 'at_least', to: 20 },
-];
-
 function maybe<T>(random: Random, probability: number, make: () => T): T | undefined {
   return random.chance(probability) ? make() : undefined;
 }
@@ -51,7 +25,7 @@ function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], und
 }
 
 function filters(random: Random): Filter[] {
-  return Array.from({ length: random.whole(1, 2) }, () => random.pick(FILTERS));
+  return Array.from({ length: random.whole(1, 2) }, () => anyFilter(random));
 }
 
 function selection(random: Random, named = 0.9): Selection {

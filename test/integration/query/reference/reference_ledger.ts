@@ -15,13 +15,20 @@ export interface Deed {
   campaign: string | null;
   plan: 'free' | 'paid';
   size: number;
+  street: string;
+  /** A date, or something that is none. */
+  since: string;
+  tags: (string | number | boolean)[];
+  items: { sku: string; cost: { net: number } }[];
+  /** All events of its person, itself among them, in no order. */
+  life: readonly Deed[];
 }
 
 /** What a site's people did, in no order. */
 export type Ledger = readonly Deed[];
 
 /** By time, then arrival, then place in the request. */
-function inOrder(deeds: readonly Deed[]): Deed[] {
+export function inOrder(deeds: readonly Deed[]): Deed[] {
   return deeds.toSorted((a, b) => a.at - b.at || a.arrivedAt - b.arrivedAt || a.index - b.index);
 }
 

@@ -19,6 +19,18 @@ export const NAMES = [
   'signup',
 ] as const;
 const CAMPAIGNS = ['spring', 'summer', 'brand'] as const;
+const STREETS = ['Alte Straße 1', 'ALTE STRASSE 1', 'Οδός Σίνα', 'rue de l’Été', ''] as const;
+const SINCE = [
+  '2026-09-03',
+  '2026-09-10T12:00:00+02:00',
+  '2026-09-20 08:30:00.25',
+  '2024-02-29',
+  '2026-02-30',
+  'soon',
+  '',
+];
+const TAGS = ['red', 'Grün', 'blue', 3, true] as const;
+const SKUS = ['mug', 'Tee-Ei', 'kettle'] as const;
 export const COUNTRIES = ['DE', 'FR', 'US'] as const;
 
 /** A generated world: what happened, and what the warehouse was given of it, in the blocks it was given. */
@@ -84,18 +96,27 @@ function lifeOf(random: Random, person: Somebody): [Deed, EventRow][] {
   let at = FROM - 4 * DAY_MS + random.whole(0, TO - FROM);
   let arrivedAt = 0;
   let index = 0;
+  const life: Deed[] = [];
   return Array.from({ length: random.whole(1, 40) }, (_, number): [Deed, EventRow] => {
     const together = number > 0 && random.chance(0.2);
     if (!together || random.chance(0.5)) at += random.chance(0.1) ? 0 : random.whole(0, random.pick(TEMPO_MS));
     // Each request of a person arrives at a time of its own, some of them days late.
     if (!together) arrivedAt = Math.max(arrivedAt + 1, at + random.whole(0, random.chance(0.05) ? 6 * DAY_MS : 3_000));
     index = together ? index + 1 : 0;
-    const deed = deedOf(random, person.id, `${person.id}-${number}`, at, arrivedAt, index);
+    const deed = { ...deedOf(random, person.id, `${person.id}-${number}`, at, arrivedAt, index), life };
+    life.push(deed);
     return [deed, rowOf(random, person, deed)];
   });
 }
 
-function deedOf(random: Random, person: string, id: string, at: number, arrivedAt: number, index: number): Deed {
+function deedOf(
+  random: Random,
+  person: string,
+  id: string,
+  at: number,
+  arrivedAt: number,
+  index: number,
+): Omit<Deed, 'life'> {
   const atTill = random.chance(0.04);
   const name = atTill ? 'purchase' : random.pick(NAMES);
   return {
@@ -111,7 +132,15 @@ function deedOf(random: Random, person: string, id: string, at: number, arrivedA
     campaign: random.chance(0.3) ? random.pick(CAMPAIGNS) : null,
     plan: random.chance(0.7) ? 'free' : 'paid',
     size: random.whole(1, 9),
+    street: random.pick(STREETS),
+    since: random.pick(SINCE as [string, ...string[]]),
+    tags: some(random, () => random.pick(TAGS)),
+    items: some(random, () => ({ sku: random.pick(SKUS), cost: { net: random.whole(2, 40) / 2 } })),
   };
+}
+
+function some<Item>(random: Random, make: () => Item): Item[] {
+  return Array.from({ length: random.whole(0, 3) }, make);
 }
 
 /** A sale at the till comes with the browser's id, or under one of its own that the e-mail leads to the person. */
@@ -125,6 +154,10 @@ function rowOf(random: Random, person: Somebody, deed: Deed): EventRow {
     plan: deed.plan,
     size: deed.size,
     paid: deed.plan === 'paid',
+    street: deed.street,
+    since: deed.since,
+    tags: deed.tags,
+    items: deed.items,
   };
   return eventRow({
     coordinate: { partition: random.whole(0, 11), offset: random.whole(0, 100_000), index: deed.index },

@@ -1,5 +1,7 @@
-import type { Field, Filter, Selection } from '#pipelines/query/shapes.ts';
-import type { Deed, Ledger } from './reference_ledger.ts';
+import type { Condition, Field, Filter } from '#pipelines/query/filter_shapes.ts';
+import type { Selection } from '#pipelines/query/shapes.ts';
+import { dayOf } from './calendar.ts';
+import { type Deed, inOrder, type Ledger } from './reference_ledger.ts';
 
 const COLUMNS: Record<string, (deed: Deed) => string> = {
   event: ({ name }) => name,
@@ -12,7 +14,15 @@ const PROPERTIES: Record<string, (deed: Deed) => string> = {
   plan: ({ plan }) => plan,
   size: ({ size }) => String(size),
   paid: ({ plan }) => String(plan === 'paid'),
+  street: ({ street }) => street,
+  since: ({ since }) => since,
   missing: () => '',
+};
+const ELEMENTS: Record<string, (deed: Deed) => string[]> = {
+  'tags.': ({ tags }) => tags.map(String),
+  'items.sku': ({ items }) => items.map(({ sku }) => sku),
+  'items.cost.net': ({ items }) => items.map(({ cost }) => String(cost.net)),
+  'plan.': () => [],
 };
 
 /** A field of an event as text; empty where it has none. */
@@ -23,36 +33,72 @@ export function textOf(field: Field, deed: Deed): string {
 }
 
 function passes(filter: Filter, deed: Deed): boolean {
-  const text = textOf(filter.field, deed);
+  if ('all' in filter) return filter.all.every((one) => passes(one, deed));
+  if ('any' in filter) return filter.any.some((one) => passes(one, deed));
+  if (filter.is.startsWith('not_')) {
+    return !passes(withoutNot(filter), deed);
+  }
+  return textsOf(filter.field, deed).some((text) => compares(filter, text));
+}
+
+const withoutNot = (condition: Condition): Condition =>
+  ({ ...condition, is: condition.is.slice('not_'.length) }) as Condition;
+
+/** The texts of which one has to do. */
+function textsOf(field: Condition['field'], deed: Deed): string[] {
+  if ('person' in field) {
+    const before = field.among?.before ?? Number.POSITIVE_INFINITY;
+    const texts = inOrder(deed.life.filter(({ at }) => at < before)).map((one) => textOf(field.person, one));
+    const known = texts.filter((text) => text !== '');
+    return [(field.seen === 'first' ? known[0] : known.at(-1)) ?? ''];
+  }
+  if (!('each' in field)) return [textOf(field, deed)];
+  const read = ELEMENTS[`${field.property.join('.')}.${field.each.join('.')}`];
+  if (read === undefined) throw new Error('the reference does not know these elements');
+  return read(deed);
+}
+
+function compares(condition: Condition, text: string): boolean {
   const number = text === '' ? Number.NaN : Number(text);
-  switch (filter.is) {
+  switch (condition.is) {
     case 'set':
       return text !== '';
-    case 'not_set':
-      return text === '';
     case 'equal':
-      return filter.to.some((value) => (typeof value === 'number' ? value === number : String(value) === text));
-    case 'not_equal':
-      return !filter.to.some((value) => (typeof value === 'number' ? value === number : String(value) === text));
+      return condition.to.some((value) => (typeof value === 'number' ? value === number : String(value) === text));
     case 'containing':
-      return text.includes(filter.to);
-    case 'not_containing':
-      return !text.includes(filter.to);
+      return cased(condition, text).includes(cased(condition, condition.to));
     case 'starting_with':
-      return text.startsWith(filter.to);
+      return cased(condition, text).startsWith(cased(condition, condition.to));
     case 'ending_with':
-      return text.endsWith(filter.to);
+      return cased(condition, text).endsWith(cased(condition, condition.to));
+    case 'matching':
+      return new RegExp(condition.to, 'su').test(text);
     case 'above':
-      return number > filter.to;
+      return number > condition.to;
     case 'at_least':
-      return number >= filter.to;
+      return number >= condition.to;
     case 'below':
-      return number < filter.to;
+      return number < condition.to;
     case 'at_most':
-      return number <= filter.to;
-    default:
-      throw new Error('unknown filter');
+      return number <= condition.to;
+    case 'before':
+      return dayOf(text) < dayOf(condition.to);
+    case 'at_or_before':
+      return dayOf(text) <= dayOf(condition.to);
+    case 'after':
+      return dayOf(text) > dayOf(condition.to);
+    case 'at_or_after':
+      return dayOf(text) >= dayOf(condition.to);
+    case 'not_set':
+    case 'not_equal':
+    case 'not_containing':
+    case 'not_matching':
+      return !compares(withoutNot(condition), text);
   }
+}
+
+function cased({ ignore_case }: { ignore_case?: boolean }, text: string): string {
+  return ignore_case === true ? text.toUpperCase() : text;
 }
 
 export function passesAll(filters: readonly Filter[] | undefined, deed: Deed): boolean {
@@ -73,4 +119,11 @@ interface Scope {
 /** The events of a query's time that pass its filters. */
 export function scoped(ledger: Ledger, { from, to, filters }: Scope): Deed[] {
   return ledger.filter((deed) => deed.at >= from && deed.at < to && passesAll(filters, deed));
+}
+
+/** A question in which each condition on a person says until when the person's events tell its values: the question's end. */
+export function untilItsEnd<Query extends { to: number }>(query: Query): Query {
+  return JSON.parse(JSON.stringify(query), (key, value) =>
+    key === 'field' && 'person' in value ? { ...value, among: { siteId: 'shop', before: query.to } } : value,
+  ) as Query;
 }

@@ -1,0 +1,15 @@
+import type { Condition } from './filter_shapes.ts';
+import { changedQuery } from './walk_query.ts';
+
+/**
+ * A query whose conditions on persons say whose events tell a person's values: all those of the site before the end of the
+ * query's time, so that the same question about the past has the same answer.
+ */
+export function withPersonsOf<Query>(query: Query, siteId: string): Query {
+  return changedQuery(query, { condition: (condition, before) => amongEvents(condition, siteId, before) });
+}
+
+function amongEvents(condition: Condition, siteId: string, before: number | null): Condition {
+  if (!('person' in condition.field)) return condition;
+  return { ...condition, field: { ...condition.field, among: { siteId, before } } };
+}
