@@ -138,7 +138,7 @@ test.for([
   [['top', 'shop'], 'flag_missing'],
   [['top', 'shop', '--field', 'plan', '--limit', '0'], 'field_malformed'],
   [['live', 'shop', '--filter', '{'], 'condition_malformed'],
-  [['live', 'shop', '--filter', '{}'], 'field_malformed'],
+  [['live', 'shop', '--filter', '{}'], 'field_missing'],
   [['timeline', 'shop'], 'flag_missing'],
   [['timeline', 'shop', '--person', 'a', '--distinct-id', 'b'], 'flag_missing'],
   [['retention', 'shop', '--interval', 'hour'], 'field_malformed'],
