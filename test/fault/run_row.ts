@@ -42,7 +42,7 @@ export async function runRow(world: World, row: Row, options: RowOptions): Promi
     verdict = await run(world, row, options, ledger);
   } catch (error) {
     const problems = [textOf(error)];
-    await heal(world).catch((failure: unknown) => problems.push(`not healed: ${textOf(failure)}`));
+    await heal(world, options.say).catch((failure: unknown) => problems.push(`not healed: ${textOf(failure)}`));
     verdict = { lost: 0, doubled: 0, recoverMs: 0, problems };
   }
   return {

@@ -81,7 +81,7 @@ export function allAtOnce(processes: readonly [string, ...string[]], minutes: nu
         }
       };
       await Promise.all([hand(ON_PROCESSES, context.random), hand(ON_PARTS, context.random)]);
-      await heal(context.world);
+      await heal(context.world, context.say);
     },
   };
 }

@@ -30,6 +30,17 @@ export async function beginAtEnd(world: World, stage: string, topic: string): Pr
   });
 }
 
+/** Whether the broker answers for the groups of these processes within a time; it is asked again and again. */
+export async function areCoordinated(world: World, names: readonly string[], timeoutMs: number): Promise<boolean> {
+  const groups = names.map((name) => `svc.${name}`);
+  const isAnswered = (): Promise<boolean> =>
+    withAdmin(world, async (admin) => void (await admin.describeGroups(groups))).then(
+      () => true,
+      () => false,
+    );
+  return until('every coordinator', isAnswered, Boolean, { timeoutMs, everyMs: 500 }).catch(() => false);
+}
+
 async function withAdmin({ addresses }: World, task: (admin: Admin) => Promise<void>): Promise<void> {
   const kafka = new Kafka({ brokers: addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
