@@ -26,14 +26,14 @@ function valuesOf({ breakdown, other }: FunnelAnswer): { name: string; steps: Fu
 
 function stepTable(names: readonly string[], steps: readonly FunnelStep[]): string {
   const width = Math.max(...names.map((name) => name.length), 4);
-  const head = `     ${'STEP'.padEnd(width)}  ${''.padEnd(BAR_WIDTH)}${'REACHED'.padStart(11)}${'OF FIRST'.padStart(10)}${'OF PREV.'.padStart(10)}   MEDIAN TIME`;
+  const head = `     ${'STEP'.padEnd(width)}  ${''.padEnd(BAR_WIDTH)}${'REACHED'.padStart(11)}${'OF FIRST'.padStart(10)}${'OF PREV.'.padStart(10)}   MEDIAN TIME, FROM PREV.`;
   const lines = steps.map((step, index) =>
     [
       `  ${String(index + 1).padStart(2)} ${(names[index] ?? '').padEnd(width)}  ${bar(step.of_first)}`,
       renderNumber(step.reached).padStart(11),
       percent(step.of_first).padStart(10),
       percent(step.of_previous).padStart(10),
-      index === 0 ? '' : `   ${duration(step.time_ms?.median)}`,
+      index === 0 ? '' : `   ${duration(step.time_ms?.median).padEnd(11)}  ${duration(step.between_ms?.median)}`,
     ]
       .join('')
       .trimEnd(),

@@ -23,9 +23,30 @@ export function funnelProblems(query: FunnelQuery): Problem[] {
   return [
     ...rangeProblems(query),
     ...zoneProblems(query.trend?.time_zone, 'trend.time_zone'),
+    ...optionalProblems(query),
     ...exclusionProblems(query),
+    ...attributionProblems(query),
     ...lookbackProblems(query),
   ];
+}
+
+function optionalProblems({ steps, order }: FunnelQuery): Problem[] {
+  return steps.flatMap(({ optional }, index) => {
+    const field = `steps[${index}].optional`;
+    if (optional !== true) return [];
+    if (order === 'any') return [problem('field_malformed', field, 'is not for steps without an order')];
+    const isBetween = index > 0 && index < steps.length - 1;
+    return isBetween ? [] : [problem('field_malformed', field, 'is not for the first or the last step')];
+  });
+}
+
+function attributionProblems({ breakdown, steps }: FunnelQuery): Problem[] {
+  if (breakdown === undefined) return [];
+  const { at, step } = breakdown;
+  const field = 'breakdown.step';
+  if (at !== 'step') return step === undefined ? [] : [problem('field_malformed', field, 'is for at step only')];
+  if (step === undefined) return [problem('field_missing', field, 'is missing: at says step')];
+  return step <= steps.length ? [] : [problem('field_malformed', field, 'is not a step')];
 }
 
 function exclusionProblems({ exclusions = [], steps, order }: FunnelQuery): Problem[] {
@@ -45,7 +66,8 @@ function lookbackProblems({ breakdown, count_by, from }: FunnelQuery): Problem[]
   const lookbackMs = breakdown?.lookback_ms;
   const field = 'breakdown.lookback_ms';
   if (breakdown === undefined || lookbackMs === undefined) return [];
-  if (breakdown.at === 'first_step') return [problem('field_malformed', field, 'is for touches only')];
+  if (breakdown.at === 'first_step' || breakdown.at === 'step')
+    return [problem('field_malformed', field, 'is for touches only')];
   if (count_by === 'session') return [problem('field_malformed', field, 'is not for sessions')];
   return lookbackMs > from ? [problem('field_malformed', field, 'reaches before 1970')] : [];
 }

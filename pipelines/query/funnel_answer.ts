@@ -2,8 +2,11 @@ import { type Static, Type } from 'typebox';
 import { TIME_CLASSES_MS } from './funnel_plan.ts';
 import type { FunnelQuery } from './shapes.ts';
 
-/** Figures of a step: `[reached, sum of the times as text, [median, p90], least, most]`. */
-type StepFigures = [number, string, [number, number], number, number];
+/**
+ * Figures of a step: `[reached, sum of the times as text, [median, p90], least, most]`, then of the times from the step before
+ * `sum as text, [median, p90]`.
+ */
+type StepFigures = [number, string, [number, number], number, number, string, [number, number]];
 
 /** One row of the answer: of everything, of a value of the breakdown, of all others together, or of an interval of the trend. */
 export interface FunnelRow {
@@ -31,11 +34,17 @@ const timeShape = Type.Object(
   { description: 'From the first step to this one, in milliseconds' },
 );
 
+const betweenShape = Type.Object(
+  { median: Type.Integer(), p90: Type.Integer(), average: Type.Integer() },
+  { description: 'From the step before on the same way, in milliseconds' },
+);
+
 const stepShape = Type.Object({
-  reached: count('Persons, or sessions, that got to this step'),
+  reached: count('Persons, or sessions, that got to this step; those who left out an optional one did not'),
   of_first: share('Part of those of the first step'),
-  of_previous: share('Part of those of the step before'),
+  of_previous: share('Part of those of the step before; an optional step is passed over'),
   time_ms: Type.Union([timeShape, orNull], { description: 'Null where nobody got here' }),
+  between_ms: Type.Union([betweenShape, orNull], { description: 'Null where nobody got here, and at the first step' }),
 });
 const stepsShape = Type.Array(stepShape);
 
@@ -72,27 +81,35 @@ export function funnelAnswer(query: FunnelQuery, rows: readonly FunnelRow[]): Fu
   const intervals = rows.filter(({ kind }) => kind === 'interval').toSorted((a, b) => a.bucket - b.bucket);
   const other = rows.find(({ kind }) => kind === 'other');
   return {
-    steps: stepsOf(all?.steps ?? query.steps.map((): StepFigures => [0, '0', [0, 0], 0, 0])),
+    steps: stepsOf(query, all?.steps ?? query.steps.map((): StepFigures => [0, '0', [0, 0], 0, 0, '0', [0, 0]])),
     time_to_convert: classesOf(all?.times ?? []),
-    breakdown: values.map(({ text, steps }) => ({ value: text, steps: stepsOf(steps) })),
+    breakdown: values.map(({ text, steps }) => ({ value: text, steps: stepsOf(query, steps) })),
     more_values: other !== undefined,
-    other: other === undefined ? null : { values: other.texts, steps: stepsOf(other.steps) },
-    trend: intervals.map(({ bucket, steps }) => ({ from: bucket, steps: stepsOf(steps) })),
+    other: other === undefined ? null : { values: other.texts, steps: stepsOf(query, other.steps) },
+    trend: intervals.map(({ bucket, steps }) => ({ from: bucket, steps: stepsOf(query, steps) })),
   };
 }
 
-function stepsOf(figures: readonly StepFigures[]): FunnelStep[] {
+function stepsOf({ steps }: FunnelQuery, figures: readonly StepFigures[]): FunnelStep[] {
   const [first = 0] = figures[0] ?? [];
-  return figures.map(([reached, sum, [median, p90], least, most], index) => {
-    const [previous = reached] = figures[index - 1] ?? [];
-    return {
+  let previous = first;
+  return figures.map(([reached, sum, [median, p90], least, most, betweenSum, [betweenMedian, betweenP90]], index) => {
+    const step: FunnelStep = {
       reached,
       of_first: part(reached, first),
       of_previous: part(reached, previous),
-      time_ms: reached === 0 ? null : { median, p90, average: Number(BigInt(sum) / BigInt(reached)), least, most },
+      time_ms: reached === 0 ? null : { median, p90, average: average(sum, reached), least, most },
+      between_ms:
+        reached === 0 || index === 0
+          ? null
+          : { median: betweenMedian, p90: betweenP90, average: average(betweenSum, reached) },
     };
+    if (steps[index]?.optional !== true) previous = reached;
+    return step;
   });
 }
+
+const average = (sum: string, count: number): number => Number(BigInt(sum) / BigInt(count));
 
 function part(some: number, all: number): number {
   return all === 0 ? 0 : some / all;

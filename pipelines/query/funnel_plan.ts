@@ -29,6 +29,24 @@ interface Exclusion {
   selection: Selection;
   fromStep: number;
   beforeStep: number;
+  /** What ends by such an event: the way, or all that the actor does. */
+  ends: 'way' | 'actor';
+}
+
+/** A step of a funnel. */
+interface Step extends Selection {
+  optional: boolean;
+  /** In any order: the nearest step before that is the same, which another event has to fill; null: there is none. */
+  sameAs: number | null;
+}
+
+/** Where an actor's value is taken from, for a breakdown. */
+interface Attribution {
+  field: Field;
+  at: 'first_step' | 'step' | 'first_touch' | 'last_touch';
+  /** Counted from 1; of `step` alone. */
+  step: number;
+  limit: number;
 }
 
 /**
@@ -43,7 +61,7 @@ type Looked = 'all' | 'passing' | 'touches' | 'selected';
 
 /** A funnel with everything decided that its question leaves open. */
 export interface FunnelPlan extends Scope {
-  steps: readonly Selection[];
+  steps: readonly Step[];
   exclusions: readonly Exclusion[];
   windowMs: number;
   order: 'ordered' | 'strict' | 'any';
@@ -51,7 +69,7 @@ export interface FunnelPlan extends Scope {
   looked: Looked;
   /** How long before the scope events are looked at for their values alone; null where they are not. */
   lookbackMs: number | null;
-  breakdown: { field: Field; at: 'first_step' | 'first_touch' | 'last_touch'; limit: number } | null;
+  breakdown: Attribution | null;
   trend: { interval: Interval; timeZone: string } | null;
   /** Values, and intervals, that an answer holds. */
   groupsMax: number;
@@ -59,35 +77,46 @@ export interface FunnelPlan extends Scope {
 
 /** What a funnel asks for, as docs/analytics.md defines it. */
 export function funnelPlan(query: FunnelQuery): FunnelPlan {
-  const { steps, window_ms: windowMs, order = 'ordered', count_by: countBy = 'person', breakdown, trend } = query;
+  const { window_ms: windowMs, order = 'ordered', count_by: countBy = 'person', breakdown, trend } = query;
   return {
     ...scopeOf(query),
-    steps,
+    steps: stepsOf(query),
     exclusions: exclusionsOf(query),
     windowMs,
     order,
     countBy,
     looked: looked(query),
     lookbackMs: breakdown?.lookback_ms ?? null,
-    breakdown: breakdown === undefined ? null : { ...breakdown, limit: breakdown.limit ?? VALUES },
+    breakdown: breakdown === undefined ? null : { step: 1, limit: VALUES, ...breakdown },
     trend: trend === undefined ? null : { interval: trend.interval, timeZone: trend.time_zone ?? 'UTC' },
     groupsMax: groupsMax(query),
   };
 }
 
+function stepsOf({ steps }: FunnelQuery): Step[] {
+  const before = new Map<string, number>();
+  return steps.map(({ optional = false, ...selection }, index) => {
+    const name = JSON.stringify([[...new Set(selection.events)].sort(), selection.filters ?? []]);
+    const sameAs = before.get(name) ?? null;
+    before.set(name, index + 1);
+    return { ...selection, optional, sameAs };
+  });
+}
+
 /** Where steps have no order, an exclusion lies between any two. */
 function exclusionsOf({ exclusions = [], steps, order }: FunnelQuery): Exclusion[] {
-  return exclusions.map(({ after_step = 1, before_step = steps.length, ...selection }) =>
+  return exclusions.map(({ after_step = 1, before_step = steps.length, ends = 'way', ...selection }) =>
     order === 'any'
-      ? { selection, fromStep: 1, beforeStep: steps.length + 1 }
-      : { selection, fromStep: after_step, beforeStep: before_step },
+      ? { selection, ends, fromStep: 1, beforeStep: steps.length + 1 }
+      : { selection, ends, fromStep: after_step, beforeStep: before_step },
   );
 }
 
 function looked({ order, count_by, breakdown }: FunnelQuery): Looked {
   if (count_by === 'session') return 'all';
   if (order === 'strict') return 'passing';
-  return breakdown === undefined || breakdown.at === 'first_step' ? 'selected' : 'touches';
+  const isTouch = breakdown?.at === 'first_touch' || breakdown?.at === 'last_touch';
+  return isTouch ? 'touches' : 'selected';
 }
 
 /** No interval is left out of a trend: by the hour, 800 days are 19,200. */

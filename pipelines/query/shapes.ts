@@ -40,7 +40,15 @@ const interval = Type.Enum([...INTERVALS]);
 
 export const funnelShape = closed({
   ...common,
-  steps: Type.Array(selectionShape, { minItems: STEPS_MIN, maxItems: STEPS_MAX }),
+  steps: Type.Array(
+    closed({
+      ...selectionShape.properties,
+      optional: Type.Optional(
+        Type.Boolean({ description: 'True: a way may leave it out; not the first or the last', default: false }),
+      ),
+    }),
+    { minItems: STEPS_MIN, maxItems: STEPS_MAX },
+  ),
   window_ms: Type.Integer({
     description: 'Longest time from the first step to the last',
     minimum: 0,
@@ -61,6 +69,12 @@ export const funnelShape = closed({
         before_step: Type.Optional(
           Type.Integer({ description: 'The last one where not given', minimum: 2, maximum: STEPS_MAX }),
         ),
+        ends: Type.Optional(
+          Type.Enum(['way', 'actor'], {
+            description: 'way: the actor may get there by another way; actor: it is not counted at any step',
+            default: 'way',
+          }),
+        ),
       }),
       { description: 'An event of these after one step ends the way to the other', maxItems: EXCLUSIONS_MAX },
     ),
@@ -68,9 +82,13 @@ export const funnelShape = closed({
   breakdown: Type.Optional(
     closed({
       field: fieldShape,
-      at: Type.Enum(['first_step', 'first_touch', 'last_touch'], {
-        description: 'Of the event of the first step, or of the first or last event with a value until the last step',
+      at: Type.Enum(['first_step', 'step', 'first_touch', 'last_touch'], {
+        description:
+          'Of the event of the first step or of another, or of the first or last event with a value until the last step',
       }),
+      step: Type.Optional(
+        Type.Integer({ description: 'With step: of the event of which step', minimum: 1, maximum: STEPS_MAX }),
+      ),
       lookback_ms: Type.Optional(
         Type.Integer({ description: 'How long before from touches count', minimum: 0, maximum: RANGE_MS_MAX }),
       ),

@@ -19,12 +19,15 @@ export function funnelCsv(names: readonly string[], answer: FunnelAnswer): strin
     'median_ms',
     'p90_ms',
     'average_ms',
+    'between_median_ms',
+    'between_p90_ms',
+    'between_average_ms',
   ];
   return [head, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');
 }
 
 function csvRows(group: string, value: string, names: readonly string[], steps: readonly FunnelStep[]): Cell[][] {
-  return steps.map(({ reached, of_first, of_previous, time_ms }, index) => [
+  return steps.map(({ reached, of_first, of_previous, time_ms, between_ms }, index) => [
     group,
     value,
     index + 1,
@@ -35,6 +38,9 @@ function csvRows(group: string, value: string, names: readonly string[], steps: 
     time_ms?.median,
     time_ms?.p90,
     time_ms?.average,
+    between_ms?.median,
+    between_ms?.p90,
+    between_ms?.average,
   ]);
 }
 

@@ -135,7 +135,7 @@ interface SelectionBit {
 function bitsOf({ steps, exclusions }: FunnelPlan): SelectionBit[] {
   return [
     ...steps.map((selection, index) => ({ selection, bit: 2 ** index })),
-    ...exclusions.map(({ selection }, index) => ({ selection, bit: 2 ** (EXCLUSION_BIT + index) })),
+    ...exclusions.map(({ selection }, index) => ({ selection, bit: exclusionBit(index) })),
   ];
 }
 
@@ -172,11 +172,14 @@ function bitsByName(named: readonly SelectionBit[], binder: Binder): string[] {
   return [`transform(event, ${binder.bind([...bits.keys()], 'Array(String)')}, [${[...bits.values()].join(', ')}], 0)`];
 }
 
-/** Bits of the exclusions between a step and the next one; 0 if there are none. */
+/** The bit of an exclusion by its place among them. */
+export const exclusionBit = (index: number): number => 2 ** (EXCLUSION_BIT + index);
+
+/** Bits of the exclusions that end a way between a step and the next one; 0 if there are none. */
 export function excludedAfter({ exclusions }: FunnelPlan, step: number): number {
   let bits = 0;
-  exclusions.forEach(({ fromStep, beforeStep }, index) => {
-    if (step >= fromStep && step < beforeStep) bits += 2 ** (EXCLUSION_BIT + index);
+  exclusions.forEach(({ fromStep, beforeStep, ends }, index) => {
+    if (ends === 'way' && step >= fromStep && step < beforeStep) bits += exclusionBit(index);
   });
   return bits;
 }

@@ -50,38 +50,48 @@ function kindSql({ breakdown, trend }: FunnelPlan): string {
  * A column over events is one of a SELECT of its own, as an alias is worked out anew wherever it is named.
  */
 function attemptsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
-  const { overEvents, ofSteps } = levelColumns(plan, binder);
-  const texts = plan.breakdown === null ? [] : ['texts'];
-  return `SELECT ${[...ofSteps, ...attemptColumns(plan, binder)].join(',\n  ')}
-FROM (SELECT ${['stamp', ...texts, ...overEvents].join(',\n  ')}
-FROM (${actorsSql(siteId, plan, binder)})) WHERE reached[1]`;
+  const actors = actorsSql(siteId, plan, binder);
+  const { overEvents, ofPlaces, ofWays, dropped } = levelColumns(plan, binder);
+  const events = overEvents.reduce((from, columns) => `SELECT *, ${columns.join(',\n  ')}\nFROM (${from})`, actors);
+  return `SELECT ${[...ofWays, ...attemptColumns(plan, binder)].join(',\n  ')}
+FROM (SELECT *, ${ofPlaces.join(',\n  ')}
+FROM (${events})${dropped === null ? '' : ` WHERE NOT ${dropped}`}) WHERE reached[1]`;
 }
 
 function attemptColumns({ steps, breakdown, trend }: FunnelPlan, binder: Binder): string[] {
-  const each = (of: (step: number) => string): string => `[${steps.map((_, index) => of(index + 1)).join(', ')}]`;
-  const starts = each((step) => `start${step}`);
-  const places = each((step) => `place${step}`);
-  const ends = each((step) => `stamp[place${step}]`);
-  const began = `fromUnixTimestamp64Milli(toInt64(${timeOf(`${starts}[arrayCount(reached)]`)}), 'UTC')`;
+  const each = (name: string): string => `[${steps.map((_, index) => `${name}${index + 1}`).join(', ')}]`;
+  const starts = each('start');
+  const ends = each('end');
+  const began = `fromUnixTimestamp64Milli(toInt64(${timeOf(`${starts}[${LAST}]`)}), 'UTC')`;
+  const times = (later: string, sooner: string): string =>
+    `arrayMap((later, sooner) -> ${timeOf('later')} - ${timeOf('sooner')}, ${later}, ${sooner})`;
   return [
     `arrayMap(x -> x > 0, ${starts}) AS reached`,
-    `arrayMap((end, start) -> ${timeOf('end')} - ${timeOf('start')}, ${ends}, ${starts}) AS took`,
-    ...(breakdown === null ? [] : [`${textAt(breakdown.at, starts, places)} AS text`]),
+    `${times(ends, starts)} AS took`,
+    `${times(ends, each('previous'))} AS between`,
+    ...(breakdown === null ? [] : [`${textAt(breakdown.at, each)} AS text`]),
     ...(trend === null ? [] : [`${startOf(trend.interval, began, trend.timeZone, binder)} AS bucket`]),
   ];
 }
 
+/** The last step that an attempt reached. */
+const LAST = 'arrayLastIndex(x -> x, reached)';
+
 const timeOf = (stamp: string): string => `bitShiftRight(${stamp}, ${PLACE_BITS})`;
 
-/** The text at the beginning of the attempt that reached the last step, or the first or last text until its end. */
-function textAt(at: 'first_step' | 'first_touch' | 'last_touch', starts: string, places: string): string {
-  if (at === 'first_step') return `texts[bitAnd(${starts}[arrayCount(reached)], ${2 ** PLACE_BITS - 1})]`;
+/**
+ * The text at the beginning of the attempt that reached the last step, at its event of a step (none where it has none), or
+ * the first or last text until its end.
+ */
+function textAt(at: NonNullable<FunnelPlan['breakdown']>['at'], each: (name: string) => string): string {
+  if (at === 'first_step') return `texts[bitAnd(${each('start')}[${LAST}], ${2 ** PLACE_BITS - 1})]`;
+  if (at === 'step') return `texts[${each('at')}[${LAST}]]`;
   const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';
-  return `${find}(x -> x != '', arraySlice(texts, 1, ${places}[arrayCount(reached)]))`;
+  return `${find}(x -> x != '', arraySlice(texts, 1, ${each('place')}[${LAST}]))`;
 }
 
 /**
- * Six aggregates over arrays and not five for each step: ClickHouse takes longer to analyse an aggregate than to count what
+ * Eight aggregates over arrays and not seven for each step: ClickHouse takes longer to analyse an aggregate than to count what
  * it is given here. Each with what it is given.
  */
 const aggregates = (plan: FunnelPlan): [name: string, values: string][] => [
@@ -91,6 +101,8 @@ const aggregates = (plan: FunnelPlan): [name: string, values: string][] => [
   ['minIfForEach', 'took, reached'],
   ['maxIfForEach', 'took, reached'],
   ['sumForEach', classed(plan)],
+  ['sumIfForEach', 'between, reached'],
+  ['quantilesExactIfForEach(0.5, 0.9)', 'between, reached'],
 ];
 
 /** An aggregate that makes or merges states, with its parameters after its name. */
@@ -100,8 +112,11 @@ const figuresSql = (plan: FunnelPlan): string =>
   figuresOf(aggregates(plan).map(([name, values]) => `${name}(${values})`));
 
 /** `steps`, a StepFigures of each, and `times`, from the aggregates. */
-function figuresOf([reached, took, quantiles, least, most, times]: readonly string[]): string {
-  return `arrayZip(${reached}, arrayMap(x -> toString(x), ${took}), ${quantiles}, ${least}, ${most}) AS steps, ${times} AS times`;
+function figuresOf(aggregated: readonly string[]): string {
+  const [reached, took, quantiles, least, most, times, between, betweenQuantiles] = aggregated;
+  const asText = (sums: string | undefined): string => `arrayMap(x -> toString(x), ${sums})`;
+  const figures = [reached, asText(took), quantiles, least, most, asText(between), betweenQuantiles].join(', ');
+  return `arrayZip(${figures}) AS steps, ${times} AS times`;
 }
 
 /** Whether an attempt reached the last step within the time of each class; the last class has no limit. */

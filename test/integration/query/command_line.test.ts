@@ -36,9 +36,9 @@ test('a funnel is drawn', async () => {
   expect(stdout).toMatchInlineSnapshot(`
     "shop, 2026-10-01 to 2026-10-31, by person
 
-         STEP                                                REACHED  OF FIRST  OF PREV.   MEDIAN TIME
+         STEP                                                REACHED  OF FIRST  OF PREV.   MEDIAN TIME, FROM PREV.
        1 page_view           ████████████████████████████          2   100.0 %   100.0 %
-       2 purchase?plan=paid  ██████████████                        1    50.0 %    50.0 %   1.0 min
+       2 purchase?plan=paid  ██████████████                        1    50.0 %    50.0 %   1.0 min      1.0 min
 
     VALUE       PAGE_VIEW  PURCHASE?PLAN=PAID  CONVERTED
     free        1          1                   100.0 %
@@ -56,13 +56,13 @@ test('a funnel is JSON and CSV', async () => {
   expect(answer.steps.map(({ reached }) => reached)).toEqual([2, 1]);
   const csv = await svc('funnel', 'show', 'shop', ...STEPS, '--breakdown', 'plan', '--csv');
   expect(csv.stdout.split('\r\n')).toEqual([
-    'group,value,step,name,reached,of_first,of_previous,median_ms,p90_ms,average_ms',
-    'all,,1,page_view,2,1,1,0,0,0',
-    'all,,2,purchase?plan=paid,1,0.5,0.5,60000,60000,60000',
-    'value,free,1,page_view,1,1,1,0,0,0',
-    'value,free,2,purchase?plan=paid,1,1,1,60000,60000,60000',
-    'value,"free, ""so""",1,page_view,1,1,1,0,0,0',
-    'value,"free, ""so""",2,purchase?plan=paid,0,0,0,,,\n',
+    'group,value,step,name,reached,of_first,of_previous,median_ms,p90_ms,average_ms,between_median_ms,between_p90_ms,between_average_ms',
+    'all,,1,page_view,2,1,1,0,0,0,,,',
+    'all,,2,purchase?plan=paid,1,0.5,0.5,60000,60000,60000,60000,60000,60000',
+    'value,free,1,page_view,1,1,1,0,0,0,,,',
+    'value,free,2,purchase?plan=paid,1,1,1,60000,60000,60000,60000,60000,60000',
+    'value,"free, ""so""",1,page_view,1,1,1,0,0,0,,,',
+    'value,"free, ""so""",2,purchase?plan=paid,0,0,0,,,,,,\n',
   ]);
 });
 

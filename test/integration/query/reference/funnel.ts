@@ -22,9 +22,9 @@ const CLASSES_MS = [
   Number.POSITIVE_INFINITY,
 ];
 
-/** One person or session that began: its best way to each step it got to, and the text it is broken down by. */
+/** One person or session that began: its best way to each step, if it got there, and the text it is broken down by. */
 interface Attempt {
-  ways: Way[];
+  ways: (Way | undefined)[];
   text: string;
 }
 
@@ -32,7 +32,7 @@ interface Attempt {
 export function funnelByHand(query: FunnelQuery, ledger: Ledger): FunnelAnswer {
   const attempts = actors(query, ledger).flatMap((deeds): Attempt[] => {
     const ways = waysTo(query, deeds);
-    return ways.length === 0 ? [] : [{ ways, text: textOfAttempt(query, deeds, ways) }];
+    return ways[0] === undefined ? [] : [{ ways, text: textOfAttempt(query, deeds, ways) }];
   });
   const limit = query.breakdown?.limit ?? 20;
   const values = query.breakdown === undefined ? [] : byText(attempts);
@@ -65,9 +65,16 @@ function sessions(deeds: readonly Deed[]): Deed[][] {
   return found;
 }
 
-function textOfAttempt({ breakdown: by }: FunnelQuery, deeds: readonly Deed[], ways: readonly Way[]): string {
-  const best = ways.at(-1);
+/** The way to the last step that was reached. */
+const lastWay = (ways: readonly (Way | undefined)[]): Way | undefined => ways.findLast((way) => way !== undefined);
+
+function textOfAttempt({ breakdown: by }: FunnelQuery, deeds: readonly Deed[], ways: Attempt['ways']): string {
+  const best = lastWay(ways);
   if (by === undefined || best === undefined) return '';
+  if (by.at === 'step') {
+    const deed = deeds[best.at];
+    return deed === undefined ? '' : textOf(by.field, deed);
+  }
   const start = deeds[best.start];
   if (by.at === 'first_step') return start === undefined ? '' : textOf(by.field, start);
   const texts = deeds
@@ -86,40 +93,43 @@ function byText(attempts: readonly Attempt[]): [text: string, of: Attempt[]][] {
 
 function trend(query: FunnelQuery, attempts: readonly Attempt[]): FunnelAnswer['trend'] {
   const interval = query.trend?.interval ?? 'day';
-  return [...Map.groupBy(attempts, ({ ways }) => intervalStart(interval, ways.at(-1)?.startedAt ?? 0))]
+  return [...Map.groupBy(attempts, ({ ways }) => intervalStart(interval, lastWay(ways)?.startedAt ?? 0))]
     .map(([from, of]) => ({ from, steps: stepsOf(query, of) }))
     .sort((a, b) => a.from - b.from);
 }
 
 function stepsOf({ steps }: FunnelQuery, attempts: readonly Attempt[]): FunnelStep[] {
-  const reached = steps.map((_, index) => attempts.filter(({ ways }) => ways.length > index).length);
+  const reached = steps.map((_, index) => attempts.filter(({ ways }) => ways[index] !== undefined).length);
   return steps.map((_, index) => {
     const count = reached[index] ?? 0;
-    const times = timesTo(index, attempts);
-    const sum = times.reduce((total, time) => total + BigInt(time), 0n);
+    const times = timesTo(index, attempts, ({ startedAt }) => startedAt);
+    const between = timesTo(index, attempts, ({ previousAt }) => previousAt);
+    const required = steps.findLastIndex(({ optional }, before) => before < index && optional !== true);
     return {
       reached: count,
       of_first: share(count, reached[0]),
-      of_previous: share(count, reached[Math.max(0, index - 1)]),
-      time_ms:
-        count === 0
-          ? null
-          : {
-              median: times[Math.floor(count * 0.5)] ?? -1,
-              p90: times[Math.min(count - 1, Math.floor(count * 0.9))] ?? -1,
-              average: Number(sum / BigInt(count)),
-              least: times[0] ?? -1,
-              most: times.at(-1) ?? -1,
-            },
+      of_previous: share(count, reached[Math.max(0, required)]),
+      time_ms: count === 0 ? null : { ...middle(times), least: times[0] ?? -1, most: times.at(-1) ?? -1 },
+      between_ms: count === 0 || index === 0 ? null : middle(between),
     };
   });
 }
 
-function timesTo(index: number, attempts: readonly Attempt[]): number[] {
+/** Of sorted times, of which there is at least one. */
+function middle(times: readonly number[]): { median: number; p90: number; average: number } {
+  const sum = times.reduce((total, time) => total + BigInt(time), 0n);
+  return {
+    median: times[Math.floor(times.length * 0.5)] ?? -1,
+    p90: times[Math.min(times.length - 1, Math.floor(times.length * 0.9))] ?? -1,
+    average: Number(sum / BigInt(times.length)),
+  };
+}
+
+function timesTo(index: number, attempts: readonly Attempt[], since: (way: Way) => number): number[] {
   return attempts
     .flatMap(({ ways }) => {
       const way = ways[index];
-      return way === undefined ? [] : [way.endedAt - way.startedAt];
+      return way === undefined ? [] : [way.endedAt - since(way)];
     })
     .sort((a, b) => a - b);
 }
@@ -129,7 +139,7 @@ function share(some: number, all: number | undefined): number {
 }
 
 function classes({ steps }: FunnelQuery, attempts: readonly Attempt[]): FunnelAnswer['time_to_convert'] {
-  const times = timesTo(steps.length - 1, attempts);
+  const times = timesTo(steps.length - 1, attempts, ({ startedAt }) => startedAt);
   return CLASSES_MS.map((upTo, index) => ({
     up_to_ms: Number.isFinite(upTo) ? upTo : null,
     reached: times.filter((time) => time <= upTo && time > (CLASSES_MS[index - 1] ?? -1)).length,

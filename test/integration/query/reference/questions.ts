@@ -42,9 +42,16 @@ function range(random: Random): { from: number; to: number } {
 
 /** A funnel of any kind. */
 export function anyFunnel(random: Random): FunnelQuery {
-  const steps = Array.from({ length: random.whole(2, random.chance(0.1) ? 10 : 5) }, () => selection(random));
+  const chosen = Array.from({ length: random.whole(2, random.chance(0.1) ? 10 : 5) }, () => selection(random));
+  const repeated = random.chance(0.2)
+    ? chosen.map((step) => (random.chance(0.5) ? (chosen[0] ?? step) : step))
+    : chosen;
   const order = random.pick(['ordered', 'ordered', 'strict', 'any'] as const);
   const countBy = random.pick(['person', 'person', 'session'] as const);
+  const hasOptional = order !== 'any' && random.chance(0.4);
+  const steps = repeated.map((step, index) =>
+    hasOptional && index > 0 && index < repeated.length - 1 && random.chance(0.6) ? { ...step, optional: true } : step,
+  );
   return given({
     ...range(random),
     steps,
@@ -63,13 +70,16 @@ export function anyFunnel(random: Random): FunnelQuery {
     const after = of.whole(1, last - 1);
     const between =
       order !== 'any' && of.chance(0.5) ? { after_step: after, before_step: of.whole(after + 1, last) } : {};
-    return { events: [of.pick(NAMES)], ...between };
+    const ends = maybe(of, 0.5, () => of.pick(['way', 'actor', 'actor'] as const));
+    return given({ events: [of.pick(NAMES)], ...between, ends });
   }
 
   function breakdown(of: Random) {
-    const at = of.pick(['first_step', 'first_touch', 'last_touch'] as const);
-    const lookback = maybe(of, at === 'first_step' || countBy === 'session' ? 0 : 0.5, () => of.whole(0, 4) * DAY_MS);
-    return given({ field: of.pick(FIELDS), at, lookback_ms: lookback, limit: maybe(of, 0.2, () => 2) });
+    const at = of.pick(['first_step', 'step', 'first_touch', 'last_touch'] as const);
+    const isTouch = at === 'first_touch' || at === 'last_touch';
+    const lookback = maybe(of, isTouch && countBy !== 'session' ? 0.5 : 0, () => of.whole(0, 4) * DAY_MS);
+    const step = maybe(of, at === 'step' ? 1 : 0, () => of.whole(1, steps.length));
+    return given({ field: of.pick(FIELDS), at, step, lookback_ms: lookback, limit: maybe(of, 0.2, () => 2) });
   }
 }
 

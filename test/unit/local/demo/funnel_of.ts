@@ -8,6 +8,7 @@ export function funnelOf(reached: readonly number[]): FunnelAnswer {
     of_first: share(count, reached[0]),
     of_previous: share(count, reached[nth - 1] ?? count),
     time_ms: null,
+    between_ms: null,
   }));
   return { steps, time_to_convert: [], breakdown: [], more_values: false, other: null, trend: [] };
 }
