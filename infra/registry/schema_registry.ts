@@ -48,11 +48,20 @@ const NOT_AWAITED_MS = 300_000;
 /** How long it is cached that the registry does not know an id, and how many such ids are cached. */
 const UNKNOWN_MS = 5_000;
 const UNKNOWN_MAX = 1_000;
+/** Longest without an answer: a registry that hangs must not hang who asks it. Each request is tried six times. */
 const TIMEOUT_MS = 10_000;
 
+/** By itself the client waits for an answer without end. */
+const createClient = (host: string, timeout: number): SchemaRegistry =>
+  new SchemaRegistry({
+    host,
+    retry: { retries: 5, initialRetryTimeInSecs: 0.1 },
+    middlewares: [() => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout })) })],
+  });
+
 /** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
-export function createRegistry(url: string, nowMs: () => number = Date.now): Registry {
-  const client = new SchemaRegistry({ host: url, retry: { retries: 5, initialRetryTimeInSecs: 0.1 } });
+export function createRegistry(url: string, nowMs: () => number = Date.now, timeoutMs = TIMEOUT_MS): Registry {
+  const client = createClient(url, timeoutMs);
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */
   const unknown = new Map<number, number>();
@@ -79,7 +88,7 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
   async function find(id: number): Promise<AvroType | null> {
     const found = await fetchType(client, id);
     if (found !== null || witness === null) return found;
-    await demand(url, witness);
+    await demand(url, witness, timeoutMs);
     // The schema may have arrived while the registry was asked for the newest known id.
     return fetchType(client, id);
   }
@@ -88,7 +97,7 @@ export function createRegistry(url: string, nowMs: () => number = Date.now): Reg
     async register(topic, schema) {
       const subject = subjectOf(topic);
       const { id } = await guarded(`cannot register the schema of ${topic}`, async () => {
-        await chooseCompatibility(url, subject);
+        await chooseCompatibility(url, subject, timeoutMs);
         return client.register(
           { type: SchemaType.AVRO, schema: schemaText(schema) },
           { subject, compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE },
@@ -130,15 +139,15 @@ async function fetchType(client: SchemaRegistry, id: number): Promise<AvroType |
 }
 
 /** Throws `registry_unavailable` unless the registry has the id now; the client would answer from its cache. */
-async function demand(url: string, id: number): Promise<void> {
-  const isThere = await has(url, id).catch((error: unknown) => {
+async function demand(url: string, id: number, timeoutMs: number): Promise<void> {
+  const isThere = await has(url, id, timeoutMs).catch((error: unknown) => {
     throw new RegistryError('registry_unavailable', `cannot ask for schema ${id}`, error);
   });
   if (!isThere) throw new RegistryError('registry_unavailable', `schema ${id} is not there any more`, null);
 }
 
-async function has(url: string, id: number): Promise<boolean> {
-  const response = await fetch(`${url}/schemas/ids/${id}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+async function has(url: string, id: number, timeoutMs: number): Promise<boolean> {
+  const response = await fetch(`${url}/schemas/ids/${id}`, { signal: AbortSignal.timeout(timeoutMs) });
   await response.arrayBuffer();
   return response.ok;
 }

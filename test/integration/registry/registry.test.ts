@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createRegistry, type Registry, subjectOf } from '#infra/registry/schema_registry.ts';
 import { schemaText } from '#schemas/avro.ts';
@@ -107,4 +109,21 @@ test('no id is unknown to a registry that is only just loading what it has', { t
   await starting;
   expect(answers).not.toContain('unknown');
   expect(answers.at(-1)).toBe('known');
+});
+
+test('a registry that takes requests and never answers is unavailable in time', async () => {
+  const hung = createServer((request, response) => {
+    // Apicurio was seen to hang in a registration while it answered everything else.
+    if (request.method === 'GET' && request.url?.startsWith('/config/'))
+      response.end('{"compatibilityLevel":"BACKWARD_TRANSITIVE"}');
+  });
+  await new Promise<void>((listening) => hung.listen(0, '127.0.0.1', listening));
+  const address = `http://127.0.0.1:${(hung.address() as AddressInfo).port}`;
+  const registry = createRegistry(address, Date.now, 50);
+  const unavailable = { code: 'registry_unavailable', recovery: 'wait' };
+  await expect(registry.register('any', 'quota_usage')).rejects.toMatchObject(unavailable);
+  await expect(registry.idOf('any', 'quota_usage')).rejects.toMatchObject(unavailable);
+  await expect(registry.typeOf(1)).rejects.toMatchObject(unavailable);
+  hung.closeAllConnections();
+  hung.close();
 });
