@@ -136,3 +136,22 @@ test('Meta gets the purchase from the pixel and from the service under one event
   const found = await until('both', accepted, ([one]) => (one?.times ?? 0) >= 2, { timeoutMs: 30_000 });
   expect(found).toMatchObject([{ event_name: 'Purchase', times: 2, effects: 1 }]);
 });
+
+test('the shop’s pages load nothing from outside this machine, whatever pixels the site has', async () => {
+  const visitor = await browser.newContext();
+  const page = await visitor.newPage();
+  const outside: (string | undefined)[] = [];
+  const isOutside = (url: string): boolean => url.startsWith('http') && new URL(url).hostname !== '127.0.0.1';
+  page.on('requestfinished', (request) => isOutside(request.url()) && outside.push(request.url()));
+  page.on('requestfailed', (request) => isOutside(request.url()) && outside.push(request.failure()?.errorText));
+  await page.goto(`${pages}/`);
+  await knowsSite(page);
+  await until(
+    'Meta’s pixel is refused',
+    async () => outside.length,
+    (count) => count > 0,
+    { timeoutMs: 20_000 },
+  );
+  expect(new Set(outside)).toEqual(new Set(['csp']));
+  await visitor.close();
+});
