@@ -9,7 +9,7 @@ export type Counters = Partial<Record<Counter, number>>;
 type Kept = Counters & { day?: number };
 
 const KEY = 'svc_h';
-const today = (): number => Math.floor(Date.now() / 86_400_000);
+const today = (): number => (Date.now() / 86_400_000) | 0;
 const add = (to: Kept, what: Counter, by: number): Kept => {
   to[what] = (to[what] ?? 0) + by;
   return to;

@@ -1,3 +1,4 @@
+import { guarded } from './guarded.ts';
 import { STORE_ANSWER_MS_MAX } from './limits.ts';
 import type { Waiting } from './send_rules.ts';
 
@@ -39,14 +40,17 @@ export function openStore(name: string): EventStore {
   const run = <Result>(mode: IDBTransactionMode, use: (held: IDBObjectStore) => IDBRequest<Result> | undefined) =>
     new Promise<Result | undefined>((resolve, reject) => {
       // Who waits for it holds the lock under which all tabs send.
-      setTimeout(reject, STORE_ANSWER_MS_MAX);
+      const timer = setTimeout(reject, STORE_ANSWER_MS_MAX);
       opened ??= open();
       opened
         .then((database) => {
           // Relaxed lost nothing either, and does not wait for the disk.
           const transaction = database.transaction(HELD, mode, { durability: 'relaxed' });
           const request = use(transaction.objectStore(HELD));
-          transaction.oncomplete = () => resolve(request?.result);
+          transaction.oncomplete = guarded(() => {
+            resolve(request?.result);
+            clearTimeout(timer);
+          });
           transaction.onabort = reject;
         })
         .catch(reject);

@@ -35,16 +35,20 @@ export const BACKOFF_FIRST_MS = 1000;
 export const BACKOFF_MS_MAX = 5 * 60_000;
 export const RETRY_AFTER_S_MAX = DAY_S;
 
+/*
+ * What cookies are kept for. V8 keeps numbers that were made texts in a table by their last seven bits, and makes it 64 kB once
+ * two of them meet: whole days would, so some have a second or two more.
+ */
 /** 13 months; browsers cap at 400 days. */
 export const VISITOR_S = 395 * DAY_S;
-export const SESSION_S = DAY_S;
+export const SESSION_S = DAY_S + 1;
 export const IDLE_MS = 30 * 60_000;
 export const SESSION_MS_MAX = DAY_S * 1000;
 /** How often the session's cookie is written at most. */
 export const SESSION_WRITTEN_MS = 10_000;
 export const VALUE_CHARACTERS_MAX = 500;
 /** For how long a click on an ad holds. */
-export const CLICK_S = 90 * DAY_S;
-export const CLICK_MS = CLICK_S * 1000;
+export const CLICK_S = 90 * DAY_S + 2;
+export const CLICK_MS = 90 * DAY_S * 1000;
 /** Of a UUID. */
 export const ID_CHARACTERS = 36;

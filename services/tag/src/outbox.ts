@@ -81,6 +81,9 @@ export function addWaiting(key: string, event: { properties: Properties }, isUrg
   else wakeAfter(TOGETHER_MS);
 }
 
+/** Until something may be sent. The clock is asked only where there is something to wait for. */
+const pauseMs = (): number => pausedUntilMs && pausedUntilMs - performance.now();
+
 function comeBack(): void {
   isLeft = false;
   if (!isPauseAsked) pausedUntilMs = 0;
@@ -122,8 +125,8 @@ export function wake(): void {
 
 async function drain(): Promise<void> {
   while (!isLeft && navigator.onLine !== false) {
-    const pauseMs = pausedUntilMs - performance.now();
-    if (pauseMs > 0) await sleep(pauseMs);
+    const ms = pauseMs();
+    if (ms > 0) await sleep(ms);
     else {
       isAsked = false;
       const [batch, bytes] = cutBatch(await nextWaiting(), BATCH_BYTES_MAX, eventsMax);
@@ -183,7 +186,7 @@ async function send(batch: readonly Waiting[], bytes: number, isLeaving = false)
   }
   forget(batch);
   // `accepted: 0` and `dropped` are final as well: the edge wants no more of these.
-  const rejected = answer.ok ? (await answer.json().catch(() => 0))?.rejected : batch;
+  const rejected = answer.ok ? (await answer.json().catch(() => undefined))?.rejected : batch;
   if (rejected) count('rejected', rejected.length);
 }
 
@@ -196,7 +199,7 @@ function pause(answer?: Response): void {
 
 /** Sends all that this page still has at once, as much as may be in flight when it is left; in a pause what nothing else keeps. */
 function sendNow(isLeaving: boolean): void {
-  const isPaused = pausedUntilMs > performance.now();
+  const isPaused = pauseMs() > 0;
   if ((isPaused && (isPauseAsked || !isLeaving)) || navigator.onLine === false) return;
   let room = LEAVING_BYTES_MAX - flyingBytes;
   let rest = [...waitingHere].filter(([key]) => !flying.has(key) && !(isPaused && stored.has(key)));

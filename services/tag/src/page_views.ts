@@ -34,6 +34,6 @@ export function watchPages(onPage: () => void): void {
 /** Calls it when the page is shown: a page that is made ready beforehand may never be. */
 export function whenShown(run: () => void): void {
   const isPrerendering = attempt(() => (document as { prerendering?: boolean }).prerendering);
-  if (isPrerendering) document.addEventListener('prerenderingchange', guarded(run), { once: true });
+  if (isPrerendering) listen(document, 'prerenderingchange', run);
   else run();
 }

@@ -1,4 +1,5 @@
 import { ask } from './ask.ts';
+import { listen } from './guarded.ts';
 import { isForLater, waitMs } from './send_rules.ts';
 import type { SiteConfig } from './types.ts';
 
@@ -12,7 +13,7 @@ export async function askConfig(url: string): Promise<SiteConfig | undefined> {
       if (config) return config;
     }
     await new Promise((resolve) => {
-      if (navigator.onLine === false) addEventListener('online', resolve, { once: true });
+      if (navigator.onLine === false) listen(window, 'online', resolve);
       else setTimeout(resolve, waitMs(failures, Math.random(), answer?.headers.get('retry-after')));
     });
   }

@@ -15,7 +15,7 @@ let visitor = '';
 let withoutCookies = '';
 let session = '';
 let writtenMs = 0;
-let arrival: Arrival | undefined;
+let arrival: Arrival | null | undefined;
 
 /** Whether this browser has an id: it was not offline when it got that, and nothing was refused since, in whatever tab. */
 export const isKnown = (): boolean => !!readCookie(VISITOR);
