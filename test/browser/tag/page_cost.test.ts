@@ -64,7 +64,7 @@ const undisturbed = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[values.length >> 2] ?? Number.NaN;
 
 test("the tag's scripts take at most half more time than Plausible's on a slow processor", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const ours: number[] = [];
   const plausibles: number[] = [];
@@ -77,26 +77,57 @@ test("the tag's scripts take at most half more time than Plausible's on a slow p
   expect(undisturbed(ours) / undisturbed(plausibles)).toBeLessThanOrEqual(RATIO_MAX);
 });
 
-test('no task of the page takes more than 50 ms', async () => {
+interface TraceEvent {
+  name: string;
+  /** Process and thread. */
+  pid: number;
+  tid: number;
+  args: { name?: string };
+  /** Microseconds of the thread's own time, so that what the machine does beside it counts as little as can be. */
+  tdur?: number;
+}
+
+/** The longest task of a visit with a purchase, in milliseconds that the page's main thread itself ran on a slow processor. */
+async function longestTaskMs(): Promise<number> {
+  const context = await world.visitor();
+  const page = await context.newPage();
+  const tools = await context.newCDPSession(page);
+  await tools.send('Emulation.setCPUThrottlingRate', { rate: THROTTLING });
+  await world.browser.browser.startTracing(page, { categories: ['toplevel'] });
+  const [pages, purchases] = [world.events('$pageview').length, world.events('purchase').length];
+  await page.goto(`${world.shop}/ours`);
+  await world.taken('$pageview', pages + 1);
+  await tools.send('Runtime.evaluate', { expression: "window.svc.track('purchase', { value: 3 })" });
+  await world.taken('purchase', purchases + 1);
+  await page.waitForTimeout(300);
+  const { traceEvents } = JSON.parse(String(await world.browser.browser.stopTracing())) as {
+    traceEvents: TraceEvent[];
+  };
+  await context.close();
+  return longestOf(traceEvents);
+}
+
+/** Of the main threads, of which the browser has one ready for a next page, the page's is the one that did most. */
+function longestOf(events: readonly TraceEvent[]): number {
+  const mains = events.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
+  const tasks = mains.map(({ pid, tid }) =>
+    events
+      .filter((one) => one.pid === pid && one.tid === tid && one.name.endsWith('RunTask'))
+      .map(({ tdur = 0 }) => tdur),
+  );
+  const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0);
+  const [busiest = []] = tasks.toSorted((one, other) => sum(other) - sum(one));
+  return Math.max(...busiest) / 1_000;
+}
+
+test('no task of the page takes more than 50 ms on a slow processor', { timeout: 240_000 }, async () => {
   const longest: number[] = [];
-  for (let run = 0; run < 3; run += 1) {
-    const context = await world.visitor();
-    await context.addInitScript(() => {
-      const seen: number[] = [];
-      new PerformanceObserver((list) => seen.push(...list.getEntries().map(({ duration }) => duration))).observe({
-        type: 'longtask',
-        buffered: true,
-      });
-      Object.assign(window, { seen });
-    });
-    const page = await world.visit(context, '/ours');
-    await page.evaluate(() => window.svc.track('purchase', { value: 3 }));
-    await world.settled(page);
-    longest.push(await page.evaluate(() => Math.max(0, ...(window as unknown as { seen: number[] }).seen)));
-    await context.close();
-  }
+  for (let run = 0; run < 5; run += 1) longest.push(await longestTaskMs());
+  const least = Math.min(...longest);
+  console.log(`longest task ms: ${longest.map((ms) => ms.toFixed(1)).join(', ')}`);
+  expect(least).toBeGreaterThan(0);
   // What the machine does beside it makes a task longer, never shorter.
-  expect(Math.min(...longest)).toBeLessThanOrEqual(TASK_MS_MAX);
+  expect(least).toBeLessThanOrEqual(TASK_MS_MAX);
 });
 
 const STEP = `for (let at = 0; at < ${EVENTS_AT_ONCE}; at += 1) window.svc?.track('step', { at, price: at / 7 })`;
@@ -131,7 +162,7 @@ async function heapsAfter(path: '/ours' | '/by-hand' | '/empty', counts: readonl
 }
 
 test('the heap stops growing after the first events, and 10,000 leave it within bounds over an empty page', {
-  timeout: 240_000,
+  timeout: 480_000,
 }, async () => {
   const [empty] = await heapsAfter('/empty', [0]);
   const [byHand] = await heapsAfter('/by-hand', [0]);
