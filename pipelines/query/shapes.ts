@@ -6,7 +6,7 @@ export const STEPS_MAX = 10;
 export const EXCLUSIONS_MAX = 5;
 const SERIES_MAX = 10;
 export const RANGE_MS_MAX = 800 * 86_400_000;
-const ROWS_MAX = 1_000;
+export const ROWS_MAX = 1_000;
 
 const TIME_MAX = Date.UTC(2100, 0, 1);
 

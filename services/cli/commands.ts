@@ -2,6 +2,7 @@ import { accountCommands } from './accounts.ts';
 import { analystCommand } from './analyst.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
+import { correlationCommand } from './correlation_command.ts';
 import { deadCommands } from './dead_letters.ts';
 import { healthCommand } from './destination_health.ts';
 import { destinationCommands } from './destinations.ts';
@@ -35,6 +36,7 @@ export const COMMANDS: readonly Command[] = [
   ...replayCommands,
   ...deadCommands,
   ...funnelCommands,
+  correlationCommand,
   trendsCommand,
   retentionCommand,
   topCommand,

@@ -1,11 +1,9 @@
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import { STEPS_MIN } from '#pipelines/query/shapes.ts';
 import { drawFunnel } from '#services/funnel_drawing.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { funnelCsv } from './funnel_csv.ts';
-import { readFunnel } from './funnel_options.ts';
+import { readFunnel, STEP_OPTIONS } from './funnel_options.ts';
 import { RANGE_OPTIONS } from './query_options.ts';
-import { UsageError } from './usage_error.ts';
 
 export const funnelCommands: Command[] = [
   {
@@ -14,17 +12,8 @@ export const funnelCommands: Command[] = [
     summary: 'Draw how many persons or sessions get from step to step',
     subject: { name: 'SITE', help: 'the site whose events are counted' },
     options: {
-      step: {
-        kind: 'texts',
-        value: 'STEP',
-        help: 'EVENT[,EVENT][?FIELD=VALUE&...], * for any event (2 to 10 of them)',
-      },
-      window: { kind: 'text', value: 'TIME', help: 'Longest time from the first step to the last: 7d, 12h, 30m (7d)' },
-      order: { kind: 'text', value: 'ORDER', help: 'ordered, strict (nothing between) or any (ordered)' },
+      ...STEP_OPTIONS,
       by: { kind: 'text', value: 'ACTOR', help: 'person or session (person)' },
-      optional: { kind: 'texts', value: 'N', help: 'The number of a step that may be left out (repeatable)' },
-      exclude: { kind: 'texts', value: 'STEP', help: 'Events that end the way when they lie between (repeatable)' },
-      drop: { kind: 'texts', value: 'STEP', help: 'Events that drop who has them between (repeatable)' },
       breakdown: {
         kind: 'text',
         value: 'FIELD[@AT]',
@@ -45,7 +34,6 @@ export const funnelCommands: Command[] = [
 
 async function showFunnel(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
   const names = args.texts('step');
-  if (names.length < STEPS_MIN) throw new UsageError('flag_missing', '--step is missing: a funnel has at least two');
   const query = readFunnel(args, nowMs);
   const answer = await client.query<FunnelAnswer>(args.subject, 'funnel', query);
   if (args.flag('csv')) return { text: funnelCsv(names, answer), json: answer };

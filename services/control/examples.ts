@@ -50,6 +50,13 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
     window_ms: 7 * DAY_MS,
     breakdown: { field: { property: ['utm_campaign'] }, at: 'first_touch' },
   },
+  queryCorrelation: {
+    ...range,
+    steps: [{ events: ['page_view'] }, { events: ['purchase'] }],
+    window_ms: 7 * DAY_MS,
+    fields: [{ property: ['utm_campaign'] }, { column: 'country' }],
+    actors_min: 100,
+  },
   queryTrends: {
     ...range,
     interval: 'day',

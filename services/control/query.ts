@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, type TUnion, Type } from 'typebox';
+import { correlationStatement } from '#infra/clickhouse/queries/correlation_statement.ts';
 import { engageStatement } from '#infra/clickhouse/queries/engage_statement.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
 import { liveStatement, timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
@@ -8,6 +9,15 @@ import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { funnelProblems, rangeProblems, zoneProblems } from '#pipelines/query/check.ts';
 import { filterProblems } from '#pipelines/query/check_filters.ts';
+import {
+  type CorrelationPlan,
+  type CorrelationRow,
+  correlationAnswer,
+  correlationAnswerShape,
+  correlationPlan,
+  correlationProblems,
+  correlationShape,
+} from '#pipelines/query/correlation.ts';
 import {
   type EngagePlan,
   type EngageRow,
@@ -136,6 +146,18 @@ export const queryRoutes: Route[] = [
     plan: funnelPlan,
     statement: funnelStatement,
     answer: funnelAnswer,
+    keptMs: byRange,
+  }),
+  queryRoute<typeof correlationShape, CorrelationPlan, CorrelationRow>({
+    name: 'correlation',
+    operationId: 'queryCorrelation',
+    summary: 'Which events, or which values, go with getting to the last step of a funnel, or with not getting there',
+    shape: correlationShape,
+    answerShape: correlationAnswerShape,
+    problems: correlationProblems,
+    plan: correlationPlan,
+    statement: correlationStatement,
+    answer: correlationAnswer,
     keptMs: byRange,
   }),
   queryRoute<typeof trendsShape, TrendsPlan, TrendRow>({

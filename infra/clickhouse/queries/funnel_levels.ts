@@ -5,8 +5,12 @@ import type { Levels } from './funnel_arrays.ts';
 import { inOrder } from './funnel_in_order.ts';
 import type { Binder } from './statement.ts';
 
-/** Two stamps lie in the window when the later one is less than `span` greater: a step of a millisecond is 2^20 of it. */
 export function levelColumns(plan: FunnelPlan, binder: Binder): Levels {
-  const span = binder.bind(String(BigInt(plan.windowMs + 1) << BigInt(PLACE_BITS)), 'UInt64');
+  const span = spanOf(plan, binder);
   return plan.order === 'any' ? anyOrder(plan, span) : inOrder(plan, span);
+}
+
+/** Two stamps lie in the window when the later one is less than this greater: a step of a millisecond is 2^20 of it. */
+export function spanOf(plan: FunnelPlan, binder: Binder): string {
+  return binder.bind(String(BigInt(plan.windowMs + 1) << BigInt(PLACE_BITS)), 'UInt64');
 }

@@ -48,12 +48,14 @@ function kindSql({ breakdown, trend }: FunnelPlan): string {
 /**
  * The attempt of each actor that reached the most steps: `reached` and `took` have an element for each step.
  * A column over events is one of a SELECT of its own, as an alias is worked out anew wherever it is named.
+ *
+ * @param more Other columns, over the same.
  */
-function attemptsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+export function attemptsSql(siteId: string, plan: FunnelPlan, binder: Binder, more: readonly string[] = []): string {
   const actors = actorsSql(siteId, plan, binder);
   const { overEvents, ofPlaces, ofWays, dropped } = levelColumns(plan, binder);
   const events = overEvents.reduce((from, columns) => `SELECT *, ${columns.join(',\n  ')}\nFROM (${from})`, actors);
-  return `SELECT ${[...ofWays, ...attemptColumns(plan, binder)].join(',\n  ')}
+  return `SELECT ${[...ofWays, ...attemptColumns(plan, binder), ...more].join(',\n  ')}
 FROM (SELECT *, ${ofPlaces.join(',\n  ')}
 FROM (${events})${dropped === null ? '' : ` WHERE NOT ${dropped}`}) WHERE reached[1]`;
 }

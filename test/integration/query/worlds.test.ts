@@ -4,9 +4,10 @@ import type { TrendsAnswer } from '#pipelines/query/trends.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useQueryWorld } from './query_world.ts';
 import { CONDITIONS } from './reference/any_filter.ts';
+import { correlationByHand } from './reference/correlation.ts';
 import { retentionByHand, topByHand, trendsByHand } from './reference/counts.ts';
 import { funnelByHand } from './reference/funnel.ts';
-import { anyFunnel, anyRetention, anyTop, anyTrends } from './reference/questions.ts';
+import { anyCorrelation, anyFunnel, anyRetention, anyTop, anyTrends } from './reference/questions.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { FROM, makeWorld, TO } from './reference/reference_world.ts';
 import { untilItsEnd } from './reference/selecting.ts';
@@ -37,6 +38,7 @@ function kind<Query extends { to: number }>(
 
 const KINDS = [
   kind('funnel', anyFunnel, funnelByHand),
+  kind('correlation', anyCorrelation, correlationByHand),
   kind('trends', anyTrends, trendsByHand),
   kind('retention', anyRetention, retentionByHand),
   kind('top', anyTop, topByHand),

@@ -1,3 +1,4 @@
+import type { CorrelationQuery } from '#pipelines/query/correlation.ts';
 import type { Field, Filter } from '#pipelines/query/filter_shapes.ts';
 import type { FunnelQuery, RetentionQuery, Selection, TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
@@ -81,6 +82,17 @@ export function anyFunnel(random: Random): FunnelQuery {
     const step = maybe(of, at === 'step' ? 1 : 0, () => of.whole(1, steps.length));
     return given({ field: of.pick(FIELDS), at, step, lookback_ms: lookback, limit: maybe(of, 0.2, () => 2) });
   }
+}
+
+/** A question of what goes with getting through a funnel. */
+export function anyCorrelation(random: Random): CorrelationQuery {
+  const { breakdown: _breakdown, trend: _trend, count_by: _by, ...funnel } = anyFunnel(random);
+  return given({
+    ...funnel,
+    fields: maybe(random, 0.5, () => Array.from({ length: random.whole(1, 2) }, () => random.pick(FIELDS))),
+    actors_min: maybe(random, 0.5, () => random.whole(1, 20)),
+    limit: maybe(random, 0.2, () => 2),
+  }) as CorrelationQuery;
 }
 
 /** A question of trends. */
