@@ -1,5 +1,5 @@
 import { type Problem, problem } from '#pipelines/settings/problem.ts';
-import { type FunnelQuery, RANGE_MS_MAX } from './shapes.ts';
+import { type FunnelQuery, RANGE_MS_MAX, type RetentionQuery } from './shapes.ts';
 import { isTimeZone } from './time_zone.ts';
 
 interface Range {
@@ -13,9 +13,26 @@ export function rangeProblems({ from, to }: Range): Problem[] {
   return to - from > RANGE_MS_MAX ? [problem('field_malformed', 'to', 'is more than 800 days after from')] : [];
 }
 
-export function zoneProblems(timeZone: string | undefined, field = 'time_zone'): Problem[] {
+function zoneProblems(timeZone: string | undefined, field = 'time_zone'): Problem[] {
   if (timeZone === undefined || isTimeZone(timeZone)) return [];
   return [problem('field_malformed', field, 'is not a known time zone')];
+}
+
+/** What of a time cut into intervals no shape can say. */
+export function cutProblems(query: Range & { time_zone?: string }): Problem[] {
+  return [...rangeProblems(query), ...zoneProblems(query.time_zone)];
+}
+
+const DAY_MS = 86_400_000;
+/** Recurring retention has a figure for every two of its intervals. */
+const RECURRING_INTERVALS_MAX = 400;
+
+/** What of retention no shape can say. */
+export function retentionProblems(query: RetentionQuery): Problem[] {
+  const days = (query.to - query.from) / DAY_MS;
+  const isLong = query.mode === 'recurring' && query.interval === 'day' && days > RECURRING_INTERVALS_MAX;
+  const message = `recurring retention has at most ${RECURRING_INTERVALS_MAX} intervals`;
+  return [...cutProblems(query), ...(isLong ? [problem('too_many', 'interval', message)] : [])];
 }
 
 /** What of a funnel no shape can say. */

@@ -13,13 +13,15 @@ export interface RetentionRow {
 export interface RetentionPlan extends Scope {
   interval: RetentionQuery['interval'];
   timeZone: string;
+  /** Which start events of a person count: its first of the time, its first ever where that is in the time, or all. */
+  mode: NonNullable<RetentionQuery['mode']>;
   start: Selection;
   back: Selection;
 }
 
 export function retentionPlan(query: RetentionQuery): RetentionPlan {
-  const { interval, time_zone: timeZone = 'UTC', start, back } = query;
-  return { ...scopeOf(query), interval, timeZone, start, back };
+  const { interval, time_zone: timeZone = 'UTC', mode = 'first', start, back } = query;
+  return { ...scopeOf(query), interval, timeZone, mode, start, back };
 }
 
 /** The answer to retention. */
@@ -27,7 +29,9 @@ export const retentionAnswerShape = Type.Object({
   cohorts: Type.Array(
     Type.Object({
       from: Type.Integer({ description: 'When the interval began' }),
-      persons: Type.Integer({ description: 'Whose first start event was in it' }),
+      persons: Type.Integer({
+        description: 'Whose start event was in it: the first of the time or ever, or any, by mode',
+      }),
       returned: Type.Array(Type.Integer(), {
         description: 'How many of them came back in this interval, the next, ...; 0 for those after the last given',
       }),

@@ -1,10 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { closed, fieldShape, filtersShape } from './filter_shapes.ts';
+import { FORMULA_TEXT_MAX } from './formula.ts';
 
 export const STEPS_MIN = 2;
 export const STEPS_MAX = 10;
 export const EXCLUSIONS_MAX = 5;
 const SERIES_MAX = 10;
+const FORMULAS_MAX = 10;
+const BREAKDOWN_FIELDS_MAX = 3;
+const ROLLING_MAX = 100;
 export const RANGE_MS_MAX = 800 * 86_400_000;
 export const ROWS_MAX = 1_000;
 
@@ -99,28 +103,92 @@ export const funnelShape = closed({
 });
 export type FunnelQuery = Static<typeof funnelShape>;
 
+const measureShape = closed({
+  of: Type.Enum(['events', 'persons', 'sum', 'average', 'min', 'max', 'median', 'p90', 'p99', 'unique'], {
+    description: 'Events, different persons, something of the numbers of a field, or its different values',
+  }),
+  field: Type.Optional(fieldShape),
+});
+
 export const trendsShape = closed({
   ...common,
   interval,
   time_zone: timeZone,
-  series: Type.Array(closed({ ...selectionShape.properties, sum: Type.Optional(fieldShape) }), {
-    minItems: 1,
-    maxItems: SERIES_MAX,
-  }),
+  series: Type.Array(
+    closed({ ...selectionShape.properties, sum: Type.Optional(fieldShape), measure: Type.Optional(measureShape) }),
+    { minItems: 1, maxItems: SERIES_MAX },
+  ),
+  formulas: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: FORMULA_TEXT_MAX }), {
+      description: 'Over what the series measure, which are A, B, ...: "A / B", "(A - B) * 100"',
+      maxItems: FORMULAS_MAX,
+    }),
+  ),
   breakdown: Type.Optional(
-    closed({ field: fieldShape, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: 100 })) }),
+    closed({
+      field: Type.Optional(fieldShape),
+      fields: Type.Optional(
+        Type.Array(fieldShape, {
+          description: 'By several fields together, in place of field',
+          minItems: 1,
+          maxItems: BREAKDOWN_FIELDS_MAX,
+        }),
+      ),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: 100 })),
+    }),
+  ),
+  compare: Type.Optional(
+    Type.Enum(['previous'], { description: 'Beside it the time before, of as many intervals as this one has' }),
+  ),
+  rolling: Type.Optional(
+    Type.Integer({
+      description: 'How many intervals a rolling average is over: each and those before it in the answer',
+      minimum: 2,
+      maximum: ROLLING_MAX,
+    }),
+  ),
+  empty_intervals: Type.Optional(
+    Type.Enum(['left_out', 'zeros'], {
+      description: 'Intervals without events; always given with formulas, compare or rolling',
+      default: 'left_out',
+    }),
   ),
 });
 export type TrendsQuery = Static<typeof trendsShape>;
 
+const longInterval = Type.Enum(['day', 'week', 'month']);
+
 export const retentionShape = closed({
   ...common,
-  interval: Type.Enum(['day', 'week', 'month']),
+  interval: longInterval,
   time_zone: timeZone,
+  mode: Type.Optional(
+    Type.Enum(['first', 'first_ever', 'recurring'], {
+      description:
+        'A person is in the interval of its first start event of this time; of its first ever, so that whoever began before is left out; or in each that it has one in',
+      default: 'first',
+    }),
+  ),
   start: selectionShape,
   back: selectionShape,
 });
 export type RetentionQuery = Static<typeof retentionShape>;
+
+export const stickinessShape = closed({
+  ...common,
+  interval: longInterval,
+  time_zone: timeZone,
+  series: Type.Array(selectionShape, { minItems: 1, maxItems: SERIES_MAX }),
+});
+export type StickinessQuery = Static<typeof stickinessShape>;
+
+export const lifecycleShape = closed({
+  ...common,
+  interval: longInterval,
+  time_zone: timeZone,
+  events: Type.Optional(eventNames),
+});
+export type LifecycleQuery = Static<typeof lifecycleShape>;
 
 export const topShape = closed({
   ...common,

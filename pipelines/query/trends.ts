@@ -1,5 +1,3 @@
-import { type Static, Type } from 'typebox';
-import { AMOUNT_UNITS } from './amounts.ts';
 import type { Field } from './filter_shapes.ts';
 import { type Scope, scopeOf } from './scope.ts';
 import type { Interval, Selection, TrendsQuery } from './shapes.ts';
@@ -7,10 +5,23 @@ import type { Interval, Selection, TrendsQuery } from './shapes.ts';
 /** Values of a breakdown that are given one by one. */
 const VALUES = 100;
 
+export type MeasureOf = NonNullable<TrendsQuery['series'][number]['measure']>['of'];
+
+/** Measures that are a value of some rank: which part of the sorted numbers lies below it. */
+export const QUANTILES = { median: 0.5, p90: 0.9, p99: 0.99 } as const;
+
+/** Measures of the numbers of a field. */
+const OF_NUMBERS: ReadonlySet<MeasureOf> = new Set(['sum', 'average', 'min', 'max', 'median', 'p90', 'p99']);
+
 export interface TrendRow {
+  /** 0: the time that was asked for; 1: the one before it. */
+  period: number;
+  /** From 1. */
   series: number;
-  kind: 'all' | 'value' | 'interval' | 'value_interval';
-  text: string;
+  /** `start`: an interval begins at `bucket`, whether it has events or not. */
+  kind: 'all' | 'value' | 'interval' | 'value_interval' | 'start';
+  /** The texts of the breakdown's fields. */
+  parts: string[];
   /** 1: of the values together that are not given one by one. */
   rest: number;
   /** How many these are. */
@@ -18,83 +29,73 @@ export interface TrendRow {
   bucket: number;
   events: number;
   persons: number;
+  /** The sum in whole millionths. */
   units: string;
+  /** How many of the events have a number. */
+  numbers: number;
+  least: number | null;
+  most: number | null;
+  /** In the order of QUANTILES. */
+  quantiles: (number | null)[];
+  uniques: number;
+}
+
+/** Events, and what is measured of them. */
+export interface TrendSeries extends Selection {
+  measure: MeasureOf;
+  /** What values of a breakdown are put in order by. */
+  rank: MeasureOf;
+  /** The field whose numbers are measured, or added up. */
+  number: Field | null;
+  /** The field whose different texts are counted. */
+  unique: Field | null;
 }
 
 /** Trends with everything decided that their question leaves open. */
 export interface TrendsPlan extends Scope {
   interval: Interval;
   timeZone: string;
-  series: readonly (Selection & { sum?: Field })[];
-  breakdown: { field: Field; limit: number } | null;
+  series: readonly TrendSeries[];
+  /** `rankedBy`: each series has its own greatest values, or all have those of the first. */
+  breakdown: { fields: readonly Field[]; limit: number; rankedBy: 'each' | 'first' } | null;
+  /** Whether the time before is looked at too. */
+  compares: boolean;
+  /** Whether intervals without events are given. */
+  filled: boolean;
 }
 
 export function trendsPlan(query: TrendsQuery): TrendsPlan {
-  const { interval, time_zone: timeZone = 'UTC', series, breakdown } = query;
-  const limited = breakdown === undefined ? null : { field: breakdown.field, limit: breakdown.limit ?? VALUES };
-  return { ...scopeOf(query), interval, timeZone, series, breakdown: limited };
-}
-
-const figures = {
-  events: Type.Integer({ minimum: 0 }),
-  persons: Type.Integer({ minimum: 0 }),
-  sum: Type.Number({ description: 'Of the numbers of the field to sum; 0 where none is given' }),
-};
-const intervals = Type.Array(Type.Object({ from: Type.Integer(), ...figures }), {
-  description: 'Without those that have no event',
-});
-
-/** The answer to trends. */
-export const trendsAnswerShape = Type.Object({
-  series: Type.Array(
-    Type.Object({
-      ...figures,
-      intervals,
-      breakdown: Type.Array(Type.Object({ value: Type.String(), ...figures, intervals }), {
-        description: 'The commonest values, the greatest first; the empty text is for no value',
-      }),
-      other: Type.Union([Type.Object({ values: Type.Integer({ minimum: 1 }), ...figures, intervals }), Type.Null()], {
-        description: 'All other values together, and how many they are; null where there are none',
-      }),
-    }),
-  ),
-});
-export type TrendsAnswer = Static<typeof trendsAnswerShape>;
-
-/** The answer from the rows of the statement. */
-export function trendsAnswer(query: TrendsQuery, rows: readonly TrendRow[]): TrendsAnswer {
+  const { interval, time_zone: timeZone = 'UTC', series, compare, empty_intervals: empty } = query;
+  const hasFormulas = (query.formulas ?? []).length > 0;
+  const compares = compare !== undefined;
   return {
-    series: query.series.map((_, index) => {
-      const of = Map.groupBy(
-        rows.filter(({ series }) => series === index + 1),
-        ({ kind }) => kind,
-      );
-      const values = of.get('value') ?? [];
-      const given = of.get('value_interval') ?? [];
-      const byValue = Map.groupBy(given.filter(isGiven), ({ text }) => text);
-      const rest = values.find((row) => !isGiven(row));
-      return {
-        ...figuresOf(of.get('all')?.[0]),
-        intervals: intervalsOf(of.get('interval') ?? []),
-        breakdown: values
-          .filter(isGiven)
-          .map((row) => ({ value: row.text, ...figuresOf(row), intervals: intervalsOf(byValue.get(row.text) ?? []) })),
-        other:
-          rest === undefined
-            ? null
-            : { values: rest.texts, ...figuresOf(rest), intervals: intervalsOf(given.filter((row) => !isGiven(row))) },
-      };
-    }),
+    ...scopeOf(query),
+    interval,
+    timeZone,
+    series: series.map(planOfSeries),
+    breakdown: planOfBreakdown(query.breakdown, hasFormulas),
+    compares,
+    filled: empty === 'zeros' || compares || hasFormulas || query.rolling !== undefined,
   };
 }
 
-const isGiven = ({ kind, rest }: TrendRow): boolean => kind !== 'all' && kind !== 'interval' && rest === 0;
-
-function intervalsOf(rows: readonly TrendRow[]) {
-  return rows.toSorted((a, b) => a.bucket - b.bucket).map((row) => ({ from: row.bucket, ...figuresOf(row) }));
+function planOfSeries({ sum, measure, ...selection }: TrendsQuery['series'][number]): TrendSeries {
+  const of = measure?.of ?? (sum === undefined ? 'events' : 'sum');
+  const number = OF_NUMBERS.has(of) ? (measure?.field ?? sum ?? null) : null;
+  return { ...selection, measure: of, rank: measure?.of ?? 'events', number, unique: uniqueOf(measure) };
 }
 
-function figuresOf(row: TrendRow | undefined): { events: number; persons: number; sum: number } {
-  if (row === undefined) return { events: 0, persons: 0, sum: 0 };
-  return { events: row.events, persons: row.persons, sum: Number(row.units) / AMOUNT_UNITS };
+const uniqueOf = (measure: TrendsQuery['series'][number]['measure']): Field | null =>
+  measure?.of === 'unique' ? (measure.field ?? null) : null;
+
+/** Formulas need the same values in every series. */
+function planOfBreakdown(breakdown: TrendsQuery['breakdown'], hasFormulas: boolean): TrendsPlan['breakdown'] {
+  if (breakdown === undefined) return null;
+  const { field, fields = field === undefined ? [] : [field], limit = VALUES } = breakdown;
+  return { fields, limit, rankedBy: hasFormulas ? 'first' : 'each' };
+}
+
+/** Whether a measure is of a field, which must then be named. */
+export function isOfField(of: MeasureOf): boolean {
+  return OF_NUMBERS.has(of) || of === 'unique';
 }

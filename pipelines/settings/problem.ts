@@ -45,7 +45,8 @@ export type ProblemCode =
   | 'overlap_malformed'
   | 'field_missing'
   | 'field_unknown'
-  | 'field_malformed';
+  | 'field_malformed'
+  | 'formula_malformed';
 
 export function problem(code: ProblemCode, field: string, message: string): Problem {
   return { code, field, message };

@@ -30,7 +30,18 @@ export function planOf(words: readonly string[]): Plan {
 /** Verbs that may be left out, as their nouns say enough. */
 const VERBS: Record<string, string> = { replay: 'start' };
 /** Nouns that can only be shown: what follows them is their subject. */
-const SHOWN = new Set(['funnel', 'correlation', 'trends', 'retention', 'top', 'live', 'timeline', 'analyst']);
+const SHOWN = new Set([
+  'funnel',
+  'correlation',
+  'trends',
+  'retention',
+  'stickiness',
+  'lifecycle',
+  'top',
+  'live',
+  'timeline',
+  'analyst',
+]);
 
 function withVerb(words: readonly string[]): readonly string[] {
   const [noun = '', second] = words;

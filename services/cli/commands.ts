@@ -1,4 +1,5 @@
 import { accountCommands } from './accounts.ts';
+import { activityCommands } from './activity.ts';
 import { analystCommand } from './analyst.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   correlationCommand,
   trendsCommand,
   retentionCommand,
+  ...activityCommands,
   topCommand,
   ...listingCommands,
   analystCommand,

@@ -17,6 +17,11 @@ export const retentionCommand: Command = {
   subject: { name: 'SITE', help: 'the site whose persons are counted' },
   options: {
     start: { kind: 'text', value: 'EVENT', help: 'How a person begins: EVENT[?FIELD=VALUE], * for any (*)' },
+    mode: {
+      kind: 'text',
+      value: 'MODE',
+      help: 'Which start counts: first (of this time), first_ever or recurring (first)',
+    },
     back: { kind: 'text', value: 'EVENT', help: 'What a person comes back with (*)' },
     interval: { kind: 'text', value: 'INTERVAL', help: 'day, week or month (week)' },
     zone: ZONE_OPTION,
@@ -25,6 +30,7 @@ export const retentionCommand: Command = {
   examples: [
     'retention show shop --since 60d',
     'retention show shop --start sign_up --back purchase --interval month --since 365d',
+    'retention show shop --start purchase --back purchase --mode recurring',
   ],
   run: showRetention,
 };
@@ -34,6 +40,7 @@ async function showRetention(args: Arguments, { client, nowMs }: Context): Promi
     ...readRange(args, nowMs),
     interval: args.text('interval') ?? 'week',
     time_zone: args.text('zone'),
+    mode: args.text('mode'),
     start: readSelection(args.text('start') ?? '*', 'start'),
     back: readSelection(args.text('back') ?? '*', 'back'),
   }) as RetentionQuery;

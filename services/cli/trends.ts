@@ -1,29 +1,40 @@
 import type { TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends.ts';
-import { renderMoment, renderNumber, renderTable, renderValue } from '#services/render.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { RANGE_OPTIONS, readField, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
+import { optional, RANGE_OPTIONS, readField, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
+import { formulaText, seriesText } from './trend_tables.ts';
 import { UsageError } from './usage_error.ts';
-
-type Series = TrendsAnswer['series'][number];
+import { readWhole } from './values.ts';
 
 export const trendsCommand: Command = {
   noun: 'trends',
   verb: 'show',
-  summary: 'Count events and persons, and add up amounts, by interval',
+  summary: 'Count events and persons, and measure their numbers, by interval',
   subject: { name: 'SITE', help: 'the site whose events are counted' },
   options: {
     event: { kind: 'texts', value: 'EVENT', help: 'EVENT[,EVENT][?FIELD=VALUE&...], * for any (1 to 10 of them)' },
     interval: { kind: 'text', value: 'INTERVAL', help: 'hour, day, week or month (day)' },
     zone: ZONE_OPTION,
     sum: { kind: 'text', value: 'FIELD', help: 'Add up the numbers of a field, such as value' },
-    breakdown: { kind: 'text', value: 'FIELD', help: 'By the values of a field, of the whole time' },
+    measure: {
+      kind: 'text',
+      value: 'OF[:FIELD]',
+      help: 'events, persons, or of a field sum, average, min, max, median, p90, p99 or unique: average:value',
+    },
+    formula: { kind: 'texts', value: 'FORMULA', help: 'Over what the events A, B, ... come to: "A / B" (repeatable)' },
+    breakdown: { kind: 'texts', value: 'FIELD', help: 'By the values of a field, of the whole time (up to 3 of them)' },
+    limit: { kind: 'text', value: 'COUNT', help: 'How many values; the others are counted together (100)' },
+    compare: { kind: 'flag', help: 'Beside it the time before' },
+    rolling: { kind: 'text', value: 'COUNT', help: 'The average of so many intervals' },
+    zeros: { kind: 'flag', help: 'Also intervals without events' },
     ...RANGE_OPTIONS,
   },
   examples: [
     'trends show shop --event page_view --event purchase --since 7d',
     'trends show shop --event purchase --sum value --breakdown country --interval week',
+    'trends show shop --event purchase --event page_view --measure persons --formula "A / B * 100" --compare',
+    'trends show shop --event purchase --measure p90:value --rolling 7 --since 60d',
   ],
   run: showTrends,
 };
@@ -31,35 +42,47 @@ export const trendsCommand: Command = {
 async function showTrends(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
   const names = args.texts('event');
   if (names.length === 0) throw new UsageError('flag_missing', '--event is missing: * stands for any');
-  const [sum, breakdown] = [args.text('sum'), args.text('breakdown')];
-  const query = given({
+  const query = readTrends(args, names, nowMs);
+  const answer = await client.query<TrendsAnswer>(args.subject, 'trends', query);
+  const tables = [
+    ...answer.series.map((series, at) => seriesText(names[at] ?? '', series, query)),
+    ...answer.formulas.map((formula) => formulaText(formula, query)),
+  ];
+  return { text: tables.join('\n\n'), json: answer };
+}
+
+/** What the options ask for. What they do not say, and what a word may be, is left to the service. */
+function readTrends(args: Arguments, names: readonly string[], nowMs: number): TrendsQuery {
+  const [sum, measure] = [args.text('sum'), args.text('measure')];
+  return given({
     ...readRange(args, nowMs),
     interval: args.text('interval') ?? 'day',
     time_zone: args.text('zone'),
     series: names.map((name) => ({
       ...readSelection(name, 'event'),
       ...(sum === undefined ? {} : { sum: readField(sum) }),
+      ...(measure === undefined ? {} : { measure: readMeasure(measure) }),
     })),
-    breakdown: breakdown === undefined ? undefined : { field: readField(breakdown) },
+    formulas: optional(args.texts('formula')),
+    breakdown: readBreakdown(args),
+    compare: args.flag('compare') ? 'previous' : undefined,
+    rolling: readCount(args, 'rolling'),
+    empty_intervals: args.flag('zeros') ? 'zeros' : undefined,
   }) as TrendsQuery;
-  const answer = await client.query<TrendsAnswer>(args.subject, 'trends', query);
-  const text = answer.series.map((series, at) => seriesText(names[at] ?? '', series, query)).join('\n\n');
-  return { text, json: answer };
 }
 
-function seriesText(name: string, series: Series, query: TrendsQuery): string {
-  const isSummed = query.series.some(({ sum }) => sum !== undefined);
-  const cells = ({ events, persons, sum }: Pick<Series, 'events' | 'persons' | 'sum'>): string[] => [
-    renderNumber(events),
-    renderNumber(persons),
-    ...(isSummed ? [renderNumber(sum)] : []),
-  ];
-  const headings = ['EVENTS', 'PERSONS', ...(isSummed ? ['SUM'] : [])];
-  const intervals = series.intervals.map((one) => [renderMoment(one.from, query.time_zone), ...cells(one)]);
-  const tables = [renderTable(['FROM', ...headings], [...intervals, ['all', ...cells(series)]], '')];
-  if (query.breakdown !== undefined) {
-    const values = series.breakdown.map((one) => [renderValue(one.value), ...cells(one)]);
-    tables.push(renderTable(['VALUE', ...headings], values, 'There are no values.'));
-  }
-  return [name, ...tables].join('\n\n');
+function readMeasure(text: string): object {
+  const at = text.indexOf(':');
+  return at < 0 ? { of: text } : { of: text.slice(0, at), field: readField(text.slice(at + 1)) };
+}
+
+function readBreakdown(args: Arguments): object | undefined {
+  const fields = args.texts('breakdown').map(readField);
+  if (fields.length === 0) return undefined;
+  return given({ ...(fields.length === 1 ? { field: fields[0] } : { fields }), limit: readCount(args, 'limit') });
+}
+
+function readCount(args: Arguments, option: string): number | undefined {
+  const text = args.text(option);
+  return text === undefined ? undefined : readWhole(text, option);
 }

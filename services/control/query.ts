@@ -2,12 +2,14 @@ import { type Static, type TObject, type TSchema, type TUnion, Type } from 'type
 import { correlationStatement } from '#infra/clickhouse/queries/correlation_statement.ts';
 import { engageStatement } from '#infra/clickhouse/queries/engage_statement.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
+import { lifecycleStatement } from '#infra/clickhouse/queries/lifecycle_statement.ts';
 import { liveStatement, timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
 import { retentionStatement } from '#infra/clickhouse/queries/retention_statement.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import { stickinessStatement } from '#infra/clickhouse/queries/stickiness_statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
-import { funnelProblems, rangeProblems, zoneProblems } from '#pipelines/query/check.ts';
+import { cutProblems, funnelProblems, rangeProblems, retentionProblems } from '#pipelines/query/check.ts';
 import { filterProblems } from '#pipelines/query/check_filters.ts';
 import {
   type CorrelationPlan,
@@ -34,6 +36,13 @@ import { keptMs } from '#pipelines/query/freshness.ts';
 import { type FunnelRow, funnelAnswer, funnelAnswerShape } from '#pipelines/query/funnel_answer.ts';
 import { type FunnelPlan, funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import {
+  type LifecyclePlan,
+  type LifecycleRow,
+  lifecycleAnswer,
+  lifecycleAnswerShape,
+  lifecyclePlan,
+} from '#pipelines/query/lifecycle.ts';
+import {
   type ListedRow,
   type LivePlan,
   listingAnswer,
@@ -53,20 +62,25 @@ import {
 import {
   engageQueryShape,
   funnelShape,
+  lifecycleShape,
   liveShape,
   retentionShape,
+  stickinessShape,
   timelineShape,
   topShape,
   trendsShape,
 } from '#pipelines/query/shapes.ts';
-import { type TopPlan, type TopRow, topAnswer, topAnswerShape, topPlan } from '#pipelines/query/top.ts';
 import {
-  type TrendRow,
-  type TrendsPlan,
-  trendsAnswer,
-  trendsAnswerShape,
-  trendsPlan,
-} from '#pipelines/query/trends.ts';
+  type StickinessPlan,
+  type StickinessRow,
+  stickinessAnswer,
+  stickinessAnswerShape,
+  stickinessPlan,
+} from '#pipelines/query/stickiness.ts';
+import { type TopPlan, type TopRow, topAnswer, topAnswerShape, topPlan } from '#pipelines/query/top.ts';
+import { type TrendRow, type TrendsPlan, trendsPlan } from '#pipelines/query/trends.ts';
+import { trendsAnswer, trendsAnswerShape } from '#pipelines/query/trends_answer.ts';
+import { trendsProblems } from '#pipelines/query/trends_check.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
 import { type Input, type Question, type Route, refused, type World } from './route.ts';
@@ -163,10 +177,10 @@ export const queryRoutes: Route[] = [
   queryRoute<typeof trendsShape, TrendsPlan, TrendRow>({
     name: 'trends',
     operationId: 'queryTrends',
-    summary: 'Events, persons and sums by interval',
+    summary: 'Events, persons and what their numbers come to, by interval, with formulas over them',
     shape: trendsShape,
     answerShape: trendsAnswerShape,
-    problems: (query) => [...rangeProblems(query), ...zoneProblems(query.time_zone)],
+    problems: trendsProblems,
     plan: trendsPlan,
     statement: trendsStatement,
     answer: trendsAnswer,
@@ -178,10 +192,34 @@ export const queryRoutes: Route[] = [
     summary: 'Of those who began in an interval, how many came back in each one after it',
     shape: retentionShape,
     answerShape: retentionAnswerShape,
-    problems: (query) => [...rangeProblems(query), ...zoneProblems(query.time_zone)],
+    problems: retentionProblems,
     plan: retentionPlan,
     statement: retentionStatement,
     answer: (_query, rows) => retentionAnswer(rows),
+    keptMs: byRange,
+  }),
+  queryRoute<typeof stickinessShape, StickinessPlan, StickinessRow>({
+    name: 'stickiness',
+    operationId: 'queryStickiness',
+    summary: 'In how many intervals persons have an event',
+    shape: stickinessShape,
+    answerShape: stickinessAnswerShape,
+    problems: cutProblems,
+    plan: stickinessPlan,
+    statement: stickinessStatement,
+    answer: stickinessAnswer,
+    keptMs: byRange,
+  }),
+  queryRoute<typeof lifecycleShape, LifecyclePlan, LifecycleRow>({
+    name: 'lifecycle',
+    operationId: 'queryLifecycle',
+    summary: 'Who is new in an interval, returns, comes back after a pause, or stays away',
+    shape: lifecycleShape,
+    answerShape: lifecycleAnswerShape,
+    problems: cutProblems,
+    plan: lifecyclePlan,
+    statement: lifecycleStatement,
+    answer: (_query, rows) => lifecycleAnswer(rows),
     keptMs: byRange,
   }),
   queryRoute<typeof topShape, TopPlan, TopRow>({

@@ -1,7 +1,7 @@
 import { AMOUNT_UNITS } from '#pipelines/query/amounts.ts';
 
 /** Amounts below this, and sums of many, fit into 256 bits as millionths. */
-const AMOUNT_MAX = 1e65;
+export const AMOUNT_MAX = 1e65;
 
 /** An amount in whole millionths; 0 if it is not a number, or has more than 65 digits. */
 export function unitsOf(amount: string): string {

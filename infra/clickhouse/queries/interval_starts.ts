@@ -8,8 +8,62 @@ const STARTS: Record<Interval, (time: string, zone: string) => string> = {
   week: (time, zone) => `toDateTime(toStartOfWeek(${time}, 1, ${zone}), ${zone})`,
   month: (time, zone) => `toDateTime(toStartOfMonth(${time}, ${zone}), ${zone})`,
 };
+const ADDERS: Record<Interval, string> = { hour: 'addHours', day: 'addDays', week: 'addWeeks', month: 'addMonths' };
+
+/** No interval is shorter: where clocks change by half an hour, one of that length begins or ends. */
+const SHORTEST_MS = 900_000;
 
 /** The start of the interval that a time lies in, in milliseconds since 1970 UTC. */
 export function startOf(interval: Interval, time: string, timeZone: string, binder: Binder): string {
   return `toUnixTimestamp(${STARTS[interval](time, binder.bind(timeZone, 'String'))}) * 1000`;
+}
+
+/** Two times as expressions; as a question's time the second is not part of it. */
+export interface TimeSpan {
+  from: string;
+  to: string;
+}
+
+/** How many intervals after one time another lies, by the calendar of a time zone. */
+export function intervalsUntil(interval: Interval, { from, to }: TimeSpan, timeZone: string, binder: Binder): string {
+  return `toInt32(dateDiff('${interval}', ${from}, ${to}, ${binder.bind(timeZone, 'String')}))`;
+}
+
+/** A time in a statement, which is milliseconds since 1970 UTC here. */
+export function timeAt(ms: number, binder: Binder): string {
+  return `fromUnixTimestamp64Milli(${binder.bind(ms, 'Int64')}, 'UTC')`;
+}
+
+/** What a question's time is cut by. */
+interface Cut {
+  from: number;
+  to: number;
+  interval: Interval;
+  timeZone: string;
+}
+
+/** A question's own time. */
+export function askedSpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder): TimeSpan {
+  return { from: timeAt(from, binder), to: timeAt(to, binder) };
+}
+
+/**
+ * The time before a question's: as many intervals earlier as it has, by the clock of its time zone, so that each of its
+ * intervals has one beside it also where clocks change or months differ.
+ */
+export function spanBefore({ from, to, interval, timeZone }: Cut, binder: Binder): TimeSpan {
+  const zone = binder.bind(timeZone, 'String');
+  const times = { from: timeAt(from, binder), to: timeAt(to - 1, binder) };
+  const count = `(${intervalsUntil(interval, times, timeZone, binder)} + 1)`;
+  const earlier = (ms: number): string =>
+    `toTimeZone(${ADDERS[interval]}(toTimeZone(${timeAt(ms, binder)}, ${zone}), -${count}), 'UTC')`;
+  return { from: earlier(from), to: earlier(to) };
+}
+
+/** A row for each interval of a time, with its start as `bucket`. */
+export function calendarSql({ from, to }: TimeSpan, { interval, timeZone }: Cut, binder: Binder): string {
+  const [first, end] = [from, to].map((time) => `toUnixTimestamp64Milli(${time})`);
+  const moments = `arrayConcat(range(${first}, ${end}, ${SHORTEST_MS}), [${end} - 1])`;
+  const bucket = startOf(interval, "fromUnixTimestamp64Milli(moment, 'UTC')", timeZone, binder);
+  return `SELECT DISTINCT ${bucket} AS bucket FROM (SELECT arrayJoin(${moments}) AS moment)`;
 }

@@ -1,22 +1,58 @@
 import type { RetentionPlan } from '#pipelines/query/retention.ts';
-import { allOf, inScope, selects } from './conditions.ts';
-import { startOf } from './interval_starts.ts';
-import { createBinder, type Statement } from './statement.ts';
+import { conditionOf, selects } from './conditions.ts';
+import { firstRowsSql, SPILLED } from './first_rows.ts';
+import { askedSpan, intervalsUntil, startOf, timeAt } from './interval_starts.ts';
+import { type Binder, createBinder, type Statement } from './statement.ts';
+
+/** The place of everything that happened before the question's time. */
+const EARLIER = -1;
 
 /**
- * The statement of retention. A person belongs to the interval of its first start event, and returns in each interval in
- * which it has an event to come back with that happened after it. Rows: RetentionRow.
+ * The statement of retention. A person is in the interval of a start event, and returns in each interval in which it has an
+ * event to come back with that happened later than the first start event there. Which of its start events count is the
+ * plan's mode. What is kept of a person is two times for each interval in which it was active. Rows: RetentionRow.
  */
 export function retentionStatement(siteId: string, plan: RetentionPlan): Statement {
   const binder = createBinder();
+  const places = `SELECT person, place, minIf(at, isStart) AS began, maxIf(at, isBack) AS last,
+    countIf(isStart) > 0 AS hasStart, countIf(isBack) > 0 AS hasBack
+  FROM (${eventsSql(siteId, plan, binder)}) GROUP BY person, place`;
+  const persons = `SELECT arraySort(groupArrayIf((place, began), hasStart)) AS starts, groupArrayIf((place, last), hasBack) AS backs
+  FROM (${places}) GROUP BY person HAVING notEmpty(starts)`;
+  const cohorts = plan.mode === 'recurring' ? 'starts' : 'arraySlice(starts, 1, 1)';
+  const periods = `arrayMap(x -> x.1 - begun.1, arrayFilter(x -> x.2 > begun.2, backs))`;
+  const cohort = startOf(plan.interval, "fromUnixTimestamp64Milli(begun.2, 'UTC')", plan.timeZone, binder);
+  return binder.statement(`SELECT ${cohort} AS cohort, arrayJoin(arrayConcat([toInt64(-1)], ${periods})) AS period, count() AS persons
+FROM (SELECT arrayJoin(${cohorts}) AS begun, backs FROM (${persons}))
+WHERE begun.1 > ${EARLIER}
+GROUP BY cohort, period ORDER BY cohort, period
+${SPILLED}`);
+}
+
+/** `person`, `place` (the number of its interval) and `at` of each event that is a start or to come back with. */
+function eventsSql(siteId: string, plan: RetentionPlan, binder: Binder): string {
+  const asked = askedSpan(plan, binder);
   const start = selects(plan.start, binder);
   const back = selects(plan.back, binder);
-  const periods = `arrayMap(t -> toInt32(dateDiff('${plan.interval}', started, t, ${binder.bind(plan.timeZone, 'String')})), arrayFilter(t -> t > started, returned))`;
-  return binder.statement(`SELECT cohort, period, count() AS persons
-FROM (SELECT ${startOf(plan.interval, 'started', plan.timeZone, binder)} AS cohort,
-    arrayJoin(arrayConcat([toInt32(-1)], arrayDistinct(${periods}))) AS period
-  FROM (SELECT minIf(timestamp, ${start}) AS started, groupArrayIf(timestamp, ${back}) AS returned
-    FROM events WHERE ${allOf([...inScope(siteId, plan, binder), `(${start} OR ${back})`])}
-    GROUP BY person_id HAVING countIf(${start}) > 0))
-GROUP BY cohort, period ORDER BY cohort, period`);
+  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
+  const inTime = `timestamp >= ${asked.from}`;
+  const place = intervalsUntil(plan.interval, { from: asked.from, to: 'timestamp' }, plan.timeZone, binder);
+  const columns = {
+    person: 'actor',
+    at: 'toUnixTimestamp64Milli(timestamp)',
+    isStart: `toBool(${start})`,
+    isBack: `toBool(${back} AND ${inTime})`,
+    place: plan.mode === 'first_ever' ? `if(${inTime}, ${place}, ${EARLIER})` : place,
+  };
+  const from = plan.mode === 'first_ever' ? timeAt(0, binder) : asked.from;
+  return firstRowsSql(
+    {
+      siteId,
+      span: { from, to: asked.to },
+      selections: [plan.start, plan.back],
+      conditions: [...filters, `(${start} OR ${back})`],
+      columns,
+    },
+    binder,
+  );
 }

@@ -1,50 +1,145 @@
-import type { TrendsPlan } from '#pipelines/query/trends.ts';
-import { allOf, FIRST_ROW, inScope, numberOf, selects, textOf } from './conditions.ts';
-import { unitsOf } from './exact_amounts.ts';
-import { startOf } from './interval_starts.ts';
+import { AMOUNT_UNITS } from '#pipelines/query/amounts.ts';
+import { type MeasureOf, QUANTILES, type TrendSeries, type TrendsPlan } from '#pipelines/query/trends.ts';
+import { conditionOf, numberOf, selects, textOf } from './conditions.ts';
+import { AMOUNT_MAX, unitsOf } from './exact_amounts.ts';
+import { firstRowsSql, SPILLED } from './first_rows.ts';
+import { askedSpan, calendarSql, spanBefore, startOf, type TimeSpan } from './interval_starts.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
+/** How far a quantile may be from the value that has its rank, as a part of it. */
+const QUANTILE_ERROR = 0.005;
 /** The statement of trends. Rows: TrendRow. */
 export function trendsStatement(siteId: string, plan: TrendsPlan): Statement {
   const binder = createBinder();
-  const text = plan.breakdown === null ? "''" : textOf(plan.breakdown.field, binder);
-  const bucket = startOf(plan.interval, 'timestamp', plan.timeZone, binder);
+  const spans = [askedSpan(plan, binder), ...(plan.compares ? [spanBefore(plan, binder)] : [])];
+  const events = spans.map((span) => eventsSql(siteId, plan, span, binder));
+  const all = events.map((sql, period) => `SELECT ${period} AS period, * FROM (${sql})`).join('\nUNION ALL ');
+  const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, events[0] ?? '');
+  const calendars = plan.filled ? spans.map((span, period) => startsSql(plan, period, span, binder)) : [];
+  return binder.statement(`SELECT * FROM (${[counted, ...calendars].join('\nUNION ALL ')})\n${SPILLED}`);
+}
+
+/** A row for each series that an event is of: `series`, `bucket`, `person` and what is measured. */
+function eventsSql(siteId: string, plan: TrendsPlan, span: TimeSpan, binder: Binder): string {
   const conditions = plan.series.map((series) => selects(series, binder));
-  const matched = conditions.map((condition) => `toBool(${condition})`).join(', ');
-  const units = plan.series.map(({ sum }) => unitsOf(sum === undefined ? 'NULL' : numberOf(sum, binder))).join(', ');
-  const events = `SELECT series, text, bucket, person, amounts[series] AS amount
-FROM (SELECT first.1 AS person, first.2 AS bucket, first.3 AS matched, first.4 AS amounts, first.5 AS text
-  FROM (SELECT argMin(tuple(person_id, ${bucket}, [${matched}], [${units}], ${text}), ${FIRST_ROW}) AS first
-    FROM events WHERE ${rowsWanted(siteId, plan, conditions, binder)} GROUP BY event_id))
-ARRAY JOIN arrayEnumerate(matched) AS series
-WHERE matched[series]`;
-  return binder.statement(plan.breakdown === null ? plainSql(events) : byValueSql(events, plan.breakdown.limit));
+  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
+  const columns = {
+    person: 'actor',
+    bucket: startOf(plan.interval, 'timestamp', plan.timeZone, binder),
+    matched: listOf(conditions.map((condition) => `toBool(${condition})`)),
+    ...measuredColumns(plan, binder),
+  };
+  const rows = firstRowsSql(
+    { siteId, span, selections: plan.series, conditions: [...filters, `(${conditions.join(' OR ')})`], columns },
+    binder,
+  );
+  const measured = [
+    ...(plan.breakdown === null ? [] : ['parts']),
+    ...(hasAmounts(plan) ? ['amounts[series] AS amount'] : []),
+    ...(hasUniques(plan) ? ['digests[series] AS digest'] : []),
+  ];
+  return `SELECT ${['series', 'bucket', 'person', ...measured].join(', ')}
+FROM (${rows}) ARRAY JOIN arrayEnumerate(matched) AS series WHERE matched[series]`;
 }
 
-function plainSql(events: string): string {
-  return `SELECT series, if(grouping(bucket) = 0, 'interval', 'all') AS kind, '' AS text, 0 AS rest, 0 AS texts, bucket,
-  count() AS events, uniqExact(person) AS persons, toString(sum(amount)) AS units
+/** Of an event the texts of the breakdown's fields, and of each series the number, or the digest of the text, it measures. */
+function measuredColumns(plan: TrendsPlan, binder: Binder): Record<string, string> {
+  const { breakdown, series } = plan;
+  return {
+    ...(breakdown === null ? {} : { parts: listOf(breakdown.fields.map((field) => textOf(field, binder))) }),
+    ...(hasAmounts(plan) ? { amounts: listOf(series.map((one) => amountOf(one, binder))) } : {}),
+    ...(hasUniques(plan) ? { digests: listOf(series.map((one) => digestOf(one, binder))) } : {}),
+  };
+}
+
+const listOf = (expressions: readonly string[]): string => `[${expressions.join(', ')}]`;
+const hasAmounts = ({ series }: TrendsPlan): boolean => series.some(({ number }) => number !== null);
+const hasUniques = ({ series }: TrendsPlan): boolean => series.some(({ unique }) => unique !== null);
+
+/** NULL for what is not a number, or has more digits than sums are exact for. */
+function amountOf({ number }: TrendSeries, binder: Binder): string {
+  if (number === null) return 'NULL';
+  const given = numberOf(number, binder);
+  return `if(ifNull(abs(${given}) < ${AMOUNT_MAX}, false), ${given}, NULL)`;
+}
+
+/** NULL for the empty text, which is no value. */
+function digestOf({ unique }: TrendSeries, binder: Binder): string {
+  if (unique === null) return 'NULL';
+  const text = textOf(unique, binder);
+  return `if(empty(${text}), NULL, cityHash64(${text}))`;
+}
+
+function plainSql(plan: TrendsPlan, events: string): string {
+  return `SELECT period, series, if(grouping(bucket) = 0, 'interval', 'all') AS kind, emptyArrayString() AS parts, 0 AS rest,
+  0 AS texts, bucket, ${figuresSql(plan)}
 FROM (${events})
-GROUP BY GROUPING SETS ((series), (series, bucket))
-ORDER BY series, kind, bucket`;
+GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
 }
 
-/** A person counts once over several values, so sets of persons are merged instead of adding numbers. */
-function byValueSql(events: string, limit: number): string {
-  const counted = `SELECT series, text, bucket, count() AS counted, uniqExactState(person) AS people, sum(amount) AS added
-FROM (${events}) GROUP BY series, text, bucket`;
-  const totals = `SELECT *, sum(counted) OVER (PARTITION BY series, text) AS total FROM (${counted})`;
-  const placed = `SELECT *, dense_rank() OVER (PARTITION BY series ORDER BY total DESC, text) > ${limit} AS isRest FROM (${totals})`;
-  return `SELECT series, ${KIND} AS kind, name AS text, isRest AS rest, uniqExact(value) AS texts, bucket,
-  sum(counted) AS events, uniqExactMerge(people) AS persons, toString(sum(added)) AS units
-FROM (SELECT * EXCEPT text, text AS value, if(isRest, '', text) AS name FROM (${placed}))
-GROUP BY GROUPING SETS ((series), (series, bucket), (series, isRest, name), (series, isRest, name, bucket))
-ORDER BY series, kind, events DESC, text, bucket`;
+/** First the greatest values are found, then each event is counted under its value, or with the rest. */
+function byValueSql(plan: TrendsPlan, events: string, asked: string): string {
+  const isGiven = plan.breakdown?.rankedBy === 'first' ? 'parts' : '(series, parts)';
+  return `SELECT period, series, ${KIND} AS kind, named AS parts, isRest AS rest, uniqExactIf(partsDigest, isRest) AS texts,
+  bucket, ${figuresSql(plan)}
+FROM (SELECT *, cityHash64(parts) AS partsDigest, ${isGiven} NOT IN (${greatestSql(plan, asked)}) AS isRest, if(isRest, emptyArrayString(), parts) AS named
+  FROM (${events}))
+GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, isRest, named),
+  (period, series, isRest, named, bucket))`;
 }
 
-const KIND = `multiIf(grouping(name) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(name) = 0, 'value',
+const KIND = `multiIf(grouping(named) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(named) = 0, 'value',
   grouping(bucket) = 0, 'interval', 'all')`;
 
-function rowsWanted(siteId: string, plan: TrendsPlan, conditions: readonly string[], binder: Binder): string {
-  return allOf([...inScope(siteId, plan, binder), `(${conditions.join(' OR ')})`]);
+/** The values that are given one by one: of each series its own, or for all of them those of the first. */
+function greatestSql(plan: TrendsPlan, events: string): string {
+  const { limit = 0, rankedBy = 'each' } = plan.breakdown ?? {};
+  const ranked = rankedBy === 'first' ? plan.series.slice(0, 1) : plan.series;
+  const ranks = ranked.map(({ rank }, index) => `series = ${index + 1}, ${RANKS[rank]}`);
+  const groups = `SELECT series, parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
+  FROM (${events}) WHERE series <= ${ranked.length} GROUP BY series, parts`;
+  return `SELECT ${rankedBy === 'first' ? 'greatest.2' : '(series, greatest.2)'}
+FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts))) AS greatest FROM (${groups}) GROUP BY series)`;
+}
+
+/**
+ * Numbers for the digest of quantiles, in millionths and 0 below one: its size grows with the range of the numbers, and
+ * ClickHouse 26.7 has three times the error for numbers between 0 and 1, as it rounds their logarithms towards 0.
+ */
+const DIGESTED = `if(abs(amount) * ${AMOUNT_UNITS} < 1, 0, amount * ${AMOUNT_UNITS})`;
+const quantileOf = (level: number): string => `quantileDD(${QUANTILE_ERROR}, ${level})(${DIGESTED})`;
+const SUM = `toFloat64(sum(${unitsOf('amount')}))`;
+
+/** What values are put in order by, as a number that can be NULL. */
+const RANKS: Record<MeasureOf, string> = {
+  events: 'toFloat64(count())',
+  persons: 'toFloat64(uniqExact(person))',
+  sum: SUM,
+  average: `${SUM} / nullIf(count(amount), 0)`,
+  min: 'min(amount)',
+  max: 'max(amount)',
+  median: `if(count(amount) > 0, ${quantileOf(QUANTILES.median)}, NULL)`,
+  p90: `if(count(amount) > 0, ${quantileOf(QUANTILES.p90)}, NULL)`,
+  p99: `if(count(amount) > 0, ${quantileOf(QUANTILES.p99)}, NULL)`,
+  unique: 'toFloat64(uniqExact(digest))',
+};
+
+/** The columns of a TrendRow that are counted; constants for what no series measures. */
+function figuresSql(plan: TrendsPlan): string {
+  const levels = Object.values(QUANTILES).join(', ');
+  const wantsQuantiles = plan.series.some(({ measure }) => measure in QUANTILES);
+  const amounts = hasAmounts(plan)
+    ? `toString(sum(${unitsOf('amount')})) AS units, count(amount) AS numbers, min(amount) AS least, max(amount) AS most`
+    : `'0' AS units, 0 AS numbers, NULL AS least, NULL AS most`;
+  const quantiles = wantsQuantiles
+    ? `arrayMap(x -> x / ${AMOUNT_UNITS}, quantilesDD(${QUANTILE_ERROR}, ${levels})(${DIGESTED}))`
+    : '[]';
+  const uniques = hasUniques(plan) ? 'uniqExact(digest)' : '0';
+  return `count() AS events, uniqExact(person) AS persons, ${amounts}, ${quantiles} AS quantiles, ${uniques} AS uniques`;
+}
+
+/** A row for each interval of a time, also one without events. */
+function startsSql(plan: TrendsPlan, period: number, span: TimeSpan, binder: Binder): string {
+  return `SELECT ${period}, 0, 'start', emptyArrayString(), 0, 0, bucket, 0, 0, '0', 0, NULL, NULL, [], 0
+FROM (${calendarSql(span, plan, binder)})`;
 }

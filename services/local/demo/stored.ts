@@ -1,7 +1,7 @@
 import type { Filter } from '#pipelines/query/filter_shapes.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { FunnelQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import { FUNNEL_STEPS, FUNNEL_WINDOW_MS } from './world/demo_funnel.ts';
 

@@ -5,7 +5,7 @@ import type { Listing } from '#pipelines/query/listing.ts';
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';
 import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 

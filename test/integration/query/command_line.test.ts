@@ -116,6 +116,41 @@ test('a filter is given as JSON', async () => {
   expect((await svc(...words)).stdout).toMatch(/^VALUE.*\npaid .*\n$/);
 });
 
+test('formulas, measures, the time before and other values are in the tables', async () => {
+  const svc = await shop();
+  const shown = async (...words: string[]) => (await svc(...words)).stdout;
+  const events = ['--event', 'page_view', '--event', 'purchase', '--interval', 'month'];
+  const compared = ['--measure', 'persons', '--formula', 'B / A', '--compare'];
+  const text = await shown('trends', 'shop', ...events, ...compared, ...OCTOBER);
+  expect(text).toContain(
+    ['FROM        EVENTS  PERSONS  BEFORE', '2026-10-01  2       2        0', 'all         2       2        0'].join(
+      '\n',
+    ),
+  );
+  expect(text).toContain(
+    ['B / A', '', 'FROM        RESULT  BEFORE', '2026-10-01  0.5     -', 'all         0.5     -'].join('\n'),
+  );
+  const broken = ['--breakdown', 'plan', '--breakdown', 'event', '--limit', '1', '--measure', 'unique:plan'];
+  expect(await shown('trends', 'shop', '--event', 'page_view', ...broken, ...OCTOBER)).toContain(
+    [
+      'VALUE            EVENTS  PERSONS  UNIQUE',
+      'free, page_view  1       1        1',
+      '1 others         1       1        1',
+    ].join('\n'),
+  );
+});
+
+test('stickiness and lifecycles are tables', async () => {
+  const svc = await shop();
+  const shown = async (...words: string[]) => (await svc(...words)).stdout;
+  expect(await shown('stickiness', 'shop', '--event', 'page_view', ...OCTOBER)).toContain(
+    ['page_view', '', 'DAYS OF 31  PERSONS  SO MANY OR MORE', '1           2        2'].join('\n'),
+  );
+  expect(await shown('lifecycle', 'shop', '--interval', 'month', ...OCTOBER)).toContain(
+    ['FROM        NEW  RETURNING  RESURRECTING  DORMANT', '2026-10-01  2    0          0             0'].join('\n'),
+  );
+});
+
 test('what arrived and what a person did are tables', async () => {
   const svc = await shop();
   const shown = async (...words: string[]) => (await svc(...words)).stdout;
@@ -135,6 +170,11 @@ test.for([
   [['trends', 'shop'], 'flag_missing'],
   [['trends', 'shop', '--event', '*', '--interval', 'minute'], 'field_malformed'],
   [['trends', 'shop', '--event', '*', '--zone', 'Mars/Base'], 'field_malformed'],
+  [['trends', 'shop', '--event', '*', '--formula', 'A +'], 'formula_malformed'],
+  [['trends', 'shop', '--event', '*', '--measure', 'p90'], 'field_missing'],
+  [['stickiness', 'shop'], 'flag_missing'],
+  [['lifecycle', 'shop', '--interval', 'hour'], 'field_malformed'],
+  [['retention', 'shop', '--mode', 'twice'], 'field_malformed'],
   [['top', 'shop'], 'flag_missing'],
   [['top', 'shop', '--field', 'plan', '--limit', '0'], 'field_malformed'],
   [['live', 'shop', '--filter', '{'], 'condition_malformed'],

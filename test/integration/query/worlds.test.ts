@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest';
 import type { TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useQueryWorld } from './query_world.ts';
+import { lifecycleByHand, stickinessByHand } from './reference/activity.ts';
 import { CONDITIONS } from './reference/any_filter.ts';
 import { correlationByHand } from './reference/correlation.ts';
-import { retentionByHand, topByHand, trendsByHand } from './reference/counts.ts';
+import { retentionByHand, topByHand } from './reference/counts.ts';
 import { funnelByHand } from './reference/funnel.ts';
-import { anyCorrelation, anyFunnel, anyRetention, anyTop, anyTrends } from './reference/questions.ts';
+import { anyCorrelation, anyFunnel, anyLifecycle, anyRetention, anyStickiness, anyTop } from './reference/questions.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { FROM, makeWorld, TO } from './reference/reference_world.ts';
 import { untilItsEnd } from './reference/selecting.ts';
+import { anyTrends } from './reference/trend_questions.ts';
+import { trendsByHand } from './reference/trends.ts';
 import { QUESTIONS, WORLD_EVENTS, WORLDS } from './worlds_config.ts';
 
 const create = useQueryWorld();
@@ -41,6 +44,8 @@ const KINDS = [
   kind('correlation', anyCorrelation, correlationByHand),
   kind('trends', anyTrends, trendsByHand),
   kind('retention', anyRetention, retentionByHand),
+  kind('stickiness', anyStickiness, stickinessByHand),
+  kind('lifecycle', anyLifecycle, lifecycleByHand),
   kind('top', anyTop, topByHand),
 ];
 

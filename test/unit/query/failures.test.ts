@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
 import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
+import { trendsPlan } from '#pipelines/query/trends.ts';
 import { type Control, control } from '../control/harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -63,6 +65,30 @@ test('nothing of what was asked is part of the text of a statement', () => {
       exclusions: [{ events: [text] }],
       breakdown: { field, at: 'first_touch' },
       trend: { interval: 'day', time_zone: text },
+    }),
+  );
+  expect(sql).not.toContain(text);
+  expect(JSON.stringify(parameters)).toContain(text);
+});
+
+test('nothing of what was asked is part of the text of a statement of trends', () => {
+  const text = 'SPLICED';
+  const field = { property: [text] };
+  const { sql, parameters } = trendsStatement(
+    text,
+    trendsPlan({
+      from: 0,
+      to: HOUR_MS,
+      interval: 'hour',
+      time_zone: text,
+      series: [
+        { events: [text], measure: { of: 'median', field } },
+        { measure: { of: 'unique', field } },
+        { sum: field },
+      ],
+      formulas: [`A + ${text}`],
+      breakdown: { fields: [field, { property: [text, text] }] },
+      compare: 'previous',
     }),
   );
   expect(sql).not.toContain(text);

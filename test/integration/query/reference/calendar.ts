@@ -33,3 +33,22 @@ const DAYS: Readonly<Record<string, number>> = {
 export function dayOf(text: string): number {
   return DAYS[text] ?? Number.NaN;
 }
+
+/** When the intervals of a time begin, the first one perhaps before it. */
+export function calendar(interval: Interval, { from, to }: { from: number; to: number }): number[] {
+  const starts: number[] = [];
+  for (let at = intervalStart(interval, from); at < to; at = intervalStart(interval, at + LONGEST_MS[interval])) {
+    starts.push(at);
+  }
+  return starts;
+}
+
+/** From a start, a time in the interval after it. */
+const LONGEST_MS: Record<Interval, number> = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS };
+
+/** A time some intervals earlier. */
+export function earlier(interval: Interval, at: number, count: number): number {
+  if (interval !== 'month') return at - count * LONGEST_MS[interval];
+  const date = new Date(at);
+  return date.setUTCMonth(date.getUTCMonth() - count);
+}

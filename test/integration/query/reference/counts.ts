@@ -1,7 +1,6 @@
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
-import type { RetentionQuery, TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { RetentionQuery, TopQuery } from '#pipelines/query/shapes.ts';
 import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends.ts';
 import { intervalStart, intervalsBetween } from './calendar.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { isSelected, scoped, textOf } from './selecting.ts';
@@ -17,49 +16,18 @@ function figures(deeds: readonly Deed[], amount: (deed: Deed) => number): Figure
   return { events: deeds.length, persons: new Set(deeds.map(({ person }) => person)).size, sum: Number(units) / 1e6 };
 }
 
-/** Trends by counting. */
-export function trendsByHand(query: TrendsQuery, ledger: Ledger): TrendsAnswer {
-  const inTime = scoped(ledger, query);
-  return {
-    series: query.series.map(({ sum, ...selection }) => {
-      const deeds = inTime.filter((deed) => isSelected(selection, deed));
-      const amount = (deed: Deed): number => (sum === undefined ? 0 : Number(textOf(sum, deed) || 0));
-      const intervals = (of: readonly Deed[]) =>
-        [...Map.groupBy(of, ({ at }) => intervalStart(query.interval, at))]
-          .map(([from, some]) => ({ from, ...figures(some, amount) }))
-          .sort((a, b) => a.from - b.from);
-      const field = query.breakdown?.field;
-      const values = (field === undefined ? [] : [...Map.groupBy(deeds, (deed) => textOf(field, deed))]).sort(
-        ([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1),
-      );
-      const limit = query.breakdown?.limit ?? 100;
-      const rest = values.slice(limit).flatMap(([, of]) => of);
-      return {
-        ...figures(deeds, amount),
-        intervals: intervals(deeds),
-        breakdown: values
-          .slice(0, limit)
-          .map(([value, of]) => ({ value, ...figures(of, amount), intervals: intervals(of) })),
-        other:
-          rest.length === 0
-            ? null
-            : { values: values.length - limit, ...figures(rest, amount), intervals: intervals(rest) },
-      };
-    }),
-  };
-}
-
 /** Retention by looking at each person. */
 export function retentionByHand(query: RetentionQuery, ledger: Ledger): RetentionAnswer {
   const cohorts = new Map<number, number[][]>();
-  for (const deeds of byPerson(scoped(ledger, query)).values()) {
-    const first = deeds.find((deed) => isSelected(query.start, deed));
-    if (first === undefined) continue;
-    const periods = deeds
-      .filter((deed) => deed.at > first.at && isSelected(query.back, deed))
-      .map(({ at }) => intervalsBetween(query.interval, first.at, at));
-    const from = intervalStart(query.interval, first.at);
-    cohorts.set(from, [...(cohorts.get(from) ?? []), [...new Set(periods)]]);
+  const known = query.mode === 'first_ever' ? { ...query, from: 0 } : query;
+  for (const deeds of byPerson(scoped(ledger, known)).values()) {
+    for (const first of startsOf(query, deeds)) {
+      const periods = deeds
+        .filter((deed) => deed.at > first.at && isSelected(query.back, deed))
+        .map(({ at }) => intervalsBetween(query.interval, first.at, at));
+      const from = intervalStart(query.interval, first.at);
+      cohorts.set(from, [...(cohorts.get(from) ?? []), [...new Set(periods)]]);
+    }
   }
   return {
     cohorts: [...cohorts]
@@ -73,6 +41,14 @@ export function retentionByHand(query: RetentionQuery, ledger: Ledger): Retentio
         return { from, persons: people.length, returned };
       }),
   };
+}
+
+/** The start events of a person that put it into an interval. */
+function startsOf({ mode, start, interval, from }: RetentionQuery, deeds: readonly Deed[]): Deed[] {
+  const starts = deeds.filter((deed) => isSelected(start, deed));
+  if (mode !== 'recurring') return starts.slice(0, 1).filter(({ at }) => at >= from);
+  const places = starts.map(({ at }) => intervalStart(interval, at));
+  return starts.filter((_, index) => places.indexOf(places[index] ?? 0) === index);
 }
 
 /** Top values by counting. */

@@ -1,6 +1,13 @@
 import type { CorrelationQuery } from '#pipelines/query/correlation.ts';
 import type { Field, Filter } from '#pipelines/query/filter_shapes.ts';
-import type { FunnelQuery, RetentionQuery, Selection, TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import type {
+  FunnelQuery,
+  LifecycleQuery,
+  RetentionQuery,
+  Selection,
+  StickinessQuery,
+  TopQuery,
+} from '#pipelines/query/shapes.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
 import { FROM, NAMES, TO } from './reference_world.ts';
@@ -8,7 +15,7 @@ import { FROM, NAMES, TO } from './reference_world.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-const FIELDS: readonly [Field, ...Field[]] = [
+export const FIELDS: readonly [Field, ...Field[]] = [
   { column: 'country' },
   { column: 'action_source' },
   { property: ['utm', 'campaign'] },
@@ -17,26 +24,26 @@ const FIELDS: readonly [Field, ...Field[]] = [
   { property: ['missing'] },
 ];
 
-function maybe<T>(random: Random, probability: number, make: () => T): T | undefined {
+export function maybe<T>(random: Random, probability: number, make: () => T): T | undefined {
   return random.chance(probability) ? make() : undefined;
 }
 
-function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+export function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-function filters(random: Random): Filter[] {
+export function filters(random: Random): Filter[] {
   return Array.from({ length: random.whole(1, 2) }, () => anyFilter(random));
 }
 
-function selection(random: Random, named = 0.9): Selection {
+export function selection(random: Random, named = 0.9): Selection {
   return given({
     events: maybe(random, named, () => Array.from({ length: random.whole(1, 2) }, () => random.pick(NAMES))),
     filters: maybe(random, 0.2, () => filters(random)),
   });
 }
 
-function range(random: Random): { from: number; to: number } {
+export function range(random: Random): { from: number; to: number } {
   const from = FROM + random.whole(0, 5) * DAY_MS + random.whole(0, 1_000);
   return { from, to: TO - random.whole(0, 5) * DAY_MS };
 }
@@ -95,31 +102,38 @@ export function anyCorrelation(random: Random): CorrelationQuery {
   }) as CorrelationQuery;
 }
 
-/** A question of trends. */
-export function anyTrends(random: Random): TrendsQuery {
-  return given({
-    ...range(random),
-    interval: random.pick(['hour', 'day', 'week', 'month'] as const),
-    series: Array.from({ length: random.whole(1, 3) }, () =>
-      given({
-        ...selection(random, 0.7),
-        sum: maybe(random, 0.5, (): Field => (random.chance(0.7) ? { column: 'value' } : { property: ['size'] })),
-      }),
-    ),
-    filters: maybe(random, 0.3, () => filters(random)),
-    breakdown: maybe(random, 0.5, () => given({ field: random.pick(FIELDS), limit: maybe(random, 0.5, () => 2) })),
-  }) as TrendsQuery;
-}
-
 /** A question of retention. */
 export function anyRetention(random: Random): RetentionQuery {
   return given({
     ...range(random),
     interval: random.pick(['day', 'week', 'month'] as const),
+    mode: maybe(random, 0.7, () => random.pick(['first', 'first_ever', 'recurring'] as const)),
     start: selection(random),
     back: selection(random, 0.6),
     filters: maybe(random, 0.3, () => filters(random)),
   }) as RetentionQuery;
+}
+
+/** A question of stickiness. */
+export function anyStickiness(random: Random): StickinessQuery {
+  return given({
+    ...range(random),
+    interval: random.pick(['day', 'week', 'month'] as const),
+    series: Array.from({ length: random.whole(1, 3) }, () => selection(random, 0.8)),
+    filters: maybe(random, 0.3, () => filters(random)),
+  }) as StickinessQuery;
+}
+
+/** A question of a lifecycle, with something that happened before its time. */
+export function anyLifecycle(random: Random): LifecycleQuery {
+  const { from, to } = range(random);
+  return given({
+    from: from + random.whole(0, 15) * DAY_MS - random.whole(0, 1) * (from % DAY_MS),
+    to,
+    interval: random.pick(['day', 'week', 'month'] as const),
+    events: selection(random, 0.8).events,
+    filters: maybe(random, 0.3, () => filters(random)),
+  }) as LifecycleQuery;
 }
 
 /** A question of top values. */

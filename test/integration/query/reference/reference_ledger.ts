@@ -15,6 +15,8 @@ export interface Deed {
   campaign: string | null;
   plan: 'free' | 'paid';
   size: number;
+  /** May be negative. */
+  margin: number | null;
   street: string;
   /** A date, or something that is none. */
   since: string;

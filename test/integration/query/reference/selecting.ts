@@ -13,6 +13,7 @@ const PROPERTIES: Record<string, (deed: Deed) => string> = {
   'utm.campaign': ({ campaign }) => campaign ?? '',
   plan: ({ plan }) => plan,
   size: ({ size }) => String(size),
+  margin: ({ margin }) => (margin === null ? '' : String(margin)),
   paid: ({ plan }) => String(plan === 'paid'),
   street: ({ street }) => street,
   since: ({ since }) => since,

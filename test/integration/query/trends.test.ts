@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import type { LifecycleAnswer } from '#pipelines/query/lifecycle.ts';
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { StickinessAnswer } from '#pipelines/query/stickiness.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import { purchaseFunnel, START, storedRow } from './few_rows.ts';
+import { useQueryWorld } from './query_world.ts';
+
+const create = useQueryWorld();
+const { from, to } = purchaseFunnel;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Minutes from START to a time. */
+const until = (time: string): number => (Date.parse(time) - START) / MINUTE_MS;
+
+test('every interval has one beside it of the time before, also where clocks change', async () => {
+  const world = await create();
+  // Clocks go back in Berlin on 25 October 2026: that day has 25 hours.
+  await world.store([
+    ['2026-10-22T22:00Z', '2026-10-24T22:00Z', '2026-10-25T22:59Z', '2026-10-25T23:00Z'].map((time) =>
+      storedRow('a', 'e', until(time)),
+    ),
+  ]);
+  const midnight = (day: number, hour: number): number => Date.UTC(2026, 9, day, hour);
+  const { series } = await world.ask<TrendsAnswer>('trends', {
+    from: midnight(24, 22),
+    to: midnight(26, 23),
+    interval: 'day',
+    time_zone: 'Europe/Berlin',
+    series: [{}],
+    compare: 'previous',
+    rolling: 2,
+  });
+  const shown = (
+    group: { intervals: { from: number; measured: number | null; rolling?: number | null }[] } | undefined,
+  ) => group?.intervals.map((one) => [new Date(one.from).toISOString(), one.measured, one.rolling]);
+  expect(shown(series[0])).toEqual([
+    ['2026-10-24T22:00:00.000Z', 2, 2],
+    ['2026-10-25T23:00:00.000Z', 1, 1.5],
+  ]);
+  expect(shown(series[0]?.before)).toEqual([
+    ['2026-10-22T22:00:00.000Z', 1, 1],
+    ['2026-10-23T22:00:00.000Z', 0, 0.5],
+  ]);
+});
+
+test('an hour that a zone has twice is two intervals, and none is left out', async () => {
+  const world = await create();
+  const range = { from: Date.UTC(2026, 9, 24, 22), to: Date.UTC(2026, 9, 25, 23) };
+  const question = { ...range, interval: 'hour', time_zone: 'Europe/Berlin', series: [{}], empty_intervals: 'zeros' };
+  const { series } = await world.ask<TrendsAnswer>('trends', question);
+  expect(series[0]?.intervals.map((one) => one.from)).toEqual(
+    Array.from({ length: 25 }, (_, hour) => range.from + hour * HOUR_MS),
+  );
+});
+
+test('of 52,000 values the greatest by what is measured are given, and the rest exactly as one', async () => {
+  const world = await create();
+  const count = 52_000;
+  await world.database.warehouse.command({
+    query: `INSERT INTO event_rows (site_id, event_id, distinct_id, arrived_person_id, event, timestamp, received_at, value, properties)
+      SELECT 'shop', concat('e-', toString(number)), 'd', concat('p-', toString(number % 900)), 'visit',
+        fromUnixTimestamp64Milli(toInt64(${START} + number * 1000), 'UTC'), fromUnixTimestamp64Milli(toInt64(${START}), 'UTC'),
+        number, concat('{"page":"/', toString(number), '"}')
+      FROM numbers(${count})`,
+  });
+  const question = {
+    from: START,
+    to: START + count * 1_000,
+    interval: 'month',
+    breakdown: { field: { property: ['page'] }, limit: 3 },
+  };
+  const sum = { measure: { of: 'sum', field: { column: 'value' } } };
+  const { series } = await world.ask<TrendsAnswer>('trends', { ...question, series: [sum, {}], fresh: true });
+  const [bySum, byEvents] = series;
+  expect(bySum?.breakdown.map(({ value }) => value)).toEqual(['/51999', '/51998', '/51997']);
+  expect(byEvents?.breakdown.map(({ value, events }) => [value, events])).toEqual([
+    ['/0', 1],
+    ['/1', 1],
+    ['/10', 1],
+  ]);
+  const rest = { values: count - 3, events: count - 3, persons: 900 };
+  expect(bySum?.other).toMatchObject({ ...rest, measured: (count * (count - 1)) / 2 - 51_999 - 51_998 - 51_997 });
+  expect(byEvents?.other).toMatchObject(rest);
+  expect(bySum?.measured).toBe((count * (count - 1)) / 2);
+});
+
+test('an event that is stored at two times is where it first was, for every question', async () => {
+  const world = await create();
+  await world.database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
+  const twice = { event_id: 'twice', value: 5 };
+  await world.store([
+    [storedRow('a', 'e', 60 * 24, twice), storedRow('a', 'e', 0, { value: 1 })],
+    [storedRow('a', 'e', 30, twice)],
+  ]);
+  const question = { from, to, interval: 'day' };
+  const measure = { of: 'average', field: { column: 'value' } };
+  const { series } = await world.ask<TrendsAnswer>('trends', { ...question, series: [{ measure }] });
+  expect(series[0]?.intervals.map(({ events, measured }) => [events, measured])).toEqual([[2, 3]]);
+  const sticky = await world.ask<StickinessAnswer>('stickiness', { ...question, series: [{}] });
+  expect(sticky).toEqual({
+    intervals: 31,
+    series: [{ persons: 1, active: [{ intervals: 1, persons: 1, persons_at_least: 1 }] }],
+  });
+  const { cohorts } = await world.ask<RetentionAnswer>('retention', { ...question, start: {}, back: {} });
+  expect(cohorts.map(({ persons, returned }) => [persons, returned])).toEqual([[1, [1]]]);
+});
+
+test('retention counts the first start of the time, the first ever, or every one', async () => {
+  const world = await create();
+  const day = 24 * 60;
+  // One came first before the time and twice in it, one came first in it.
+  await world.store([
+    [-9 * day, 0, 2 * day].map((minute) => storedRow('old', 'visit', minute)),
+    [1 * day, 2 * day].map((minute) => storedRow('young', 'visit', minute)),
+  ]);
+  const cohorts = async (mode?: string) => {
+    const question = { from: START - DAY_MS, to: START + 9 * DAY_MS, interval: 'day', start: {}, back: {}, mode };
+    const answer = await world.ask<RetentionAnswer>('retention', question);
+    return answer.cohorts.map((one) => [(one.from - Date.UTC(2026, 9, 5)) / DAY_MS, one.persons, one.returned]);
+  };
+  expect(await cohorts()).toEqual([
+    [0, 1, [0, 0, 1]],
+    [1, 1, [0, 1]],
+  ]);
+  expect(await cohorts('first')).toEqual(await cohorts());
+  expect(await cohorts('first_ever')).toEqual([[1, 1, [0, 1]]]);
+  expect(await cohorts('recurring')).toEqual([
+    [0, 1, [0, 0, 1]],
+    [1, 1, [0, 1]],
+    [2, 2, []],
+  ]);
+});
+
+test('a lifecycle knows who was there before its time', async () => {
+  const world = await create();
+  const day = 24 * 60;
+  await world.store([
+    [-9, 0, 2].map((at) => storedRow('old', 'visit', at * day)),
+    [-1, 0].map((at) => storedRow('steady', 'visit', at * day)),
+    [0, 1].map((at) => storedRow('young', 'visit', at * day)),
+  ]);
+  const range = { from: Date.UTC(2026, 9, 5), to: Date.UTC(2026, 9, 8) };
+  const { intervals } = await world.ask<LifecycleAnswer>('lifecycle', { ...range, interval: 'day' });
+  expect(intervals.map((one) => [one.new, one.returning, one.resurrecting, one.dormant])).toEqual([
+    [1, 1, 1, 0],
+    [0, 1, 0, 2],
+    [0, 0, 1, 1],
+  ]);
+});
