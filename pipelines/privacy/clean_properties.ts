@@ -139,7 +139,7 @@ function cleanArray(values: readonly unknown[], role: Role, depth: number, walk:
 function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk): boolean {
   if (value === null || typeof value === 'boolean') return false;
   const kind = feedOf(meaning, role, walk.anonymous);
-  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top', walk.reads);
+  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top', walk);
   switch (meaning.removal) {
     case 'never':
       return false;

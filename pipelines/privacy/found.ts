@@ -9,8 +9,8 @@ import { REDACTED } from './redacted.ts';
 import { cleanUserAgent } from './user_agent.ts';
 
 const PLACE_CHARACTERS_MAX = 100;
-/** No postcode has more, and some words for one mean a phone in another language. */
-const ZIP_DIGITS_MAX = 9;
+/** No postcode has more, nor the name of a place; and some words for one mean a phone in another language. */
+const PLACE_DIGITS_MAX = 9;
 const DIGIT = /\p{Nd}/gu;
 
 /** What the properties said about the event's person and device. */
@@ -38,15 +38,21 @@ export function foundNothing(): Found {
 /** Members of a list that are looked at. */
 const MEMBERS_MAX = 16;
 
+/** How the texts of a record are searched for phone numbers: as those of all properties. */
+interface Search {
+  countries: readonly string[];
+  reads?: PhoneReads;
+}
+
 /**
  * Takes what a person's record holds under a key; whether it was taken. Of a list of addresses or numbers all are taken,
  * of any other its first readable member. What is set already stays, unless `overrides`: a top-level property wins over
  * one in a container.
  */
-export function feed(found: Found, kind: Feed, value: unknown, overrides: boolean, reads?: PhoneReads): boolean {
+export function feed(found: Found, kind: Feed, value: unknown, overrides: boolean, search: Search): boolean {
   if (kind === 'client_ip' && Array.isArray(value)) return feedAddress(found, value.join(), overrides);
   if (Array.isArray(value))
-    return feedMembers(found, kind, value.slice(0, MEMBERS_MAX).filter(isScalar), overrides, reads);
+    return feedMembers(found, kind, value.slice(0, MEMBERS_MAX).filter(isScalar), overrides, search);
   if (!isScalar(value)) return false;
   const text = String(value);
   switch (kind) {
@@ -66,7 +72,7 @@ export function feed(found: Found, kind: Feed, value: unknown, overrides: boolea
     case 'zip':
     case 'country':
       if (!overrides && found[kind] !== null) return true;
-      return put(found, kind, read(kind, text, reads));
+      return put(found, kind, read(kind, text, search));
   }
 }
 
@@ -75,11 +81,11 @@ function feedMembers(
   kind: Feed,
   members: (string | number)[],
   overrides: boolean,
-  reads?: PhoneReads,
+  search: Search,
 ): boolean {
-  const first = members.findIndex((member) => feed(found, kind, member, overrides, reads));
+  const first = members.findIndex((member) => feed(found, kind, member, overrides, search));
   if (first < 0 || (kind !== 'email' && kind !== 'phone' && kind !== 'maybe_phone')) return first >= 0;
-  for (const member of members.slice(first + 1)) feed(found, kind, member, false, reads);
+  for (const member of members.slice(first + 1)) feed(found, kind, member, false, search);
   return true;
 }
 
@@ -107,12 +113,12 @@ function put(found: Found, kind: Column, value: string | null): boolean {
   return true;
 }
 
-function read(kind: Column, text: string, reads?: PhoneReads): string | null {
+function read(kind: Column, text: string, { countries, reads }: Search): string | null {
   if (kind === 'client_user_agent') return cleanUserAgent(text, reads);
   const given = asSha256(text.trim());
   if (given !== null) return given;
-  const place = redactText(text.trim(), false, [], reads);
-  if (kind === 'zip' && (place.match(DIGIT)?.length ?? 0) > ZIP_DIGITS_MAX) return REDACTED;
+  const place = redactText(text.trim(), false, kind === 'zip' ? [] : countries, reads);
+  if ((place.match(DIGIT)?.length ?? 0) > PLACE_DIGITS_MAX) return REDACTED;
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   return kind === 'country' && place.length === 2 ? place.toUpperCase() : place;
 }

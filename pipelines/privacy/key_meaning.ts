@@ -1,6 +1,6 @@
 import * as words from './key_words.ts';
 import { plainText } from './plain_text.ts';
-import { HOLDS_NUMBER, scanText } from './scan_text.ts';
+import { HOLDS_NUMBER, HOLDS_WRAPPED, scanText } from './scan_text.ts';
 
 /** What a person's record gives under a key. */
 export type Feed =
@@ -97,7 +97,7 @@ function classify(key: string): KeyMeaning {
     .filter((segment) => !INDEX.test(segment));
   const found = namedWithin(segmentsMeaning(segments), segments.at(-1) ?? '');
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
-  const holdsNumber = (scanText(plain) & HOLDS_NUMBER) !== 0;
+  const holdsNumber = (scanText(plain) & (HOLDS_NUMBER | HOLDS_WRAPPED)) !== 0;
   const suspicious = holdsNumber || SUSPICIOUS.test(plain) || !key.isWellFormed();
   return feeds === found.feeds && !suspicious ? found : { ...found, feeds, suspicious };
 }

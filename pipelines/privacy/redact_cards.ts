@@ -1,7 +1,7 @@
 import { redactEncoded } from './percent_encoded.ts';
 import { plainText } from './plain_text.ts';
 import { REDACTED } from './redacted.ts';
-import { HOLDS_GROUPS, HOLDS_PERCENT, scanText } from './scan_text.ts';
+import { HOLDS_PERCENT, scanText } from './scan_text.ts';
 
 /** What ISO/IEC 7812 lets a payment card's number have. */
 const DIGITS_MIN = 13;
@@ -14,7 +14,8 @@ const GROUP = /\d+/g;
 const DECIMALS = /^[.,]\d/;
 /** Groups of four or so that something else stands between. */
 const POINTED = /(?<!\d)\d{4}([._/])\d{4,6}\1\d{4,5}(?:\1\d{1,7})?(?!\d)/g;
-const ALONE = /\d{13,}/g;
+/** Digits that no blank stands beside: in a sentence they are no id. */
+const ALONE = /(?<![\s\d])\d{13,}(?![\s\d])/g;
 const NOT_DIGITS = /\D/g;
 
 /**
@@ -30,10 +31,10 @@ export function redactCards(text: string): string {
   return (bits & HOLDS_PERCENT) === 0 ? readable : redactEncoded(readable, redactPlain);
 }
 
-/** Whether a card's number stands in the text in groups: digits alone may as well be an id. */
+/** Whether a card's number stands in the text in groups, or in a sentence: digits alone may as well be an id. */
 export function holdsGroupedCard(text: string): boolean {
-  if ((scanText(text) & HOLDS_GROUPS) === 0) return false;
-  const grouped = text.replaceAll(ALONE, '');
+  const plain = plainText(text, scanText(text)).trim();
+  const grouped = plain.replaceAll(ALONE, '');
   return redactCards(grouped) !== grouped;
 }
 

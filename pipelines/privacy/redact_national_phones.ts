@@ -15,8 +15,9 @@ const END = `(?:(?=[xX][0-9])|(?= [0-9]{1,2}[A-Za-z/:])|(?= (?:0[1-9][ .-]?[0-9]
 const DATE = String.raw`[0-9]{2}[-./ \u2010-\u2015][0-9]{2}[-./ \u2010-\u2015][0-9]{4}(?![0-9])`;
 // `(650) 555-0142`: an area code, and no year, in brackets.
 const BRACKETED = `${OPEN}(?!(?:19|20)[0-9]{2}${CLOSE})[0-9]{2,5}${CLOSE}(?:${BETWEEN}{0,3}[0-9]){5,9}`;
-// `650-555-0142`: three, three and four digits, as in North America.
-const NORTH_AMERICAN = `(?:1${BETWEEN}{1,2})?[2-9][0-9]{2}${BETWEEN}{1,2}[2-9][0-9]{2}${BETWEEN}{1,2}[0-9]{4}`;
+// `650-555-0142` and `650 - 555 - 0142`: three, three and four digits, as in North America.
+const JOINT = String.raw`(?:\s[-\u2010-\u2015]\s|${BETWEEN}{1,2})`;
+const NORTH_AMERICAN = `(?:1${JOINT})?[2-9][0-9]{2}${JOINT}[2-9][0-9]{2}${JOINT}[0-9]{4}`;
 // `0151 12345678`, `06 12 34 56 78`, `0032 470 12 34 56`: a trunk prefix or 00, and groups.
 const TRUNK = `(?!${DATE})00?[1-9][0-9]{0,3}(?:${BETWEEN}{0,2}${OPEN}0${CLOSE}${BETWEEN}{0,2}[0-9]{2,4})?(?:${BETWEEN}{1,3}[0-9]{2,8}){1,6}`;
 const GROUPED = new RegExp(`(?=[(%0-9])${START}(?:${BRACKETED}|${NORTH_AMERICAN}|${TRUNK})${END}`, 'g');

@@ -12,6 +12,7 @@ import { redactNationalPhones } from './redact_national_phones.ts';
 import { redactParameters } from './redact_parameters.ts';
 import { redactPhones } from './redact_phones.ts';
 import { redactUserinfo } from './redact_userinfo.ts';
+import { redactWrappedPhones } from './redact_wrapped_phones.ts';
 import { REDACTED } from './redacted.ts';
 import {
   HOLDS_AT,
@@ -22,6 +23,7 @@ import {
   HOLDS_PERCENT,
   HOLDS_PLUS,
   HOLDS_QUOTE,
+  HOLDS_WRAPPED,
   scanText,
 } from './scan_text.ts';
 
@@ -80,6 +82,10 @@ function redactPlain(text: string, bits: number, { anonymous, countries, reads }
   if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactUserinfo(clean);
   if ((bits & HOLDS_AT) !== 0) clean = redactEmails(clean);
   const left = reads ?? allowPhoneReads();
+  if ((bits & HOLDS_WRAPPED) !== 0) {
+    const how: Redaction = { anonymous, countries, reads: left };
+    clean = redactWrappedPhones(clean, (number) => redactPlain(number, scanText(number), how));
+  }
   if ((bits & (HOLDS_PLUS | HOLDS_PERCENT)) !== 0) clean = redactJoinedPhones(clean, left);
   if ((bits & HOLDS_NUMBER) === 0) return clean;
   const redactNumbers = (part: string): string =>

@@ -18,8 +18,10 @@ export const HOLDS_GROUPS = 1024;
 export const HOLDS_NUMBER_BEHIND = 2048;
 /** Such digits that begin with `00`. */
 export const HOLDS_DOUBLE_ZERO = 4096;
+/** As many digits anywhere, and what may be a bracket or quote around some. */
+export const HOLDS_WRAPPED = 8192;
 /** For a text that has not been scanned. */
-export const EVERYTHING = 8191;
+export const EVERYTHING = 16383;
 
 const NUMBER_DIGITS_MIN = 7;
 const DIGIT_ZERO = 0x30;
@@ -32,10 +34,15 @@ for (const [sign, bit] of Object.entries({
   '+': HOLDS_PLUS,
   '=': HOLDS_EQUALS,
   '&': HOLDS_AMPERSAND,
-  '"': HOLDS_QUOTE,
+  '"': HOLDS_QUOTE | HOLDS_WRAPPED,
   '\\': HOLDS_BACKSLASH,
   ':': HOLDS_COLON_OR_SLASH,
   '/': HOLDS_COLON_OR_SLASH,
+  '[': HOLDS_WRAPPED,
+  '{': HOLDS_WRAPPED,
+  '<': HOLDS_WRAPPED,
+  "'": HOLDS_WRAPPED,
+  '`': HOLDS_WRAPPED,
 })) {
   BITS[sign.charCodeAt(0)] = bit;
 }
@@ -61,7 +68,11 @@ export function scanText(text: string): number {
       digits += DIGITS[code] as number;
     } else bits |= HOLDS_NON_ASCII;
   }
-  if (digits < NUMBER_DIGITS_MIN) return bits === HOLDS_COLON_OR_SLASH ? 0 : bits;
+  if (digits < NUMBER_DIGITS_MIN) {
+    bits &= ~HOLDS_WRAPPED;
+    return bits === HOLDS_COLON_OR_SLASH ? 0 : bits;
+  }
+  if ((bits & HOLDS_NON_ASCII) !== 0) bits |= HOLDS_WRAPPED;
   const number = numberBits(text);
   return number === 0 && bits === HOLDS_COLON_OR_SLASH ? 0 : bits | number;
 }

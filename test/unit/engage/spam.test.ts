@@ -88,7 +88,11 @@ describe('a card number', () => {
   it('in groups is no id, alone it may be one', () => {
     expect(holdsGroupedCard('4111 1111 1111 1111')).toBe(true);
     expect(holdsGroupedCard('u-4111-1111-1111-1111')).toBe(true);
+    expect(holdsGroupedCard('４１１１－１１１１－１１１１－１１１１')).toBe(true);
+    expect(holdsGroupedCard('my card is 4111111111111111 thanks')).toBe(true);
     expect(holdsGroupedCard('4111111111111111')).toBe(false);
+    expect(holdsGroupedCard(' 4111111111111111 ')).toBe(false);
+    expect(holdsGroupedCard('u-4111111111111111')).toBe(false);
     expect(holdsGroupedCard('0192f6a1-5f0e-7c33-9a51-5b0c6a2f7d10')).toBe(false);
   });
 
