@@ -16,6 +16,8 @@ export interface IntakeContext {
   browserSigns: boolean;
   /** Whether prefetch or prerender headers were sent. */
   prefetch: boolean;
+  /** Whether the browser asked by Global Privacy Control not to sell or share; absent: it did not. */
+  gpc?: boolean;
   /** The country the edge resolved the peer to, if it can. */
   country: string | null;
   /** Today's random salt, for anonymous ids. */

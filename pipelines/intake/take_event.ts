@@ -9,7 +9,7 @@ import { idCountries } from './event_countries.ts';
 import { eventIdOf } from './event_id.ts';
 import { cleanEventName } from './event_name.ts';
 import { isIdentifyName } from './identify_events.ts';
-import type { Call, Device, DropReason, SentEvent } from './intake_types.ts';
+import type { Call, Device, DropReason, IntakeContext, SentEvent } from './intake_types.ts';
 import { previousIdOf } from './previous_id.ts';
 import { propertiesText } from './properties_text.ts';
 import { REJECTIONS, type RejectionCode } from './rejections.ts';
@@ -34,7 +34,7 @@ export function takeEvent(sent: unknown, call: Call): EventOutcome {
     idCountries(call.context.site),
     call.reads,
   );
-  const cleaned = cleanProperties(read.event.properties, {
+  const cleaned = cleanProperties(withPrivacyControl(read.event.properties, call.context), {
     anonymous: call.context.site.mode === 'offline',
     defaultCountry: call.context.site.default_country,
     countries,
@@ -43,6 +43,11 @@ export function takeEvent(sent: unknown, call: Call): EventOutcome {
   });
   if (!cleaned.ok) return reject(cleaned.problem);
   return judgeEvent({ ...cleaned, sent: read.event, columns }, call);
+}
+
+/** What a browser's header asks holds whatever its page says, and whoever wrote the page's tag. */
+function withPrivacyControl(properties: JsonObject, { caller, gpc }: IntakeContext): JsonObject {
+  return gpc === true && caller === 'browser' ? { ...properties, $gpc: true } : properties;
 }
 
 interface ReadEvent {

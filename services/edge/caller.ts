@@ -41,10 +41,13 @@ export interface CallerSigns {
   userAgent: string | null;
   browserSigns: boolean;
   prefetch: boolean;
+  /** Global Privacy Control. */
+  gpc: boolean;
 }
 
 /**
- * What the headers say of who calls: a browser by Origin, Referer or Sec-Fetch-Site; a prefetch by its purpose headers.
+ * What the headers say of who calls: a browser by Origin, Referer or Sec-Fetch-Site; a prefetch by its purpose headers; a
+ * visitor who does not want to be sold or shared by Sec-GPC.
  * Sec-Fetch-Mode says nothing: Node's fetch, which libraries for servers use, sends it too, while no browser leaves out
  * Sec-Fetch-Site.
  */
@@ -55,6 +58,7 @@ export function callerSigns(request: HttpRequestIn): CallerSigns {
     browserSigns:
       headers.origin !== undefined || headers.referer !== undefined || headers['sec-fetch-site'] !== undefined,
     prefetch: PREFETCH_HEADERS.some((name) => /\b(prefetch|prerender|preview)\b/i.test(single(headers[name]) ?? '')),
+    gpc: single(headers['sec-gpc']) === '1',
   };
 }
 

@@ -37,7 +37,7 @@ async function turnsUntilAdmission(events: number): Promise<number> {
     onAccepted: () => undefined,
     metrics: createMetrics('edge'),
   });
-  const peer = { clientIp: '203.0.113.9', userAgent: 'node', browserSigns: false, prefetch: false };
+  const peer = { clientIp: '203.0.113.9', userAgent: 'node', browserSigns: false, prefetch: false, gpc: false };
   const caller = { key: apiKey({ caller: 'server' }), site: site({}), account: account() };
   const sent = Array.from({ length: events }, () => newEvent());
   expect(await acceptor.accept(sent, peer, caller)).toMatchObject({ ok: true, accepted: events });

@@ -53,6 +53,15 @@ function onlyEvent(): Event & { parsed: Record<string, unknown> } {
 
 const code = ({ text }: Reply): string => JSON.parse(text).error.code;
 
+test.each([
+  ['GA4', () => get('/a/c?v=2&tid=G-SHOP123&cid=1.2&en=add_to_cart', { 'sec-gpc': '1' })],
+  ['Meta', () => get(META, { 'sec-gpc': '1' })],
+  ['TikTok', () => post('/t/e', JSON.stringify(TIKTOK), { 'content-type': 'application/json', 'sec-gpc': '1' })],
+])('a hit of %s with Global Privacy Control says so', async (_, send) => {
+  expect((await send()).status).toBe(204);
+  expect(onlyEvent().parsed).toMatchObject({ $gpc: true });
+});
+
 describe("a hit of GA4's tag", () => {
   const HIT = '/a/c?v=2&tid=G-SHOP123&cid=1.2&en=add_to_cart';
 
