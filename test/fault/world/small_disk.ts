@@ -28,8 +28,13 @@ export function mountSmallDisk(folder: string): SmallDisk | null {
     fill() {
       const { bavail, bsize } = statfsSync(folder);
       const bytes = Math.max(0, bavail * bsize - LEFT_BYTES);
-      for (let written = 0; written < bytes; written += BLOCK_BYTES) {
-        writeFileSync(filler, Buffer.alloc(Math.min(BLOCK_BYTES, bytes - written)), { flag: 'a' });
+      try {
+        for (let written = 0; written < bytes; written += BLOCK_BYTES) {
+          writeFileSync(filler, Buffer.alloc(Math.min(BLOCK_BYTES, bytes - written)), { flag: 'a' });
+        }
+      } catch (error) {
+        // The broker has taken some of the room meanwhile: the disk is as full as can be.
+        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
       }
     },
     free: () => rmSync(filler, { force: true }),
