@@ -52,7 +52,8 @@ export function decide(
   const lastAnyMs = Math.max(0, ...lastTimes(browser), ...lastTimes(server?.seen ?? new Map()));
   const shown: ReadyItem[] = [];
   for (const item of items) {
-    if (!isDue(item, seenOf(item.name), lastAnyMs, look.nowMs)) continue;
+    // What is shown by this very answer counts for what waits after anything.
+    if (!isDue(item, seenOf(item.name), shown.length > 0 ? look.nowMs : lastAnyMs, look.nowMs)) continue;
     if (!isInAudience(item, server, look.nowMs)) continue;
     shown.push(item);
     if (shown.length === ITEMS_MAX) break;

@@ -80,13 +80,26 @@ export type Form = Static<typeof formSchema>;
 export type FormField = Form['fields'][number];
 
 /** What a form's fields must be to each other. */
-export function formProblems({ fields, conversion_event, spam: { honeypot } }: Form): Problem[] {
+export function formProblems({
+  fields,
+  conversion_event,
+  redirect,
+  redirect_invalid,
+  spam: { honeypot },
+}: Form): Problem[] {
   const names = fields.map(({ name }) => name);
   const maps = fields.flatMap(({ map }) => (map === '' ? [] : [map]));
   return [
     ...unless(new Set(names).size === names.length, 'repeated', 'fields', 'two of them have one name'),
     ...unless(new Set(maps).size === maps.length, 'repeated', 'fields', 'two of them have one map'),
     ...unless(!names.includes(honeypot), 'repeated', 'spam.honeypot', 'is a field of the form'),
+    ...unless(redirect === '' || URL.canParse(redirect), 'field_malformed', 'redirect', 'is no address'),
+    ...unless(
+      redirect_invalid === '' || URL.canParse(redirect_invalid),
+      'field_malformed',
+      'redirect_invalid',
+      'is no address',
+    ),
     ...unless(isEventName(conversion_event), 'event_name_malformed', 'conversion_event', 'is no name of an event'),
     ...fields.flatMap(({ type, options, label }, index) => [
       ...unless(type !== 'select' || options.length > 0, 'field_missing', `fields[${index}].options`, 'is missing'),

@@ -101,7 +101,7 @@ function openServer(trustedProxies: string[]): HttpServer {
 
 function countSuccesses(app: HttpServer, errors: RequestErrors): void {
   app.addHook('onResponse', (request, reply, done) => {
-    if (request.method === 'POST' && reply.statusCode < 300) errors.succeeded();
+    if (request.method === 'POST' && reply.statusCode < 400) errors.succeeded();
     done();
   });
 }

@@ -41,12 +41,17 @@ function sendPlain(reply: HttpReply, outcome: FormOutcome): HttpReply {
   if (outcome.kind === 'refused' || outcome.kind === 'challenge') return sendAnswer(reply, answerOf(outcome));
   const { form } = outcome;
   if (outcome.kind === 'invalid') {
-    if (form.redirect_invalid !== '') return reply.redirect(form.redirect_invalid, 303);
+    const address = headerAddress(form.redirect_invalid);
+    if (address !== null) return reply.redirect(address, 303);
     return sendPage(reply, 400, form, outcome.labels);
   }
-  if (form.redirect !== '') return reply.redirect(form.redirect, 303);
+  const address = headerAddress(form.redirect);
+  if (address !== null) return reply.redirect(address, 303);
   return sendPage(reply, 200, form, form.message === '' ? [] : [form.message]);
 }
+
+/** An address as a header takes it, in ASCII; null: none. */
+const headerAddress = (address: string): string | null => URL.parse(address)?.href ?? null;
 
 function sendPage(reply: HttpReply, status: number, form: Form, lines: readonly string[]): HttpReply {
   const heading = form.title === '' ? form.name : form.title;

@@ -97,6 +97,12 @@ describe('a share', () => {
 describe('frequency', () => {
   const seen = (changes: Partial<SeenItem>): Record<string, Partial<SeenItem>> => ({ 'promo:p0': changes });
 
+  it('after any other only, where it waits for days: what is shown by the same answer counts', () => {
+    const waits = { frequency: { max_times: null, wait_any_days: 30 } };
+    expect(shown([waits, waits, {}])).toEqual(['p0', 'p2']);
+    expect(shown([{}, waits])).toEqual(['p0']);
+  });
+
   it.each<[object, Partial<SeenItem>, boolean]>([
     [{}, { times: 0, lastMs: 0 }, true],
     [{}, { times: 1, lastMs: NOW_MS - 170 * DAY_MS }, false],

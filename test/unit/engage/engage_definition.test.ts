@@ -157,6 +157,8 @@ describe('a form', () => {
     [{ conversion_event: ' lead' }, 'conversion_event'],
     [{ redirect: 'http://shop.example/thanks' }, 'redirect'],
     [{ redirect: 'javascript:alert(1)' }, 'redirect'],
+    [{ redirect: 'https://[shop/thanks' }, 'redirect'],
+    [{ redirect_invalid: 'https://shop:no/again' }, 'redirect_invalid'],
   ])('is refused with %j', (change, field) => {
     expect(fieldsOf('form', { ...FORM, ...change })).toContain(field);
   });

@@ -85,6 +85,20 @@ describe('a card number', () => {
     ['4111111111111111, 3 of them', 'redacted, 3 of them'],
   ])('in %j goes, and what stands beside it stays', (text, clean) => expect(redactCards(text)).toBe(clean));
 
+  it.each([
+    ['Mastercard', '2720990000000007'],
+    ['Maestro', '6304000000000000'],
+    ['Mir', '2200000000000004'],
+    ['Diners Club', '36006666333344'],
+    ['JCB', '3528000700000000'],
+    ['Visa of 13 digits', '4222222222222'],
+  ])('of %s goes', (_issuer, card) => expect(redactCards(card)).toBe('redacted'));
+
+  it('is none by its check digit alone: of 1,000 ids as Meta’s campaigns have them each stays', () => {
+    const ids = Array.from({ length: 1_000 }, (_, at) => `2385${(7_919 * at).toString().padStart(13, '0')}`);
+    expect(ids.filter((id) => redactCards(id) !== id)).toEqual([]);
+  });
+
   it('in groups is no id, alone it may be one', () => {
     expect(holdsGroupedCard('4111 1111 1111 1111')).toBe(true);
     expect(holdsGroupedCard('u-4111-1111-1111-1111')).toBe(true);
