@@ -1,16 +1,20 @@
--- KEYS: use of the token, submissions of the address, of the e-mail address, of the text; all in one slot. ARGV: the
--- submission, then seconds for each of the four, 0 where it is not to be counted. What was counted under this submission
+-- KEYS: use of the token, then submissions of whatever is counted, as the address; all in one slot. ARGV: the
+-- submission, then seconds for each of the keys, 0 where it is not to be counted. What was counted under this submission
 -- before is not counted again, as a double click is none. Answers whether the token came with another submission, then the
--- three counts.
+-- counts.
 local submission = ARGV[1]
 -- More than any limit; a set grows no further.
-local COUNTED_MAX = 100
-local answers = { 0, 0, 0, 0 }
+local COUNTED_MAX = 128
+local answers = {}
+for at = 1, #KEYS do answers[at] = 0 end
 if tonumber(ARGV[2]) > 0 then
   local holder = redis.call('SET', KEYS[1], submission, 'NX', 'GET', 'EX', ARGV[2])
-  if holder and holder ~= submission then return { 1, 0, 0, 0 } end
+  if holder and holder ~= submission then
+    answers[1] = 1
+    return answers
+  end
 end
-for at = 2, 4 do
+for at = 2, #KEYS do
   local seconds = tonumber(ARGV[at + 1])
   if seconds > 0 then
     local count = redis.call('SCARD', KEYS[at])

@@ -11,6 +11,9 @@ export interface CountedSubmission {
   submissionId: string;
   nonce: string | null;
   address: string | null;
+  /** The network and form of a submission that has no token. */
+  network: string | null;
+  form: string | null;
   email: string | null;
   text: string | null;
 }
@@ -22,21 +25,29 @@ export interface EngageGuard {
 
 const COUNT_MS_MAX = 500;
 
+/** What has a key, in the order of the script's, with the seconds that it is counted for. */
+const COUNTED = [
+  ['token', TOKEN_MS / 1000],
+  ['address', ADDRESS_WINDOW_S],
+  ['email', EMAIL_WINDOW_S],
+  ['text', TEXT_WINDOW_S],
+  ['network', ADDRESS_WINDOW_S],
+  ['form', ADDRESS_WINDOW_S],
+] as const;
+
 export function createEngageGuard(redis: Redis): EngageGuard {
   const script = createScript(redis, 'engage_guard.lua');
   return {
-    async count({ siteId, submissionId, nonce, address, email, text }) {
-      const keyOf = (kind: string, id: string | null): string => `engage:{${siteId}}:${kind}:${id ?? ''}`;
-      const keys = [keyOf('token', nonce), keyOf('address', address), keyOf('email', email), keyOf('text', text)];
-      const seconds = [
-        nonce === null ? 0 : TOKEN_MS / 1000,
-        address === null ? 0 : ADDRESS_WINDOW_S,
-        email === null ? 0 : EMAIL_WINDOW_S,
-        text === null ? 0 : TEXT_WINDOW_S,
-      ];
-      const answer = await within(COUNT_MS_MAX, script.run(keys, [submissionId, ...seconds]));
-      const [used, byAddress, byEmail, byText] = answer as [number, number, number, number];
-      return { tokenUsed: used === 1, address: byAddress, email: byEmail, text: byText };
+    async count({ siteId, submissionId, ...counted }) {
+      const keys = COUNTED.map(
+        ([kind]) => `engage:{${siteId}}:${kind}:${counted[kind === 'token' ? 'nonce' : kind] ?? ''}`,
+      );
+      const seconds = COUNTED.map(([kind, window]) =>
+        counted[kind === 'token' ? 'nonce' : kind] === null ? 0 : window,
+      );
+      const answer = (await within(COUNT_MS_MAX, script.run(keys, [submissionId, ...seconds]))) as number[];
+      const [used, address = 0, email = 0, text = 0, network = 0, form = 0] = answer;
+      return { tokenUsed: used === 1, address, email, text, network, form };
     },
   };
 }

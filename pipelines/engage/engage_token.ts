@@ -4,6 +4,8 @@ import type { ItemName } from './visitor_memory.ts';
 
 /** Proves that an item was handed out, by which edge ever, and when; nothing of it is kept. */
 export const TOKEN_MS = 24 * 3_600_000;
+/** A form that waited for a connection may come so late; then its token proves nothing but that it is ours. */
+const OLD_TOKEN_MS = 7 * 24 * 3_600_000;
 /** Clocks of two edges may differ by so much. */
 const AHEAD_MS = 60_000;
 const MAC_BYTES = 16;
@@ -19,7 +21,9 @@ export interface TokenSubject {
 export type TokenCheck =
   /** `nonce` is the token's own: no other has it. */
   | { ok: true; issuedMs: number; nonce: string }
-  | { ok: false; code: 'token_missing' | 'token_forged' | 'token_expired' };
+  | { ok: false; code: 'token_missing' | 'token_forged' }
+  /** `nonce`: of a token that is up to a week old; null: older, or from the future. */
+  | { ok: false; code: 'token_expired'; nonce: string | null };
 
 /** @param nonce 12 characters of base64url, at random. */
 export function issueEngageToken(secret: Buffer, subject: TokenSubject, nowMs: number, nonce: string): string {
@@ -35,7 +39,9 @@ export function checkEngageToken(secret: Buffer, subject: TokenSubject, token: s
   if (!timingSafeEqual(given, macOf(secret, subject, issued, nonce))) return { ok: false, code: 'token_forged' };
   const issuedMs = Number.parseInt(issued, 36);
   const ageMs = nowMs - issuedMs;
-  if (ageMs > TOKEN_MS || ageMs < -AHEAD_MS) return { ok: false, code: 'token_expired' };
+  if (ageMs > TOKEN_MS || ageMs < -AHEAD_MS) {
+    return { ok: false, code: 'token_expired', nonce: ageMs > TOKEN_MS && ageMs <= OLD_TOKEN_MS ? nonce : null };
+  }
   return { ok: true, issuedMs, nonce };
 }
 

@@ -14,7 +14,8 @@ interface FieldProblem {
 }
 
 export type FieldsRead =
-  | { ok: true; values: ReadonlyMap<string, string>; texts: string[] }
+  /** `texts` is what was written, `messages` of it what stands in boxes for a message. */
+  | { ok: true; values: ReadonlyMap<string, string>; texts: string[]; messages: string[] }
   | { ok: false; problems: FieldProblem[] };
 
 /** A form as it was filled in. Fields that the definition does not have are left out. */
@@ -29,8 +30,9 @@ export function readFields(form: Form, request: FormRequest, country: string | n
   }
   if (form.consent_required && request.consent?.process !== true) problems.push({ name: 'consent', code: 'required' });
   if (problems.length > 0) return { ok: false, problems };
-  const written = form.fields.filter(({ type }) => type === 'text' || type === 'textarea');
-  return { ok: true, values, texts: written.flatMap(({ name }) => values.get(name) ?? []) };
+  const writtenIn = (...types: FormField['type'][]): string[] =>
+    form.fields.flatMap(({ type, name }) => (types.includes(type) ? (values.get(name) ?? []) : []));
+  return { ok: true, values, texts: writtenIn('text', 'textarea'), messages: writtenIn('textarea') };
 }
 
 /** What a form's field says as text; empty where it says nothing. */

@@ -1,5 +1,6 @@
 import type { TokenCheck } from './engage_token.ts';
 import type { Form } from './form.ts';
+import { linksIn } from './links.ts';
 
 /** Why something counts as spam. */
 export type SpamReason =
@@ -12,11 +13,20 @@ export type SpamReason =
   | 'links'
   | 'domain'
   | 'address_limit'
+  | 'network_limit'
+  | 'form_limit'
   | 'email_limit'
   | 'repeated_text'
   | 'challenge_missing';
 
-export type SpamVerdict = { kind: 'clean' } | { kind: 'doubt' } | { kind: 'spam'; reason: SpamReason };
+export type SpamVerdict =
+  | { kind: 'clean' }
+  | { kind: 'doubt' }
+  /** A message without a token holds links: its sender is told, as people write them too. */
+  | { kind: 'links' }
+  /** Too many that can prove nothing came lately: its sender is told to come again. */
+  | { kind: 'later'; reason: SpamReason }
+  | { kind: 'spam'; reason: SpamReason };
 
 /** How often the same was seen, this time included; null where nobody could be asked. */
 export interface SpamCounts {
@@ -24,6 +34,10 @@ export interface SpamCounts {
   tokenUsed: boolean;
   /** Submissions of the address in 10 minutes. */
   address: number;
+  /** Submissions without a token of the network, a /48 of IPv6, in 10 minutes. */
+  network: number;
+  /** Submissions of the form without a token in 10 minutes. */
+  form: number;
   /** Submissions with the e-mail address in an hour. */
   email: number;
   /** Submissions with the same text in an hour. */
@@ -36,12 +50,15 @@ export const TEXT_WINDOW_S = 3_600;
 const ADDRESS_DOUBT = 10;
 /** People who share an address, as those of an office, prove that they are no program beyond ADDRESS_DOUBT. */
 const ADDRESS_MAX = 60;
-/** A form without script can prove nothing. */
-const ADDRESS_WITHOUT_TOKEN_MAX = 3;
+/** A form without script can prove nothing; the people of an office may send one all the same. */
+const ADDRESS_WITHOUT_TOKEN_MAX = 10;
+/** Whoever has one address of IPv6 has a /48 mostly, which is 65,536 networks of a /64. */
+const NETWORK_WITHOUT_TOKEN_MAX = 30;
+/** From however many addresses. */
+const FORM_WITHOUT_TOKEN_MAX = 100;
 const EMAIL_MAX = 3;
 const TEXT_DOUBT = 5;
 const TEXT_MAX = 20;
-const LINK = /https?:\/\/|\bwww\.|\[url|<a\s/gi;
 
 export interface Submission {
   /** A plain HTML form, which has no token. */
@@ -50,6 +67,8 @@ export interface Submission {
   honeypot: string;
   /** What the visitor wrote. */
   texts: readonly string[];
+  /** Of these what they wrote into boxes for a message. */
+  messages: readonly string[];
   /** Of the visitor's e-mail address; null: none. */
   emailDomain: string | null;
   nowMs: number;
@@ -58,28 +77,46 @@ export interface Submission {
 const CLEAN: SpamVerdict = { kind: 'clean' };
 const DOUBT: SpamVerdict = { kind: 'doubt' };
 const spam = (reason: SpamReason): SpamVerdict => ({ kind: 'spam', reason });
+const later = (reason: SpamReason): SpamVerdict => ({ kind: 'later', reason });
 
 /** What a submission says by itself. The time is that of the token, not of the visitor's clock. */
 export function judgeAlone({ spam: rules }: Pick<Form, 'spam'>, sent: Submission): SpamVerdict {
   if (sent.honeypot !== '') return spam('honeypot');
+  const { token } = sent;
   const isExcused = sent.withoutScript && rules.without_script && rules.challenge !== 'always';
-  if (!sent.token.ok && !(isExcused && sent.token.code === 'token_missing')) return spam(sent.token.code);
-  if (sent.token.ok && sent.nowMs - sent.token.issuedMs < rules.min_ms) return spam('too_fast');
-  const links = sent.texts.reduce((count, text) => count + (text.match(LINK)?.length ?? 0), 0);
-  if (links > rules.links_max) return spam('links');
+  if (!token.ok && !(isExcused && isTokenAbsent(token)) && !isTokenOld(token)) return spam(token.code);
+  if (token.ok && sent.nowMs - token.issuedMs < rules.min_ms) return spam('too_fast');
+  if (countLinks(sent.texts) > rules.links_max) return spam('links');
   if (sent.emailDomain !== null && isBlocked(sent.emailDomain, rules.domains_blocked)) return spam('domain');
-  return rules.challenge === 'always' ? DOUBT : CLEAN;
+  if (isWithoutToken(sent) && countLinks(sent.messages) > 0) return { kind: 'links' };
+  const isDoubtful = rules.challenge === 'always' || (!sent.withoutScript && isTokenOld(token));
+  return isDoubtful ? DOUBT : CLEAN;
 }
 
 /** What it says beside the others that came before. */
-export function judgeAmongOthers(sent: Pick<Submission, 'token'>, counts: SpamCounts): SpamVerdict {
+export function judgeAmongOthers(sent: Pick<Submission, 'token' | 'withoutScript'>, counts: SpamCounts): SpamVerdict {
   if (counts.tokenUsed) return spam('token_used');
-  const addressMax = sent.token.ok ? ADDRESS_MAX : ADDRESS_WITHOUT_TOKEN_MAX;
-  if (counts.address > addressMax) return spam('address_limit');
+  if (isWithoutToken(sent)) {
+    if (counts.address > ADDRESS_WITHOUT_TOKEN_MAX) return later('address_limit');
+    if (counts.network > NETWORK_WITHOUT_TOKEN_MAX) return later('network_limit');
+    if (counts.form > FORM_WITHOUT_TOKEN_MAX) return later('form_limit');
+  }
+  if (counts.address > ADDRESS_MAX) return spam('address_limit');
   if (counts.email > EMAIL_MAX) return spam('email_limit');
   if (counts.text > TEXT_MAX) return spam('repeated_text');
   return counts.address > ADDRESS_DOUBT || counts.text > TEXT_DOUBT ? DOUBT : CLEAN;
 }
+
+/** Whether a submission is a plain form that brings no token which still holds. */
+export const isWithoutToken = ({ token, withoutScript }: Pick<Submission, 'token' | 'withoutScript'>): boolean =>
+  withoutScript && !token.ok;
+
+const isTokenOld = (token: TokenCheck): boolean => !token.ok && token.code === 'token_expired' && token.nonce !== null;
+
+/** A page without script may have been kept with its token for long. */
+const isTokenAbsent = (token: TokenCheck): boolean => !token.ok && token.code !== 'token_forged';
+
+const countLinks = (texts: readonly string[]): number => texts.reduce((count, text) => count + linksIn(text), 0);
 
 /** A domain and every name below it. */
 function isBlocked(domain: string, blocked: readonly string[]): boolean {

@@ -33,6 +33,13 @@ export function networkOf(ip: string): string {
   return bytes.length === 4 ? bytes.join('.') : `${spell([...bytes.slice(0, 8), 0, 0, 0, 0, 0, 0, 0, 0])}/64`;
 }
 
+/** The network that one subscriber has mostly: the IPv4 address itself, or the /48 of an IPv6 address (RFC 6177). */
+export function wideNetworkOf(ip: string): string {
+  const bytes = addressBytes(ip);
+  if (bytes === null) return ip;
+  return bytes.length === 4 ? bytes.join('.') : `${spell([...bytes.slice(0, 6), ...new Array<number>(10).fill(0)])}/48`;
+}
+
 function spell(bytes: readonly number[]): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups: string[] = [];

@@ -1,11 +1,11 @@
-import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import type { EngageNote } from '#infra/redis/engage_memory.ts';
 import type { EngageEvent } from '#pipelines/engage/engage_event.ts';
-import type { Acceptance, Acceptor, IngestCaller } from '../accept.ts';
+import type { Acceptance, IngestCaller } from '../accept.ts';
 import { type Answer, limitedAnswer, refusal } from '../answer.ts';
-import { callerSigns } from '../caller.ts';
 import { errorAnswer } from '../errors.ts';
 import type { EngageParts } from './engage_parts.ts';
+import type { EngageRate } from './engage_rate.ts';
 import { rememberedId } from './engage_visitor.ts';
 
 /** An event of a survey, promo or form, and what it tells of the visitor. */
@@ -16,16 +16,16 @@ export interface Happened {
 
 export type Taken = { ok: true; accepted: number; acceptance: Acceptance } | { ok: false; answer: Answer };
 
-/** Hands events to the acceptor of all others, and notes what the visitor saw once Kafka holds them. */
+/** Hands events to the acceptor, and notes what the visitor saw once Kafka holds them. */
 export async function acceptEngage(
   request: HttpRequestIn,
   caller: IngestCaller,
   happened: readonly Happened[],
-  { acceptor, memory, identitySecret }: Pick<EngageParts, 'memory' | 'identitySecret'> & { acceptor: Acceptor },
+  rate: EngageRate,
+  { memory, identitySecret }: Pick<EngageParts, 'memory' | 'identitySecret'>,
 ): Promise<Taken> {
-  const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
   const events = happened.map(({ event }) => event);
-  const acceptance = await acceptor.accept(events, peer, caller);
+  const acceptance = await rate.accept(request, events);
   if (!acceptance.ok) {
     const limited = acceptance.code === 'rate_limited';
     return { ok: false, answer: limited ? limitedAnswer(acceptance.limited) : refusal(acceptance.code) };

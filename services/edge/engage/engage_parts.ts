@@ -1,4 +1,6 @@
+import type { RequestHook } from '../edge_context.ts';
 import type { EngageMemories } from './engage_memories.ts';
+import type { EngageRate } from './engage_rate.ts';
 import type { SpamWatch } from './spam_watch.ts';
 
 /** What the routes of surveys, promos and forms need beside what all routes share. */
@@ -12,4 +14,11 @@ export interface EngageParts {
   randomBytes(bytes: number): Buffer;
   memory: EngageMemories;
   spam: SpamWatch;
+}
+
+/** What each of the routes is mounted with. */
+export interface EngageMount {
+  parts: EngageParts;
+  rate: EngageRate;
+  hooks: RequestHook[];
 }

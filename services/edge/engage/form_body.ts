@@ -51,7 +51,7 @@ function hasTooManyPairs(text: string): boolean {
   return pairs > PAIRS_MAX;
 }
 
-/** Names that begin with `_` are ours: no field of a definition may. Of a name that comes twice the first counts. */
+/** Names that begin with `_` are ours: no field of a definition may. Of a name that comes twice the first counts that is not empty. */
 function plainForm(text: string, request: HttpRequestIn): object {
   const all = new URLSearchParams(text);
   const ours = (name: string): Record<string, string> => {
@@ -67,7 +67,7 @@ function plainForm(text: string, request: HttpRequestIn): object {
     ...ours('submission_id'),
     ...ours('token'),
     ...(version === null ? {} : { version: Number(version) }),
-    fields: Object.fromEntries(names.map((name) => [name, all.get(name) ?? ''])),
+    fields: Object.fromEntries(names.map((name) => [name, all.getAll(name).find((value) => value !== '') ?? ''])),
     consent: { process: isTicked(all, '_consent'), marketing: isTicked(all, '_marketing') },
     ...(referer === undefined || referer.length > REFERER_MAX ? {} : { page: { url: referer } }),
     ...(Object.keys(visitor).length === 0 ? {} : { visitor }),

@@ -4,6 +4,7 @@ import type { FormRequest } from '#pipelines/engage/engage_request.ts';
 import { checkEngageToken } from '#pipelines/engage/engage_token.ts';
 import type { Form } from '#pipelines/engage/form.ts';
 import { formEvent, formStatusEvent, readFields, sentText } from '#pipelines/engage/form_submission.ts';
+import { linksIn } from '#pipelines/engage/links.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SpamReason } from '#pipelines/engage/spam.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
@@ -16,21 +17,26 @@ import type { EdgeContext } from '../edge_context.ts';
 import { errorAnswer } from '../errors.ts';
 import { acceptEngage, type Happened } from './engage_acceptance.ts';
 import type { EngageParts } from './engage_parts.ts';
+import type { EngageRate } from './engage_rate.ts';
 import { readFormBody, type SentForm } from './form_body.ts';
-import { judgeForm, type SubmittedForm } from './form_judge.ts';
+import { judgeForm, judgeFormAlone, type SubmittedForm } from './form_judge.ts';
+import { isTokenUsed } from './token_use.ts';
 
 /** What became of a form. */
 export type FormOutcome =
   | { kind: 'taken'; form: Form; accepted: number; eventId: string }
   | { kind: 'spam'; form: Form }
+  /** Nothing is wrong with it but that too many came that can prove nothing. */
+  | { kind: 'later'; form: Form }
   | { kind: 'challenge'; challenge: Challenge }
   /** `labels`: of the fields at fault, as the visitor knows them. */
-  | { kind: 'invalid'; form: Form; answer: Answer; labels: string[] }
+  | { kind: 'invalid'; form: Form; answer: Answer; labels: string[]; hasLinks: boolean }
   | { kind: 'refused'; answer: Answer };
 
 /** Judges forms and hands those that are no spam to the acceptor. */
 export function createFormIntake(
   context: EdgeContext,
+  rate: EngageRate,
   parts: EngageParts,
 ): (request: HttpRequestIn) => Promise<FormOutcome> {
   function spamOutcome(form: Form, reason: SpamReason): FormOutcome {
@@ -39,18 +45,18 @@ export function createFormIntake(
   }
 
   async function accepted(request: HttpRequestIn, form: Form, happened: Happened): Promise<FormOutcome> {
-    const { acceptor } = context;
-    const taken = await acceptEngage(request, context.callerOf(request), [happened], { ...parts, acceptor });
+    const taken = await acceptEngage(request, context.callerOf(request), [happened], rate, parts);
     if (!taken.ok) return { kind: 'refused', answer: taken.answer };
     return { kind: 'taken', form, accepted: taken.accepted, eventId: happened.event.uuid };
   }
 
   async function tell(
     request: HttpRequestIn,
-    { form, token, version, submissionId, request: body }: SubmittedForm,
+    { form, siteId, token, version, submissionId, request: body }: SubmittedForm,
     status: 'shown' | 'dismissed',
   ): Promise<FormOutcome> {
-    if (!token.ok) return spamOutcome(form, token.code);
+    const reason = token.ok ? await isTokenUsed(parts, siteId, token.nonce, submissionId) : token.code;
+    if (reason !== null) return spamOutcome(form, reason);
     const event = formStatusEvent(form, status, version, submissionId, body);
     const notes = [{ kind: 'shown', name: itemName('form', form.id), id: submissionId } as const];
     return accepted(request, form, { event, notes });
@@ -59,9 +65,17 @@ export function createFormIntake(
   async function submit(request: HttpRequestIn, sent: SubmittedForm): Promise<FormOutcome> {
     const { form, version, submissionId, request: body } = sent;
     const read = readFields(form, body, context.callerOf(request).site.default_country);
-    const judged = await judgeForm(request, sent, read.ok ? read.texts : [], parts, context.nowMs());
+    if (!read.ok) {
+      const alone = judgeFormAlone(sent, { texts: [], messages: [] }, context.nowMs());
+      return alone.kind === 'spam' ? spamOutcome(form, alone.reason) : invalidOutcome(form, read.problems);
+    }
+    const judged = await judgeForm(request, sent, read, parts, context.nowMs());
     if (judged.kind === 'spam') return spamOutcome(form, judged.reason);
-    if (!read.ok) return invalidOutcome(form, read.problems);
+    if (judged.kind === 'links') return invalidOutcome(form, linkProblems(form, read.values), true);
+    if (judged.kind === 'later') {
+      parts.spam.found('form', judged.reason);
+      return { kind: 'later', form };
+    }
     if (judged.kind === 'challenge') {
       parts.spam.challenged();
       return judged;
@@ -113,8 +127,24 @@ function emailOf(form: Form, { fields }: FormRequest): string | null {
   return field === undefined ? null : normaliseEmail(sentText(fields, field.name));
 }
 
-function invalidOutcome(form: Form, problems: readonly { name: string; code: string }[]): FormOutcome {
+function linkProblems(form: Form, values: ReadonlyMap<string, string>): { name: string; code: string }[] {
+  const messages = form.fields.filter(({ type, name }) => type === 'textarea' && linksIn(values.get(name) ?? '') > 0);
+  return messages.map(({ name }) => ({ name, code: 'format' }));
+}
+
+function invalidOutcome(
+  form: Form,
+  problems: readonly { name: string; code: string }[],
+  hasLinks = false,
+): FormOutcome {
   const { status, body } = errorAnswer('form_invalid');
-  const labels = problems.map(({ name }) => form.fields.find((field) => field.name === name)?.label ?? name);
-  return { kind: 'invalid', form, labels, answer: { status, body: { error: { ...body.error, fields: problems } } } };
+  const labels = problems.map(({ name }) => labelOf(form, name));
+  const answer = { status, body: { error: { ...body.error, fields: problems } } };
+  return { kind: 'invalid', form, labels, hasLinks, answer };
+}
+
+/** What the visitor reads beside a field; beside the box for consent it is what they agree to. */
+function labelOf({ fields, consent_text }: Form, name: string): string {
+  const label = fields.find((field) => field.name === name)?.label ?? consent_text;
+  return label === '' ? name : label;
 }

@@ -3,9 +3,16 @@ import { type Challenge, isSolved, makeChallenge } from '#pipelines/engage/chall
 import type { FormRequest } from '#pipelines/engage/engage_request.ts';
 import type { TokenCheck } from '#pipelines/engage/engage_token.ts';
 import type { Form } from '#pipelines/engage/form.ts';
-import { sentText } from '#pipelines/engage/form_submission.ts';
-import { judgeAlone, judgeAmongOthers, type SpamReason, type SpamVerdict } from '#pipelines/engage/spam.ts';
+import {
+  isWithoutToken,
+  judgeAlone,
+  judgeAmongOthers,
+  type SpamReason,
+  type SpamVerdict,
+  type Submission,
+} from '#pipelines/engage/spam.ts';
 import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+import { wideNetworkOf } from '#pipelines/privacy/network.ts';
 import type { EngageParts } from './engage_parts.ts';
 
 /** A form as it was sent, with what is known of it before it is judged. */
@@ -24,53 +31,74 @@ export interface SubmittedForm {
 
 export type FormJudgement =
   | { kind: 'clean' }
-  | { kind: 'spam'; reason: SpamReason }
+  | { kind: 'links' }
+  | { kind: 'later' | 'spam'; reason: SpamReason }
   | { kind: 'challenge'; challenge: Challenge };
 
 const CHALLENGE_BYTES = 16;
 /** Shorter ones are what many people write. */
 const TEXT_COUNTED_FROM = 30;
 
-/** Whether a form is spam; where there is doubt, a script is asked for a proof, and a plain form can bring none. */
+/** What a visitor wrote, as far as it can be read; nothing where a field is not right. */
+export type Written = Pick<Submission, 'texts' | 'messages'>;
+
+/** What a form says by itself, before it is counted: so a form that is not right uses up nothing. */
+export function judgeFormAlone(sent: SubmittedForm, { texts, messages }: Written, nowMs: number): SpamVerdict {
+  const { form, request, isPlain: withoutScript, token, email } = sent;
+  const emailDomain = email?.slice(email.lastIndexOf('@') + 1) ?? null;
+  const honeypot = rawText(request.fields, form.spam.honeypot);
+  return judgeAlone(form, { withoutScript, token, honeypot, texts, messages, emailDomain, nowMs });
+}
+
+/** Whether a form that is right is spam; where there is doubt, a script is asked for a proof, and a plain form can bring none. */
 export async function judgeForm(
   request: HttpRequestIn,
   sent: SubmittedForm,
-  texts: readonly string[],
+  written: Written,
   parts: EngageParts,
   nowMs: number,
 ): Promise<FormJudgement> {
-  const verdict = await verdictOf(request, sent, texts, parts, nowMs);
+  const alone = judgeFormAlone(sent, written, nowMs);
+  const verdict =
+    alone.kind === 'clean' || alone.kind === 'doubt' ? await amongOthers(request, sent, alone, written, parts) : alone;
   if (verdict.kind !== 'doubt') return verdict;
   const { form, submissionId, request: body, isPlain } = sent;
   if (form.spam.challenge === 'off' || isSolved(parts.secret, submissionId, body.challenge, nowMs)) {
     return { kind: 'clean' };
   }
-  if (isPlain) return { kind: 'spam', reason: 'challenge_missing' };
+  if (isPlain) return { kind: 'later', reason: 'challenge_missing' };
   const random = parts.randomBytes(CHALLENGE_BYTES);
   return { kind: 'challenge', challenge: makeChallenge(parts.secret, submissionId, nowMs, random) };
 }
 
-async function verdictOf(
+async function amongOthers(
   request: HttpRequestIn,
-  { form, request: body, isPlain: withoutScript, siteId, submissionId, token, email }: SubmittedForm,
-  texts: readonly string[],
+  { form, isPlain: withoutScript, siteId, submissionId, token, email }: SubmittedForm,
+  alone: SpamVerdict,
+  { texts }: Written,
   { spam, secret, addressOf }: EngageParts,
-  nowMs: number,
 ): Promise<SpamVerdict> {
-  const honeypot = sentText(body.fields, form.spam.honeypot);
-  const emailDomain = email?.slice(email.lastIndexOf('@') + 1) ?? null;
-  const alone = judgeAlone(form, { withoutScript, token, honeypot, texts, emailDomain, nowMs });
-  if (alone.kind === 'spam') return alone;
+  const address = addressOf(clientAddress(request));
+  const isCounted = isWithoutToken({ withoutScript, token });
+  const nonce = 'nonce' in token ? token.nonce : null;
   const counts = await spam.count({
     siteId,
     submissionId,
-    nonce: token.ok ? token.nonce : null,
-    address: addressOf(clientAddress(request)),
+    nonce,
+    address,
     email: email === null ? null : digestOf(secret, email),
     text: textDigest(secret, texts),
+    network: isCounted && address !== null ? digestOf(secret, wideNetworkOf(clientAddress(request))) : null,
+    form: isCounted ? form.id : null,
   });
-  const among: SpamVerdict = counts === null ? { kind: 'clean' } : judgeAmongOthers({ token }, counts);
+  const among: SpamVerdict = counts === null ? { kind: 'clean' } : judgeAmongOthers({ token, withoutScript }, counts);
   return among.kind === 'clean' ? alone : among;
+}
+
+/** What a field says that nobody sees: whatever is in it, a space too. */
+function rawText(fields: FormRequest['fields'], name: string): string {
+  const value = fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : null;
+  return String(value ?? '');
 }
 
 function digestOf(secret: Buffer, text: string): string {

@@ -1,21 +1,26 @@
-import type { HttpReply, HttpServer } from '#infra/http/http_server.ts';
-import type { Form } from '#pipelines/engage/form.ts';
+import type { HttpServer } from '#infra/http/http_server.ts';
 import { type Answer, sendAnswer } from '../answer.ts';
-import type { EdgeContext, RequestHook } from '../edge_context.ts';
-import type { EngageParts } from './engage_parts.ts';
+import type { EdgeContext } from '../edge_context.ts';
+import { SPAM_ANSWER } from './engage_acceptance.ts';
+import type { EngageMount } from './engage_parts.ts';
 import { isPlainForm } from './form_body.ts';
 import { createFormIntake, type FormOutcome } from './form_intake.ts';
-import { FORM_PAGE_HEADERS, formPage } from './form_page.ts';
+import { sendPlain } from './plain_answers.ts';
 
 /**
  * POST /v1/form: a form that was filled in. A script gets JSON; a browser that sends a plain form is led to where the
  * definition says, or gets a page.
  */
-export function mountForm(app: HttpServer, context: EdgeContext, parts: EngageParts, hooks: RequestHook[]): void {
-  const intake = createFormIntake(context, parts);
+export function mountForm(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
+  const intake = createFormIntake(context, rate, parts);
   app.post('/v1/form', { onRequest: hooks }, async (request, reply) => {
-    const outcome = await intake(request);
-    return isPlainForm(request) ? sendPlain(reply, outcome) : sendAnswer(reply, answerOf(outcome));
+    const judged = await intake(request);
+    const limited = await rate.refusal(request);
+    const outcome = limited === null ? judged : ({ kind: 'refused', answer: limited } as const);
+    // A plain form is never asked for a proof, which it could not bring.
+    return isPlainForm(request) && outcome.kind !== 'challenge'
+      ? sendPlain(request, reply, outcome)
+      : sendAnswer(reply, answerOf(outcome));
   });
 }
 
@@ -23,7 +28,7 @@ function answerOf(outcome: FormOutcome): Answer {
   if (outcome.kind === 'refused') return outcome.answer;
   if (outcome.kind === 'challenge') return { status: 200, body: { accepted: 0, challenge: outcome.challenge } };
   if (outcome.kind === 'invalid') return outcome.answer;
-  if (outcome.kind === 'spam') return { status: 200, body: { accepted: 0 } };
+  if (outcome.kind === 'spam' || outcome.kind === 'later') return SPAM_ANSWER;
   const { message, redirect } = outcome.form;
   return {
     status: 200,
@@ -34,29 +39,4 @@ function answerOf(outcome: FormOutcome): Answer {
       ...(redirect === '' ? {} : { redirect }),
     },
   };
-}
-
-/** Where to is the definition's to say, and never the request's. Spam is led where everything else is. */
-function sendPlain(reply: HttpReply, outcome: FormOutcome): HttpReply {
-  if (outcome.kind === 'refused' || outcome.kind === 'challenge') return sendAnswer(reply, answerOf(outcome));
-  const { form } = outcome;
-  if (outcome.kind === 'invalid') {
-    const address = headerAddress(form.redirect_invalid);
-    if (address !== null) return reply.redirect(address, 303);
-    return sendPage(reply, 400, form, outcome.labels);
-  }
-  const address = headerAddress(form.redirect);
-  if (address !== null) return reply.redirect(address, 303);
-  return sendPage(reply, 200, form, form.message === '' ? [] : [form.message]);
-}
-
-/** An address as a header takes it, in ASCII; null: none. */
-const headerAddress = (address: string): string | null => URL.parse(address)?.href ?? null;
-
-function sendPage(reply: HttpReply, status: number, form: Form, lines: readonly string[]): HttpReply {
-  const heading = form.title === '' ? form.name : form.title;
-  return reply
-    .code(status)
-    .headers(FORM_PAGE_HEADERS)
-    .send(formPage(form.locale, heading, lines));
 }

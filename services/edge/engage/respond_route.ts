@@ -7,16 +7,16 @@ import type { Survey } from '#pipelines/engage/survey.ts';
 import { surveyEvent } from '#pipelines/engage/survey_response.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import { type Answer, refusal, sendAnswer } from '../answer.ts';
-import type { EdgeContext, RequestHook } from '../edge_context.ts';
+import type { EdgeContext } from '../edge_context.ts';
 import { acceptEngage, SPAM_ANSWER } from './engage_acceptance.ts';
 import { invalidBody, readEngageBody } from './engage_body.ts';
-import type { EngageParts } from './engage_parts.ts';
+import type { EngageMount } from './engage_parts.ts';
 import { isTokenUsed } from './token_use.ts';
 
 const readBody = bodyReader(respondShape);
 
 /** POST /v1/surveys/respond: that a survey was shown, answered in part or whole, or dismissed. */
-export function mountRespond(app: HttpServer, context: EdgeContext, parts: EngageParts, hooks: RequestHook[]): void {
+export function mountRespond(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
   async function respond(request: HttpRequestIn): Promise<Answer> {
     const caller = context.callerOf(request);
     const read = readEngageBody(request, readBody);
@@ -35,13 +35,13 @@ export function mountRespond(app: HttpServer, context: EdgeContext, parts: Engag
     const made = surveyEvent(item.definition as Survey, read.body, parts.secret);
     if (!made.ok) return invalidBody(made.field);
     const happened = [{ event: made.event, notes: notesOf(read.body) }];
-    const taken = await acceptEngage(request, caller, happened, { ...parts, acceptor: context.acceptor });
+    const taken = await acceptEngage(request, caller, happened, rate, parts);
     if (!taken.ok) return taken.answer;
     return { status: 200, body: { accepted: taken.accepted, event_id: made.event.uuid } };
   }
 
   app.post('/v1/surveys/respond', { onRequest: hooks }, async (request, reply) =>
-    sendAnswer(reply, await respond(request)),
+    sendAnswer(reply, await rate.settle(request, await respond(request))),
   );
 }
 

@@ -6,9 +6,9 @@ import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
 import { sendAnswer } from '../answer.ts';
-import type { EdgeContext, RequestHook } from '../edge_context.ts';
+import type { EdgeContext } from '../edge_context.ts';
 import { invalidBody, readEngageBody } from './engage_body.ts';
-import type { EngageParts } from './engage_parts.ts';
+import type { EngageMount } from './engage_parts.ts';
 import { lookOf, rememberedId } from './engage_visitor.ts';
 import { createNonces } from './nonces.ts';
 
@@ -18,7 +18,7 @@ const NEXT_CHECK_MS = 60_000;
 const readBody = bodyReader(engageShape);
 
 /** POST /v1/engage: what of a site's surveys, promos and forms a visitor is shown on a page. 204: the site has none. */
-export function mountShow(app: HttpServer, context: EdgeContext, parts: EngageParts, hooks: RequestHook[]): void {
+export function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
   const { callerOf, table } = context;
   const nonce = createNonces(parts.randomBytes);
 
@@ -44,6 +44,8 @@ export function mountShow(app: HttpServer, context: EdgeContext, parts: EngagePa
   app.post('/v1/engage', { onRequest: hooks }, async (request, reply) => {
     const { site } = callerOf(request);
     reply.header('cache-control', 'no-store');
+    const limited = await rate.refusal(request);
+    if (limited !== null) return sendAnswer(reply, limited);
     if (siteEngage(table.engageItems(site.site_id)).items.length === 0) return reply.code(204).send();
     const read = readEngageBody(request, readBody);
     if (!read.ok) return sendAnswer(reply, read.answer);

@@ -7,7 +7,7 @@ export async function isTokenUsed(
   nonce: string,
   submissionId: string,
 ): Promise<'token_used' | null> {
-  const nothing = { address: null, email: null, text: null };
+  const nothing = { address: null, email: null, text: null, network: null, form: null };
   const counts = await spam.count({ siteId, submissionId: submissionId.toLowerCase(), nonce, ...nothing });
   return counts?.tokenUsed === true ? 'token_used' : null;
 }

@@ -8,17 +8,17 @@ import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
 import { type Answer, refusal, sendAnswer } from '../answer.ts';
-import type { EdgeContext, RequestHook } from '../edge_context.ts';
+import type { EdgeContext } from '../edge_context.ts';
 import { acceptEngage, SPAM_ANSWER } from './engage_acceptance.ts';
 import { type BodyRead, invalidBody, readEngageBody } from './engage_body.ts';
-import type { EngageParts } from './engage_parts.ts';
+import type { EngageMount } from './engage_parts.ts';
 import { isTokenUsed } from './token_use.ts';
 
 const readMany = bodyReader(trackShape);
 const readOne = bodyReader(promoActionShape);
 
 /** POST /v1/promos/track: what visitors did with promos. */
-export function mountTrack(app: HttpServer, context: EdgeContext, parts: EngageParts, hooks: RequestHook[]): void {
+export function mountTrack(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
   /** Counts an action that is none of a visitor's. */
   async function isGenuine(action: PromoAction, site: Site): Promise<boolean> {
     const subject = { siteId: site.site_id, name: itemName('promo', action.promo_id), version: action.version };
@@ -42,11 +42,13 @@ export function mountTrack(app: HttpServer, context: EdgeContext, parts: EngageP
       event: promoEvent((item as ReadyItem).definition as Promo, action),
       notes: notesOf(action),
     }));
-    const taken = await acceptEngage(request, caller, happened, { ...parts, acceptor: context.acceptor });
+    const taken = await acceptEngage(request, caller, happened, rate, parts);
     return taken.ok ? { status: 200, body: { accepted: taken.accepted } } : taken.answer;
   }
 
-  app.post('/v1/promos/track', { onRequest: hooks }, async (request, reply) => sendAnswer(reply, await track(request)));
+  app.post('/v1/promos/track', { onRequest: hooks }, async (request, reply) =>
+    sendAnswer(reply, await rate.settle(request, await track(request))),
+  );
 }
 
 function readActions(request: HttpRequestIn): BodyRead<PromoAction[]> {

@@ -206,11 +206,33 @@ describe('a plain HTML form', () => {
   it('that is not right names its fields as the visitor knows them, or leads where the definition says', async () => {
     const { status, body } = await edge.post('/v1/form', plain({ email: 'jane' }));
     expect({ status, said: body.includes('<p>E-mail</p>') }).toEqual({ status: 400, said: true });
+    expect(body).toContain('<p>The form could not be sent</p><p>Please check this:</p>');
     edge.define('form', { ...DEFINITION, redirect_invalid: 'https://shop.example/again' });
     const led = await edge.post('/v1/form', plain({ email: 'jane' }));
     expect({ status: led.status, location: led.headers.get('location') }).toEqual({
       status: 303,
       location: 'https://shop.example/again',
+    });
+  });
+
+  it('that is not right is told so in the form’s language and its direction', async () => {
+    edge.define('form', { ...DEFINITION, locale: 'ar' });
+    const { body } = await edge.post('/v1/form', plain({ email: 'jane' }));
+    expect(body).toContain('<html lang="ar" dir="rtl">');
+    expect(body).toContain('<p>تعذر إرسال النموذج</p>');
+  });
+
+  it('of a form that is not there, or too large, is told to its sender in the browser’s language', async () => {
+    const gone = await edge.post('/v1/form', plain({ _form_id: 'gone' }), { 'accept-language': 'de-AT, en;q=0.5' });
+    expect({ status: gone.status, type: gone.headers.get('content-type') }).toEqual({
+      status: 404,
+      type: 'text/html; charset=utf-8',
+    });
+    expect(gone.body).toContain('<p>Dieses Formular gibt es nicht mehr</p>');
+    const large = await edge.post('/v1/form', plain({ subject: 'x'.repeat(40_000) }));
+    expect({ status: large.status, isPage: String(large.body).includes('<h1>') }).toEqual({
+      status: 413,
+      isPage: true,
     });
   });
 

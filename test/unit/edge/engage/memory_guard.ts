@@ -12,15 +12,17 @@ export function createMemoryGuard(): EngageGuard {
     return seen.size;
   };
   return {
-    async count({ submissionId, nonce, address, email, text }) {
+    async count({ submissionId, nonce, address, email, text, network, form }) {
       const holder = nonce === null ? submissionId : (tokens.get(nonce) ?? submissionId);
       if (nonce !== null) tokens.set(nonce, holder);
-      if (holder !== submissionId) return { tokenUsed: true, address: 0, email: 0, text: 0 };
+      if (holder !== submissionId) return { tokenUsed: true, address: 0, email: 0, text: 0, network: 0, form: 0 };
       return {
         tokenUsed: false,
         address: count('address', address, submissionId),
         email: count('email', email, submissionId),
         text: count('text', text, submissionId),
+        network: count('network', network, submissionId),
+        form: count('form', form, submissionId),
       };
     },
   };

@@ -1,0 +1,30 @@
+const NAMES = ['failed', 'later', 'unknown', 'links'] as const;
+
+/** What the page after a plain form says where it was not taken, by its name. */
+export type PlainWords = Readonly<Record<(typeof NAMES)[number], string>>;
+
+/** In the order of NAMES. */
+const WORDS = {
+  en: 'The form could not be sent|Please try again in a few minutes|This form is no longer there|Please leave out links',
+  de: 'Das Formular konnte nicht gesendet werden|Bitte versuchen Sie es in einigen Minuten noch einmal|Dieses Formular gibt es nicht mehr|Bitte lassen Sie Links weg',
+  fr: 'Le formulaire n’a pas pu être envoyé|Veuillez réessayer dans quelques minutes|Ce formulaire n’existe plus|Veuillez ne pas mettre de liens',
+  nl: 'Het formulier kon niet worden verstuurd|Probeer het over enkele minuten opnieuw|Dit formulier bestaat niet meer|Laat links weg',
+  es: 'No se pudo enviar el formulario|Vuelva a intentarlo dentro de unos minutos|Este formulario ya no existe|No incluya enlaces',
+  it: 'Non è stato possibile inviare il modulo|Riprovi tra qualche minuto|Questo modulo non esiste più|Non inserisca link',
+  pt: 'Não foi possível enviar o formulário|Tente novamente dentro de alguns minutos|Este formulário já não existe|Não inclua ligações',
+  pl: 'Nie udało się wysłać formularza|Spróbuj ponownie za kilka minut|Ten formularz już nie istnieje|Prosimy nie podawać linków',
+  ar: 'تعذر إرسال النموذج|يرجى المحاولة مرة أخرى بعد بضع دقائق|هذا النموذج لم يعد موجودًا|يرجى عدم إدراج روابط',
+} as const;
+
+/** The words in a language, else in English. */
+export function plainWords(locale: string): PlainWords {
+  const [language = ''] = locale.toLowerCase().split('-');
+  const words = (Object.hasOwn(WORDS, language) ? WORDS[language as keyof typeof WORDS] : WORDS.en).split('|');
+  return Object.fromEntries(NAMES.map((name, at) => [name, words[at] ?? ''])) as PlainWords;
+}
+
+/** The first language of an Accept-Language header that the words are in, else English: the page says nothing else. */
+export function plainLanguage(accepted: string | undefined): string {
+  const asked = (accepted ?? '').split(',', 20).map((one) => one.split(/[;-]/, 1)[0]?.trim().toLowerCase() ?? '');
+  return asked.find((language) => Object.hasOwn(WORDS, language)) ?? 'en';
+}

@@ -1,0 +1,34 @@
+import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import type { Acceptance } from '../accept.ts';
+import { type Answer, limitedAnswer } from '../answer.ts';
+import { callerSigns } from '../caller.ts';
+import type { EdgeContext } from '../edge_context.ts';
+
+/** Counts each request of these routes once against the rates of its address and key, whatever becomes of it. */
+export interface EngageRate {
+  /** Hands events to the acceptor of all others, which counts the request. */
+  accept(request: HttpRequestIn, events: readonly unknown[]): Promise<Acceptance>;
+  /** The answer to a request that was judged: where the acceptor has not counted it and its rate is exceeded, that it is. */
+  settle(request: HttpRequestIn, answer: Answer): Promise<Answer>;
+  /** The answer to a request that exceeds its rate; null: it does not, or was counted before. */
+  refusal(request: HttpRequestIn): Promise<Answer | null>;
+}
+
+export function createEngageRate({ acceptor, callerOf }: Pick<EdgeContext, 'acceptor' | 'callerOf'>): EngageRate {
+  const counted = new WeakSet<HttpRequestIn>();
+  async function refusalOf(request: HttpRequestIn): Promise<Answer | null> {
+    if (counted.has(request)) return null;
+    counted.add(request);
+    const limited = await acceptor.countRefused(clientAddress(request), callerOf(request));
+    return limited === null ? null : limitedAnswer(limited);
+  }
+  return {
+    accept(request, events) {
+      counted.add(request);
+      const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+      return acceptor.accept(events, peer, callerOf(request));
+    },
+    settle: async (request, answer) => (await refusalOf(request)) ?? answer,
+    refusal: refusalOf,
+  };
+}
