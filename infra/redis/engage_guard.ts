@@ -25,26 +25,22 @@ export interface EngageGuard {
 
 const COUNT_MS_MAX = 500;
 
-/** What has a key, in the order of the script's, with the seconds that it is counted for. */
+/** What is counted, in the order of the script's keys: the key's name, the field, and for how many seconds. */
 const COUNTED = [
-  ['token', TOKEN_MS / 1000],
-  ['address', ADDRESS_WINDOW_S],
-  ['email', EMAIL_WINDOW_S],
-  ['text', TEXT_WINDOW_S],
-  ['network', ADDRESS_WINDOW_S],
-  ['form', ADDRESS_WINDOW_S],
+  ['token', 'nonce', TOKEN_MS / 1000],
+  ['address', 'address', ADDRESS_WINDOW_S],
+  ['email', 'email', EMAIL_WINDOW_S],
+  ['text', 'text', TEXT_WINDOW_S],
+  ['network', 'network', ADDRESS_WINDOW_S],
+  ['form', 'form', ADDRESS_WINDOW_S],
 ] as const;
 
 export function createEngageGuard(redis: Redis): EngageGuard {
   const script = createScript(redis, 'engage_guard.lua');
   return {
     async count({ siteId, submissionId, ...counted }) {
-      const keys = COUNTED.map(
-        ([kind]) => `engage:{${siteId}}:${kind}:${counted[kind === 'token' ? 'nonce' : kind] ?? ''}`,
-      );
-      const seconds = COUNTED.map(([kind, window]) =>
-        counted[kind === 'token' ? 'nonce' : kind] === null ? 0 : window,
-      );
+      const keys = COUNTED.map(([kind, field]) => `engage:{${siteId}}:${kind}:${counted[field] ?? ''}`);
+      const seconds = COUNTED.map(([, field, window]) => (counted[field] === null ? 0 : window));
       const answer = (await within(COUNT_MS_MAX, script.run(keys, [submissionId, ...seconds]))) as number[];
       const [used, address = 0, email = 0, text = 0, network = 0, form = 0] = answer;
       return { tokenUsed: used === 1, address, email, text, network, form };
