@@ -1,3 +1,5 @@
+import { wordsIn } from './words_in.ts';
+
 const NAMES = ['close', 'next', 'send', 'other', 'choose', 'copy', 'copied', 'thanks', 'later', 'check'] as const;
 
 /** What a panel says by itself, by its name. */
@@ -18,9 +20,7 @@ const WORDS = {
 
 /** What no definition has a text for, in a language, else in English. */
 export function panelWords(locale: string): PanelWords {
-  const [language = ''] = locale.split('-');
-  const words = (Object.hasOwn(WORDS, language) ? WORDS[language as keyof typeof WORDS] : WORDS.en).split('|');
-  return Object.fromEntries(NAMES.map((name, at) => [name, words[at] ?? ''])) as PanelWords;
+  return wordsIn(WORDS, NAMES, locale);
 }
 
 const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar', 'ckb', 'dv', 'fa', 'he', 'ps', 'sd', 'ug', 'ur', 'yi']);

@@ -1,3 +1,5 @@
+import { wordsIn } from './words_in.ts';
+
 const NAMES = ['failed', 'later', 'unknown', 'links'] as const;
 
 /** What the page after a plain form says where it was not taken, by its name. */
@@ -18,9 +20,7 @@ const WORDS = {
 
 /** The words in a language, else in English. */
 export function plainWords(locale: string): PlainWords {
-  const [language = ''] = locale.toLowerCase().split('-');
-  const words = (Object.hasOwn(WORDS, language) ? WORDS[language as keyof typeof WORDS] : WORDS.en).split('|');
-  return Object.fromEntries(NAMES.map((name, at) => [name, words[at] ?? ''])) as PlainWords;
+  return wordsIn(WORDS, NAMES, locale.toLowerCase());
 }
 
 /** The first language of an Accept-Language header that the words are in, else English: the page says nothing else. */
