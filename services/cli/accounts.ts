@@ -2,7 +2,7 @@ import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import { renderTable } from '#services/render.ts';
 import { changedFields, given, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { pathOf, readWhole } from './values.ts';
+import { pathOf, readCount } from './values.ts';
 
 const subject = { name: 'ACCOUNT', help: 'its id: lower-case letters, digits, - and _' };
 const nameOption = { kind: 'text', value: 'TEXT', help: 'Name shown to people' } as const;
@@ -54,10 +54,9 @@ async function setAccount(args: Arguments, { client }: Context): Promise<Outcome
 }
 
 function changes(args: Arguments): object {
-  const events = args.text('allowance');
   return given({
     name: args.text('name'),
-    monthly_allowance: events === undefined ? undefined : readWhole(events, 'allowance'),
+    monthly_allowance: readCount(args, 'allowance'),
   });
 }
 

@@ -4,8 +4,15 @@ import type { StickinessAnswer } from '#pipelines/query/stickiness.ts';
 import { renderMoment, renderNumber, renderTable } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
-import { optional, RANGE_OPTIONS, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
-import { UsageError } from './usage_error.ts';
+import {
+  optional,
+  RANGE_OPTIONS,
+  readEventNames,
+  readIntervals,
+  readSelection,
+  SERIES_OPTION,
+  ZONE_OPTION,
+} from './query_options.ts';
 
 const INTERVAL: OptionSpec = { kind: 'text', value: 'INTERVAL', help: 'day, week or month (day)' };
 
@@ -17,7 +24,7 @@ export const activityCommands: Command[] = [
     summary: 'Show in how many intervals persons do something',
     subject: { name: 'SITE', help: 'the site whose persons are counted' },
     options: {
-      event: { kind: 'texts', value: 'EVENT', help: 'EVENT[,EVENT][?FIELD=VALUE&...], * for any (1 to 10 of them)' },
+      event: SERIES_OPTION,
       interval: INTERVAL,
       zone: ZONE_OPTION,
       ...RANGE_OPTIONS,
@@ -41,17 +48,10 @@ export const activityCommands: Command[] = [
   },
 ];
 
-const readCut = (args: Arguments, nowMs: number) => ({
-  ...readRange(args, nowMs),
-  interval: args.text('interval') ?? 'day',
-  time_zone: args.text('zone'),
-});
-
 async function showStickiness(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const names = args.texts('event');
-  if (names.length === 0) throw new UsageError('flag_missing', '--event is missing: * stands for any');
+  const names = readEventNames(args);
   const series = names.map((name) => readSelection(name, 'event'));
-  const query = given({ ...readCut(args, nowMs), series }) as StickinessQuery;
+  const query = given({ ...readIntervals(args, nowMs, 'day'), series }) as StickinessQuery;
   const answer = await client.query<StickinessAnswer>(args.subject, 'stickiness', query);
   const texts = answer.series.map(({ active }, at) => {
     const rows = active.map((one) => [one.intervals, one.persons, one.persons_at_least].map(renderNumber));
@@ -62,7 +62,10 @@ async function showStickiness(args: Arguments, { client, nowMs }: Context): Prom
 }
 
 async function showLifecycle(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const query = given({ ...readCut(args, nowMs), events: optional(args.texts('event')) }) as LifecycleQuery;
+  const query = given({
+    ...readIntervals(args, nowMs, 'day'),
+    events: optional(args.texts('event')),
+  }) as LifecycleQuery;
   const answer = await client.query<LifecycleAnswer>(args.subject, 'lifecycle', query);
   const rows = answer.intervals.map(({ from, ...one }) => [
     renderMoment(from, query.time_zone),

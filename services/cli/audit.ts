@@ -1,7 +1,7 @@
 import type { AuditItem, AuditPage } from '#services/control_api/audit_shapes.ts';
 import { renderList, renderTable, renderTime } from '#services/render.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { readWhole } from './values.ts';
+import { readCount } from './values.ts';
 
 export const auditCommands: Command[] = [
   {
@@ -22,18 +22,13 @@ export const auditCommands: Command[] = [
 
 async function listChanges(args: Arguments, { client }: Context): Promise<Outcome> {
   const page = await client.get<AuditPage>('/audit', {
-    limit: number(args, 'limit'),
-    before: number(args, 'before'),
+    limit: readCount(args, 'limit'),
+    before: readCount(args, 'before'),
     setting_key: args.text('of'),
     changed_by: args.text('by'),
   });
   const headings = ['SEQ', 'WHEN', 'WHO', 'ACTION', 'WHAT', 'FIELDS'];
   return { text: renderTable(headings, page.items.map(row), 'There are no changes.'), json: page.items };
-}
-
-function number(args: Arguments, option: string): number | undefined {
-  const text = args.text(option);
-  return text === undefined ? undefined : readWhole(text, option);
 }
 
 function row(item: AuditItem): string[] {

@@ -4,7 +4,7 @@ import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { readSteps, STEP_OPTIONS } from './funnel_options.ts';
 import { optional, RANGE_OPTIONS, readField } from './query_options.ts';
-import { readWhole } from './values.ts';
+import { readCount } from './values.ts';
 
 export const correlationCommand: Command = {
   noun: 'correlation',
@@ -26,12 +26,11 @@ export const correlationCommand: Command = {
 };
 
 async function showCorrelation(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const [atLeast, limit] = [args.text('at-least'), args.text('limit')];
   const query = given({
     ...readSteps(args, nowMs),
     fields: optional(args.texts('field').map(readField)),
-    actors_min: atLeast === undefined ? undefined : readWhole(atLeast, 'at-least'),
-    limit: limit === undefined ? undefined : readWhole(limit, 'limit'),
+    actors_min: readCount(args, 'at-least'),
+    limit: readCount(args, 'limit'),
   }) as CorrelationQuery;
   const answer = await client.query<CorrelationAnswer>(args.subject, 'correlation', query);
   const rows = answer.candidates.map(({ field, value, odds_ratio, odds_ratio_low, odds_ratio_high, ...counts }) => [

@@ -5,7 +5,7 @@ import { renderNumber, renderTable, renderValue } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { RANGE_OPTIONS, readRange } from './query_options.ts';
-import { readWhole } from './values.ts';
+import { readCount } from './values.ts';
 
 interface Results {
   survey: SurveyResults;
@@ -40,11 +40,10 @@ function command<Kind extends EngageKind>(kind: Kind): Command {
     },
     examples: [`${kind} results ID --site shop`, `${kind} results ID --site shop --since 7d --json`],
     async run(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-      const limit = args.text('limit');
       const query = given({
         ...readRange(args, nowMs),
         id: args.subject,
-        limit: limit === undefined ? undefined : readWhole(limit, 'limit'),
+        limit: readCount(args, 'limit'),
       }) as EngageQuery;
       const results = await client.query<Results[Kind]>(args.text('site') ?? '', kind, query);
       return { text: DRAWN[kind](results), json: results };

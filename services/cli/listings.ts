@@ -5,7 +5,7 @@ import { given } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { optional, RANGE_OPTIONS, readFilters, readRange } from './query_options.ts';
 import { UsageError } from './usage_error.ts';
-import { readWhole } from './values.ts';
+import { readCount } from './values.ts';
 
 type Listed = Listing['events'][number];
 
@@ -50,7 +50,7 @@ async function showLive(args: Arguments, { client }: Context): Promise<Outcome> 
   const query: Partial<LiveQuery> = given({
     events: optional(args.texts('event')),
     filters: readFilters(args),
-    limit: readLimit(args),
+    limit: readCount(args, 'limit'),
   }) as LiveQuery;
   const answer = await client.query<Listing>(args.subject, 'live', query);
   const rows = answer.events.map((one) => [renderTime(one.received_at), ...cells(one), one.person_id]);
@@ -63,18 +63,18 @@ async function showTimeline(args: Arguments, { client, nowMs }: Context): Promis
   if ((person_id === undefined) === (distinct_id === undefined)) {
     throw new UsageError('flag_missing', 'give --person or --distinct-id, and not both');
   }
-  const query = given({ ...readRange(args, nowMs), person_id, distinct_id, limit: readLimit(args) }) as TimelineQuery;
+  const query = given({
+    ...readRange(args, nowMs),
+    person_id,
+    distinct_id,
+    limit: readCount(args, 'limit'),
+  }) as TimelineQuery;
   const answer = await client.query<Listing>(args.subject, 'timeline', query);
   const rows = answer.events.map((one) => [renderTime(one.timestamp), ...cells(one)]);
   return {
     text: renderTable(['HAPPENED', ...HEADINGS], rows, 'Nobody did anything under it in this time.'),
     json: answer,
   };
-}
-
-function readLimit(args: Arguments): number | undefined {
-  const text = args.text('limit');
-  return text === undefined ? undefined : readWhole(text, 'limit');
 }
 
 const HEADINGS = ['EVENT', 'SOURCE', 'VALUE', 'DISTINCT ID'];

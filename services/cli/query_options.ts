@@ -14,6 +14,20 @@ export const ZONE_OPTION: OptionSpec = {
   help: 'Time zone in which intervals begin, such as Europe/Berlin (UTC)',
 };
 
+/** Of queries about several events beside each other. */
+export const SERIES_OPTION: OptionSpec = {
+  kind: 'texts',
+  value: 'EVENT',
+  help: 'EVENT[,EVENT][?FIELD=VALUE&...], * for any (1 to 10 of them)',
+};
+
+/** What SERIES_OPTION names. @throws UsageError */
+export function readEventNames(args: Arguments): string[] {
+  const names = args.texts('event');
+  if (names.length === 0) throw new UsageError('flag_missing', '--event is missing: * stands for any');
+  return names;
+}
+
 /** Options of every query about a time. */
 export const RANGE_OPTIONS: Record<string, OptionSpec> = {
   since: { kind: 'text', value: 'WHEN', help: 'A date, or 30d, 12h before the end (30d)' },
@@ -34,6 +48,11 @@ export const RANGE_OPTIONS: Record<string, OptionSpec> = {
 /** What the options of RANGE_OPTIONS ask for. @throws UsageError */
 export function readRange(args: Arguments, nowMs: number) {
   return { ...readTimes(args, nowMs), filters: readFilters(args), fresh: args.flag('fresh') ? true : undefined };
+}
+
+/** The same with ZONE_OPTION and `--interval`, which is `usual` unless it is given. @throws UsageError */
+export function readIntervals(args: Arguments, nowMs: number, usual: 'day' | 'week') {
+  return { ...readRange(args, nowMs), interval: args.text('interval') ?? usual, time_zone: args.text('zone') };
 }
 
 /** The conditions of `--where` and `--filter`; undefined where there are none. @throws UsageError */

@@ -3,7 +3,7 @@ import { renderTable, renderTime } from '#services/render.ts';
 import { given, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { detailsOf, hasEnded, lineOf } from './replay_text.ts';
-import { pathOf, readMoment, readWhole } from './values.ts';
+import { pathOf, readCount, readMoment } from './values.ts';
 
 const subject = { name: 'REPLAY', help: 'the id of the replay' };
 const START_OPTIONS: Record<string, OptionSpec> = {
@@ -72,10 +72,9 @@ function changeCommand(verb: string, summary: string, wanted: ReplayItem['wanted
 }
 
 async function start(args: Arguments, context: Context): Promise<Outcome> {
-  const rate = args.text('rate');
   const body = {
     destination: args.text('destination'),
-    ...given({ site_id: args.text('site'), rate: rate === undefined ? undefined : readWhole(rate, 'rate') }),
+    ...given({ site_id: args.text('site'), rate: readCount(args, 'rate') }),
     source: args.flag('dead') ? 'dead_letters' : 'events',
     from: readMoment(args.text('from') ?? '', 'from', context.nowMs),
     to: readMoment(args.text('to') ?? '', 'to', context.nowMs),

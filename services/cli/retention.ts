@@ -3,7 +3,7 @@ import type { RetentionQuery } from '#pipelines/query/shapes.ts';
 import { renderMoment, renderNumber, renderTable } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { RANGE_OPTIONS, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
+import { RANGE_OPTIONS, readIntervals, readSelection, ZONE_OPTION } from './query_options.ts';
 
 type Cohort = RetentionAnswer['cohorts'][number];
 
@@ -37,9 +37,7 @@ export const retentionCommand: Command = {
 
 async function showRetention(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
   const query = given({
-    ...readRange(args, nowMs),
-    interval: args.text('interval') ?? 'week',
-    time_zone: args.text('zone'),
+    ...readIntervals(args, nowMs, 'week'),
     mode: args.text('mode'),
     start: readSelection(args.text('start') ?? '*', 'start'),
     back: readSelection(args.text('back') ?? '*', 'back'),

@@ -4,7 +4,7 @@ import { renderNumber, renderTable, renderValue } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { optional, RANGE_OPTIONS, readField, readRange } from './query_options.ts';
-import { readWhole } from './values.ts';
+import { readCount } from './values.ts';
 
 export const topCommand: Command = {
   noun: 'top',
@@ -28,13 +28,12 @@ export const topCommand: Command = {
 };
 
 async function showTop(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const limit = args.text('limit');
   const query = given({
     ...readRange(args, nowMs),
     events: optional(args.texts('event')),
     field: readField(args.text('field') ?? ''),
     by: args.text('by'),
-    limit: limit === undefined ? undefined : readWhole(limit, 'limit'),
+    limit: readCount(args, 'limit'),
   }) as TopQuery;
   const answer = await client.query<TopAnswer>(args.subject, 'top', query);
   const rows = answer.values.map(({ value, events, persons, sum }) => [

@@ -2,10 +2,18 @@ import type { TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
-import { optional, RANGE_OPTIONS, readField, readRange, readSelection, ZONE_OPTION } from './query_options.ts';
+import {
+  optional,
+  RANGE_OPTIONS,
+  readEventNames,
+  readField,
+  readIntervals,
+  readSelection,
+  SERIES_OPTION,
+  ZONE_OPTION,
+} from './query_options.ts';
 import { formulaText, seriesText } from './trend_tables.ts';
-import { UsageError } from './usage_error.ts';
-import { readWhole } from './values.ts';
+import { readCount } from './values.ts';
 
 export const trendsCommand: Command = {
   noun: 'trends',
@@ -13,7 +21,7 @@ export const trendsCommand: Command = {
   summary: 'Count events and persons, and measure their numbers, by interval',
   subject: { name: 'SITE', help: 'the site whose events are counted' },
   options: {
-    event: { kind: 'texts', value: 'EVENT', help: 'EVENT[,EVENT][?FIELD=VALUE&...], * for any (1 to 10 of them)' },
+    event: SERIES_OPTION,
     interval: { kind: 'text', value: 'INTERVAL', help: 'hour, day, week or month (day)' },
     zone: ZONE_OPTION,
     sum: { kind: 'text', value: 'FIELD', help: 'Add up the numbers of a field, such as value' },
@@ -40,8 +48,7 @@ export const trendsCommand: Command = {
 };
 
 async function showTrends(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const names = args.texts('event');
-  if (names.length === 0) throw new UsageError('flag_missing', '--event is missing: * stands for any');
+  const names = readEventNames(args);
   const query = readTrends(args, names, nowMs);
   const answer = await client.query<TrendsAnswer>(args.subject, 'trends', query);
   const tables = [
@@ -55,9 +62,7 @@ async function showTrends(args: Arguments, { client, nowMs }: Context): Promise<
 function readTrends(args: Arguments, names: readonly string[], nowMs: number): TrendsQuery {
   const [sum, measure] = [args.text('sum'), args.text('measure')];
   return given({
-    ...readRange(args, nowMs),
-    interval: args.text('interval') ?? 'day',
-    time_zone: args.text('zone'),
+    ...readIntervals(args, nowMs, 'day'),
     series: names.map((name) => ({
       ...readSelection(name, 'event'),
       ...(sum === undefined ? {} : { sum: readField(sum) }),
@@ -80,9 +85,4 @@ function readBreakdown(args: Arguments): object | undefined {
   const fields = args.texts('breakdown').map(readField);
   if (fields.length === 0) return undefined;
   return given({ ...(fields.length === 1 ? { field: fields[0] } : { fields }), limit: readCount(args, 'limit') });
-}
-
-function readCount(args: Arguments, option: string): number | undefined {
-  const text = args.text(option);
-  return text === undefined ? undefined : readWhole(text, option);
 }

@@ -1,3 +1,4 @@
+import type { Arguments } from './command.ts';
 import { UsageError } from './usage_error.ts';
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -61,6 +62,12 @@ export function readWhole(text: string, option: string): number {
   const plain = text.replaceAll('_', '');
   if (!/^\d{1,15}$/.test(plain)) throw new UsageError('number_malformed', `--${option} ${text} is not a whole number`);
   return Number(plain);
+}
+
+/** The whole number that an option gives; undefined where it is not given. @throws UsageError */
+export function readCount(args: Pick<Arguments, 'text'>, option: string): number | undefined {
+  const text = args.text(option);
+  return text === undefined ? undefined : readWhole(text, option);
 }
 
 /** Splits `name=value` at its first `=`. The value is never part of the message, as it may be a secret. */
