@@ -37,7 +37,7 @@ import { mountTlsCheck } from './tls_check.ts';
 export interface AppOptions extends EdgeParts, EdgeHealth {
   trustedProxies: string[];
   limiter: ConcurrencyLimiter;
-  /** Secret for the digests of hits that have no id. */
+  /** Secret for the digests that are ids of hits. */
   identitySecret: Buffer;
   inventory: InventoryIntake;
   configOf(siteId: string): ConfigAnswer | undefined;
@@ -84,7 +84,7 @@ export function createApp(options: AppOptions): HttpServer {
   mountFlags(app, context);
   mountRemoteConfig(app, context);
   mountCollect(app, context, options.identitySecret);
-  mountMeasurements(app, context);
+  mountMeasurements(app, context, options.identitySecret);
   return app;
 }
 

@@ -75,7 +75,7 @@ test('the hits of a page and their lines are rows, once', async () => {
   await untilRows('1.2', 4);
   const rows = await rowsOf('1.2');
   expect(rows.map(({ event }) => event)).toEqual(['add_to_cart', 'page_view', 'purchase', 'the_last']);
-  expect(rows[2]).toMatchObject({ event_id: 'T-1', value: 20, currency: 'EUR', email_sha256: hash('sha256', EMAIL) });
+  expect(rows[2]).toMatchObject({ value: 20, currency: 'EUR', email_sha256: hash('sha256', EMAIL) });
   expect(JSON.parse(rows[2]?.properties ?? '')).toMatchObject({
     ga_session_id: '1732000000',
     items: [{ item_id: '1', item_name: 'Shirt', price: 10, quantity: 2 }],

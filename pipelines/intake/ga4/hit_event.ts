@@ -9,6 +9,7 @@ import { consentOfHit } from './hit_consent.ts';
 import { itemsOfHit } from './hit_items.ts';
 import { gatherUserData } from './hit_user_data.ts';
 import type { Hit } from './hits.ts';
+import { purchaseId } from './purchase_id.ts';
 import { numberOr } from './wire_number.ts';
 
 /** What says of an event that GA4's own tag sent it: the value of its property `$lib`. */
@@ -75,7 +76,7 @@ export function eventsOfHits(hits: readonly Hit[], arrival: HitArrival): JsonObj
  *
  * @param names Of the ids that hits of the request before it have of their own, the event's name.
  */
-function eventOfHit(hit: Hit, { caller, secret }: HitArrival, names: Map<string, string>): JsonObject {
+function eventOfHit(hit: Hit, arrival: HitArrival, names: Map<string, string>): JsonObject {
   const { fields } = hit;
   const name = fields.get('en');
   const parameters = parametersOf(fields);
@@ -83,7 +84,7 @@ function eventOfHit(hit: Hit, { caller, secret }: HitArrival, names: Map<string,
   const userId = textOf(fields, 'uid');
   return given({
     event: name,
-    uuid: eventId(hit, parameters, secret, names),
+    uuid: eventId(hit, parameters, arrival, names),
     distinct_id: userId ?? clientId,
     properties: {
       ...parameters,
@@ -92,7 +93,7 @@ function eventOfHit(hit: Hit, { caller, secret }: HitArrival, names: Map<string,
         order_id: parameters['order_id'] ?? parameters['transaction_id'],
         $session_id: fields.get('sid'),
         $anon_distinct_id: userId === undefined ? undefined : clientId,
-        client_ip_address: caller === 'server' ? fields.get('_uip') : undefined,
+        client_ip_address: arrival.caller === 'server' ? fields.get('_uip') : undefined,
         $lib: GTAG_LIBRARY,
       }),
     },
@@ -149,21 +150,21 @@ function known(fields: ReadonlyMap<string, string>): JsonObject {
 }
 
 /**
- * The event's id: what its sender calls `event_id`, a purchase's transaction, or else a digest of the hit and of its place
- * among the hits of its page. Never a time of the client's. A hit that does not say its page and its place there may be a
- * repetition or not: it gets no id here. Other events than a purchase are not known by their transaction, of which a
- * refund has the same.
+ * The event's id: what its sender calls `event_id`, a purchase's transaction and client, or else a digest of the hit and of
+ * its place among the hits of its page. Never a time of the client's. A hit that does not say its page and its place there
+ * may be a repetition or not: it gets no id here. Other events than a purchase are not known by their transaction, of which
+ * a refund has the same.
  */
 function eventId(
   { index, text, fields }: Hit,
   parameters: JsonObject,
-  secret: Buffer,
+  { caller, secret }: HitArrival,
   names: Map<string, string>,
 ): string | undefined {
   const name = fields.get('en') ?? '';
   const isPurchase = conversionName(name).canonical === 'purchase';
-  const own =
-    readShortText(parameters['event_id']) ?? (isPurchase ? readShortText(parameters['transaction_id']) : null);
+  const purchase = { transactionId: parameters['transaction_id'], clientId: fields.get('cid'), caller };
+  const own = readShortText(parameters['event_id']) ?? (isPurchase ? purchaseId(purchase, secret) : null);
   if (own !== null) return ownId(own, name, secret, names);
   const [page, number] = [fields.get('_p'), fields.get('_s')];
   if (page === undefined || number === undefined) return undefined;

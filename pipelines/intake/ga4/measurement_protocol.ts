@@ -4,6 +4,7 @@ import { readShortText } from '#pipelines/intake/short_text.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { ITEMS_MAX, withoutLegacyNames } from './hit_items.ts';
 import { areTooMany, parametersOfMeasurements } from './parameter_limits.ts';
+import { purchaseId } from './purchase_id.ts';
 
 /** Google's page on sending events. */
 export const MEASUREMENTS_MAX = 25;
@@ -21,8 +22,10 @@ export type MeasurementsRead =
 /**
  * The events of a body of the Measurement Protocol (FACTS section 3), in the form POST /v1/ingest takes them. It comes from
  * a server, so that its times, addresses and user agents are believed.
+ *
+ * @param secret Makes the ids of purchases that a browser reports as well.
  */
-export function readMeasurements(body: unknown): MeasurementsRead {
+export function readMeasurements(body: unknown, secret: Buffer): MeasurementsRead {
   if (!isObject(body)) return { ok: false, problem: 'body_not_object' };
   if (clientIdOf(body) === undefined) return { ok: false, problem: 'client_id_missing' };
   const { events } = body;
@@ -30,7 +33,8 @@ export function readMeasurements(body: unknown): MeasurementsRead {
   if (events.length > MEASUREMENTS_MAX) return { ok: false, problem: 'events_too_many' };
   if (areTooMany(parametersOfMeasurements(events, body))) return { ok: false, problem: 'parameters_too_many' };
   const shared = sharedOf(body);
-  return { ok: true, events: events.map((event: unknown) => (isObject(event) ? eventOf(event, body, shared) : event)) };
+  const eventOrSent = (event: unknown): unknown => (isObject(event) ? eventOf(event, { body, shared, secret }) : event);
+  return { ok: true, events: events.map(eventOrSent) };
 }
 
 /** Of a browser the client id, of an app that of its instance. */
@@ -69,19 +73,26 @@ function userProperties(sent: unknown): JsonObject | undefined {
   return properties.length === 0 ? undefined : Object.fromEntries(properties);
 }
 
-function eventOf(event: JsonObject, body: JsonObject, shared: JsonObject): JsonObject {
+/** What of an event stands beside it. */
+interface Around {
+  body: JsonObject;
+  shared: JsonObject;
+  secret: Buffer;
+}
+
+function eventOf(event: JsonObject, { body, shared, secret }: Around): JsonObject {
   const { name, params } = event;
   if (params !== undefined && params !== null && !isObject(params)) return { event: name, properties: params };
   const parameters = withItems(objectOr(params));
   const transactionId = idText(parameters['transaction_id']);
   const sessionId = idText(parameters['session_id']);
   const isPurchase = typeof name === 'string' && conversionName(name).canonical === 'purchase';
-  const uuid =
-    readShortText(idText(parameters['event_id'])) ?? (isPurchase ? readShortText(transactionId) : null) ?? undefined;
+  const clientId = clientIdOf(body);
+  const byTransaction = isPurchase ? purchaseId({ transactionId, clientId, caller: 'server' }, secret) : null;
   return given({
     event: name,
-    uuid,
-    distinct_id: firstGiven(idText(body['user_id']), clientIdOf(body)),
+    uuid: readShortText(idText(parameters['event_id'])) ?? byTransaction,
+    distinct_id: firstGiven(idText(body['user_id']), clientId),
     timestamp: happened(firstGiven(event['timestamp_micros'], body['timestamp_micros'])),
     properties: {
       ...parameters,

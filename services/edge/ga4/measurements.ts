@@ -20,8 +20,10 @@ export const MEASUREMENT_DEBUG_PATH = '/debug/mp/collect';
  * POST /mp/collect, GA4's Measurement Protocol: one of the site's server keys stands for the `api_secret`, and names the
  * site. Answers 204 when Kafka holds what was accepted. Under /debug it tells, as Google's validation server does, what
  * Google would object to, and keeps nothing.
+ *
+ * @param secret Makes the ids of purchases that a browser reports as well.
  */
-export function mountMeasurements(app: HttpServer, context: EdgeContext): void {
+export function mountMeasurements(app: HttpServer, context: EdgeContext, secret: Buffer): void {
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
   const counted = async (request: HttpRequestIn, answer: Answer): Promise<Answer> => {
     const caller = callers.get(request);
@@ -36,7 +38,7 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext): void {
     return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
   };
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
-    const read = measurementsOf(request);
+    const read = measurementsOf(request, secret);
     if (!read.ok) return counted(request, read.answer);
     const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
     const accepted = await context.acceptor.accept(read.events, peer, callers.get(request) as IngestCaller);
@@ -80,10 +82,10 @@ function bodyOf(request: HttpRequestIn): Decoded<unknown> {
 
 type Measurements = { ok: true; events: readonly unknown[] } | { ok: false; answer: Answer };
 
-function measurementsOf(request: HttpRequestIn): Measurements {
+function measurementsOf(request: HttpRequestIn, secret: Buffer): Measurements {
   const body = bodyOf(request);
   if (!body.ok) return { ok: false, answer: refusal(body.code) };
-  const read = readMeasurements(body.value);
+  const read = readMeasurements(body.value, secret);
   if (read.ok) return read;
   const { problem } = read;
   if (problem === 'client_id_missing' || problem === 'events_too_many' || problem === 'parameters_too_many') {

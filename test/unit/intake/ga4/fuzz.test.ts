@@ -167,7 +167,7 @@ test(
     fc.assert(
       fc.property(body, (sent) => {
         expect(residue(JSON.stringify(measurementProblems(sent)), RAW)).toEqual([]);
-        const read = readMeasurements(sent);
+        const read = readMeasurements(sent, SECRET);
         if (!read.ok) return;
         expect(residue(JSON.stringify(takeBatch(read.events, server())), RAW)).toEqual([]);
       }),

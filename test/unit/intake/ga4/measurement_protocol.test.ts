@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { measurementProblems } from '#pipelines/intake/ga4/measurement_problems.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
+import { SECRET } from '#test/unit/intake/context.ts';
 import { MEASUREMENT_CASES } from './cases.ts';
 
 test.each(MEASUREMENT_CASES)('$name', ({ body, events, problem }) => {
-  expect(readMeasurements(body)).toStrictEqual(problem === undefined ? { ok: true, events } : { ok: false, problem });
+  const expected = problem === undefined ? { ok: true, events } : { ok: false, problem };
+  expect(readMeasurements(body, SECRET)).toStrictEqual(expected);
 });
 
 test.each(MEASUREMENT_CASES)('what Google would say: $name', ({ body, codes }) => {
@@ -22,7 +24,7 @@ const TOO_MANY = { ok: false, problem: 'parameters_too_many' };
 
 test('an event has at most 200 names, those of its user, its items and of JSON in a value among them', () => {
   const read = (params: object, rest: object = {}) =>
-    readMeasurements({ client_id: 'c', ...rest, events: [{ name: 'a', params }] });
+    readMeasurements({ client_id: 'c', ...rest, events: [{ name: 'a', params }] }, SECRET);
   expect(read(named(200))).toMatchObject({ ok: true });
   expect(read(named(201))).toEqual(TOO_MANY);
   expect(read({ items: [named(100), named(199)] })).toMatchObject({ ok: true });
@@ -35,7 +37,7 @@ test('an event has at most 200 names, those of its user, its items and of JSON i
 test('a request has at most 2,000 names', () => {
   const read = (count: number) => {
     const events = Array.from({ length: 20 }, () => ({ name: 'a', params: named(count) }));
-    return readMeasurements({ client_id: 'c', events });
+    return readMeasurements({ client_id: 'c', events }, SECRET);
   };
   expect(read(100)).toMatchObject({ ok: true });
   expect(read(101)).toEqual(TOO_MANY);
