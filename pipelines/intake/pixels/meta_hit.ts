@@ -5,9 +5,10 @@ import type { Hit } from '#pipelines/intake/ga4/hits.ts';
 import { numberOr } from '#pipelines/intake/ga4/wire_number.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { PixelArrival } from './pixel_arrival.ts';
+import { pixelEventId } from './pixel_event_id.ts';
 
 /** What says of an event that Meta's pixel sent it: the value of its property `$lib`. */
-const META_LIBRARY = 'meta_pixel';
+export const META_LIBRARY = 'meta_pixel';
 
 /** Custom data and what is said of the person, `ud` by the page and `udff` out of its forms. */
 const IN_BRACKETS = /^(cd|ud|udff)\[([^[\]]{1,200})\]$/;
@@ -15,8 +16,8 @@ const NUMBERS: ReadonlySet<string> = new Set(['value', 'num_items', 'predicted_l
 const LISTS: ReadonlySet<string> = new Set(['contents', 'content_ids']);
 
 /**
- * An event of a hit to Meta's `/tr` (FACTS section 6), in the form POST /v1/ingest takes it. Its id is the `eventID` that the
- * page gave, so that it is one event with what the page sent elsewhere; its time is that of its arrival. What is said of the
+ * An event of a hit to Meta's `/tr` (FACTS section 6), in the form POST /v1/ingest takes it. Its id is that of the `eventID`
+ * that the page gave, so that it is one event with what the page sent elsewhere; its time is that of its arrival. What is said of the
  * person is cleaned and hashed where all events are.
  */
 export function eventOfMetaHit({ text, fields }: Hit, { visitor, secret }: PixelArrival): JsonObject {
@@ -28,12 +29,15 @@ export function eventOfMetaHit({ text, fields }: Hit, { visitor, secret }: Pixel
     else if (kind !== undefined && !person.has(name)) person.set(name, value);
   }
   const fbp = textOf(fields, 'fbp');
+  const eventId = textOf(fields, 'eid');
+  const { uuid, sentId } = pixelEventId(eventId, fields.get('ev'), secret);
   return given({
     event: fields.get('ev'),
-    uuid: textOf(fields, 'eid') ?? placeId(text, fields, secret),
+    uuid: eventId === undefined ? placeId(text, fields, secret) : uuid,
     distinct_id: visitor ?? fbp,
     properties: given({
       ...Object.fromEntries(custom),
+      $event_id: sentId,
       page_location: textOf(fields, 'dl'),
       page_referrer: textOf(fields, 'rl'),
       fbp,

@@ -52,13 +52,13 @@ async function readMeta(request: HttpRequestIn, { table, site, visitor, secret }
   return isOwn ? { ok: true, events: read.hits.map((hit) => eventOfMetaHit(hit, { visitor, secret })) } : NOT_OURS;
 }
 
-async function readTiktok(request: HttpRequestIn, { table, site, visitor }: HitsOf): Promise<HitsRead> {
+async function readTiktok(request: HttpRequestIn, { table, site, visitor, secret }: HitsOf): Promise<HitsRead> {
   const body = sentBody(request);
   const read = body.ok ? parseJson(body.value) : body;
   if (!read.ok) return read;
   const own = vendorIds(table, site).tiktok?.pixel_code;
   if (!isObject(read.value) || own === undefined || tiktokPixelOf(read.value) !== own) return NOT_OURS;
-  return { ok: true, events: [eventOfTiktokHit(read.value, { visitor })] };
+  return { ok: true, events: [eventOfTiktokHit(read.value, { visitor, secret })] };
 }
 
 const NOT_OURS = { ok: false, code: 'pixel_unknown' } as const;

@@ -1,5 +1,6 @@
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { dedupId } from '#pipelines/delivery/dedup_id.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import { present } from '#pipelines/delivery/present.ts';
 import { type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
@@ -40,7 +41,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<Settings>): MapR
     conversion: `urn:lla:llaPartnerConversion:${chosenName}`,
     conversionHappenedAt: happenedAtMs(event),
     conversionValue: conversionValue(event, properties),
-    eventId: event.event_id,
+    eventId: dedupId(event, properties),
     user: { userIds: ids },
   });
   return { kind: 'mapped', form, group: '' };

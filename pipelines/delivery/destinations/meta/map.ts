@@ -1,5 +1,6 @@
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { type CanonicalName, platformName } from '#pipelines/delivery/conversion_names.ts';
+import { dedupId } from '#pipelines/delivery/dedup_id.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import type { PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import { firstNumber, type Properties, pageUrl } from '#pipelines/delivery/properties.ts';
@@ -103,7 +104,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): 
   const form = {
     event_name: name,
     event_time: happenedAtS(event),
-    event_id: event.event_id,
+    event_id: dedupId(event, properties),
     action_source: event.action_source,
     ...(url !== null && event.action_source === 'website' ? { event_source_url: url } : {}),
     user_data: user,

@@ -2,6 +2,7 @@ import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/deli
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { type CanonicalName, conversionName } from '#pipelines/delivery/conversion_names.ts';
+import { dedupId } from '#pipelines/delivery/dedup_id.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import { sha256Hex } from '#pipelines/delivery/hash.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
@@ -84,7 +85,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<RedditSettings>)
     click_id: click,
     user,
     metadata: present({
-      conversion_id: event.event_id,
+      conversion_id: dedupId(event, properties),
       value,
       currency,
       item_count: itemCount,

@@ -2,6 +2,7 @@ import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/deli
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import type { CanonicalName } from '#pipelines/delivery/conversion_names.ts';
+import { dedupId } from '#pipelines/delivery/dedup_id.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
@@ -98,7 +99,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<SnapchatSettings
   const form = present({
     event_name: name,
     event_time: happenedAtS(event),
-    event_id: event.event_id,
+    event_id: dedupId(event, properties),
     action_source: isWeb ? 'WEB' : 'OFFLINE',
     event_source_url: isWeb ? pageUrl(properties) : null,
     user_data: user,

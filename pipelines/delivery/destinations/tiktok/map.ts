@@ -1,6 +1,7 @@
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { type CanonicalName, platformName } from '#pipelines/delivery/conversion_names.ts';
+import { dedupId } from '#pipelines/delivery/dedup_id.ts';
 import { happenedAtS } from '#pipelines/delivery/event_time.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
@@ -85,7 +86,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>)
   const form = present({
     event: name,
     event_time: happenedAtS(event),
-    event_id: event.event_id,
+    event_id: dedupId(event, properties),
     user,
     page:
       source.kind === 'web' ? presentOrNull({ url: pageUrl(properties), referrer: pageReferrer(properties) }) : null,

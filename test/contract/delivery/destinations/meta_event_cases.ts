@@ -133,6 +133,11 @@ const timeAndPlaceCases: MappingCase[] = [
     entry: entryOf({ event_id: 'order-77' }),
     expected: sent({ event_id: 'order-77' }),
   },
+  {
+    title: 'id: of a hit of the pixel the one that the page gave',
+    entry: entryOf({ properties: { $current_url: URL_SEEN, $lib: 'meta_pixel', $event_id: 'page-7' } }),
+    expected: sent({ event_id: 'page-7' }),
+  },
 ];
 
 const PAGE = { $current_url: URL_SEEN };

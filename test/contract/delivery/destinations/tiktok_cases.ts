@@ -184,6 +184,11 @@ const userCases: MappingCase[] = [
 
 const contentCases: MappingCase[] = [
   sends(
+    'id: of a hit of the pixel the one that the page gave',
+    { properties: { ...PAGE, $lib: 'tiktok_pixel', $event_id: 'page-7' } },
+    { event_id: 'page-7' },
+  ),
+  sends(
     'whole: a purchase of the website',
     {
       event_id: 'order-9',

@@ -142,6 +142,17 @@ describe("a hit of Meta's pixel", () => {
     expect([ids[0] === ids[1], ids[0] === ids[2]]).toEqual([true, false]);
   });
 
+  test('is one by its id and its name, where the id is no UUID', async () => {
+    const hit = META.replace(EVENT_ID, 'page-7');
+    for (const path of [hit, hit.replace('PageView', 'Purchase'), hit]) await get(path);
+    await post('/t/e', JSON.stringify({ ...TIKTOK, event: 'CompletePayment', event_id: 'page-7' }));
+    const [view, purchase, again, ofTiktok] = edge.records.flat().map(({ event_id }) => event_id);
+    expect([again, ofTiktok]).toEqual([view, purchase]);
+    expect(purchase).not.toBe(view);
+    const sent = edge.records.flat().map(({ properties }) => JSON.parse(properties).$event_id);
+    expect(sent).toEqual(['page-7', 'page-7', 'page-7', 'page-7']);
+  });
+
   test('may be of a pixel that only some pages have', async () => {
     expect((await get(META.replace(PIXEL, '223456789012345'))).status).toBe(204);
   });
