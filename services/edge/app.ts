@@ -31,6 +31,7 @@ import { publicDocument } from './openapi.ts';
 import { givePermits } from './permits.ts';
 import { mountScripts, type TagScripts } from './tag/script_routes.ts';
 import { mountScriptStatus } from './tag/script_status.ts';
+import { mountVisitor } from './tag/visitor_route.ts';
 import { mountTlsCheck } from './tls_check.ts';
 
 /** What the public routes need; a group of routes with parts of its own adds a field here. */
@@ -77,6 +78,7 @@ export function createApp(options: AppOptions): HttpServer {
   mountTlsCheck(app, context);
   mountScripts(app, context, options.tag);
   mountScriptStatus(app, options.tag);
+  mountVisitor(app, context);
   mountLoaders(app, context, options.vendorScripts);
   mountCollectors(app, context, options.identitySecret);
   mountDocs(app, publicDocument());

@@ -84,14 +84,15 @@ test('script-status says that every script is built, how large each is, and wher
   expect((await ask('/v1/svc/another/svc.min.js')).status).toBe(404);
 });
 
-test('the cookie of a visitor is renewed on a verified domain, and nowhere else', async () => {
+test('the cookie of a visitor is renewed on a verified domain, by no script, and nowhere else', async () => {
   const cookie = `svc_did=${VISITOR}`;
-  const claimed = await ask('/svc.min.js', { host: domain, cookie });
+  const claimed = await ask('/v1/visitor', { host: domain, cookie });
   expect(claimed.headers['set-cookie']).toEqual([
     `svc_did=${VISITOR}; Max-Age=34128000; Path=/; SameSite=Lax; Secure; Domain=${site.site}.example`,
   ]);
-  expect(claimed.headers['cache-control']).toMatch(/^private\b/);
-  expect((await ask('/svc.min.js', { host: 'other.example', cookie })).headers['set-cookie']).toBeUndefined();
+  expect(claimed.headers['cache-control']).toBe('no-store');
+  expect((await ask('/v1/visitor', { host: 'other.example', cookie })).headers['set-cookie']).toBeUndefined();
+  expect((await ask('/svc.min.js', { host: domain, cookie })).headers['set-cookie']).toBeUndefined();
 });
 
 test('the health of the tag tells what browsers sent, from which page and by which definition', async () => {

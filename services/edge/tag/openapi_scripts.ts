@@ -16,8 +16,7 @@ const SCRIPT: DocumentedResponse = {
   schema: Type.String(),
   headers: {
     ETag: 'Of these very bytes: it differs by Content-Encoding',
-    'Cache-Control': 'public for 5 minutes; private where a cookie is set',
-    'Set-Cookie': "On a verified domain of an online site: the visitor's svc_did for another 13 months",
+    'Cache-Control': 'public for 5 minutes',
   },
 };
 const UNCHANGED: DocumentedResponse = { status: 304, description: 'It is as it was', schema: null };
@@ -48,6 +47,22 @@ export function scriptRoutes(): DocumentedRoute[] {
         { ...SCRIPT, headers: { ETag: 'Of these very bytes', 'Cache-Control': 'for ever' } },
         UNCHANGED,
         ...failures(['request_malformed', 'not_found']),
+      ],
+    },
+    {
+      ...OPEN,
+      path: '/v1/visitor',
+      operationId: 'renewVisitor',
+      summary: "Set the visitor's cookie again, on a verified domain, as the tag asks while the visitor allows it",
+      headers: null,
+      responses: [
+        {
+          status: 204,
+          description: 'Nothing is said of whether there was one',
+          schema: null,
+          headers: { 'Set-Cookie': "On an online site: the visitor's svc_did for another 13 months" },
+        },
+        ...failures(['request_malformed', 'domain_unclaimed', 'domain_unverified']),
       ],
     },
     {

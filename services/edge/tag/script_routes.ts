@@ -1,16 +1,11 @@
 import { type HttpReply, type HttpRequestIn, type HttpServer, sendNotModified } from '#infra/http/http_server.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { chooseCoding } from '#pipelines/tag/content_coding.ts';
 import { isKnown } from '#pipelines/tag/entity_tag.ts';
-import { renewedCookie, visitorOf } from '#pipelines/tag/visitor_cookie.ts';
 import type { EdgeContext } from '../edge_context.ts';
-import { servedSite } from '../served_site.ts';
 import type { Script, ScriptSource, Scripts } from './scripts.ts';
 
 /** SPEC section 8: the tag is cached for 5 minutes. What is older is shown while a new one is fetched. */
-const FRESH = 'max-age=300, stale-while-revalidate=86400';
-const SHARED = `public, ${FRESH}`;
-const PRIVATE = `private, ${FRESH}`;
+const FRESH = 'public, max-age=300, stale-while-revalidate=86400';
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
 /** What is served of the tag. */
@@ -23,15 +18,13 @@ export interface TagScripts {
  * The scripts of the tag, at the root and under /v1/, and each under a path of its content's digest, where it never changes.
  * No key, and no rate limit: an answer is a look into memory.
  */
-export function mountScripts(app: HttpServer, { table, refuse }: EdgeContext, { sources, scripts }: TagScripts): void {
+export function mountScripts(app: HttpServer, { refuse }: EdgeContext, { sources, scripts }: TagScripts): void {
   for (const { name } of sources) {
     for (const path of [`/${name}`, `/v1/${name}`]) {
       app.get(path, { exposeHeadRoute: true }, (request, reply) => {
         const script = scripts.get(name);
         if (script === undefined) return refuse(reply.header('cache-control', 'no-store'), 'script_not_built');
-        const cookie = cookieFor(table, request);
-        if (cookie !== null) reply.header('set-cookie', cookie);
-        return sendScript(request, reply.header('cache-control', cookie === null ? SHARED : PRIVATE), script);
+        return sendScript(request, reply.header('cache-control', FRESH), script);
       });
     }
   }
@@ -58,12 +51,4 @@ export function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }:
   if (isKnown(request.headers['if-none-match'], etag)) return sendNotModified(request, reply);
   if (coding !== 'identity') reply.header('content-encoding', coding);
   return reply.type('text/javascript; charset=utf-8').send(bytes);
-}
-
-/** The visitor's cookie renewed, on a verified domain of an online site; null where there is none to renew. */
-function cookieFor(table: SettingsTable, request: HttpRequestIn): string | null {
-  const visitor = visitorOf(request.headers.cookie);
-  if (visitor === null) return null;
-  const served = servedSite(table, request);
-  return served.ok && served.site.mode === 'online' ? renewedCookie(visitor, served.host) : null;
 }

@@ -44,6 +44,7 @@ export const TAG_SOURCES: readonly ScriptSource[] = [
   source('svc.min.js', 'classic.ts'),
   source('svc.mjs', 'module.ts', 'esm'),
   source('svc-engage.min.js', 'engage.ts'),
+  source('svc-vitals.min.js', 'vitals_script.ts'),
   source('svc-definitions.min.js', 'definitions_script.ts'),
   source('svc-inventory.min.js', 'inventory_script.ts'),
   source('svc-vendors.min.js', 'vendors_script.ts'),

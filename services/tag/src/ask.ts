@@ -8,6 +8,7 @@ export const ask = async (url: string, more?: RequestInit): Promise<Response> =>
   fetch(url, {
     credentials: 'omit',
     referrerPolicy: 'strict-origin',
-    signal: AbortSignal.timeout?.(ANSWER_MS_MAX) ?? null,
+    // An old browser waits as long as it likes.
+    signal: AbortSignal.timeout?.(ANSWER_MS_MAX) as AbortSignal,
     ...more,
   });

@@ -2,7 +2,8 @@ import { campaignOf } from './campaign.ts';
 import type { Properties } from './types.ts';
 
 /** A text without its parts that hold an e-mail address or six digits in a row, as a phone or an account has. */
-export const covered = (text: string): string => text.replace(/[^\s/=&?]*(@|%40|\d{6})[^\s/=&]*/g, '***');
+export const covered = (text: string): string =>
+  text.replace(/[^\s/=&?]+/g, (part) => (/@|%40|\d{6}/.test(part) ? '***' : part));
 
 /**
  * What may be told of anybody's event, and tells nobody from another, whatever the page has put into it: where it happened,

@@ -1,11 +1,12 @@
 import { attempt } from './guarded.ts';
+import { ownScript } from './own_script.ts';
 import { api, OF_SCRIPT, type StartOptions, start } from './start.ts';
 
 type Call = [method: keyof typeof api, ...args: unknown[]];
 /** What the page's stub left: the calls so far. */
 interface Stub {
-  q?: Call[];
-  status?: unknown;
+  q: Call[];
+  status?: () => unknown;
 }
 
 /**
@@ -13,20 +14,19 @@ interface Stub {
  * managers keep no attributes.
  */
 attempt(() => {
-  const page = window as { svc?: Stub };
-  const script = document.currentScript as HTMLScriptElement;
-  if (page.svc?.status) return;
-  const [base = ''] = script.src.split(OF_SCRIPT);
+  const page = window as { svc?: Partial<Stub> };
+  // By its id an element may stand under that name, and its fields under these, none of which can be called or pushed to.
+  if (page.svc?.status?.call) return;
   start({
-    ...(script.dataset as unknown as StartOptions),
-    ...Object.fromEntries(new URL(script.src).searchParams),
-    base,
-    nonce: script.nonce,
+    ...(ownScript.dataset as unknown as StartOptions),
+    ...Object.fromEntries(new URL(ownScript.src).searchParams),
+    base: ownScript.src.replace(OF_SCRIPT, ''),
+    nonce: ownScript.nonce,
   });
-  const early = page.svc?.q ?? [];
+  const stub: Stub = page.svc?.q?.push ? (page.svc as Stub) : { q: [] };
   const call = ([method, ...args]: Call): unknown => (api[method] as (...args: unknown[]) => unknown)(...args);
-  page.svc = Object.assign(page.svc ?? {}, api);
-  for (const one of early) call(one);
+  page.svc = Object.assign(stub, api);
   // A page may have kept the stub's functions.
-  early.push = (one) => +!call(one);
+  stub.q.push = call as () => number;
+  stub.q.map(call);
 });

@@ -4,11 +4,8 @@ import { attempt, guarded } from './guarded.ts';
 export type Purpose = 'analytics' | 'ads';
 export type Choice = Partial<Record<Purpose, boolean>>;
 
-/** The signals of Google's consent mode, and what the IAB's TCF is read as. */
-const OF: Record<Purpose, string[]> = {
-  ads: ['ad_storage', 'ad_user_data', 'tcf_ads'],
-  analytics: ['analytics_storage', 'tcf_analytics'],
-};
+/** The signals of Google's consent mode (storage, and for ads user data), and what the IAB's TCF is read as. */
+const OF: Record<Purpose, RegExp> = { ads: /^ad_(s|u|tcf)/, analytics: /^analytics_/ };
 
 /**
  * What was said: by the page to us, under the purpose, which goes before the signals; and `told` once any of it is the
@@ -45,7 +42,9 @@ export function say(choice: Choice): void {
 export function choiceOf(purpose: Purpose): boolean | 0 | undefined {
   // A page may have anything under Google's name.
   attempt(readGoogle);
-  const signals = OF[purpose].map((signal) => words[signal]);
+  const signals = Object.keys(words)
+    .filter((signal) => OF[purpose].test(signal))
+    .map((signal) => words[signal]);
   return words[purpose] ?? (signals.includes(false) ? !words['told'] && 0 : signals.includes(true) || undefined);
 }
 
@@ -106,7 +105,7 @@ function readGoogle(): void {
 function readTcf({ eventStatus, gdprApplies, purpose }: TcData): void {
   const given = (...purposes: number[]): boolean | undefined =>
     gdprApplies === false ? undefined : purposes.every((one) => purpose?.consents?.[one]);
-  words['tcf_ads'] = given(1, 4, 7);
-  words['tcf_analytics'] = given(1, 8);
+  words['ad_tcf'] = given(1, 4, 7);
+  words['analytics_tcf'] = given(1, 8);
   words['told'] = eventStatus !== 'cmpuishown';
 }

@@ -1,4 +1,3 @@
-import { guarded } from './guarded.ts';
 import { STORE_ANSWER_MS_MAX } from './limits.ts';
 import type { Waiting } from './send_rules.ts';
 
@@ -44,13 +43,13 @@ export function openStore(name: string): EventStore {
       opened ??= open();
       opened
         .then((database) => {
-          // Relaxed lost nothing either, and does not wait for the disk.
-          const transaction = database.transaction(HELD, mode, { durability: 'relaxed' });
+          // Browsers do not wait for the disk, unless they are told to; that lost nothing.
+          const transaction = database.transaction(HELD, mode);
           const request = use(transaction.objectStore(HELD));
-          transaction.oncomplete = guarded(() => {
+          transaction.oncomplete = () => {
             resolve(request?.result);
             clearTimeout(timer);
-          });
+          };
           transaction.onabort = reject;
         })
         .catch(reject);

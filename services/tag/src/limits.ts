@@ -25,8 +25,8 @@ export const EVENTS_MAX = 50;
  */
 export const BATCH_BYTES_MAX = 48 * 1024;
 export const LEAVING_BYTES_MAX = 60 * 1024;
-/** What the edge takes of a whole body: an event beyond that would only push out what waits. */
-export const EVENT_CHARACTERS_MAX = 256 * 1024;
+/** Of the 256 KiB that the edge takes of a whole body: an event beyond that would only push out what waits. */
+export const EVENT_BYTES_MAX = 260_000;
 /** What waits for the edge, and what waits for the configuration. */
 export const WAITING_MAX = 1000;
 export const WAITING_CHARACTERS_MAX = 1024 * 1024;

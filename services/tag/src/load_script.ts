@@ -7,8 +7,9 @@ interface PolicyWindow {
   trustedTypes?: { createPolicy(name: string, rules: Policy): Policy };
 }
 
-let policy: Policy | undefined;
-let isForbidden = false;
+const RULES: Policy = { createScriptURL: (given) => given };
+/** Null: the page does not allow ours. */
+let policy: Policy | null | undefined;
 
 /**
  * Adds a script to the page, with the nonce by which the page's policy lets it. Where Trusted Types are required its
@@ -16,13 +17,14 @@ let isForbidden = false;
  */
 export const loadScript = (url: string, nonce = ''): HTMLScriptElement | undefined =>
   attempt(() => {
-    if (isForbidden) return undefined;
-    isForbidden = true;
-    policy ??= (window as PolicyWindow).trustedTypes?.createPolicy('svc', { createScriptURL: (given) => given });
+    if (policy === undefined) {
+      policy = null;
+      policy = (window as PolicyWindow).trustedTypes?.createPolicy('svc', RULES) ?? RULES;
+    }
     const script = document.createElement('script');
     script.nonce = nonce;
-    script.src = policy?.createScriptURL(url) ?? url;
+    // Of no policy that is an error, and the end of it.
+    script.src = (policy as Policy).createScriptURL(url);
     document.head.append(script);
-    isForbidden = false;
     return script;
   });

@@ -7,8 +7,7 @@ export type { StartOptions };
  * module comes from there.
  */
 export function init({ base, ...options }: Omit<StartOptions, 'base'> & { base?: string }): void {
-  const [own = ''] = import.meta.url.split(OF_SCRIPT);
-  start({ ...options, base: base ?? own });
+  start({ ...options, base: base ?? import.meta.url.replace(OF_SCRIPT, '') });
 }
 
 export const { track, identify, alias, page, consent, reset, ready, status } = api;

@@ -2,8 +2,8 @@ import { ask } from './ask.ts';
 import { count } from './day_counters.ts';
 import type { EventStore } from './event_store.ts';
 import { attempt, guarded, listen } from './guarded.ts';
-import { BATCH_BYTES_MAX, EVENT_CHARACTERS_MAX, LEAVING_BYTES_MAX, OTHERS_OLDER_MS, TOGETHER_MS } from './limits.ts';
-import { bodyOf, cutBatch, excessOf, isForLater, type Waiting, waitMs } from './send_rules.ts';
+import { BATCH_BYTES_MAX, EVENT_BYTES_MAX, LEAVING_BYTES_MAX, OTHERS_OLDER_MS, TOGETHER_MS } from './limits.ts';
+import { bodyOf, bytesOf, cutBatch, excessOf, isForLater, type Waiting, waitMs } from './send_rules.ts';
 import type { Properties } from './types.ts';
 import { msOf } from './uuid7.ts';
 
@@ -32,7 +32,7 @@ let pausedUntilMs = 0;
 let isPauseAsked = false;
 /** How many events go together at most, once the edge found a batch too large. */
 let eventsMax: number | undefined;
-let endPause = (): void => undefined;
+let endPause: (() => void) | undefined;
 
 /**
  * @param to where events are posted, with the key.
@@ -51,7 +51,7 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
     onHidden();
     // A page that waits for a lock or holds one would not be kept for the way back.
     isLeft = true;
-    endPause();
+    endPause?.();
   });
   listen(window, 'pageshow', comeBack);
   listen(window, 'online', comeBack);
@@ -61,11 +61,11 @@ export function openOutbox(to: string, store: () => EventStore | undefined, leav
  * Takes an event to send: with what comes soon after; where it is urgent or the page is being left at once, before anything
  * is waited for, as a tab that is closed meanwhile on a busy machine is ended before it hears of it.
  */
-export function addWaiting(key: string, event: { properties: Properties }, isUrgent?: boolean): void {
+export function addWaiting(key: string, event: { properties: Properties }, isUrgent?: unknown): void {
   if (dropped) event.properties['$dropped'] = dropped;
   dropped = 0;
   const waiting: Waiting = [key, JSON.stringify(event)];
-  if (waiting[1].length > EVENT_CHARACTERS_MAX) {
+  if (bytesOf(waiting) > EVENT_BYTES_MAX) {
     drop([waiting]);
     return;
   }
@@ -87,7 +87,7 @@ const pauseMs = (): number => pausedUntilMs && pausedUntilMs - performance.now()
 function comeBack(): void {
   isLeft = false;
   if (!isPauseAsked) pausedUntilMs = 0;
-  endPause();
+  endPause?.();
   if (waitingHere.size) wake();
 }
 
@@ -193,7 +193,7 @@ async function send(batch: readonly Waiting[], bytes: number, isLeaving = false)
 function pause(answer?: Response): void {
   const retryAfter = answer?.headers.get('retry-after');
   count('retried');
-  isPauseAsked = Number(retryAfter) > 0;
+  isPauseAsked = (retryAfter as unknown as number) > 0;
   pausedUntilMs = performance.now() + waitMs(++failures, Math.random(), retryAfter);
 }
 

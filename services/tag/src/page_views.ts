@@ -30,10 +30,3 @@ export function watchPages(onPage: () => void): void {
   }
   listen(window, 'popstate', look);
 }
-
-/** Calls it when the page is shown: a page that is made ready beforehand may never be. */
-export function whenShown(run: () => void): void {
-  const isPrerendering = attempt(() => (document as { prerendering?: boolean }).prerendering);
-  if (isPrerendering) listen(document, 'prerenderingchange', run);
-  else run();
-}

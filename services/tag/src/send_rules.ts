@@ -18,14 +18,16 @@ export type Waiting = readonly [key: string, json: string];
  * @param retryAfter the header's seconds; null or a date are the rule's own wait.
  */
 export function waitMs(failures: number, random: number, retryAfter: string | null | undefined): number {
-  const asked = Math.min(Number(retryAfter), RETRY_AFTER_S_MAX);
+  // Of a text it makes a number; of a date none.
+  const asked = Math.min(retryAfter as unknown as number, RETRY_AFTER_S_MAX);
   if (asked > 0) return (asked + random) * 1000;
   return Math.min(BACKOFF_FIRST_MS * 2 ** (failures - 1), BACKOFF_MS_MAX) * (0.5 + random);
 }
 
-/** Whether an answer's status, 0 where there was no answer, says nothing against its batch: it is sent again. */
-export const isForLater = (status: number): boolean =>
-  status < 200 || status >= 500 || status === 429 || status === 408;
+/** Whether an answer's status, undefined where there was no answer, says nothing against its batch: it is sent again. */
+export const isForLater = (status?: number): boolean => !status || status >= 500 || status === 429 || status === 408;
+
+export const bytesOf = ([, json]: Waiting): number => new Blob([json]).size;
 
 /** The first events that go together, one at least, and their bytes. */
 export function cutBatch(
@@ -36,7 +38,7 @@ export function cutBatch(
   const batch: Waiting[] = [];
   let bytes = 0;
   for (const one of waiting.slice(0, eventsMax)) {
-    const more = new Blob([one[1]]).size + 1;
+    const more = bytesOf(one) + 1;
     if (batch[0] && bytes + more > bytesMax) break;
     batch.push(one);
     bytes += more;
@@ -51,9 +53,9 @@ export const bodyOf = (batch: readonly Waiting[]): string => `{"events":[${batch
 export function excessOf(waiting: readonly Waiting[]): number {
   let room = WAITING_CHARACTERS_MAX;
   let first = waiting.length;
-  for (const [, json] of [...waiting].reverse()) {
+  for (const [, json] of waiting.slice(-WAITING_MAX).reverse()) {
     room -= json.length;
-    if (room < 0 || waiting.length - first >= WAITING_MAX) break;
+    if (room < 0) break;
     first -= 1;
   }
   return first;

@@ -13,8 +13,8 @@ export async function askConfig(url: string): Promise<SiteConfig | undefined> {
       if (config) return config;
     }
     await new Promise((resolve) => {
-      if (navigator.onLine === false) listen(window, 'online', resolve);
-      else setTimeout(resolve, waitMs(failures, Math.random(), answer?.headers.get('retry-after')));
+      listen(window, 'online', resolve);
+      setTimeout(resolve, waitMs(failures, Math.random(), answer?.headers.get('retry-after')));
     });
   }
 }

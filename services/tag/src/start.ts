@@ -8,7 +8,7 @@ import { startPart } from './lazy_parts.ts';
 import { CONFIG_MS_MAX, INVENTORY_AFTER_MS, PENDING_MAX, RENDERED_MS } from './limits.ts';
 import { loadScript } from './load_script.ts';
 import { addWaiting, openOutbox, waitingHere, wake } from './outbox.ts';
-import { watchPages, whenShown } from './page_views.ts';
+import { watchPages } from './page_views.ts';
 import { askConfig } from './site_settings.ts';
 import type { PartHost, Properties, SiteConfig, Vendors } from './types.ts';
 import { arrivalOf, forgetClicks, forgetVisitor, isKnown, platformIds, sessionId, visitorId } from './visitor_ids.ts';
@@ -52,12 +52,12 @@ const pageListeners: (() => void)[] = [];
 const readyListeners: (() => void)[] = [];
 
 const isOffline = (): boolean => config?.mode === 'offline';
-const hasGpc = (): boolean =>
-  config?.tag?.respect_gpc !== false && (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl === true;
+const hasGpc = (): unknown =>
+  config?.tag?.respect_gpc !== false && (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl;
 const hasDnt = (): boolean => config?.tag?.respect_dnt !== false && navigator.doNotTrack === '1';
 const isRequired = (): boolean => config?.tag?.consent?.required || options?.consent === 'required';
 
-const isPermitted = (): boolean | 0 => choiceOf('analytics') ?? (!isRequired() || isKnown());
+const isPermitted = (): boolean | 0 => choiceOf('analytics') ?? (isKnown() || !isRequired());
 
 type Gate = 'open' | 'wait' | 'shut';
 
@@ -123,11 +123,12 @@ function release(one: Draft): void {
     event: name,
     uuid,
     distinct_id: as ? `${as}` : own,
-    timestamp: new Date(atMs).toISOString(),
+    // As JSON has it: in UTC.
+    timestamp: new Date(atMs),
     properties,
   };
   one.sent_ = sent;
-  addWaiting(one.key_, sent, CONVERSIONS.test(event) || !!definition?.conversion_event);
+  addWaiting(one.key_, sent, CONVERSIONS.test(event) || definition?.conversion_event);
   tellVendors((all) => all.event({ ...one, event }));
 }
 
@@ -165,10 +166,13 @@ async function startParts(all: PartHost): Promise<void> {
   isStarted = true;
   const { facebook, tiktok, ga4, gtm, clarity, events, tag } = all.config;
   const { inventory = true, engage, web_vitals } = tag ?? {};
-  if (!isOffline() && (facebook ?? tiktok ?? ga4 ?? gtm ?? clarity)) vendors = startPart<Vendors>(all, 'vendors');
+  // On a domain of the site's own they have to do without a platform too.
+  if (!isOffline() && (facebook ?? tiktok ?? ga4 ?? gtm ?? clarity ?? tag?.loader))
+    vendors = startPart<Vendors>(all, 'vendors');
   if (events[0]) void startPart(all, 'definitions');
   if (inventory) setTimeout(() => startPart(all, 'inventory'), INVENTORY_AFTER_MS);
-  if (engage || web_vitals) void startPart(all, 'engage');
+  if (engage) void startPart(all, 'engage');
+  if (web_vitals) void startPart(all, 'vitals');
   const health = keepDays(mayStore);
   if (health) draft('$tag_health', health);
   if (isOffline()) strip = await startPart<typeof strip>(all, 'offline');
@@ -281,9 +285,10 @@ export const api = {
   })),
 };
 
-/** Starts the tag when the page is shown. */
+/** Starts the tag when the page is shown: one that is made ready beforehand may never be. */
 export function start(given: StartOptions): void {
   if (options) return;
   options = given;
-  attempt(() => whenShown(begin));
+  if ((document as { prerendering?: boolean }).prerendering) listen(document, 'prerenderingchange', begin);
+  else attempt(begin);
 }

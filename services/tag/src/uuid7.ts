@@ -7,7 +7,7 @@ export function uuid7(nowMs: number): string {
 }
 
 /** When an id of version 7 was made. */
-export const msOf = (uuid: string): number => Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+export const msOf = (uuid: string): number => Number(`0x${uuid.slice(0, 8)}${uuid.slice(9, 13)}`);
 
 /** The end of a random UUID, the variant's digit included. */
 function randomTail(): string {

@@ -48,6 +48,8 @@ export function forgetVisitor(): void {
   arrival = undefined;
   remove([VISITOR, SESSION, ...META]);
   keep(ARRIVAL);
+  // What was shown, and what was filled in and is not sent yet: of the part for surveys and forms, which may not be here.
+  keep('svc_e');
 }
 
 /** Forgets what ad platforms know the visitor by, and keeps the campaign. */

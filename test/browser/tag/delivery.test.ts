@@ -383,3 +383,17 @@ test('of a batch that is bad in part the rest counts as taken, and what was refu
   expect(await page.evaluate(queueOf)).toBe(0);
   await context.close();
 });
+
+test('an event of more bytes than a request may have is dropped at once, however few its letters are', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(() => {
+    window.svc.track('large', { text: 'ж'.repeat(200_000) });
+    window.svc.track('after');
+  });
+  await world.taken('after');
+  expect(world.events('large')).toEqual([]);
+  expect(await page.evaluate(() => window.svc.status()['dropped'])).toBe(1);
+  await context.close();
+});

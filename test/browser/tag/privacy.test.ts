@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { StandinEdge } from '../harness/standin_edge.ts';
+import { handedOut, showOn } from './harness/engage_pages.ts';
 import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
@@ -58,6 +59,73 @@ test('what was kept is gone when a visitor takes consent back', async () => {
   await page.evaluate(() => window.svc.consent({ analytics: false, ads: false }));
   await page.waitForTimeout(600);
   expect(await kept(context, page)).toEqual([]);
+  await context.close();
+});
+
+/** Every byte that the browser keeps of the shop and that a page of it can read. */
+const keptBytes = (page: Page): Promise<string> =>
+  page.evaluate(async () => {
+    const events = [];
+    for (const { name = '' } of await indexedDB.databases()) {
+      const opened = await new Promise<IDBDatabase>((resolve) => {
+        const opening = indexedDB.open(name);
+        opening.onsuccess = () => resolve(opening.result);
+      });
+      for (const store of opened.objectStoreNames) {
+        const all = opened.transaction(store).objectStore(store).getAll();
+        await new Promise((resolve) => Object.assign(all, { onsuccess: resolve }));
+        events.push(all.result);
+      }
+      opened.close();
+    }
+    return JSON.stringify([document.cookie, Object.entries(localStorage), Object.entries(sessionStorage), events]);
+  });
+
+/** Fills in a form that the edge does not take for now. */
+async function unsentForm(page: Page): Promise<void> {
+  await page.getByLabel('E-mail').waitFor();
+  world.edge.answer = { kind: 'refuse', status: 503 };
+  await page.getByLabel('E-mail').fill('ada@mail.example');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('as soon as').waitFor();
+  expect(await keptBytes(page)).toContain('ada@mail.example');
+}
+const LEAD = handedOut('form', {
+  id: 'quote',
+  title: 'A quote',
+  fields: [{ name: 'email', type: 'email', label: 'E-mail', required: true, map: 'email' }],
+});
+
+test('of a form that was not sent nothing is kept or told any more when the next page says that the visitor refuses', async () => {
+  world.configure({ tag: { inventory: false, engage: true } });
+  showOn(world, [LEAD]);
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await unsentForm(page);
+  await page.goto('about:blank');
+  world.edge.answer = { kind: 'take' };
+  world.pages['/'] = { head: '<script>window.svc={q:[["consent",{analytics:false,ads:false}]]}</script>' };
+  world.edge.requests.length = 0;
+  await page.goto(world.shop);
+  await page.waitForFunction(() => window.svc?.status?.()['mode']);
+  await page.waitForTimeout(600);
+  expect(await kept(context, page)).toEqual([]);
+  await page.goto(`${world.shop}/next`);
+  await page.waitForTimeout(1000);
+  expect(await keptBytes(page)).not.toContain('ada@');
+  expect(world.edge.requests.filter(({ body }) => body.includes('ada@'))).toEqual([]);
+  await context.close();
+});
+
+test('after a reset nothing of what the visitor before filled in is kept', async () => {
+  world.configure({ tag: { inventory: false, engage: true } });
+  showOn(world, [LEAD]);
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await unsentForm(page);
+  await page.evaluate(() => window.svc.reset());
+  await page.waitForTimeout(300);
+  expect(await keptBytes(page)).not.toContain('ada@');
   await context.close();
 });
 

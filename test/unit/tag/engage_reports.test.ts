@@ -72,15 +72,45 @@ test('what an earlier page left is sent, each by itself', async () => {
   expect(waiting).toEqual([]);
 });
 
-test('where a proof is asked for, the form is sent again with the number that was found, once', async () => {
+const challengeOf = (number: number): object => ({
+  ...{ salt: 's', challenge: hash('sha256', `s${number}`), maxnumber: 2_000, signature: 'signed' },
+});
+const numbersSent = (): unknown[] =>
+  sent.map(([, body]) => (JSON.parse(body) as { challenge?: { number: number } }).challenge?.number);
+
+test('where a proof is asked for, the form is sent again with the number that was found', async () => {
   vi.useRealTimers();
-  const challenge = { salt: 's', challenge: hash('sha256', 's1234'), maxnumber: 2_000, signature: 'signed' };
-  const asked: Answered = { status: 200, body: { accepted: 0, challenge } };
-  const reports = openReports(kept, edge(asked));
-  await reports.send('form', { form_id: 'f' });
+  const challenge = challengeOf(1234);
+  const taken = { status: 200, body: { accepted: 1 } };
+  const reports = openReports(kept, edge({ status: 200, body: { accepted: 0, challenge } }, taken));
+  expect(await reports.send('form', { form_id: 'f' })).toEqual(taken);
+  const { salt, challenge: digest, signature } = challenge as Record<string, string>;
   expect(sent.map(([, body]) => JSON.parse(body) as object)).toEqual([
     { form_id: 'f' },
-    { form_id: 'f', challenge: { salt: 's', challenge: challenge.challenge, signature: 'signed', number: 1234 } },
+    { form_id: 'f', challenge: { salt, challenge: digest, signature, number: 1234 } },
   ]);
   expect(waiting).toEqual([]);
+});
+
+test('a proof that holds no more is found anew, three times at most', async () => {
+  vi.useRealTimers();
+  waiting = [['form', JSON.stringify({ form_id: 'f', challenge: { number: 7 } })]];
+  const ask = (number: number): Answered => ({ status: 200, body: { accepted: 0, challenge: challengeOf(number) } });
+  const reports = openReports(kept, edge(ask(1), { status: 200, body: { accepted: 1 } }));
+  reports.sendWaiting();
+  await vi.waitFor(() => expect(waiting).toEqual([]));
+  expect(numbersSent()).toEqual([7, 1]);
+  sent = [];
+  const stubborn = openReports(kept, edge(ask(2), ask(3), ask(4), ask(5)));
+  expect((await stubborn.send('form', {}))?.body.challenge).toEqual(challengeOf(5));
+  expect(numbersSent()).toEqual([undefined, 2, 3, 4]);
+});
+
+test('where no proof can be made, the answer says what was asked for', async () => {
+  vi.useRealTimers();
+  vi.stubGlobal('crypto', {});
+  const reports = openReports(kept, edge({ status: 200, body: { accepted: 0, challenge: challengeOf(1) } }));
+  expect((await reports.send('form', {}))?.body.challenge).toEqual(challengeOf(1));
+  vi.unstubAllGlobals();
+  expect([sent.length, waiting.length]).toEqual([1, 0]);
 });

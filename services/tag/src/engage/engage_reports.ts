@@ -26,13 +26,16 @@ export interface Reports {
 /** Asks the edge; rejects where there was no answer. */
 export type Post = (path: string, body: string) => Promise<Response>;
 
+/** A proof holds for minutes, and a report may wait for days: then another is asked for. */
+const PROOFS_MAX = 3;
+
 export function openReports(kept: ReportQueue, post: Post): Reports {
   let failures = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   // No two have one body, as ids stand in it.
   const without = ([, body]: Report): Report[] => kept.waiting().filter((one) => one[1] !== body);
-  async function deliver(report: Report): Promise<Reply | undefined> {
+  async function deliver(report: Report, proofsLeft = PROOFS_MAX): Promise<Reply | undefined> {
     const answer = await post(...report).catch(() => undefined);
     if (!answer || isForLater(answer.status)) {
       later(answer?.headers.get('retry-after'));
@@ -40,9 +43,9 @@ export function openReports(kept: ReportQueue, post: Post): Reports {
     }
     failures = 0;
     const body = (await answer.json().catch(() => ({}))) as Reply['body'];
-    const solved = body.challenge && (await withProof(report, body.challenge));
+    const solved = body.challenge && proofsLeft > 0 && (await withProof(report, body.challenge));
     kept.keepWaiting([...without(report), ...(solved ? [solved] : [])]);
-    return solved ? deliver(solved) : { status: answer.status, body };
+    return solved ? deliver(solved, proofsLeft - 1) : { status: answer.status, body };
   }
   function later(retryAfter: string | null | undefined): void {
     failures += 1;
@@ -63,10 +66,10 @@ export function openReports(kept: ReportQueue, post: Post): Reports {
   };
 }
 
-/** The report with the proof that is asked for; undefined where none was found, or it has one already. */
+/** The report with the proof that is asked for; undefined where none was found, as in a page that is not secure. */
 async function withProof([path, body]: Report, challenge: Challenge): Promise<Report | undefined> {
   const sent = JSON.parse(body) as object;
-  const number = 'challenge' in sent ? -1 : await solve(challenge).catch(() => -1);
+  const number = await solve(challenge).catch(() => -1);
   const { salt, signature } = challenge;
   const proof = { salt, signature, challenge: challenge.challenge, number };
   return number < 0 ? undefined : [path, JSON.stringify({ ...sent, challenge: proof })];

@@ -8,8 +8,12 @@ export interface FilledForm {
   consent?: { process: boolean; text_version?: string };
 }
 
-/** What became of a form: taken, not right in these fields, or not yet sent. */
-export type FormResult = { kind: 'taken'; message: string } | { kind: 'invalid'; names: string[] } | { kind: 'later' };
+/** What became of a form: taken, not right in these fields, not yet sent, or not taken at all. */
+export type FormResult =
+  | { kind: 'taken'; message: string }
+  | { kind: 'invalid'; names: string[] }
+  | { kind: 'later' }
+  | { kind: 'failed' };
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
@@ -28,8 +32,14 @@ export function showForm(
   const submit = element('button', {}, button || words.send);
   const labels = [...controls.values()].map((one, at) => labelled(one, fields[at]?.label ?? ''));
   const hidden = element('div', { className: 'trap', ariaHidden: 'true' }, trap);
+  const problem = element('p', { role: 'alert' });
   function settled(result: FormResult): void {
     submit.disabled = false;
+    // What was filled in stays: the visitor may copy it, shorten it, or try again.
+    if (result.kind === 'failed') {
+      problem.textContent = words.failed;
+      return;
+    }
     if (result.kind === 'invalid') {
       for (const name of result.names) (controls.get(name) ?? (consent || submit)).setCustomValidity(words.check);
       form.reportValidity();
@@ -39,14 +49,16 @@ export function showForm(
     panel.fill(textBlock('p', text));
   }
   const oninput = ({ target }: Event): void => (target as Control).setCustomValidity('');
+  const onclick = (): void => submit.setCustomValidity('');
   const onsubmit = (event: Event): void => {
     event.preventDefault();
     if (submit.disabled) return;
     submit.disabled = true;
+    problem.textContent = '';
     send(filledIn(controls, consent, content, trap.value)).then(settled, () => settled({ kind: 'later' }));
   };
-  const parts = [...labels, consent && labelled(consent, consent_text), hidden, submit];
-  const form = element('form', { onsubmit, oninput }, ...parts);
+  const parts = [...labels, consent && labelled(consent, consent_text), hidden, problem, submit];
+  const form = element('form', { onsubmit, oninput, onclick }, ...parts);
   panel.fill(textBlock('h2', title), textBlock('p', body), form);
 }
 

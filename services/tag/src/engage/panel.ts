@@ -13,6 +13,7 @@ export interface Panel {
 }
 
 const NAME = 'svc-engage';
+const SAID_MS = 200;
 const FIELDS = 'input:not([tabindex],[type=hidden]),textarea,select';
 
 /** Whether an item is on the page. */
@@ -60,6 +61,8 @@ export function openPanel(item: ShownItem, mount: Element, dismissed: () => void
     // The browser's own way to close a modal: a phone's back gesture is one.
     box.oncancel = dismissed;
   }
+  const status = element('p', { className: 'trap', role: 'status' });
+  box.append(status);
   root.append(box);
   (isInline ? mount : document.body).append(host);
 
@@ -87,8 +90,9 @@ export function openPanel(item: ShownItem, mount: Element, dismissed: () => void
         box.popover = 'manual';
         box.showPopover?.();
       }
-      // What the visitor asked for takes the focus; what comes by itself does not.
+      // What the visitor asked for takes the focus; what comes by itself is said, once it is listened to.
       if (isModal || show.on === 'click') focusIn();
+      else setTimeout(() => status.append(label), SAID_MS);
       seen();
     },
     close() {

@@ -11,7 +11,7 @@ const TOKENS =
 const RULES = `:host{all:initial;display:contents!important}
 *{box-sizing:border-box;font:inherit;color:inherit;margin:0;padding:0}
 .panel,.steps label,input,select,textarea{border:1px solid var(--svc-border);border-radius:var(--svc-radius);min-height:44px}
-.panel{position:fixed;padding:20px;background:var(--svc-background);color:var(--svc-text);font:var(--svc-font_size)/1.5 system-ui,sans-serif;max-height:calc(100vh - 32px);overflow:auto;z-index:2147483647;width:min(var(--svc-width),100vw - 32px)}
+.panel{position:fixed;display:flex;flex-direction:column;padding:20px;background:var(--svc-background);color:var(--svc-text);font:var(--svc-font_size)/1.5 system-ui,sans-serif;max-height:calc(100vh - 32px);overflow:auto;z-index:2147483647;width:min(var(--svc-width),100vw - 32px)}
 .popover{inset:auto;inset-block-end:16px;inset-inline-end:16px}
 .banner{inset:auto 0 0;width:auto}
 .modal{inset:0;margin:auto}
@@ -29,7 +29,7 @@ input,select,textarea{background:#0000;padding:9px;width:100%}
 option{color:#000;background:#fff}
 [type=radio],[type=checkbox]{accent-color:var(--svc-accent);width:22px;min-height:22px}
 button,.button{min-height:44px;min-width:44px;padding:9px 18px;border:0;border-radius:var(--svc-radius);background:var(--svc-accent);color:var(--svc-on_accent);cursor:pointer;justify-self:start;text-decoration:none}
-.close{position:absolute;inset-block-start:4px;inset-inline-end:4px;padding:0;background:none;color:inherit;font-size:24px}
+.close{position:sticky;inset-block-start:-16px;order:-1;align-self:end;margin:-16px -16px -28px;z-index:1;padding:0;background:var(--svc-background);color:inherit;font-size:24px}
 .steps{display:grid;grid-template-columns:repeat(auto-fit,minmax(44px,1fr));gap:4px}
 .steps label{position:relative;place-content:center}
 .steps input{position:absolute;inset:0;height:100%;opacity:0;cursor:pointer}
@@ -39,7 +39,8 @@ button,.button{min-height:44px;min-width:44px;padding:9px 18px;border:0;border-r
 .row{display:flex;justify-content:space-between;align-items:center;gap:12px}
 img{max-width:100%;height:auto}
 code{font-family:monospace}
-.trap{position:absolute;inset-inline-start:-9999px}`;
+.trap{position:absolute;inset-inline-start:-9999px}
+@media(forced-colors:active){.steps :has(:checked),.star :has(~* :checked){forced-color-adjust:none;background:Highlight;color:HighlightText}}`;
 
 /** The style of a panel as a sheet that no content security policy forbids, with the definition's tokens. */
 export function sheetFor(theme: ShownItem['theme']): CSSStyleSheet {

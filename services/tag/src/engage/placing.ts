@@ -1,4 +1,4 @@
-import { guarded } from '../guarded.ts';
+import { attempt, guarded } from '../guarded.ts';
 import type { EngageHost } from '../types.ts';
 import { uuid7 } from '../uuid7.ts';
 import { whenThere } from './appear_when.ts';
@@ -10,6 +10,8 @@ import { pictureOf } from './promo_panel.ts';
 import { type ShowingHost, showItem } from './showing.ts';
 import { nameOf, type ShownItem } from './shown_item.ts';
 
+const TRY_AGAIN_MS = 500;
+
 /** Finds items their place on the page. */
 export interface Placing {
   /** Shows an item whose moment has come, unless something else is there. */
@@ -17,7 +19,7 @@ export interface Placing {
   /** Goes on with what was open when the page was loaded again. */
   resumed(open: OpenShowing, signal: AbortSignal): void;
   /** What is open above the page stays so on the next one of an application. */
-  newPage(kept: Pick<KeptShowings, 'open' | 'keepOpen'>): void;
+  newPage(kept: Pick<KeptShowings, 'mine' | 'keepOpen'>): void;
 }
 
 export function createPlacing(host: EngageHost, showingHost: ShowingHost): Placing {
@@ -38,22 +40,29 @@ export function createPlacing(host: EngageHost, showingHost: ShowingHost): Placi
     wasOpen ||= open.item.place !== 'inline';
     showItem({ open, isResumed, mount, picture }, showingHost);
   }
+  function fresh(item: ShownItem, signal: AbortSignal): void {
+    void ready(item, signal, (mount, picture) => {
+      const isInline = item.place === 'inline';
+      const isTaken = isOnPage(nameOf(item)) || (isInline && mount.querySelector('svc-engage'));
+      if (signal.aborted || isTaken || isRefused(host)) return;
+      // Beside a modal dialog of the page everything can be seen and nothing be used.
+      if (!isInline && attempt(() => document.querySelector(':modal'))) {
+        setTimeout(fresh, TRY_AGAIN_MS, item, signal);
+        return;
+      }
+      if (!mayAppear(item, { isOpen: isAbovePage(), wasOpen })) return;
+      const nowMs = Date.now();
+      show({ path: location.pathname, item, id: uuid7(nowMs), shownMs: nowMs }, false, mount, picture);
+    });
+  }
   return {
-    fresh(item, signal) {
-      void ready(item, signal, (mount, picture) => {
-        const isTaken = isOnPage(nameOf(item)) || (item.place === 'inline' && mount.querySelector('svc-engage'));
-        if (signal.aborted || isTaken || isRefused(host)) return;
-        if (!mayAppear(item, { isOpen: isAbovePage(), wasOpen })) return;
-        const nowMs = Date.now();
-        show({ path: location.pathname, item, id: uuid7(nowMs), shownMs: nowMs }, false, mount, picture);
-      });
-    },
+    fresh,
     resumed(open, signal) {
-      void ready(open.item, signal, (mount, picture) => show(open, true, mount, picture));
+      void ready(open.item, signal, (mount, picture) => show({ ...open, isLeft: false }, true, mount, picture));
     },
     newPage(kept) {
       wasOpen = isAbovePage();
-      for (const open of kept.open(Date.now()))
+      for (const open of kept.mine())
         if (isOnPage(nameOf(open.item))) kept.keepOpen(open.id, { ...open, path: location.pathname });
     },
   };

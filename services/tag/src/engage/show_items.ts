@@ -1,5 +1,5 @@
 import { ask } from '../ask.ts';
-import { guarded, listen } from '../guarded.ts';
+import { attempt, guarded, listen } from '../guarded.ts';
 import type { PartHost } from '../types.ts';
 import { appearWhen } from './appear_when.ts';
 import { circumstancesOf, isRefused, visitorOf } from './circumstances.ts';
@@ -24,15 +24,21 @@ export function startShowing(host: PartHost): void {
   let page = new AbortController();
   let listeners: ((event: string) => void)[] = [];
   let askAgainAtMs = 0;
+  const closers: (() => void)[] = [];
+  function refused(): void {
+    for (const close of closers.splice(0)) close();
+    kept.forget();
+  }
 
   const place = createPlacing(host, {
     ...notesIn(kept),
     async tell(path, body) {
       if (!isRefused(host))
         return reports.send(path, { ...body, ...circumstancesOf(host), timestamp: new Date().toISOString() });
-      kept.forget();
+      refused();
       return undefined;
     },
+    opened: (close) => void closers.push(close),
     closed(item) {
       // What a click opens may be opened again, under another token.
       if (item.show.on === 'click') begin();
@@ -75,8 +81,17 @@ export function startShowing(host: PartHost): void {
     if (isReload && !isRefused(host)) for (const one of open) place.resumed(one, page.signal);
     reports.sendWaiting();
     listen(window, 'online', reports.sendWaiting);
+    // A page that comes back goes on with what it had open.
+    for (const type of ['pagehide', 'pageshow'])
+      listen(window, type, () => {
+        for (const one of kept.mine()) kept.keepOpen(one.id, { ...one, isLeft: type === 'pagehide' });
+      });
+    // What is chosen on this page or in another tab the tag says there.
+    attempt(() => {
+      new BroadcastChannel('svc').onmessage = () => setTimeout(() => isRefused(host) && refused());
+    });
     listen(document, 'visibilitychange', () => {
-      if (isRefused(host)) kept.forget();
+      if (isRefused(host)) refused();
       else if (!document.hidden && Date.now() > askAgainAtMs) begin();
     });
   });

@@ -15,6 +15,8 @@ export interface ShowingHost {
   /** Undefined: it is over. */
   keepOpen(id: string, open?: OpenShowing): void;
   closed(item: ShownItem): void;
+  /** Takes what closes a showing, without a word of the visitor's, when they refuse to be measured. */
+  opened(close: () => void): void;
 }
 
 /** What is shown: what an earlier page kept of it, or what this one begins with. */
@@ -82,6 +84,7 @@ export function showItem({ open, isResumed, mount, picture }: ToShow, host: Show
   if (kind === 'survey') runSurvey(item, showing);
   else if (kind === 'promo') runPromo(item, picture, showing);
   else runForm(item, showing);
+  host.opened(close);
   panel.appear(() => {
     host.keepOpen(id, open);
     if (isResumed) return;
@@ -121,13 +124,15 @@ function runForm({ content, words }: FormItem, { panel, report, keep, done }: Sh
     // A reload before the answer sends it again under the same id, and does not ask again.
     keep();
     const reply = await report('submitted', filled);
-    const problems = reply && reply.status >= 400 && (reply.body.error?.fields ?? []);
-    if (problems) {
+    const { error, challenge, message } = reply?.body ?? {};
+    // A proof that is still asked for could not be made.
+    if (reply && (reply.status >= 400 || challenge)) {
       keep({ at: 0, answers: {} });
-      return { kind: 'invalid', names: problems.map(({ name }) => name) };
+      const names = (error?.fields ?? []).map(({ name }) => name);
+      return names[0] ? { kind: 'invalid', names } : { kind: 'failed' };
     }
     done();
     // Of spam the answer is as of everything else.
-    return reply ? { kind: 'taken', message: reply.body.message || content.message } : { kind: 'later' };
+    return reply ? { kind: 'taken', message: message || content.message } : { kind: 'later' };
   });
 }

@@ -92,7 +92,7 @@ export interface Show {
 
 /** What a panel says by itself (pipelines/engage/panel_words.ts). */
 export type Words = Record<
-  'close' | 'next' | 'send' | 'other' | 'choose' | 'copy' | 'copied' | 'thanks' | 'later' | 'check',
+  'close' | 'next' | 'send' | 'other' | 'choose' | 'copy' | 'copied' | 'thanks' | 'later' | 'check' | 'failed',
   string
 >;
 

@@ -6,6 +6,8 @@ import type { Answer, Question, SurveyContent, SurveyProgress, Words } from './s
 /** What comes of an answer: more questions, the end, or an end at which nothing is said. */
 export type SurveyStep = 'partial' | 'completed' | 'closed';
 
+/** So long after a question came a click may be the second of two on the one before. */
+const DOUBLE_CLICK_MS = 500;
 const FACES = ['😞', '🙁', '😐', '🙂', '😀'];
 
 /** Asks a survey's questions one after the other, from where the visitor was. */
@@ -50,25 +52,25 @@ function questionForm(
   answered: (answer: Answer | undefined) => void,
 ): HTMLFormElement {
   let isSent = false;
+  const askedMs = performance.now();
+  const submit = element('button', {}, button);
   const onsubmit = (event: Event): void => {
     event.preventDefault();
-    if (isSent) return;
-    isSent = true;
     const data = new FormData(form);
-    answered(answerOf(question, data.getAll('a') as string[], (data.get('t') ?? '') as string));
+    const answer = answerOf(question, data.getAll('a') as string[], (data.get('t') ?? '') as string);
+    const isMissing = answer === undefined;
+    if (isSent || (isMissing && performance.now() - askedMs < DOUBLE_CLICK_MS)) return;
+    // Of several boxes, of words that go with a choice and of a link the browser itself requires nothing.
+    if (isMissing && question.required) {
+      submit.setCustomValidity(words.choose);
+      submit.reportValidity();
+      return;
+    }
+    isSent = true;
+    answered(answer);
   };
-  // Of several boxes the browser itself requires none.
-  const onchange = (): void => {
-    if (question.required && question.type === 'multiple')
-      form.querySelector('input')?.setCustomValidity(form.querySelector(':checked') ? '' : words.choose);
-  };
-  const form: HTMLFormElement = element(
-    'form',
-    { onsubmit, onchange },
-    ...questionParts(question, words),
-    element('button', {}, button),
-  );
-  onchange();
+  const onclick = (): void => submit.setCustomValidity('');
+  const form: HTMLFormElement = element('form', { onsubmit, onclick }, ...questionParts(question, words), submit);
   return form;
 }
 
@@ -119,7 +121,6 @@ function choiceParts({ type, choices, open_choice, shuffle, required, max_length
   const text = element('input', { name: 't', ariaLabel: words.other, maxLength: max_length });
   text.oninput = () => {
     other.checked = text.value !== '';
-    other.dispatchEvent(new Event('change', { bubbles: true }));
   };
   return [...boxes, element('label', { className: 'choice' }, other, words.other), text];
 }

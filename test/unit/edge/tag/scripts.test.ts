@@ -191,46 +191,44 @@ describe('the path of a content', () => {
     const path = (await pathOf('svc.min.js')).replace('svc.min.js', 'svc.mjs');
     expect((await ask(path)).status).toBe(404);
   });
-
-  it('sets no cookie', async () => {
-    const headers = { host: 't.shop.example', cookie: `svc_did=${ID}` };
-    expect((await ask(await pathOf('svc.min.js'), headers)).headers['set-cookie']).toBeUndefined();
-  });
 });
 
 describe("the visitor's cookie", () => {
   const cookie = `theirs=1; svc_did=${ID}`;
 
-  it('is renewed on a claimed host, in an answer for that visitor alone', async () => {
-    const { status, headers } = await ask('/svc.min.js', { host: 't.shop.example:443', cookie });
-    expect(status).toBe(200);
-    expect(headers['set-cookie']).toEqual([
-      `svc_did=${ID}; Max-Age=34128000; Path=/; SameSite=Lax; Secure; Domain=shop.example`,
-    ]);
-    expect(headers['cache-control']).toMatch(/^private, /);
+  it('is set again on a claimed host, in an answer that nobody keeps', async () => {
+    const { status, headers } = await ask('/v1/visitor', { host: 't.shop.example:443', cookie });
+    expect(status).toBe(204);
+    expect(headers).toMatchObject({
+      'set-cookie': [`svc_did=${ID}; Max-Age=34128000; Path=/; SameSite=Lax; Secure; Domain=shop.example`],
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-site',
+    });
   });
 
-  it('is renewed with a 304 too', async () => {
-    const { headers } = await ask('/svc.min.js');
-    const again = { host: 't.shop.example', cookie, 'if-none-match': String(headers['etag']) };
-    const known = await ask('/svc.min.js', again);
-    expect(known.status).toBe(304);
-    expect(known.headers['set-cookie']).toHaveLength(1);
-  });
-
-  it('is renewed where the trusted proxy names the host', async () => {
-    const { headers } = await ask('/svc.min.js', { 'x-forwarded-host': 'T.Shop.example', cookie });
+  it('is set again where the trusted proxy names the host', async () => {
+    const { headers } = await ask('/v1/visitor', { 'x-forwarded-host': 'T.Shop.example', cookie });
     expect(headers['set-cookie']).toHaveLength(1);
   });
 
+  it('comes with no script, which a browser fetches also when the visitor has refused', async () => {
+    const { headers } = await ask('/svc.min.js', { host: 't.shop.example', cookie });
+    expect(headers['set-cookie']).toBeUndefined();
+    expect(headers['cache-control']).toMatch(/^public, /);
+  });
+
+  it('is no matter of a host nobody claimed', async () => {
+    const { status, headers, body } = await ask('/v1/visitor', { host: 'www.shop.example', cookie });
+    expect([status, headers['set-cookie'], headers['cache-control']]).toEqual([404, undefined, 'no-store']);
+    expect(JSON.parse(body.toString())).toMatchObject({ error: { code: 'domain_unclaimed' } });
+  });
+
   it.each([
-    ['a host nobody claimed', { host: 'www.shop.example', cookie }],
     ['a visitor without one', { host: 't.shop.example' }],
     ['a value of another form', { host: 't.shop.example', cookie: 'svc_did=jane@example.com' }],
   ])('is not set for %s', async (_what, headers) => {
-    const answer = await ask('/svc.min.js', headers as Record<string, string>);
-    expect(answer.headers['set-cookie']).toBeUndefined();
-    expect(answer.headers['cache-control']).toMatch(/^public, /);
+    const answer = await ask('/v1/visitor', headers as Record<string, string>);
+    expect([answer.status, answer.headers['set-cookie']]).toEqual([204, undefined]);
   });
 
   it.each([
@@ -247,9 +245,8 @@ describe("the visitor's cookie", () => {
   ])('is not set %s', async (_what, options, headers) => {
     const tag: TagScripts = { sources: SOURCES, scripts: await buildScripts(SOURCES, logger) };
     const other = await startEdge({ ...options, tag });
-    const answer = await ask('/svc.min.js', { ...headers, cookie }, 'GET', other.url);
+    const answer = await ask('/v1/visitor', { ...headers, cookie }, 'GET', other.url);
     await other.close();
-    expect(answer.status).toBe(200);
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 });

@@ -1,0 +1,5 @@
+import { handOver } from './part_script.ts';
+import type { PartHost } from './types.ts';
+import { watchVitals } from './web_vitals.ts';
+
+handOver(({ track }: PartHost) => watchVitals((vitals) => track('$web_vitals', { ...vitals })));
