@@ -36,14 +36,14 @@ test('for scroll an item appears when the visitor has come so far down, and not 
   await page.waitForTimeout(QUIET_MS);
   expect(await shown(page)).toBe(0);
   await page.evaluate(() => scrollTo(0, 3_500));
-  await page.getByText('Winter sale').waitFor();
+  await page.getByRole('heading', { name: 'Winter sale' }).waitFor();
   await page.context().close();
 });
 
 test('for scroll a page that is seen so far without scrolling is enough', async () => {
   world.pages['/'] = { body: '<h1>Shop</h1>' };
   const page = await shopWith({ show: { on: 'scroll', scroll_percent: 100 } });
-  await page.getByText('Winter sale').waitFor();
+  await page.getByRole('heading', { name: 'Winter sale' }).waitFor();
   await page.context().close();
 });
 
@@ -60,7 +60,7 @@ test('for exit an item appears when the pointer leaves the page at its top, not 
   await page.waitForTimeout(QUIET_MS);
   expect(await shown(page)).toBe(0);
   await leave(-1);
-  await page.getByText('Winter sale').waitFor();
+  await page.getByRole('heading', { name: 'Winter sale' }).waitFor();
   await page.context().close();
 });
 
@@ -86,7 +86,7 @@ test('a promo has its picture with its text, and the picture’s server is not t
 
 test('a promo whose picture does not come is shown without it', async () => {
   const page = await shopWith({ image_url: `${world.collector}/none.gif`, image_alt: 'A lamp' });
-  await page.getByText('Winter sale').waitFor();
+  await page.getByRole('heading', { name: 'Winter sale' }).waitFor();
   expect(await page.getByRole('img').count()).toBe(0);
   await page.context().close();
 });
@@ -100,4 +100,33 @@ test('a copied code is told once the clipboard has it', async () => {
   const all = await told(world, 'promos/track', 2);
   expect(all.map(({ action }) => action)).toEqual(['view', 'copy_code']);
   await page.context().close();
+});
+
+test('what is said of a high form that was sent is in view', async () => {
+  world.pages['/'] = { head: '<style>#here{min-height:2200px}</style>', body: '<div id="here"></div><p>below</p>' };
+  const fields = ['name', 'city', 'street', 'message'].map((name) => ({ name, type: 'textarea', label: name }));
+  const form = { id: 'quote', place: 'inline', mount: '#here', fields, message: 'We call you back.' };
+  showOn(world, [handedOut('form', form)]);
+  world.edge.replies['/v1/form'] = { accepted: 1, message: 'We call you back.' };
+  const context = await world.visitor({ viewport: { width: 390, height: 400 } });
+  const page = await world.visit(context);
+  await page.getByRole('button', { name: 'Send' }).click();
+  const said = page.getByText('We call you back.');
+  await said.waitFor();
+  const { y = -1 } = (await said.boundingBox()) ?? {};
+  expect(y).toBeGreaterThanOrEqual(0);
+  expect(y).toBeLessThan(400);
+  await context.close();
+});
+
+test('a modal dims the page, and what only stands above it does not', async () => {
+  const dims: Record<string, string> = {};
+  for (const place of ['popover', 'banner', 'modal']) {
+    const page = await shopWith({ place });
+    await page.getByRole('heading', { name: 'Winter sale' }).waitFor();
+    const panel = page.locator('svc-engage .panel');
+    dims[place] = await panel.evaluate((box) => getComputedStyle(box, '::backdrop').backgroundColor);
+    await page.context().close();
+  }
+  expect(dims).toEqual({ popover: 'rgba(0, 0, 0, 0)', banner: 'rgba(0, 0, 0, 0)', modal: 'rgba(0, 0, 0, 0.533)' });
 });

@@ -33,8 +33,10 @@ export function showForm(
   const labels = [...controls.values()].map((one, at) => labelled(one, fields[at]?.label ?? ''));
   const hidden = element('div', { className: 'trap', ariaHidden: 'true' }, trap);
   const problem = element('p', { role: 'alert' });
+  // A button that is disabled loses the focus, and what is said then would be out of view on a high form.
+  let isSending = false;
   function settled(result: FormResult): void {
-    submit.disabled = false;
+    isSending = false;
     // What was filled in stays: the visitor may copy it, shorten it, or try again.
     if (result.kind === 'failed') {
       problem.textContent = words.failed;
@@ -52,8 +54,8 @@ export function showForm(
   const onclick = (): void => submit.setCustomValidity('');
   const onsubmit = (event: Event): void => {
     event.preventDefault();
-    if (submit.disabled) return;
-    submit.disabled = true;
+    if (isSending) return;
+    isSending = true;
     problem.textContent = '';
     send(filledIn(controls, consent, content, trap.value)).then(settled, () => settled({ kind: 'later' }));
   };

@@ -17,8 +17,8 @@ const RULES = `:host{all:initial;display:contents!important}
 .modal{inset:0;margin:auto}
 .inline{position:static;width:auto;max-width:var(--svc-width);max-height:none}
 .measured{position:absolute;visibility:hidden}
-::backdrop{background:#0008}
-:focus-visible,label:has(:focus-visible){outline:3px solid var(--svc-accent);outline-offset:2px}
+.modal::backdrop{background:#0008}
+label:has(:focus-visible),:focus-visible:not(label>*){outline:3px solid var(--svc-accent);outline-offset:2px}
 h2,legend,b{font-weight:600;padding-inline-end:36px}
 h2{font-size:1.2em}
 p{white-space:pre-line}
