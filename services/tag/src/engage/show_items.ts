@@ -29,6 +29,10 @@ export function startShowing(host: PartHost): void {
     for (const close of closers.splice(0)) close();
     kept.forget();
   }
+  const lookAgain = () => {
+    if (isRefused(host)) refused();
+    else if (!document.hidden && Date.now() > askAgainAtMs) begin();
+  };
 
   const place = createPlacing(host, {
     ...notesIn(kept),
@@ -51,13 +55,8 @@ export function startShowing(host: PartHost): void {
     const { items, next_check_ms } = (await answer.json()) as { items: ShownItem[]; next_check_ms: number };
     askAgainAtMs = Date.now() + next_check_ms;
     if (signal.aborted) return;
-    for (const item of items)
-      appearWhen(
-        item.show,
-        (one) => listeners.push(one),
-        signal,
-        () => place.fresh(item, signal),
-      );
+    const hear = (one: (event: string) => void) => listeners.push(one);
+    for (const item of items) appearWhen(item.show, hear, signal, () => place.fresh(item, signal));
   }
   /** What was to appear on the page before does so no more. */
   function begin(): void {
@@ -81,20 +80,25 @@ export function startShowing(host: PartHost): void {
     if (isReload && !isRefused(host)) for (const one of open) place.resumed(one, page.signal);
     reports.sendWaiting();
     listen(window, 'online', reports.sendWaiting);
-    // A page that comes back goes on with what it had open.
-    for (const type of ['pagehide', 'pageshow'])
-      listen(window, type, () => {
-        for (const one of kept.mine()) kept.keepOpen(one.id, { ...one, isLeft: type === 'pagehide' });
-      });
-    // What is chosen on this page or in another tab the tag says there.
-    attempt(() => {
-      new BroadcastChannel('svc').onmessage = () => setTimeout(() => isRefused(host) && refused());
-    });
-    listen(document, 'visibilitychange', () => {
-      if (isRefused(host)) refused();
-      else if (!document.hidden && Date.now() > askAgainAtMs) begin();
-    });
+    keepOpenOverLeaving(kept);
+    hearChoices(() => isRefused(host) && refused());
+    listen(document, 'visibilitychange', lookAgain);
   });
+}
+
+/** What is chosen on this page or in another tab the tag says on a channel of its own. */
+function hearChoices(heard: () => void): void {
+  attempt(() => {
+    new BroadcastChannel('svc').onmessage = () => setTimeout(heard);
+  });
+}
+
+/** A page that comes back goes on with what it had open. */
+function keepOpenOverLeaving(kept: KeptShowings): void {
+  for (const type of ['pagehide', 'pageshow'])
+    listen(window, type, () => {
+      for (const one of kept.mine()) kept.keepOpen(one.id, { ...one, isLeft: type === 'pagehide' });
+    });
 }
 
 /** The tag starts its parts where that is allowed, and may still wait for another of them. */
