@@ -204,12 +204,12 @@ test('scroll fires once when the part of the page that is asked for was seen', a
 test('timer fires after its seconds, unless the page was left before', async () => {
   const page = await opened('', [
     definition({ trigger: 'timer', url_pattern: '/', properties: { timer_seconds: 0.5 } }),
-    definition({ name: 'late', trigger: 'timer', properties: { timer_seconds: 1.5 } }),
+    definition({ name: 'late', trigger: 'timer', url_pattern: '/', properties: { timer_seconds: 3 } }),
   ]);
   expect(await fired(page)).toEqual([]);
   expect(await untilFired(page)).toHaveLength(1);
   await showPage(page, '/next');
-  await page.waitForTimeout(1200);
+  await page.waitForTimeout(3000);
   expect(await names(page)).toEqual(['fired']);
 });
 

@@ -147,8 +147,8 @@ test('what the policy forbids to reach the edge is counted as blocked', async ()
 
 test('calls before the tag is loaded are made in order, also by functions that the page took hold of', async () => {
   world.pages['/'] = {
-    head: `<script>${STUB} const { track, ready } = svc; track('first', { n: 1 }); ready(() => track('ready'));
-      addEventListener('load', () => setTimeout(() => track('late'), 500));</script>`,
+    head: `<script>${STUB} const { track, ready } = svc; track('first', { n: 1 });
+      ready(() => { track('ready'); setTimeout(track, 100, 'late'); });</script>`,
   };
   const context = await world.visitor();
   await world.visit(context);
