@@ -14,7 +14,7 @@ export const ROWS_MAX = 1_000;
 
 const TIME_MAX = Date.UTC(2100, 0, 1);
 
-const eventNames = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+export const eventNames = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
   description: 'Any of these names; none given: any event',
   minItems: 1,
   maxItems: 50,
@@ -36,7 +36,8 @@ const timeZone = Type.Optional(
   Type.String({ description: 'IANA name of the zone in which days begin', maxLength: 60, default: 'UTC' }),
 );
 const fresh = Type.Optional(Type.Boolean({ description: 'True: no kept answer will do', default: false }));
-const common = { ...range, filters: Type.Optional(filtersShape), fresh };
+/** Of every question about a time. */
+export const common = { ...range, filters: Type.Optional(filtersShape), fresh };
 
 const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
 export type Interval = (typeof INTERVALS)[number];

@@ -13,6 +13,7 @@ import { engageResultCommands } from './engage_results_commands.ts';
 import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
 import { listingCommands } from './listings.ts';
+import { pathsCommand } from './paths.ts';
 import { replayCommands } from './replays.ts';
 import { retentionCommand } from './retention.ts';
 import { scaffoldCommand } from './scaffold.ts';
@@ -42,6 +43,7 @@ export const COMMANDS: readonly Command[] = [
   retentionCommand,
   ...activityCommands,
   topCommand,
+  pathsCommand,
   ...listingCommands,
   analystCommand,
   ...tokenCommands,

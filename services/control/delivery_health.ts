@@ -36,6 +36,7 @@ export const deliveryHealthRoutes: Route[] = [
       const sinceMs = Math.floor((nowMs - DAY_MS) / KEPT_MS) * KEPT_MS;
       return {
         kind: 'ask',
+        asked: input.query as object,
         statement: healthStatement({
           sinceMs,
           waitingSinceMs: sinceMs - RETRY_AGE_MAX_MS,

@@ -73,6 +73,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   queryRetention: { ...range, interval: 'week', mode: 'first_ever', start: { events: ['sign_up'] }, back: {} },
   queryStickiness: { ...range, interval: 'day', series: [{ events: ['page_view'] }] },
   queryLifecycle: { ...range, interval: 'week', time_zone: 'Europe/Brussels', events: ['page_view'] },
+  queryPaths: { ...range, starting_at: 'add_to_cart', steps: 4, top: 8 },
   queryTop: {
     ...range,
     field: { property: ['utm_campaign'] },

@@ -1,16 +1,13 @@
-import { type Static, type TObject, type TSchema, type TUnion, Type } from 'typebox';
 import { correlationStatement } from '#infra/clickhouse/queries/correlation_statement.ts';
 import { engageStatement } from '#infra/clickhouse/queries/engage_statement.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
 import { lifecycleStatement } from '#infra/clickhouse/queries/lifecycle_statement.ts';
 import { liveStatement, timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
 import { retentionStatement } from '#infra/clickhouse/queries/retention_statement.ts';
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { stickinessStatement } from '#infra/clickhouse/queries/stickiness_statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { cutProblems, funnelProblems, rangeProblems, retentionProblems } from '#pipelines/query/check.ts';
-import { filterProblems } from '#pipelines/query/check_filters.ts';
 import {
   type CorrelationPlan,
   type CorrelationRow,
@@ -31,8 +28,6 @@ import {
   surveyResults,
   surveyResultsShape,
 } from '#pipelines/query/engage_results.ts';
-import { withEveryName } from '#pipelines/query/event_names.ts';
-import { keptMs } from '#pipelines/query/freshness.ts';
 import { type FunnelRow, funnelAnswer, funnelAnswerShape } from '#pipelines/query/funnel_answer.ts';
 import { type FunnelPlan, funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import {
@@ -51,7 +46,6 @@ import {
   type TimelinePlan,
   timelinePlan,
 } from '#pipelines/query/listing.ts';
-import { withPersonsOf } from '#pipelines/query/person_fields.ts';
 import {
   type RetentionPlan,
   type RetentionRow,
@@ -81,73 +75,10 @@ import { type TopPlan, type TopRow, topAnswer, topAnswerShape, topPlan } from '#
 import { type TrendRow, type TrendsPlan, trendsPlan } from '#pipelines/query/trends.ts';
 import { trendsAnswer, trendsAnswerShape } from '#pipelines/query/trends_answer.ts';
 import { trendsProblems } from '#pipelines/query/trends_check.ts';
-import type { Problem } from '#pipelines/settings/problem.ts';
-import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
-import { type Input, type Question, type Route, refused, type World } from './route.ts';
+import { byRange, queryRoute } from './query_route.ts';
+import type { Route } from './route.ts';
 
-const siteParams = closed({ site_id: idField('The site') });
 const LIVE_KEPT_MS = 1_000;
-
-interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
-  name: string;
-  operationId: string;
-  summary: string;
-  shape: Query;
-  answerShape: TObject;
-  problems(query: Static<Query>): Problem[];
-  plan(query: Static<Query>, nowMs: number): Plan;
-  statement(siteId: string, plan: Plan): Statement;
-  answer(query: Static<Query>, rows: readonly Row[]): object;
-  keptMs(query: Static<Query>, nowMs: number): number;
-}
-
-/** A route that asks ClickHouse about the events of one site. */
-function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: QuerySpec<Query, Plan, Row>): Route {
-  return {
-    method: 'POST',
-    path: `/v1/query/{site_id}/${spec.name}`,
-    operationId: spec.operationId,
-    tag: 'Queries',
-    summary: spec.summary,
-    params: siteParams,
-    query: nothing,
-    body: spec.shape,
-    ifMatch: 'none',
-    success: { status: 200, schema: answered(spec.answerShape), description: 'The answer' },
-    errors: ['site_unknown', 'query_pattern_invalid', 'query_too_heavy', 'query_unavailable'],
-    run: () => refused('not_found'),
-    ask: (input, world) => ask(spec, input, world),
-  };
-}
-
-function ask<Query extends TObject | TUnion, Plan, Row>(
-  spec: QuerySpec<Query, Plan, Row>,
-  input: Input,
-  world: World,
-): Question {
-  const { site_id: siteId } = input.params as Static<typeof siteParams>;
-  if (world.view.table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
-  const query = input.body as Static<Query>;
-  const problems = [...filterProblems(query), ...spec.problems(query)];
-  if (problems.length > 0) return { kind: 'refused', code: 'settings_invalid', problems };
-  return {
-    kind: 'ask',
-    statement: spec.statement(siteId, spec.plan(withPersonsOf(withEveryName(query), siteId), world.nowMs)),
-    keptMs: spec.keptMs(query, world.nowMs),
-    answer: (rows) => spec.answer(query, rows as Row[]),
-  };
-}
-
-function answered(shape: TObject): TSchema {
-  return Type.Object({ ...shape.properties, as_of: timeField('When ClickHouse was asked') });
-}
-
-interface Ranged {
-  to: number;
-  fresh?: boolean;
-}
-
-const byRange = ({ to, fresh }: Ranged, nowMs: number): number => (fresh === true ? 0 : keptMs(to, nowMs));
 
 export const queryRoutes: Route[] = [
   queryRoute<typeof funnelShape, FunnelPlan, FunnelRow>({

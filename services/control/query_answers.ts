@@ -41,7 +41,7 @@ export function createQueryAnswers(
 
   return {
     async answer(question) {
-      const name = JSON.stringify(question.statement);
+      const name = JSON.stringify([question.asked, question.statement]);
       const before = kept.get(name);
       if (before !== undefined && nowMs() - before.askedAtMs < question.keptMs) return await before.answered;
       const one = { askedAtMs: nowMs(), answered: asked(ask, question, nowMs(), onFailure) };

@@ -64,6 +64,8 @@ export type Outcome =
 export type Question =
   | {
       kind: 'ask';
+      /** The question as it came: rows of one statement are answered in several ways. */
+      asked: object;
       statement: Statement;
       /** How long the answer may be kept; 0: no kept one will do. */
       keptMs: number;

@@ -1,4 +1,5 @@
 import { accountRoutes } from './accounts.ts';
+import { actorQueryRoutes } from './actor_queries.ts';
 import { auditRoutes } from './audit.ts';
 import { deadLetterRoutes } from './dead_letters.ts';
 import { deliveryHealthRoutes } from './delivery_health.ts';
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
   ...auditRoutes,
   ...queryRoutes,
+  ...actorQueryRoutes,
 ];
 
 const ALWAYS: readonly ControlErrorCode[] = [

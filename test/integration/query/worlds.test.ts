@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
-import { useQueryWorld } from './query_world.ts';
+import { useFilledWorld } from './filled_world.ts';
 import { lifecycleByHand, stickinessByHand } from './reference/activity.ts';
 import { CONDITIONS } from './reference/any_filter.ts';
 import { correlationByHand } from './reference/correlation.ts';
@@ -10,13 +10,13 @@ import { retentionByHand, topByHand } from './reference/counts.ts';
 import { funnelByHand } from './reference/funnel.ts';
 import { anyCorrelation, anyFunnel, anyLifecycle, anyRetention, anyStickiness, anyTop } from './reference/questions.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
-import { FROM, makeWorld, TO } from './reference/reference_world.ts';
+import { FROM, TO } from './reference/reference_world.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { anyTrends } from './reference/trend_questions.ts';
 import { trendsByHand } from './reference/trends.ts';
-import { QUESTIONS, WORLD_EVENTS, WORLDS } from './worlds_config.ts';
+import { QUESTIONS, WORLDS } from './worlds_config.ts';
 
-const create = useQueryWorld();
+const filled = useFilledWorld();
 const TIMEOUT_MS = 1_200_000;
 
 interface Asked {
@@ -50,16 +50,6 @@ const KINDS = [
 ];
 
 const seeds = Array.from({ length: WORLDS }, (_, seed) => seed);
-
-/** Of a world: its rows left unmerged, so that some stand there twice. */
-async function filled(seed: number) {
-  const { ledger, blocks, links } = makeWorld(seed, WORLD_EVENTS);
-  const world = await create();
-  await world.database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
-  await world.store(blocks);
-  await world.link(links);
-  return { world, ledger };
-}
 
 test.for(seeds)('in world %i every answer equals a computation by hand', { timeout: TIMEOUT_MS }, async (seed) => {
   const { world, ledger } = await filled(seed);

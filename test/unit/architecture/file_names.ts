@@ -38,6 +38,7 @@ const THINGS = [
   'journal',
   'key_use',
   'keys',
+  'paths',
   'posthog',
   'replays',
   'retention',

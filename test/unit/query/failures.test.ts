@@ -48,6 +48,16 @@ test('the same question asked by many at once is asked once', async () => {
   expect(asked).toHaveLength(2);
 });
 
+test('questions whose rows are the same and whose answers are not have answers of their own', async () => {
+  const { world } = await asking(async () => []);
+  const counted = { from: 0, to: HOUR_MS, interval: 'day', series: [{}, {}] };
+  for (const formula of ['A / B', 'A - B']) {
+    const body = { ...counted, formulas: [formula] };
+    const answer = await world.call('POST', '/v1/query/shop/trends', { body });
+    expect(answer.body.formulas).toMatchObject([{ formula }]);
+  }
+});
+
 test('nothing of what was asked is part of the text of a statement', () => {
   const text = 'SPLICED';
   const field = { property: [text] };

@@ -55,7 +55,8 @@ function actors(query: FunnelQuery, ledger: Ledger): Deed[][] {
   return sequences.map((deeds) => deeds.filter((deed) => passesAll(query.filters, deed)));
 }
 
-function sessions(deeds: readonly Deed[]): Deed[][] {
+/** A person's events, cut where nothing happened for more than half an hour. */
+export function sessions(deeds: readonly Deed[]): Deed[][] {
   const found: Deed[][] = [];
   for (const deed of deeds) {
     const before = found.at(-1)?.at(-1);

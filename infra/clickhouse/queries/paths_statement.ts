@@ -1,0 +1,77 @@
+import { SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts';
+import type { PathsPlan } from '#pipelines/query/paths.ts';
+import { allOf, conditionOf, inRange, selects, textOf } from './conditions.ts';
+import { type Binder, createBinder, type Statement } from './statement.ts';
+
+/** A person with more events than this in one query is refused. */
+const PERSON_EVENTS_MAX = 1_000_000;
+
+/**
+ * The statement of paths, as docs/analytics.md defines them. Rows: PathRow. A path of n values is n + 1 steps from one to the
+ * next: the first from nothing and the last to nothing, so that the paths at a value are both those that go in and those
+ * that go out.
+ */
+export function pathsStatement(siteId: string, plan: PathsPlan): Statement {
+  const binder = createBinder();
+  const counted = `SELECT place, source, target, count() AS went, countIf(goes_on) AS going_on
+FROM (${pathsSql(siteId, plan, binder)})
+ARRAY JOIN arrayPushFront(given, '') AS source, arrayPushBack(given, '') AS target, range(first - anchor - 1, first - anchor + length(given)) AS place
+GROUP BY place, source, target`;
+  const totals = `SELECT *, sum(went) OVER (PARTITION BY place, source) AS out, sum(went) OVER (PARTITION BY place, target) AS into FROM (${counted})`;
+  const ranked = `SELECT *, ${rankOf('source', 'out')} AS source_rank, ${rankOf('target', 'into')} AS target_rank FROM (${totals})`;
+  const named = `SELECT place, ${kindOf('source', plan)} AS from_kind, ${kindOf('target', plan)} AS to_kind,
+  if(from_kind = 'value', source, '') AS from_text, if(to_kind = 'value', target, '') AS to_text, went, going_on,
+  max(source_rank) OVER (PARTITION BY place) AS texts
+FROM (${ranked})`;
+  return binder.statement(`SELECT place, from_kind, from_text, to_kind, to_text, sum(went) AS paths, sum(going_on) AS going_on, any(texts) AS texts
+FROM (${named}) GROUP BY place, from_kind, from_text, to_kind, to_text`);
+}
+
+/** The commonest first; the beginning or the end of paths has no rank. */
+const rankOf = (text: string, total: string): string =>
+  `if(${text} = '', 0, dense_rank() OVER (PARTITION BY place, ${text} = '' ORDER BY ${total} DESC, ${text}))`;
+
+const kindOf = (text: string, { top }: PathsPlan): string =>
+  `multiIf(${text} = '', 'none', ${text}_rank <= ${top}, 'value', 'other')`;
+
+/**
+ * A row for each path: `given`, the values that are given of it, of which the one at `first` of all is the first and the one at
+ * `anchor` the one that it is seen from, and whether it `goes_on` behind them.
+ */
+function pathsSql(siteId: string, plan: PathsPlan, binder: Binder): string {
+  const { before, after } = plan;
+  return `SELECT toInt64(${anchorIn('texts', plan, binder)}) AS anchor, greatest(1, anchor - ${before}) AS first,
+  arraySlice(texts, first, anchor + ${after} - first + 1) AS given, length(texts) > anchor + ${after} AS goes_on
+FROM (SELECT arrayCompact(arrayMap(x -> x.5, ${nearSql(plan, binder)})) AS texts FROM (${sequencesSql(siteId, plan, binder)}))
+WHERE anchor > 0`;
+}
+
+const anchorIn = (texts: string, { anchor }: PathsPlan, binder: Binder): string =>
+  anchor === null ? 'notEmpty(texts)' : `indexOf(${texts}, ${binder.bind(anchor, 'String')})`;
+
+/** The events of a sequence that may be part of its path: on the sides of the anchor that are given, and in the window. */
+function nearSql({ anchor, before, after, windowMs }: PathsPlan, binder: Binder): string {
+  const at = anchor === null ? '1' : `arrayFirstIndex(x -> x.5 = ${binder.bind(anchor, 'String')}, deeds)`;
+  const sides = [...(before === 0 ? [`i >= ${at}`] : []), ...(after === 0 ? [`i <= ${at}`] : [])];
+  const distance = `abs(x.1 - deeds[${at}].1)`;
+  const near = [...sides, ...(windowMs === null ? [] : [`${distance} <= ${binder.bind(windowMs, 'Int64')}`])];
+  return near.length === 0 ? 'deeds' : `arrayFilter((x, i) -> ${allOf(near)}, deeds, arrayEnumerate(deeds))`;
+}
+
+/**
+ * `deeds`: the events of each session, or of each person where there is a window, in order: of each its time, its arrival, its
+ * place in the request, the digest of its id and its text. Sessions are made of all events; then those without a text go.
+ */
+function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder): string {
+  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
+  const passes = allOf([...filters, selects(plan.selection, binder)]);
+  const isBySession = plan.windowMs === null;
+  const text = textOf(plan.by, binder);
+  const rows = [...inRange(siteId, plan, binder), ...(isBySession ? [] : [passes])];
+  const event = `(toUnixTimestamp64Milli(timestamp), received_at, raw_index, event_hash, ${isBySession ? `if(${passes}, ${text}, '')` : text})`;
+  const persons = `SELECT arraySort(groupArray(${event})) AS every, arrayFilter((x, n) -> n = 1, every, arrayEnumerateUniq(arrayMap(x -> x.4, every))) AS once
+FROM event_rows WHERE ${rows.join(' AND ')} GROUP BY actor HAVING throwIf(length(every) > ${PERSON_EVENTS_MAX}, 'actor_too_large') = 0`;
+  const pauses = 'arrayDifference(arrayMap(x -> x.1, once))';
+  const parts = isBySession ? `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, once, ${pauses})` : '[once]';
+  return `SELECT arrayFilter(x -> x.5 != '', part) AS deeds FROM (${persons}) ARRAY JOIN ${parts} AS part WHERE notEmpty(deeds)`;
+}

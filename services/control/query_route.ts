@@ -1,0 +1,74 @@
+import { type Static, type TObject, type TSchema, type TUnion, Type } from 'typebox';
+import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import { filterProblems } from '#pipelines/query/check_filters.ts';
+import { withEveryName } from '#pipelines/query/event_names.ts';
+import { keptMs } from '#pipelines/query/freshness.ts';
+import { withPersonsOf } from '#pipelines/query/person_fields.ts';
+import type { Problem } from '#pipelines/settings/problem.ts';
+import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
+import { type Input, type Question, type Route, refused, type World } from './route.ts';
+
+const siteParams = closed({ site_id: idField('The site') });
+
+interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
+  name: string;
+  operationId: string;
+  summary: string;
+  shape: Query;
+  answerShape: TObject;
+  problems(query: Static<Query>): Problem[];
+  plan(query: Static<Query>, nowMs: number): Plan;
+  statement(siteId: string, plan: Plan): Statement;
+  answer(query: Static<Query>, rows: readonly Row[]): object;
+  keptMs(query: Static<Query>, nowMs: number): number;
+}
+
+/** A route that asks ClickHouse about the events of one site. */
+export function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: QuerySpec<Query, Plan, Row>): Route {
+  return {
+    method: 'POST',
+    path: `/v1/query/{site_id}/${spec.name}`,
+    operationId: spec.operationId,
+    tag: 'Queries',
+    summary: spec.summary,
+    params: siteParams,
+    query: nothing,
+    body: spec.shape,
+    ifMatch: 'none',
+    success: { status: 200, schema: answered(spec.answerShape), description: 'The answer' },
+    errors: ['site_unknown', 'query_pattern_invalid', 'query_too_heavy', 'query_unavailable'],
+    run: () => refused('not_found'),
+    ask: (input, world) => ask(spec, input, world),
+  };
+}
+
+function ask<Query extends TObject | TUnion, Plan, Row>(
+  spec: QuerySpec<Query, Plan, Row>,
+  input: Input,
+  world: World,
+): Question {
+  const { site_id: siteId } = input.params as Static<typeof siteParams>;
+  if (world.view.table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
+  const query = input.body as Static<Query>;
+  const problems = [...filterProblems(query), ...spec.problems(query)];
+  if (problems.length > 0) return { kind: 'refused', code: 'settings_invalid', problems };
+  return {
+    kind: 'ask',
+    asked: { ...(query as object), fresh: undefined },
+    statement: spec.statement(siteId, spec.plan(withPersonsOf(withEveryName(query), siteId), world.nowMs)),
+    keptMs: spec.keptMs(query, world.nowMs),
+    answer: (rows) => spec.answer(query, rows as Row[]),
+  };
+}
+
+function answered(shape: TObject): TSchema {
+  return Type.Object({ ...shape.properties, as_of: timeField('When ClickHouse was asked') });
+}
+
+interface Ranged {
+  to: number;
+  fresh?: boolean;
+}
+
+/** How long an answer about a time may be kept. */
+export const byRange = ({ to, fresh }: Ranged, nowMs: number): number => (fresh === true ? 0 : keptMs(to, nowMs));
