@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsResolver } from '#pipelines/settings/domain_proof.ts';
+import { withoutRootDot } from '#pipelines/settings/web_names.ts';
 
 export interface ResolverOptions {
   /** Addresses of the servers to ask, with their ports; none: those of the system. */
@@ -19,12 +20,12 @@ export function createDnsResolver({ servers, timeoutMs }: ResolverOptions): DnsR
   if (servers.length > 0) resolver.setServers(servers);
   return {
     txt: (name) => answerOf(async () => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
-    cname: (name) => answerOf(async () => (await resolver.resolveCname(name)).map(withoutRootDot)),
+    cname: (name) => answerOf(async () => (await resolver.resolveCname(name)).map(plainName)),
   };
 }
 
-function withoutRootDot(name: string): string {
-  return name.toLowerCase().replace(/\.$/, '');
+function plainName(name: string): string {
+  return withoutRootDot(name.toLowerCase());
 }
 
 /** Every error of the resolver is an answer; whatever else is thrown is a fault of ours. */

@@ -7,8 +7,10 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 
+import { normaliseIp } from '#pipelines/privacy/network.ts';
 import { watchConnections } from './connections.ts';
-import { bareAddresses } from './forwarded_for.ts';
+import { knownAddresses } from './forwarded_for.ts';
+import { saysItsHost } from './host_header.ts';
 
 export type HttpServer = FastifyInstance;
 export type HttpRequestIn = FastifyRequest;
@@ -22,13 +24,16 @@ export interface HttpOptions {
   requestTimeoutMs: number;
   /** How long requests that have begun may go on when the server closes. */
   closingMs?: number;
-  /** Answers a request whose URL cannot be read. Without it the server's own answer is sent, which quotes the URL. */
-  onBadUrl?: (reply: HttpReply) => void;
+  /**
+   * Answers a request whose URL cannot be read, or that does not say once which host it is for. Without it the server's own
+   * answer is sent, which quotes the URL, and to the latter one that says nothing.
+   */
+  onMalformed?: (reply: HttpReply) => void;
 }
 
 /** A Fastify server without request logging: URLs may hold keys and personal data. */
 export function createHttpServer(options: HttpOptions): HttpServer {
-  const { onBadUrl } = options;
+  const { onMalformed } = options;
   const server: FastifyHttpOptions<Server> = {
     trustProxy: options.trustedProxies.length === 0 ? false : options.trustedProxies,
     bodyLimit: options.bodyBytesMax,
@@ -39,15 +44,31 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       connectionsCheckingInterval: LATE_CHECK_MS,
       requestTimeout: options.requestTimeoutMs,
       headersTimeout: options.requestTimeoutMs,
+      // Node's own answer to a request without one has no body.
+      requireHostHeader: false,
     },
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
   };
-  if (onBadUrl !== undefined) {
-    server.frameworkErrors = (_error, _request, reply) => onBadUrl(reply as unknown as HttpReply);
+  if (onMalformed !== undefined) {
+    server.frameworkErrors = (_error, _request, reply) => onMalformed(reply as unknown as HttpReply);
   }
-  return withEnd(withAddresses(withHalfOpen(Fastify(server))), options.closingMs ?? CLOSING_MS);
+  const app = withHosts(withAddresses(withHalfOpen(Fastify(server))), onMalformed ?? refuseSilently);
+  return withEnd(app, options.closingMs ?? CLOSING_MS);
+}
+
+function refuseSilently(reply: HttpReply): void {
+  reply.code(400).send();
+}
+
+/** Refuses what does not say its host, before anything of it is used. */
+function withHosts(app: HttpServer, refuse: (reply: HttpReply) => void): HttpServer {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (saysItsHost(request.raw)) done();
+    else refuse(reply);
+  });
+  return app;
 }
 
 const CLOSING_MS = 10_000;
@@ -83,7 +104,7 @@ function withEnd(app: HttpServer, closingMs: number): HttpServer {
 const addresses = new WeakMap<HttpRequestIn, string>();
 
 /**
- * The caller's address after trusted proxies, as it was when the request began: the server's own is undefined as soon as
+ * The caller's address after trusted proxies, in its one spelling, as it was when the request began: the server's own is undefined as soon as
  * the connection is gone.
  */
 export function clientAddress(request: HttpRequestIn): string {
@@ -108,15 +129,18 @@ function withAddresses(app: HttpServer): HttpServer {
   app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw;
     const forwarded = headers['x-forwarded-for'];
-    // The server compares this text with the trusted proxies, and returns it unchanged as the address.
-    if (typeof forwarded === 'string') headers['x-forwarded-for'] = bareAddresses(forwarded);
+    // The server compares this text with the trusted proxies, and returns it unchanged as the address. Without one it is
+    // that of the proxy, so that what a proxy passes on in place of an address does not count as somebody of its own.
+    const known = typeof forwarded === 'string' ? knownAddresses(forwarded) : null;
+    if (known === null) delete headers['x-forwarded-for'];
+    else headers['x-forwarded-for'] = known;
     const { ip } = request as { ip: string | undefined };
     if (ip === undefined) {
       reply.hijack();
       request.raw.destroy();
       return;
     }
-    addresses.set(request, ip);
+    addresses.set(request, normaliseIp(ip) ?? ip);
     done();
   });
   return app;

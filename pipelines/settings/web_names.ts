@@ -43,13 +43,18 @@ export function isOriginAllowed(allowed: string, origin: string): boolean {
   return LABELS_PATTERN.test(origin.slice(scheme.length, -suffix.length));
 }
 
+/** A name without the root's dot, with which one that is fully qualified may end (RFC 1034, 3.1). */
+export function withoutRootDot(name: string): string {
+  return name.endsWith('.') ? name.slice(0, -1) : name;
+}
+
 /**
- * A domain as certificate requests and Host headers carry it: lower-case punycode, without port or final dot. Null for
- * addresses, single labels and anything that is no host name.
+ * A domain as settings keep it, whether it came in a setting, a certificate request or a Host header: lower-case punycode,
+ * without the root's dot. Null for addresses, single labels and anything that is no host name.
  */
 export function canonicalDomain(text: string): string | null {
   if (!/^[^\s/:?#@%[\]\\]+$/.test(text)) return null;
-  const domain = domainToASCII(text);
+  const domain = withoutRootDot(domainToASCII(text));
   const labels = domain.split('.');
   if (labels.length < 2 || domain.length > DOMAIN_CHARACTERS_MAX || isIP(domain) !== 0) return null;
   return labels.every((label) => LABEL_PATTERN.test(label)) ? domain : null;

@@ -68,7 +68,7 @@ export function createControlApp(options: ControlOptions): HttpServer {
     trustedProxies: [],
     bodyBytesMax: BODY_BYTES_MAX,
     requestTimeoutMs: REQUEST_MS_MAX,
-    onBadUrl: (reply) => {
+    onMalformed: (reply) => {
       refuse(reply, 'request_malformed');
     },
   });

@@ -5,7 +5,7 @@ export const CONTROL_ERRORS = {
   body_not_json: { status: 400, message: 'The body is not a JSON object in UTF-8.' },
   settings_invalid: { status: 400, message: 'Some fields cannot be taken; problems lists them.' },
   query_pattern_invalid: { status: 400, message: 'A pattern to match is no regular expression as RE2 has them.' },
-  request_malformed: { status: 400, message: 'The request cannot be read.' },
+  request_malformed: { status: 400, message: 'The request cannot be read, or does not say once which host it is for.' },
   token_missing: { status: 401, message: 'Send an admin token: Authorization: Bearer svc_at_...' },
   token_invalid: { status: 401, message: 'The admin token is not known.' },
   token_revoked: { status: 401, message: 'The admin token was revoked.' },

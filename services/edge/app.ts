@@ -95,7 +95,7 @@ function openServer(trustedProxies: string[]): HttpServer {
     trustedProxies,
     bodyBytesMax: BODY_BYTES_MAX,
     requestTimeoutMs: REQUEST_MS_MAX,
-    onBadUrl: (reply) => {
+    onMalformed: (reply) => {
       refuse(reply, 'request_malformed');
     },
   });

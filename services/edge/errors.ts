@@ -59,7 +59,7 @@ export const EDGE_ERRORS = {
     message: 'The body is nested too deeply, or a part of it holds too many values.',
   },
   body_not_json: { status: 400, message: 'The body is not JSON in UTF-8.' },
-  request_malformed: { status: 400, message: 'The request cannot be read.' },
+  request_malformed: { status: 400, message: 'The request cannot be read, or does not say once which host it is for.' },
   events_rejected: { status: 400, message: 'No event of the batch could be accepted.' },
   body_not_calls: { status: 400, message: 'The body must hold at least one call in the form of its route.' },
   calls_too_many: { status: 413, message: 'A batch must not hold more than 2500 calls.' },

@@ -11,14 +11,9 @@ import { unservedCode } from './served_site.ts';
  * asked and nothing kept for a stranger's name.
  */
 function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
-  const canonical = typeof domain === 'string' ? canonicalDomain(withoutRootDot(domain)) : null;
+  const canonical = typeof domain === 'string' ? canonicalDomain(domain) : null;
   if (canonical === null) return 'domain_malformed';
   return table.siteServedAt(canonical) === undefined ? unservedCode(table, canonical) : null;
-}
-
-/** A fully qualified name may end with the root's dot. */
-function withoutRootDot(domain: string): string {
-  return domain.endsWith('.') ? domain.slice(0, -1) : domain;
 }
 
 /** GET /v1/tls-check: no key and no rate limit, as every call comes from the one proxy. */

@@ -13,6 +13,7 @@ const refusals: [string, string, CallOptions, string, string[]?][] = [
   ['GET', 'accounts', { token: `svc_at_${'x'.repeat(32)}` }, 'token_invalid'],
   ['POST', 'accounts', { token: null, body: '{' }, 'token_missing'],
   ['GET', 'accounts/%zz', {}, 'request_malformed'],
+  ['GET', 'accounts', { headers: { host: 'me@control.example' } }, 'request_malformed'],
   ['GET', 'nothing', {}, 'not_found'],
   ['GET', '/nothing', { token: null }, 'not_found'],
   ['DELETE', 'accounts', { token: null }, 'method_not_allowed'],

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAnswer } from '#test/harness/ingest.ts';
+import { sendLines, statusIn } from '#test/harness/raw_request.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 
 let edge: TestEdge;
@@ -43,6 +44,17 @@ test('a URL that cannot be read: 400 that does not repeat it', async () => {
   });
   expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([400, 'request_malformed']);
   expect(answer.text).not.toContain('secret');
+});
+
+test.each([
+  ['two hosts', ['Host: shop.example', 'Host: other.example']],
+  ['no host', []],
+])('a request for %s: 400', async (_, hosts) => {
+  const answer = await sendLines(Number(new URL(edge.url).port), ['GET /v1/health HTTP/1.1', ...hosts]);
+  expect(statusIn(answer)).toBe(400);
+  expect(JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)).error.code).toBe(
+    'request_malformed',
+  );
 });
 
 test('HEAD answers as GET, without a body', async () => {

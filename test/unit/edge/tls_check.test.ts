@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ask } from '#test/harness/ask_host.ts';
 import { readAnswer } from '#test/harness/ingest.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
 import { domainProof, site } from '#test/unit/settings/samples.ts';
@@ -19,6 +20,17 @@ test.each(['shop.example', 'SHOP.example', 'shop.example.', 'bücher.example', '
     expect(await check(`?token=abc&domain=${encodeURIComponent(domain)}`)).toMatchObject({ status: 200 });
   },
 );
+
+test('a certificate is allowed for what is then served: a host with the dot of the root as well', async () => {
+  for (const host of ['shop.example.', 'SHOP.example.:443', 'bücher.example.']) {
+    const name = host.replace(/:\d+$/, '');
+    expect(await check(`?domain=${encodeURIComponent(name)}`)).toMatchObject({ status: 200 });
+    const { status, text } = await ask(`${edge.url}/sp.js`, {
+      host: encodeURI(host) === host ? host : 'xn--bcher-kva.example.',
+    });
+    expect([status, text]).toEqual([404, expect.stringContaining('script_not_configured')]);
+  }
+});
 
 test.each(['other.example', 'www.shop.example', 'example.example', 'shop.example.evil.example'])(
   '%s is not: 404',

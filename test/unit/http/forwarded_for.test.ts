@@ -25,11 +25,40 @@ test.each([
   ['198.51.100.1, 203.0.113.9:4711', '203.0.113.9'],
   ['203.0.113.9:4711,10.0.0.7:80', '203.0.113.9'],
   ['[2001:db8::1]:443 , [2001:db8:1::5]:80, 10.1.2.3', '2001:db8::1'],
-  ['203.0.113.999:4711', '203.0.113.999:4711'],
-  ['[shop.example]:443', '[shop.example]:443'],
-  ['unknown', 'unknown'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['::FFFF:CB00:7109', '203.0.113.9'],
+  ['203.000.113.009', '203.0.113.9'],
+  ['2001:0DB8:0:0::0001', '2001:db8::1'],
+  ['2001:db8::1%eth0', '2001:db8::1'],
 ])('behind trusted proxies %j comes from %s', async (forwarded, address) => {
   expect(await addressOf(trusting.url, forwarded)).toBe(address);
+});
+
+test.each([
+  '',
+  ' ',
+  ',',
+  '-',
+  'unknown',
+  '203.0.113.999',
+  '203.0.113.999:4711',
+  '[shop.example]:443',
+  '1.2.3',
+  '_hidden',
+])('where a trusted proxy says %j, the request is the proxy’s own', async (forwarded) => {
+  expect(await addressOf(trusting.url, forwarded)).toBe('127.0.0.1');
+});
+
+test.each(['unknown, 10.0.0.7', '6.6.6.6, unknown, 10.0.0.7', '6.6.6.6,, 10.0.0.7'])(
+  'where a proxy before the trusted ones says none in %j, the request is that of the farthest trusted one',
+  async (forwarded) => {
+    expect(await addressOf(trusting.url, forwarded)).toBe('10.0.0.7');
+  },
+);
+
+test('what stands before a text that is no address is not believed', async () => {
+  expect(await addressOf(trusting.url, '6.6.6.6, unknown, 203.0.113.9, 10.0.0.7')).toBe('203.0.113.9');
+  expect(await addressOf(trusting.url, '6.6.6.6, unknown')).toBe('127.0.0.1');
 });
 
 test('from nobody trusted the header says nothing', async () => {

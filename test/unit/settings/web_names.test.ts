@@ -84,6 +84,7 @@ describe('a domain', () => {
     ['Track.Shop.Example', 'track.shop.example'],
     ['bücher.example', 'xn--bcher-kva.example'],
     ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
+    ['Track.Shop.Example.', 'track.shop.example'],
     [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
   ])('%s is written %s', (text, domain) => {
     expect(canonicalDomain(text)).toBe(domain);
@@ -92,7 +93,9 @@ describe('a domain', () => {
   it.each([
     '',
     'localhost',
-    'shop.example.',
+    'localhost.',
+    'shop.example..',
+    '10.0.0.1.',
     '.shop.example',
     'shop..example',
     'shop.example:443',

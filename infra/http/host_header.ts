@@ -1,0 +1,13 @@
+import type { IncomingMessage } from 'node:http';
+
+/** A name or an address, IPv6 in brackets, and a port (RFC 9110, 7.2); nothing is where a URL names no host. */
+const HOST = /^(?:\[[0-9a-f:.]{2,45}\]|[^\s/?#@\\,[\]:]*)(?::\d{0,5})?$/i;
+
+/** Whether a request says once and readably which host it is for, as HTTP/1.1 asks of it (RFC 9112, 3.2). */
+export function saysItsHost({ httpVersion, headers: { host }, rawHeaders }: IncomingMessage): boolean {
+  if (host === undefined) return httpVersion === '1.0';
+  // Of two such headers Node shows the first alone.
+  return HOST.test(host) && rawHeaders.filter((name, at) => at % 2 === 0 && isHost(name)).length <= 1;
+}
+
+const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host';
