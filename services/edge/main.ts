@@ -109,10 +109,15 @@ async function openInventory(
 /** More than any vendor's script has, and little enough for many to be decoded at a time. */
 const SCRIPT_BYTES_MAX = 2 * 1024 * 1024;
 
-function openVendorScripts({ metrics, onStop }: Runtime, { loaders }: EdgeConfig): ScriptCache {
+function openVendorScripts({ metrics, logger, onStop }: Runtime, { loaders }: EdgeConfig): ScriptCache {
   const fetcher = createScriptFetcher({ ...loaders, bytesMax: SCRIPT_BYTES_MAX });
   onStop(() => fetcher.close());
-  return createScriptCache({ fetch: fetcher.fetch, metrics, nowMs: Date.now });
+  return createScriptCache({
+    fetch: fetcher.fetch,
+    metrics,
+    nowMs: Date.now,
+    onFailed: (error) => logger.error({ err: error }, "a platform's script could not be made newer"),
+  });
 }
 
 function openRequestErrors({ metrics, logger, fatal }: Runtime, config: EdgeConfig): RequestErrors {

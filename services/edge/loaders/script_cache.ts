@@ -6,6 +6,8 @@ export interface ScriptCacheOptions {
   fetch: FetchScript;
   metrics: Metrics;
   nowMs(): number;
+  /** Told what nobody foresaw of a fetch that no request waits for. */
+  onFailed(error: unknown): void;
   /** Bytes of all scripts that are kept, in all their codings; absent: 128 MiB. */
   bytesMax?: number;
 }
@@ -34,13 +36,19 @@ const FRESH_MS = 300_000;
 const STALE_MS_MAX = 86_400_000;
 /** After a failure the vendor is left alone for so long. */
 const RETRY_MS = 15_000;
+/** Fetches under way with which no other is begun behind an answer. */
+const FETCHES_MAX = 16;
 const BYTES_MAX = 128 * 1024 * 1024;
 /** An entry that holds nothing costs something too. */
 const ENTRY_BYTES = 1_024;
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** Each script is fetched once at a time, and at the most every 5 minutes; what was asked for longest ago gives way. */
-export function createScriptCache({ fetch, metrics, nowMs, bytesMax = BYTES_MAX }: ScriptCacheOptions): ScriptCache {
+/**
+ * Each script is fetched once at a time, and at the most every 5 minutes. Nobody waits for a newer one while there is one to
+ * show: it is fetched behind the answer. What was asked for longest ago gives way.
+ */
+export function createScriptCache(options: ScriptCacheOptions): ScriptCache {
+  const { fetch, metrics, nowMs, onFailed, bytesMax = BYTES_MAX } = options;
   const entries = new Map<string, Entry>();
   const underWay = new Map<string, Promise<Entry>>();
   let bytes = 0;
@@ -76,18 +84,33 @@ export function createScriptCache({ fetch, metrics, nowMs, bytesMax = BYTES_MAX 
     return started;
   }
 
+  function refreshBehind(key: string, wanted: VendorScript, before: Entry): void {
+    if (underWay.has(key) || underWay.size >= FETCHES_MAX) return;
+    refreshOnce(key, wanted, before).catch((error: unknown) => {
+      put(key, { ...before, triedAtMs: nowMs() });
+      onFailed(error);
+    });
+  }
+
   return {
     async get(wanted) {
       const key = `${wanted.vendor} ${wanted.path}`;
       const known = entries.get(key);
       if (known !== undefined) put(key, known);
-      const isDue = known === undefined || !isFresh(known, nowMs());
-      const isLeftAlone = known !== undefined && nowMs() - known.triedAtMs < RETRY_MS;
-      const { script, gotAtMs } = isDue && !isLeftAlone ? await refreshOnce(key, wanted, known) : (known as Entry);
-      const ageMs = nowMs() - gotAtMs;
-      return script === null || ageMs >= STALE_MS_MAX ? null : { script, isStale: ageMs >= FRESH_MS };
+      const now = nowMs();
+      const isDue = known === undefined || (!isFresh(known, now) && now - known.triedAtMs >= RETRY_MS);
+      const shown = known === undefined ? null : shownOf(known, now);
+      if (!isDue) return shown;
+      if (known === undefined || shown === null) return shownOf(await refreshOnce(key, wanted, known), nowMs());
+      refreshBehind(key, wanted, known);
+      return shown;
     },
   };
+}
+
+function shownOf({ script, gotAtMs }: Entry, now: number): CachedScript | null {
+  const ageMs = now - gotAtMs;
+  return script === null || ageMs >= STALE_MS_MAX ? null : { script, isStale: ageMs >= FRESH_MS };
 }
 
 function isFresh({ script, gotAtMs }: Entry, now: number): boolean {

@@ -179,6 +179,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
       fetch: options.fetchScript ?? (async () => ({ ok: false, reason: 'unreachable' })),
       metrics,
       nowMs: options.nowMs ?? Date.now,
+      onFailed: (error) => void unknown.push(error),
     }),
     onKeyUsed: (keyHash) => usedKeys.push(keyHash),
     healthy: () => true,

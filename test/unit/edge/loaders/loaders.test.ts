@@ -173,7 +173,9 @@ describe('the cache', () => {
     await load('/sg.js');
     expect(vendor.seen).toHaveLength(1);
     nowMs += 1;
+    vendor.answer((_request, response) => response.setHeader('content-type', 'text/javascript').end('newer'));
     await load('/sg.js');
+    await expect.poll(async () => (await load('/sg.js')).text).toBe('newer');
     expect(vendor.seen).toHaveLength(2);
   });
 
