@@ -28,6 +28,13 @@ export interface QuotaCounts {
   counts: QuotaCount[];
 }
 
+/** What a platform answered: the begin of it, without personal data and secrets. */
+export interface PlatformAnswer {
+  /** Of HTTP. */
+  status: number;
+  body: string;
+}
+
 export interface DeliveryOutcome {
   event_id: string;
   event: string;
@@ -38,6 +45,8 @@ export interface DeliveryOutcome {
   reason: string;
   received_at: number;
   took_ms: number;
+  /** Place in `answers` of what the platform answered; -1 or absent where there was no answer. */
+  answer?: number;
 }
 
 export interface DeliveryOutcomes {
@@ -46,6 +55,8 @@ export interface DeliveryOutcomes {
   attempt: number;
   attempted_at: number;
   outcomes: DeliveryOutcome[];
+  /** Each answer once; absent in records of versions that did not keep them. */
+  answers?: PlatformAnswer[];
 }
 
 export interface DeliveryJobRecord {

@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { ConversionName } from './conversion_names.ts';
 import type { PrivacyChoices } from './privacy_choices.ts';
@@ -163,4 +164,6 @@ export interface EntryOutcome {
   tookMs: number;
   /** For `diverted` and `paused`: the wait that the platform, or the breaker, asks for; null when none was given. */
   retryAfterMs: number | null;
+  /** What the platform answered; absent or null where nothing was asked, or it gave no answer. */
+  answer?: PlatformAnswer | null;
 }

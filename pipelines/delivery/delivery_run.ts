@@ -1,4 +1,5 @@
 import type { EventEntry } from '#schemas/event.ts';
+import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { TokenStore } from './access_tokens.ts';
 import type { BreakerPort } from './breakers.ts';
@@ -58,6 +59,7 @@ export interface HeldPiece {
   reason: string;
   detail: string;
   tookMs: number;
+  answer: PlatformAnswer | null;
   fault: Fault;
 }
 
@@ -82,9 +84,15 @@ export interface Run {
   held: HeldPiece[];
 }
 
-/** Settles an event by what the platform answered. */
-export function settleAnswered(run: Run, piece: IndexedPiece, outcome: EntryOutcome | undefined): void {
-  if (outcome === undefined) return;
+/** Settles an event by what the platform answered; null where no answer came. */
+export function settleAnswered(
+  run: Run,
+  piece: IndexedPiece,
+  judged: EntryOutcome | undefined,
+  answer: PlatformAnswer | null,
+): void {
+  if (judged === undefined) return;
+  const outcome = { ...judged, answer };
   run.outcomes[piece.index] = outcome;
   run.ports.answered(piece.entry, outcome);
 }

@@ -30,7 +30,7 @@ export async function sendPermitted(run: Run, batch: IndexedPiece[], budget: Bud
 export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget): Promise<void> {
   const called = await call(run, batch);
   if (called === null) return settleAll(run, batch, handedOver());
-  const { verdict, isShared, tookMs } = called;
+  const { verdict, isShared, tookMs, answer } = called;
   budget.callsLeft -= 1;
   run.ports.breaker.report(healthOf(verdict), isShared);
   if (verdict.kind !== 'split') {
@@ -41,7 +41,7 @@ export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget):
   if (verdict.isDoubtful === true) return refusedInDoubt(run, batch, called, verdict, budget);
   if (batch.length === 1 || budget.callsLeft <= 0) return void settleVerdict(run, batch, called);
   const { refused, parts } = partsOf(batch, verdict.refusedIndexes ?? []);
-  for (const piece of refused) settleAnswered(run, piece, settle(verdict, 1, tookMs)[0]);
+  for (const piece of refused) settleAnswered(run, piece, settle(verdict, 1, tookMs)[0], answer);
   for (const part of parts) await sendPermitted(run, part, budget);
 }
 
@@ -49,7 +49,7 @@ export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget):
 function settleVerdict(
   run: Run,
   batch: IndexedPiece[],
-  { verdict, tookMs }: Pick<Called, 'verdict' | 'tookMs'>,
+  { verdict, tookMs, answer }: Pick<Called, 'verdict' | 'tookMs' | 'answer'>,
 ): Blamed {
   const outcomes = settle(verdict, batch.length, tookMs);
   if (verdict.kind === 'taken_in_part') {
@@ -60,8 +60,8 @@ function settleVerdict(
   let blamed: Blamed = null;
   for (const [place, piece] of batch.entries()) {
     const said = doubts.get(place);
-    if (said === undefined) settleAnswered(run, piece, outcomes[place]);
-    else blamed = blamedOf({ ...said, fault: hold(run, { ...said, piece, tookMs }) }, blamed);
+    if (said === undefined) settleAnswered(run, piece, outcomes[place], answer);
+    else blamed = blamedOf({ ...said, fault: hold(run, { ...said, piece, tookMs, answer }) }, blamed);
   }
   return blamed;
 }
@@ -167,7 +167,8 @@ async function refusedInDoubt(
 ): Promise<void> {
   const [only] = batch;
   if (batch.length === 1 && only !== undefined) {
-    const blamed = blamedOf({ ...verdict, fault: hold(run, { ...verdict, piece: only, tookMs: called.tookMs }) });
+    const { tookMs, answer } = called;
+    const blamed = blamedOf({ ...verdict, fault: hold(run, { ...verdict, piece: only, tookMs, answer }) });
     if (blamed !== null) await isToBlame(run, [], { ...blamed, isShared: called.isShared });
     return;
   }
@@ -186,7 +187,7 @@ async function refusedInDoubt(
   if (run.isBlamed || (blamed?.fault === 'again' && !run.hasTaken)) {
     return settleAll(run, rest, paused(verdict.reason, verdict.detail, null));
   }
-  if (budget.callsLeft <= 0 || fault === 'unclear') return leaveOpen(run, rest, verdict, called.tookMs);
+  if (budget.callsLeft <= 0 || fault === 'unclear') return leaveOpen(run, rest, verdict, called);
   const isFound = run.held.some(({ piece }) => picks.includes(piece));
   for (const part of isFound || rest.length === 1 ? [rest] : halvesOf(rest)) {
     if (part.length > 0) await sendPermitted(run, part, budget);
@@ -194,8 +195,8 @@ async function refusedInDoubt(
 }
 
 /** Nobody knows yet which of these is at fault, if any: they are searched further at the next attempt. */
-function leaveOpen(run: Run, rest: readonly IndexedPiece[], { detail }: Said, tookMs: number): void {
-  for (const piece of rest) settleAnswered(run, piece, { ...diverted(SPLIT_UNFINISHED, detail), tookMs });
+function leaveOpen(run: Run, rest: readonly IndexedPiece[], { detail }: Said, { tookMs, answer }: Called): void {
+  for (const piece of rest) settleAnswered(run, piece, { ...diverted(SPLIT_UNFINISHED, detail), tookMs }, answer);
 }
 
 /** The breaker is not asked: what is open is the very question whether the destination works. */
@@ -207,8 +208,8 @@ async function faultOf(run: Run, piece: IndexedPiece, budget: Budget): Promise<F
   }
   budget.callsLeft -= 1;
   run.ports.breaker.report(healthOf(called.verdict), called.isShared);
-  const { verdict, tookMs } = called;
-  if (verdict.kind === 'split' && verdict.isDoubtful === true) return hold(run, { ...verdict, piece, tookMs });
+  const { verdict, tookMs, answer } = called;
+  if (verdict.kind === 'split' && verdict.isDoubtful === true) return hold(run, { ...verdict, piece, tookMs, answer });
   return settleVerdict(run, [piece], called)?.fault ?? 'open';
 }
 
@@ -229,8 +230,8 @@ function spread(batch: readonly IndexedPiece[], count: number): IndexedPiece[] {
 
 /** Settles the events that were refused by themselves, at the end of a job, by whose fault it is. */
 export function settleHeld(run: Run): void {
-  for (const { tookMs, piece, ...held } of run.held.splice(0)) {
-    settleAnswered(run, piece, { ...heldOutcome(run, held), tookMs });
+  for (const { tookMs, piece, answer, ...held } of run.held.splice(0)) {
+    settleAnswered(run, piece, { ...heldOutcome(run, held), tookMs }, answer);
   }
 }
 

@@ -1,3 +1,6 @@
+import type { PlatformAnswer } from '#schemas/records.ts';
+import type { Site } from '#schemas/setting.ts';
+import { answerExcerpt } from './answer_excerpt.ts';
 import type { TokenAnswer, Verdict } from './contract.ts';
 import type { IndexedPiece, Run } from './delivery_run.ts';
 import { sha256Hex } from './hash.ts';
@@ -8,6 +11,7 @@ export interface Called {
   /** Whether an address was called that all sites share. */
   isShared: boolean;
   tookMs: number;
+  answer: PlatformAnswer | null;
 }
 
 /**
@@ -25,16 +29,22 @@ async function callNow(run: Run, batch: readonly IndexedPiece[]): Promise<Called
   const startedMs = ports.nowMs();
   run.token ??= tokenFor(run);
   const token = await run.token;
-  if (token.kind === 'none') return { verdict: token.verdict, isShared: false, tookMs: ports.nowMs() - startedMs };
+  if (token.kind === 'none') {
+    return { verdict: token.verdict, isShared: false, tookMs: ports.nowMs() - startedMs, answer: null };
+  }
   if (ports.stopping()) return null;
   const group = batch[0]?.group ?? '';
   const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: startedMs };
   const request = job.adapter.request(batch, context);
   const eventIds = batch.map((piece) => piece.entry.event.event_id);
-  const verdict = job.adapter.classify(await ports.send(request, timeoutMs), eventIds);
+  const answered = await ports.send(request, timeoutMs);
+  const verdict = job.adapter.classify(answered, eventIds);
   if (verdict.kind === 'credentials_broken') forgetToken(run);
-  return { verdict, isShared: request.trusted, tookMs: ports.nowMs() - startedMs };
+  const answer = answerExcerpt(answered, [...Object.values(job.secrets), token.token], countriesOf(job.site));
+  return { verdict, isShared: request.trusted, tookMs: ports.nowMs() - startedMs, answer };
 }
+
+const countriesOf = ({ default_country }: Site): string[] => (default_country === null ? [] : [default_country]);
 
 /** A token belongs to the very credentials it was given for. */
 const tokenKey = ({ job, settings }: Run): string =>

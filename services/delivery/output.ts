@@ -11,7 +11,13 @@ import { LANES, type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } 
 import { isHandedOver, waitsForSettings } from '#pipelines/delivery/outcomes.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
-import type { DeadLetter, DeliveryJobRecord, DeliveryOutcome, DeliveryOutcomes } from '#schemas/records.ts';
+import type {
+  DeadLetter,
+  DeliveryJobRecord,
+  DeliveryOutcome,
+  DeliveryOutcomes,
+  PlatformAnswer,
+} from '#schemas/records.ts';
 import { deadRecords } from '#services/batches.ts';
 import type { Attempted } from './attempts.ts';
 
@@ -173,15 +179,33 @@ function outcomeRecords(
   }
   return [...groups.values()].flat().map((members) => {
     const first = members[0] as Attempted;
+    const answers = createAnswers();
     const value = codecs.outcomes.encode({
       site_id: first.siteId,
       destination,
       attempt: first.attempt,
       attempted_at: first.attemptedAtMs,
-      outcomes: members.map(outcomeOf),
+      outcomes: members.map((one) => ({ ...outcomeOf(one), answer: answers.placeOf(one.outcome.answer ?? null) })),
+      answers: answers.each,
     });
     return { topic: TOPICS.outcomes, partition: partitionOf(first.siteId, partitions), value };
   });
+}
+
+/** The answers of a record, each once. */
+function createAnswers(): { each: PlatformAnswer[]; placeOf(answer: PlatformAnswer | null): number } {
+  const each: PlatformAnswer[] = [];
+  const places = new Map<string, number>();
+  return {
+    each,
+    placeOf(answer) {
+      if (answer === null) return -1;
+      const name = `${answer.status} ${answer.body}`;
+      const place = places.get(name) ?? each.push(answer) - 1;
+      places.set(name, place);
+      return place;
+    },
+  };
 }
 
 function outcomeOf({ entry, outcome }: Attempted): DeliveryOutcome {

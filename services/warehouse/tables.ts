@@ -4,6 +4,7 @@ import { createCodec, createEventBatchReader, type Decoded } from '#infra/regist
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
+import { outcomeRows } from '#pipelines/warehouse/outcome_rows.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
@@ -84,8 +85,7 @@ async function outcomes(registry: Registry): Promise<Source> {
   const codec = await createCodec<DeliveryOutcomes>(registry, TOPICS.outcomes, 'delivery');
   return {
     table: 'delivery_outcomes',
-    rowsOf: async (value) =>
-      mapped(await codec.decode(value), ({ outcomes: each, ...shared }) => each.map((one) => ({ ...shared, ...one }))),
+    rowsOf: async (value) => mapped(await codec.decode(value), outcomeRows),
   };
 }
 

@@ -276,13 +276,19 @@ export function contractSuite(subject: Subject): void {
       }
     });
 
-    it('repeats nothing of what a platform says in an outcome', async () => {
-      const echo = JSON.stringify({ error: { message: 'jane@example.com', code: 100, error_user_msg: 'jane' } });
+    it('repeats nothing of what a platform says in an outcome, but an excerpt of its answer without personal data', async () => {
+      const echo = JSON.stringify({ error: { message: 'jane@example.com', code: 100, error_user_msg: 'for Jane' } });
+      const excerpts: string[] = [];
       for (const status of [400, 403, 422, 500]) {
         script({ fault: { kind: 'status', status, body: echo, headers: { 'x-echo': 'jane@example.com' } } });
         bench.breakers.reset(adapter.name, 'site_1');
-        expect(JSON.stringify(await run(goodEntries.slice(0, 1)))).not.toContain('jane');
+        const outcomes = await run(goodEntries.slice(0, 1));
+        expect(JSON.stringify(outcomes.map(({ answer: _answer, ...judged }) => judged))).not.toMatch(/jane/i);
+        expect(JSON.stringify(outcomes)).not.toContain('jane@');
+        excerpts.push(...outcomes.flatMap(({ answer }) => answer?.body ?? []));
       }
+      expect(excerpts).not.toEqual([]);
+      for (const excerpt of excerpts) expect(excerpt).toContain('for Jane');
     });
 
     it('adds no known identifier to an event taken anonymously', async () => {
