@@ -3,7 +3,7 @@ import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 /** Stages whose dead letters can be sent in again by themselves; those of a delivery are replayed. */
-const RESENDING_STAGES = ['dedup', 'identity', 'warehouse'] as const;
+export const RESENDING_STAGES = ['dedup', 'identity', 'warehouse'] as const;
 export type ResendingStage = (typeof RESENDING_STAGES)[number];
 
 /** What became of a letter that was to be sent in again. */

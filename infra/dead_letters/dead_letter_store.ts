@@ -9,7 +9,13 @@ import { type Codec, createCodec, createEventBatchReader, type EventBatchReader 
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { presentReason } from '#pipelines/dead_letter.ts';
 import { type LetterPlace, letterId, resentKey } from '#pipelines/dead_letter_id.ts';
-import { coordinateAgain, type ResendingStage, type ResendOutcome, refusedAsIs } from '#pipelines/resend.ts';
+import {
+  coordinateAgain,
+  RESENDING_STAGES,
+  type ResendingStage,
+  type ResendOutcome,
+  refusedAsIs,
+} from '#pipelines/resend.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
@@ -41,6 +47,8 @@ interface LettersPage {
 export interface DeadLetterStore {
   list(query: ListQuery): Promise<LettersPage>;
   read(place: LetterPlace): Promise<ShownLetter | null>;
+  /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. */
+  ofEvent(siteId: string, eventId: string): Promise<ShownLetter[]>;
   /**
    * Resends letters, each only once, however often and by whomever that is asked: the transaction that resends it records it.
    * `accountOf` says whose allowance an event of a site counts against.
@@ -56,6 +64,8 @@ export class DeadLettersError extends Error {
 /** Offsets that are read for one page; a letter is at most 64 KiB long. */
 const SCANNED_MAX = 500;
 const WRITE_RETRIES = 8;
+/** Newest offsets of each partition that are searched for an event. */
+const SEARCHED_MAX = 250;
 
 const isStage = (name: string): name is Stage => (STAGES as readonly string[]).includes(name);
 
@@ -79,6 +89,8 @@ export function createDeadLetterStore(
   nowMs: () => number,
 ): DeadLetterStore {
   const mutex = createMutex();
+  // A search holds a stage's newest letters in memory.
+  const searches = createMutex();
   let opened: StoreWorld | null = null;
   async function open(): Promise<StoreWorld> {
     opened ??= {
@@ -97,6 +109,7 @@ export function createDeadLetterStore(
       open()
         .then((world) => readOne(world, place))
         .catch(unavailable),
+    ofEvent: (siteId, eventId) => searches.run(async () => ofEvent(await open(), siteId, eventId)).catch(unavailable),
     resend: (places, accountOf) => mutex.run(async () => resend(await open(), places, accountOf)).catch(unavailable),
   };
 }
@@ -139,6 +152,27 @@ async function list(world: StoreWorld, { stage, reason, sinceMs, after, limit }:
     }
   }
   return { letters, next: null };
+}
+
+async function ofEvent(world: StoreWorld, siteId: string, eventId: string): Promise<ShownLetter[]> {
+  const resent = await readResent(world);
+  const found: ShownLetter[] = [];
+  for (const stage of RESENDING_STAGES) {
+    for (const letter of await newestLetters(world, stage)) {
+      const one = await shown(world, letter, resent);
+      if (one.views?.some((view) => view.siteId === siteId && view.eventId === eventId)) found.push(one);
+    }
+  }
+  return found;
+}
+
+async function newestLetters({ session, codec }: StoreWorld, stage: Stage): Promise<Letter[]> {
+  const windows = (await windowsOf(session, stage, null)).map(({ partition, first, end }) => ({
+    partition,
+    first: Math.max(first, end - SEARCHED_MAX),
+    end,
+  }));
+  return readLetters(session, codec, stage, windows, () => true);
 }
 
 async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLetter | null> {

@@ -22,6 +22,8 @@ export interface HttpOptions {
   bodyBytesMax: number;
   /** Longest a request may take to arrive whole. */
   requestTimeoutMs: number;
+  /** Longest decoded parameter of a path; a longer one finds no route. */
+  paramCharactersMax?: number;
   /** How long requests that have begun may go on when the server closes. */
   closingMs?: number;
   /**
@@ -48,6 +50,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       requireHostHeader: false,
     },
     logger: false,
+    routerOptions: { maxParamLength: options.paramCharactersMax ?? PARAM_CHARACTERS_MAX },
     exposeHeadRoutes: false,
     return503OnClosing: false,
   };
@@ -72,6 +75,7 @@ function withHosts(app: HttpServer, refuse: (reply: HttpReply) => void): HttpSer
 }
 
 const CLOSING_MS = 10_000;
+const PARAM_CHARACTERS_MAX = 100;
 const KEEP_ALIVE_MS = 72_000;
 /** A connection on which nothing moves is cut, such as one of a client that does not read its answer. */
 const SILENCE_MS_MAX = 120_000;

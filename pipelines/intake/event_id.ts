@@ -35,6 +35,12 @@ function lowerUuid(text: string): string | null {
   return hasCapital ? text.toLowerCase() : text;
 }
 
+/** An id that names an event, as it is stored: a well-formed UUID in lower case. */
+export function sentId(text: string): string {
+  const trimmed = text.trim();
+  return (trimmed.length === UUID_CHARACTERS ? lowerUuid(trimmed) : null) ?? trimmed;
+}
+
 /** The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null. */
 export function readUuid(
   sent: unknown,

@@ -53,12 +53,12 @@ function checkComplete(command: Command, args: Arguments, positionals: string[])
 }
 
 function checkWords(command: Command, args: Arguments, positionals: string[]): void {
-  const wanted = command.subject === null ? 0 : 1;
+  const wanted = command.subject === null ? 0 : (command.subject.words ?? 1);
   if (positionals.length > wanted) {
     // The word itself is not repeated: it may be the value of a secret after a misplaced space.
     throw new UsageError('argument_unexpected', `there are ${positionals.length - wanted} words too many`);
   }
-  if (command.subject !== null && args.subject === '') {
+  if (command.subject !== null && (args.subject === '' || positionals.length < wanted)) {
     throw new UsageError('argument_missing', `${command.subject.name} is missing: ${command.subject.help}`);
   }
 }

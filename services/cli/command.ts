@@ -31,11 +31,12 @@ export interface Outcome {
   json: unknown;
 }
 
-/** `many`: any number of them, also none. */
+/** `many`: any number of them, also none. `words`: how many there are, where it is not one. */
 interface Subject {
   name: string;
   help: string;
   many?: true;
+  words?: number;
 }
 
 export interface OptionSpec {

@@ -10,6 +10,7 @@ import { destinationCommands } from './destinations.ts';
 import { domainCommands } from './domains.ts';
 import { engageCommands } from './engage_commands.ts';
 import { engageResultCommands } from './engage_results_commands.ts';
+import { eventTraceCommand } from './event_command.ts';
 import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
 import { listingCommands } from './listings.ts';
@@ -45,6 +46,7 @@ export const COMMANDS: readonly Command[] = [
   topCommand,
   pathsCommand,
   ...listingCommands,
+  eventTraceCommand,
   analystCommand,
   ...tokenCommands,
   ...auditCommands,

@@ -31,8 +31,7 @@ import { mountDocs } from '#services/openapi_routes.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
 import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 import { controlDocument } from './openapi.ts';
-import type { QueryAnswers } from './query_answers.ts';
-import type { Input, Outcome, Route, World } from './route.ts';
+import type { Input, Outcome, QueryAnswers, Route, World } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { readQuery, schemaProblems } from './schema_problems.ts';
 
@@ -59,6 +58,8 @@ export interface ControlOptions {
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 30_000;
+/** An event's id has up to 200; what is longer is judged by the route's schema, up to here. */
+const PARAM_CHARACTERS_MAX = 500;
 /** Beside these the server knows no others; HEAD and OPTIONS have no routes here either. */
 const HEALTH = '/v1/admin/health';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'] as const;
@@ -68,6 +69,7 @@ export function createControlApp(options: ControlOptions): HttpServer {
     trustedProxies: [],
     bodyBytesMax: BODY_BYTES_MAX,
     requestTimeoutMs: REQUEST_MS_MAX,
+    paramCharactersMax: PARAM_CHARACTERS_MAX,
     onMalformed: (reply) => {
       refuse(reply, 'request_malformed');
     },
@@ -135,7 +137,7 @@ async function answer(
   if (!read.ok) return refuse(reply, read.code, read.problems);
   const { journal } = options;
   if (route.ask !== undefined) return answerQuery(options, route, read.input, reply);
-  if (route.letters !== undefined) return answerLetters(options, route, actor, read.input, reply);
+  if (route.gather !== undefined) return answerGathered(options, route, actor, read.input, reply);
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   if (route.showsMonthUse === true) await refreshMonthUse(options);
   const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, read.input) : null;
@@ -195,8 +197,8 @@ async function answerQuery(options: ControlOptions, route: Route, input: Input, 
   return answered.ok ? reply.code(route.success.status).send(answered.body) : refuse(reply, answered.code);
 }
 
-async function answerLetters(
-  { journal, deadLetters, ...options }: ControlOptions,
+async function answerGathered(
+  options: ControlOptions,
   route: Route,
   actor: string,
   input: Input,
@@ -204,16 +206,13 @@ async function answerLetters(
 ): Promise<HttpReply> {
   const noted = route.noted?.(input);
   if (noted !== undefined) {
-    await journal.change((view) => ({
+    await options.journal.change((view) => ({
       records: [notedRecord(view, noted.about, noted.with, actor, options.nowMs())],
       result: null,
     }));
   }
-  const answered = await route.letters?.(
-    input,
-    deadLetters,
-    worldOf({ journal, deadLetters, ...options }, journal.view()),
-  );
+  const sources = { letters: options.deadLetters, queries: options.queries };
+  const answered = await route.gather?.(input, sources, worldOf(options, options.journal.view()));
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.kind === 'refused') return refuse(reply, answered.code, answered.problems);
   return reply.code(route.success.status).send(answered.body);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Static } from 'typebox';
-import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
+import type { ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
 import { type LetterPlace, letterId, parseLetterId } from '#pipelines/dead_letter_id.ts';
 import { isCut, refusedAsIs } from '#pipelines/resend.ts';
 import {
@@ -14,7 +14,7 @@ import {
   resendShape,
 } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
-import { done, type LettersAnswer, type Route, type refused, route } from './route.ts';
+import { done, type GatheredAnswer, type Route, type refused, route, type Sources } from './route.ts';
 
 const tag = 'Dead letters';
 const base = '/v1/admin/dead-letters';
@@ -35,7 +35,7 @@ export const deadLetterRoutes: Route[] = [
     success: { status: 200, schema: pageOf(letterShape), description: 'Dead letters, without what they hold' },
     errors: ['dead_letters_unavailable'],
     run: () => done([], () => ({ body: {} })),
-    letters: listLetters,
+    gather: listLetters,
   }),
   route({
     method: 'GET',
@@ -50,7 +50,7 @@ export const deadLetterRoutes: Route[] = [
     success: { status: 200, schema: letterDetails, description: 'The dead letter' },
     errors: ['dead_letter_unknown', 'dead_letters_unavailable'],
     run: () => done([], () => ({ body: {} })),
-    async letters({ params }, letters) {
+    async gather({ params }, { letters }) {
       const place = parseLetterId((params as { letter_id: string }).letter_id);
       const found = place === null ? null : await letters.read(place);
       return found === null ? refusal('dead_letter_unknown') : { kind: 'answered', body: detailsOf(found) };
@@ -70,7 +70,7 @@ export const deadLetterRoutes: Route[] = [
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted: ({ body }) => ({ about: 'dead_letters', with: { resend: (body as Static<typeof resendBody>).ids } }),
-    async letters({ body }, letters, { view }) {
+    async gather({ body }, { letters }, { view }) {
       const places = (body as Static<typeof resendBody>).ids.flatMap((id) => parseLetterId(id) ?? []);
       const outcomes = await letters.resend(places, (siteId) => view.table.site(siteId)?.account_id ?? '');
       return { kind: 'answered', body: { items: [...outcomes].map(([id, outcome]) => ({ id, outcome })) } };
@@ -78,7 +78,7 @@ export const deadLetterRoutes: Route[] = [
   }),
 ];
 
-async function listLetters({ query }: { query: unknown }, letters: DeadLetterStore): Promise<LettersAnswer> {
+async function listLetters({ query }: { query: unknown }, { letters }: Sources): Promise<GatheredAnswer> {
   const { stage = null, reason = null, since = null, limit = LIMIT, after } = query as Static<typeof letterQuery>;
   const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
   const page = await letters.list({ stage, reason, sinceMs: since, after: place, limit });
@@ -86,7 +86,7 @@ async function listLetters({ query }: { query: unknown }, letters: DeadLetterSto
   return { kind: 'answered', body: { items: page.letters.map(itemOf), next } };
 }
 
-function refusal(code: Parameters<typeof refused>[0]): Extract<LettersAnswer, { kind: 'refused' }> {
+function refusal(code: Parameters<typeof refused>[0]): Extract<GatheredAnswer, { kind: 'refused' }> {
   return { kind: 'refused', code, problems: [] };
 }
 

@@ -16,6 +16,7 @@ export const CONTROL_ERRORS = {
   key_unknown: { status: 404, message: 'There is no such key.' },
   domain_unknown: { status: 404, message: 'The site has not claimed this domain.' },
   destination_unknown: { status: 404, message: 'The site has no such destination.' },
+  event_unknown: { status: 404, message: 'Nothing is known of it: it never came, is on its way, or has aged out.' },
   event_definition_unknown: { status: 404, message: 'The site has no such event definition.' },
   engage_definition_unknown: { status: 404, message: 'The site has no survey, promo or form of this id.' },
   replay_unknown: { status: 404, message: 'There is no such replay.' },

@@ -2,7 +2,8 @@ import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { createQueryAnswers, type QueryAnswers } from './query_answers.ts';
+import { createQueryAnswers } from './query_answers.ts';
+import type { QueryAnswers } from './route.ts';
 
 /** Queries of the ClickHouse of an address, with the connections they use. */
 export interface OpenQueries {

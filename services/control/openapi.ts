@@ -100,7 +100,7 @@ function ifMatchHeader(need: 'required' | 'optional') {
 }
 
 function success(route: Route): DocumentedResponse {
-  return route.ask === undefined && route.letters === undefined ? { ...route.success, headers: etag } : route.success;
+  return route.ask === undefined && route.gather === undefined ? { ...route.success, headers: etag } : route.success;
 }
 
 /** One response for each status, naming the codes it may carry. */

@@ -2,17 +2,10 @@ import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
 import type { ControlErrorCode } from './errors.ts';
-import type { Question } from './route.ts';
+import type { Answered, QueryAnswers, Question } from './route.ts';
 
 /** Asks ClickHouse. @throws QueryTooHeavyError, WarehouseError */
 export type AskRows = (statement: Statement) => Promise<unknown[]>;
-
-type Answered = { ok: true; body: object } | { ok: false; code: ControlErrorCode };
-
-/** Answers to queries; equal questions share an answer for as long as it may be kept. */
-export interface QueryAnswers {
-  answer(question: Extract<Question, { kind: 'ask' }>): Promise<Answered>;
-}
 
 interface Kept {
   askedAtMs: number;

@@ -73,8 +73,22 @@ export type Question =
     }
   | Extract<Outcome, { kind: 'refused' }>;
 
-/** What a request for dead letters comes to. */
-export type LettersAnswer = { kind: 'answered'; body: object } | Extract<Outcome, { kind: 'refused' }>;
+/** What came of a question. */
+export type Answered = { ok: true; body: object } | { ok: false; code: ControlErrorCode };
+
+/** Answers to queries; equal questions share an answer for as long as it may be kept. */
+export interface QueryAnswers {
+  answer(question: Extract<Question, { kind: 'ask' }>): Promise<Answered>;
+}
+
+/** What is asked of others than the settings, in more than one step. */
+export interface Sources {
+  letters: DeadLetterStore;
+  queries: QueryAnswers;
+}
+
+/** What a request to such sources comes to. */
+export type GatheredAnswer = { kind: 'answered'; body: object } | Extract<Outcome, { kind: 'refused' }>;
 
 /** A route is a value: what it takes, what it answers, and a pure function. The document is made from the same value. */
 export interface Route {
@@ -103,8 +117,8 @@ export interface Route {
   run(input: Input, world: World): Outcome;
   /** Of a query: what is asked, in the place of `run`. */
   ask?(input: Input, world: World): Question;
-  /** Of dead letters: what is done with them, in the place of `run`. */
-  letters?(input: Input, letters: DeadLetterStore, world: World): Promise<LettersAnswer>;
+  /** Of dead letters and single events: what their sources are asked, in the place of `run`. */
+  gather?(input: Input, sources: Sources, world: World): Promise<GatheredAnswer>;
   /** What the audit notes before that is done: what it is about, and with what. */
   noted?(input: Input): { about: string; with: Record<string, unknown> };
 }

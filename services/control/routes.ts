@@ -8,6 +8,7 @@ import { domainRoutes } from './domains.ts';
 import { engageRoutes } from './engage_routes.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { definitionRoutes } from './event_definitions.ts';
+import { eventTraceRoutes } from './event_routes.ts';
 import { keyRoutes } from './keys.ts';
 import { loaderPrefixRoutes } from './loader_prefix.ts';
 import { queryRoutes } from './query.ts';
@@ -35,6 +36,7 @@ export const ROUTES: readonly Route[] = [
   ...auditRoutes,
   ...queryRoutes,
   ...actorQueryRoutes,
+  ...eventTraceRoutes,
 ];
 
 const ALWAYS: readonly ControlErrorCode[] = [
@@ -51,7 +53,7 @@ const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large
 /** Every code that a route may answer. */
 export function errorsOf(route: Route): ControlErrorCode[] {
   const writes =
-    route.method !== 'GET' && route.ask === undefined && (route.letters === undefined || route.noted !== undefined);
+    route.method !== 'GET' && route.ask === undefined && (route.gather === undefined || route.noted !== undefined);
   return [
     ...ALWAYS,
     ...(route.method === 'GET' ? [] : WITH_BODY),

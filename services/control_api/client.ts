@@ -28,6 +28,8 @@ export interface ControlClient {
   ): Promise<Item>;
   /** What is asked of the events of a site. @throws ControlRefusal */
   query<Answer>(siteId: string, name: string, query: object): Promise<Answer>;
+  /** What became of one event of a site. @throws ControlRefusal */
+  event<Answer>(siteId: string, eventId: string): Promise<Answer>;
 }
 
 type Query = Record<string, string | number | undefined>;
@@ -91,6 +93,10 @@ export function createControlClient(transport: Transport, token: string): Contro
     send: async (method, path, version, body) => taken(await call(method, path, version, body)),
     query: async (siteId, name, query) =>
       taken(await call('POST', `/${encodeURIComponent(siteId)}/${name}`, null, query, QUERIES)),
+    async event(siteId, eventId) {
+      const path = `/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
+      return taken(await call('GET', path, null, undefined, QUERIES));
+    },
   };
   return client;
 }

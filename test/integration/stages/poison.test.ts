@@ -206,6 +206,8 @@ test('letters that are sent in again pass once each, past the claims they hold t
   expect(await resend(open())).toEqual([...sentBefore, 'cut', 'unreadable', 'resent_before', 'resent_before']);
   expect((await store.read(places[4] as LetterPlace))?.views).toBeNull();
   expect((await store.read(places[0] as LetterPlace))?.resentAtMs).toEqual(expect.any(Number));
+  expect((await store.ofEvent('again', second)).map(({ place }) => place)).toEqual([places[1]]);
+  expect(await store.ofEvent('elsewhere', second)).toEqual([]);
 
   await append(at, TOPICS.raw, 0, [await batchOf(at, 'again', [last], null)]);
   const rows = () => storedIds(at, 'again');

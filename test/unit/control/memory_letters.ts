@@ -32,6 +32,12 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
       return { letters, next: letters.length === limit ? (letters.at(-1)?.place ?? null) : null };
     },
     read: async (place) => find(letterId(place)) ?? null,
+    async ofEvent(siteId, eventId) {
+      if (store.failure !== null) throw store.failure;
+      return store.letters.filter(({ views }) =>
+        views?.some((view) => view.siteId === siteId && view.eventId === eventId),
+      );
+    },
     async resend(places, accountOf) {
       if (store.failure !== null) throw store.failure;
       return new Map(

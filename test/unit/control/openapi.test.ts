@@ -1,3 +1,4 @@
+import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { CONTROL_ERRORS } from '#services/control/errors.ts';
 import { EXAMPLES } from '#services/control/examples.ts';
@@ -117,8 +118,22 @@ describe('examples of request bodies', () => {
   });
 
   it('are there for every query', () => {
-    const queries = ROUTES.filter(({ tag }) => tag === 'Queries').map(({ operationId }) => operationId);
+    const queries = ROUTES.filter(({ tag, body }) => tag === 'Queries' && body !== null).map(
+      ({ operationId }) => operationId,
+    );
     expect(queries.filter((operationId) => EXAMPLES[operationId] === undefined)).toEqual([]);
+  });
+
+  it('of an answer are as its schema says', () => {
+    const answers = ROUTES.flatMap(({ operationId, success: { schema } }) =>
+      ((Reflect.get(schema, 'examples') as unknown[] | undefined) ?? []).map((example) => ({
+        operationId,
+        schema,
+        example,
+      })),
+    );
+    expect(answers.map(({ operationId }) => operationId)).toEqual(['getEvent']);
+    for (const { schema, example } of answers) expect([...Value.Errors(schema, example)]).toEqual([]);
   });
 
   it('stand on the page', async () => {

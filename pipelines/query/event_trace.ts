@@ -1,0 +1,147 @@
+import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { type AttemptRow, destinationTraces, type TracedDestination } from './delivery_trace.ts';
+import { traceSentences } from './event_trace_sentences.ts';
+import type { EventTrace } from './event_trace_shapes.ts';
+
+/** A row of an event; times in milliseconds since 1970 UTC. */
+export interface StoredEventRow {
+  event: string;
+  happened: number;
+  received: number;
+  original_timestamp: string | null;
+  distinct_id: string;
+  arrived_person: string;
+  person: string;
+  mode: string;
+  action_source: string;
+  caller: string;
+  identify: boolean;
+  email_sha256: string;
+  phone_sha256: string;
+  first_name_sha256: string;
+  last_name_sha256: string;
+  external_id_sha256: string;
+  city: string;
+  state: string;
+  zip: string;
+  country: string;
+  client_ip: string;
+  client_user_agent: string;
+  value: number | null;
+  currency: string;
+  order_id: string;
+  properties: string;
+  raw_partition: number;
+  raw_offset: number;
+  raw_index: number;
+}
+
+export interface LinkRow {
+  person: string;
+  merged_into: string;
+  /** Version of the link: microseconds since 1970 UTC when it was decided. */
+  newest: number;
+  seen: number;
+}
+
+export interface IdentifiedRow {
+  identifier: 'email' | 'phone' | 'external_id';
+  sha256: string;
+  since: number;
+  by_event: string;
+}
+
+export type TracedLetter = NonNullable<EventTrace['dead_letters']>[number];
+
+/** Everything that is found of one event. */
+export interface FoundOfEvent {
+  siteId: string;
+  eventId: string;
+  /** The row that counts first. */
+  rows: readonly StoredEventRow[];
+  attempts: readonly AttemptRow[];
+  links: readonly LinkRow[];
+  /** Null where that could not be found in time. */
+  identified: readonly IdentifiedRow[] | null;
+  /** Null where none was looked for. */
+  letters: readonly TracedLetter[] | null;
+  /** The site's destinations, by its settings. */
+  destinations: readonly TracedDestination[];
+}
+
+/** Persons of whom the links say how the event came to the person it belongs to now. */
+export function personsOf(siteId: string, { distinct_id, arrived_person }: StoredEventRow): string[] {
+  return [...new Set([basePersonId(siteId, distinct_id), arrived_person])];
+}
+
+/** What became of an event; null where nothing is known of it. */
+export function eventTrace(found: FoundOfEvent): EventTrace | null {
+  const { siteId, eventId, rows, attempts, letters } = found;
+  const [first] = rows;
+  if (first === undefined && attempts.length === 0 && (letters ?? []).length === 0) return null;
+  const receivedAtMs = first?.received ?? attempts[0]?.received ?? null;
+  const known = {
+    site_id: siteId,
+    event_id: eventId,
+    accepted: first === undefined ? null : acceptedOf(first),
+    row: first === undefined ? null : rowOf(first),
+    rows_stored: rows.length,
+    person: first === undefined ? null : personOf(found, first),
+    destinations: destinationTraces(attempts, found.destinations, receivedAtMs),
+    dead_letters: letters === null ? null : [...letters],
+  };
+  return { ...known, status: traceSentences(known) };
+}
+
+function acceptedOf(row: StoredEventRow): NonNullable<EventTrace['accepted']> {
+  const coordinate = { partition: row.raw_partition, offset: row.raw_offset, index: row.raw_index };
+  return { received_at: row.received, caller: row.caller, coordinate };
+}
+
+const SHA256_BEGIN_CHARACTERS = 8;
+const beginOf = (sha256: string): string => sha256.slice(0, SHA256_BEGIN_CHARACTERS);
+
+function rowOf(row: StoredEventRow): NonNullable<EventTrace['row']> {
+  const { happened, received: _received, arrived_person: _arrived, person: _person, caller: _caller, ...rest } = row;
+  const { raw_partition: _partition, raw_offset: _offset, raw_index: _index, ...fields } = rest;
+  const { email_sha256, phone_sha256, first_name_sha256, last_name_sha256, external_id_sha256, ...plain } = fields;
+  const digests = {
+    email: email_sha256,
+    phone: phone_sha256,
+    first_name: first_name_sha256,
+    last_name: last_name_sha256,
+    external_id: external_id_sha256,
+  };
+  const given = Object.entries(digests).filter(([, sha256]) => sha256 !== '');
+  return {
+    ...plain,
+    timestamp: happened,
+    identifiers: Object.fromEntries(given.map(([name, sha256]) => [name, beginOf(sha256)])),
+    properties: JSON.parse(row.properties) as Record<string, unknown>,
+  };
+}
+
+const MICROSECONDS = 1_000;
+
+function personOf({ siteId, links, identified }: FoundOfEvent, row: StoredEventRow): NonNullable<EventTrace['person']> {
+  return {
+    person_id: row.person,
+    arrived_person_id: row.arrived_person,
+    distinct_person_id: basePersonId(siteId, row.distinct_id),
+    links: links
+      .filter(({ person, merged_into }) => person !== merged_into)
+      .map(({ person, merged_into, newest, seen }) => ({
+        person_id: person,
+        target: merged_into,
+        since: Math.floor(newest / MICROSECONDS),
+        first_seen: seen,
+      })),
+    identified_by:
+      identified?.map(({ identifier, sha256, since, by_event }) => ({
+        identifier,
+        sha256_begin: beginOf(sha256),
+        since,
+        event_id: by_event,
+      })) ?? null,
+  };
+}

@@ -1,0 +1,119 @@
+import { type Static, Type } from 'typebox';
+
+const time = (description: string) =>
+  Type.Integer({ description: `${description}, in milliseconds since 1970 UTC`, minimum: 0 });
+const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+const coordinate = Type.Object(
+  { partition: Type.Integer(), offset: Type.Integer(), index: Type.Integer() },
+  { description: 'Where it stands in events.raw; -1 in each where it came without a coordinate' },
+);
+
+const accepted = Type.Object({
+  received_at: time('When the edge took it'),
+  caller: Type.String({ description: 'Kind of key it came with: browser or server' }),
+  coordinate,
+});
+
+const row = Type.Object({
+  event: Type.String({ description: 'Name as sent' }),
+  timestamp: time('When it happened'),
+  original_timestamp: orNull('As sent, where timestamp was replaced by arrival'),
+  distinct_id: Type.String(),
+  mode: Type.String({ description: 'Mode of the site when it arrived' }),
+  action_source: Type.String(),
+  identify: Type.Boolean({ description: 'Whether its identifiers may link people' }),
+  identifiers: Type.Record(Type.String(), Type.String(), {
+    description: 'The identifiers it came with, each as the first eight characters of its SHA-256',
+  }),
+  city: Type.String(),
+  state: Type.String(),
+  zip: Type.String(),
+  country: Type.String(),
+  client_ip: Type.String(),
+  client_user_agent: Type.String(),
+  value: Type.Union([Type.Number(), Type.Null()]),
+  currency: Type.String(),
+  order_id: Type.String(),
+  properties: Type.Record(Type.String(), Type.Unknown()),
+});
+
+const link = Type.Object({
+  person_id: Type.String({ description: 'A person that became part of another' }),
+  target: Type.String({ description: 'The person it is part of now' }),
+  since: time('When that was last decided'),
+  first_seen: time('When the person that stays was first seen'),
+});
+
+const identified = Type.Object({
+  identifier: Type.Enum(['email', 'phone', 'external_id']),
+  sha256_begin: Type.String({ description: 'The first eight characters of its SHA-256' }),
+  since: time('When the first event with it arrived'),
+  event_id: Type.String({ description: 'That event' }),
+});
+
+const person = Type.Object({
+  person_id: Type.String({ description: 'As known now' }),
+  arrived_person_id: Type.String({ description: 'As the row has it; merges of each night are written into rows' }),
+  distinct_person_id: Type.String({ description: 'The person that its distinct id stands for by itself' }),
+  links: Type.Array(link, { description: 'By which those two became part of the person' }),
+  identified_by: Type.Union([Type.Array(identified), Type.Null()], {
+    description:
+      'By what events of this distinct id said who it is, the oldest first; null where that takes too long to find',
+  }),
+});
+
+const attempt = Type.Object({
+  attempt: Type.Integer({ description: 'From 1' }),
+  attempted_at: time('When it was made'),
+  outcome: Type.String({ description: 'delivered, skipped, diverted, paused or dead' }),
+  reason: Type.String({ description: 'Stable code; empty where delivered' }),
+  took_ms: Type.Integer({ description: 'Time of the call; 0 where none was made' }),
+  answer: Type.Union(
+    [
+      Type.Object({
+        status: Type.Integer({ description: 'Of HTTP' }),
+        body: Type.String({
+          description: 'The first 256 characters, without personal data, digests, addresses and secrets',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: "The platform's answer; null where there was none" },
+  ),
+});
+
+const destination = Type.Object({
+  destination: Type.String(),
+  state: Type.Enum(['delivered', 'waiting', 'dead', 'skipped', 'not_attempted'], {
+    description:
+      'waiting: on a retry lane after its newest attempt; dead: a dead letter of delivery; not_attempted: no outcome is stored, reason says why where settings tell',
+  }),
+  reason: Type.String({ description: 'Of the newest attempt, or why there is none; empty where delivered' }),
+  attempts: Type.Array(attempt, { description: 'In their order, the newest 100' }),
+});
+
+const letter = Type.Object({
+  id: Type.String({ description: 'The dead letter, for /v1/admin/dead-letters/{letter_id}' }),
+  stage: Type.String(),
+  reason: Type.String({ description: 'Stable code' }),
+  died_at: time('When it became a dead letter'),
+  resent_at: Type.Union([Type.Integer(), Type.Null()], { description: 'When it was sent in again; null: it was not' }),
+});
+
+/** The answer of what became of one event. */
+export const eventTraceShape = Type.Object({
+  site_id: Type.String(),
+  event_id: Type.String(),
+  accepted: Type.Union([accepted, Type.Null()], { description: 'Null where no row is stored' }),
+  row: Type.Union([row, Type.Null()], { description: 'The row that counts; null where none is stored' }),
+  rows_stored: Type.Integer({ description: 'More than 1 where it was sent again after its id was forgotten' }),
+  person: Type.Union([person, Type.Null()], { description: 'Null where no row is stored' }),
+  destinations: Type.Array(destination, { description: 'Those of the site, and others that have an outcome of it' }),
+  dead_letters: Type.Union([Type.Array(letter), Type.Null()], {
+    description:
+      'Dead letters of dedup, identity and warehouse that hold it; null where its row is stored, as then none is looked for',
+  }),
+  status: Type.Array(Type.String(), { description: 'All of that in sentences' }),
+});
+export type EventTrace = Static<typeof eventTraceShape>;

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
+import type { AttemptRow } from '#pipelines/query/delivery_trace.ts';
+import { eventTrace, type FoundOfEvent, type StoredEventRow } from '#pipelines/query/event_trace.ts';
+
+const AT = Date.UTC(2026, 9, 5, 12);
+const BASE = basePersonId('shop', 'till-7');
+
+const storedRow = (changes: Partial<StoredEventRow> = {}): StoredEventRow => ({
+  ...{ event: 'purchase', happened: AT, received: AT + 1_000, original_timestamp: null, distinct_id: 'till-7' },
+  ...{ arrived_person: BASE, person: BASE, mode: 'online', action_source: 'website', caller: 'server' },
+  ...{ identify: true, email_sha256: '0a1b2c3d4e5f', phone_sha256: '', first_name_sha256: '', last_name_sha256: '' },
+  ...{ external_id_sha256: '', city: '', state: '', zip: '', country: 'BE', client_ip: '', client_user_agent: '' },
+  ...{ value: 12.5, currency: 'EUR', order_id: '7', properties: '{"plan":"paid"}' },
+  ...{ raw_partition: 1, raw_offset: 20, raw_index: 2 },
+  ...changes,
+});
+
+const attempt = (
+  destination: string,
+  number: number,
+  outcome: string,
+  changes: Partial<AttemptRow> = {},
+): AttemptRow => ({
+  ...{ destination, attempt: number, attempted: AT + number * 60_000, received: AT + 1_000, outcome },
+  ...{ reason: outcome === 'delivered' ? '' : 'http_500', took_ms: 40, answer_status: 200, answer: 'ok' },
+  ...changes,
+});
+
+function trace(changes: Partial<FoundOfEvent> = {}) {
+  const nothing = { attempts: [], links: [], identified: [], letters: null, destinations: [] };
+  const found = eventTrace({ siteId: 'shop', eventId: 'e1', rows: [storedRow()], ...nothing, ...changes });
+  if (found === null) throw new Error('nothing is known of it');
+  return found;
+}
+
+test('an event is told from its acceptance to its row and its person', () => {
+  const { accepted, row, status } = trace();
+  expect(accepted).toEqual({
+    received_at: AT + 1_000,
+    caller: 'server',
+    coordinate: { partition: 1, offset: 20, index: 2 },
+  });
+  expect(row).toMatchObject({ timestamp: AT, identifiers: { email: '0a1b2c3d' }, properties: { plan: 'paid' } });
+  expect(status).toEqual([
+    'Accepted 2026-10-05T12:00:01.000Z with a server key, as event 2 of events.raw 1/20.',
+    'Stored as "purchase" of distinct id "till-7", happened 2026-10-05T12:00:00.000Z.',
+    `Its person is ${BASE}, whom its distinct id stands for by itself.`,
+  ]);
+});
+
+test('a merged person is told with the link and since when, and by what the visitor was identified', () => {
+  const links = [{ person: BASE, merged_into: 'p_old', newest: (AT + 5_000) * 1_000 + 7, seen: AT - 9_000 }];
+  const identified = [{ identifier: 'email' as const, sha256: 'ffee00112233', since: AT - 1_000, by_event: 'e0' }];
+  const { person, status } = trace({ rows: [storedRow({ person: 'p_old' })], links, identified });
+  expect(person).toEqual({
+    person_id: 'p_old',
+    arrived_person_id: BASE,
+    distinct_person_id: BASE,
+    links: [{ person_id: BASE, target: 'p_old', since: AT + 5_000, first_seen: AT - 9_000 }],
+    identified_by: [{ identifier: 'email', sha256_begin: 'ffee0011', since: AT - 1_000, event_id: 'e0' }],
+  });
+  expect(status.slice(2)).toEqual([
+    `Its person is p_old: ${BASE}, whom its distinct id stands for, became part of them 2026-10-05T12:00:05.000Z.`,
+    'The distinct id was first identified by email (SHA-256 ffee0011…) 2026-10-05T11:59:59.000Z, by event "e0".',
+  ]);
+});
+
+test('each destination has its state, by its attempts or by the settings', () => {
+  const destinations = [
+    { name: 'crm', enabled: false, createdAtMs: null },
+    { name: 'late', enabled: true, createdAtMs: AT + 2_000 },
+    { name: 'meta', enabled: true, createdAtMs: null },
+    { name: 'slow', enabled: true, createdAtMs: null },
+  ];
+  const attempts = [
+    attempt('ga4', 1, 'skipped', { reason: 'too_old', took_ms: 0, answer_status: 0, answer: '' }),
+    attempt('meta', 3, 'dead', { reason: 'http_400' }),
+    attempt('meta', 2, 'delivered'),
+    attempt('meta', 1, 'diverted', { answer_status: 500, answer: 'try later' }),
+    attempt('tiktok', 1, 'diverted', { answer_status: 0, answer: '', reason: 'timeout' }),
+    attempt('webhook', 1, 'dead', { reason: 'http_410', answer_status: 410, answer: 'gone' }),
+  ];
+  const { destinations: traced, status } = trace({ attempts, destinations });
+  expect(traced.map(({ destination, state, reason }) => [destination, state, reason])).toEqual([
+    ['crm', 'not_attempted', 'destination_disabled'],
+    ['ga4', 'skipped', 'too_old'],
+    ['late', 'not_attempted', 'before_destination'],
+    ['meta', 'delivered', ''],
+    ['slow', 'not_attempted', ''],
+    ['tiktok', 'waiting', 'timeout'],
+    ['webhook', 'dead', 'http_410'],
+  ]);
+  expect(traced[3]?.attempts.map(({ answer }) => answer)).toEqual([
+    { status: 500, body: 'try later' },
+    { status: 200, body: 'ok' },
+    { status: 200, body: 'ok' },
+  ]);
+  expect(status.slice(3)).toEqual([
+    'crm: not attempted: destination_disabled.',
+    'ga4: left out 2026-10-05T12:01:00.000Z: too_old.',
+    'late: not attempted: before_destination.',
+    'meta: delivered 2026-10-05T12:02:00.000Z, attempted 3 times, answered 200.',
+    'slow: not attempted yet.',
+    'tiktok: waits for another attempt 2026-10-05T12:01:00.000Z, attempted once: timeout.',
+    'webhook: given up 2026-10-05T12:01:00.000Z, attempted once, answered 410: http_410.',
+  ]);
+});
+
+test('an event that died before it was stored is told by its dead letter', () => {
+  const letters = [
+    { id: 'identity-0-7', stage: 'identity', reason: 'transform_failed', died_at: AT, resent_at: AT + 1_000 },
+  ];
+  const { accepted, row, person, status } = trace({ rows: [], letters });
+  expect([accepted, row, person]).toEqual([null, null, null]);
+  expect(status).toEqual([
+    'No row of it is stored.',
+    'A dead letter of identity holds it (identity-0-7): transform_failed, since 2026-10-05T12:00:00.000Z, sent in again 2026-10-05T12:00:01.000Z.',
+  ]);
+});
+
+test('of an event of which nothing is found there is no trace', () => {
+  const nothing = { attempts: [], links: [], identified: null, letters: [], destinations: [] };
+  expect(eventTrace({ siteId: 'shop', eventId: 'e1', rows: [], ...nothing })).toBeNull();
+});
