@@ -40,6 +40,8 @@ const SHOWN = new Set([
   'top',
   'live',
   'timeline',
+  'paths',
+  'actors',
   'analyst',
 ]);
 
