@@ -4,6 +4,7 @@ import type { Problem, ProblemCode } from './problem.ts';
 /** Rules that are younger than records which break them. */
 const LATER_RULES: ReadonlySet<ProblemCode> = new Set([
   'personal_text',
+  'domain_unclaimable',
   'origin_malformed',
   'event_definition_malformed',
 ]);

@@ -20,6 +20,7 @@ export type ProblemCode =
   | 'gtm_id_malformed'
   | 'domain_malformed'
   | 'domain_claimed'
+  | 'domain_unclaimable'
   | 'block_rule_malformed'
   | 'event_definition_malformed'
   | 'engage_definition_malformed'

@@ -1,6 +1,7 @@
 import { isSupportedCountry } from 'libphonenumber-js/max';
 import type { Site } from '#schemas/setting.ts';
 import { blockRuleProblems, blockRuleText } from './block_rules.ts';
+import { isClaimable } from './claimable_domain.ts';
 import { parseEventDefinition } from './event_definitions.ts';
 import { newProblems } from './inherited.ts';
 import { listProblems, type Problem, problem, unless } from './problem.ts';
@@ -31,8 +32,17 @@ const DEFINITIONS_CHARACTERS_MAX = 256 * 1024;
 const GTM_PATTERN = /^GTM-[A-Z0-9]{4,10}$/;
 const CLARITY_PATTERN = /^[a-z0-9]{4,20}$/;
 
-/** Checks a site before it is written over `before`; no problem: it may be. */
-export function siteProblems(site: Site, table: SettingsTable, before: Site | null = null): Problem[] {
+/**
+ * Checks a site before it is written over `before`; no problem: it may be.
+ *
+ * @param cnameTarget The installation's name that domains may be an alias of; null: there is none, or no domain is changed.
+ */
+export function siteProblems(
+  site: Site,
+  table: SettingsTable,
+  before: Site | null = null,
+  cnameTarget: string | null = null,
+): Problem[] {
   const problems = [
     ...idProblems(site.site_id, 'site_id'),
     ...nameProblems(site.name),
@@ -41,6 +51,7 @@ export function siteProblems(site: Site, table: SettingsTable, before: Site | nu
     ...tagIdProblems(site),
     ...identifyEventProblems(site.identify_events ?? []),
     ...domainProblems(site, table),
+    ...site.domains.flatMap((domain, index) => unclaimableProblems(domain, `domains[${index}]`, cnameTarget)),
     ...blockProblems(site),
     ...definitionProblems(site.event_definitions),
   ];
@@ -104,6 +115,12 @@ function domainProblems(site: Site, table: SettingsTable): Problem[] {
     const owner = table.siteByDomain(domain)?.site_id ?? site.site_id;
     return unless(owner === site.site_id, 'domain_claimed', 'domains', `${domain} is claimed by another site`);
   }
+}
+
+function unclaimableProblems(domain: string, field: string, cnameTarget: string | null): Problem[] {
+  if (canonicalDomain(domain) !== domain) return [];
+  const message = `${domain} is a public suffix, for special uses or of this service; claim a name of the site's own`;
+  return unless(isClaimable(domain, cnameTarget), 'domain_unclaimable', field, message);
 }
 
 function blockProblems(site: Site): Problem[] {

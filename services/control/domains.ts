@@ -77,7 +77,7 @@ export const domainRoutes: Route[] = [
       const name = canonicalDomain(domain) ?? domain;
       const claimed = { ...site, domains: [...site.domains.filter((one) => one !== name), name] };
       const after = site.domains.includes(name) ? site : claimed;
-      const refusal = refusedFor(siteProblems(after, world.view.table, site));
+      const refusal = refusedFor(siteProblems(after, world.view.table, site, world.domainRules.cnameTarget));
       return refusal ?? answered([{ body: { site: after } }], proofOf(world.view.table, site_id, name), world);
     },
   }),

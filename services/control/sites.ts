@@ -10,7 +10,7 @@ import { closed, idField, nothing, pageFields, pageOf } from '#services/control_
 import { newSite, type SiteChange, siteChange, siteParams, siteShape } from '#services/control_api/site_shapes.ts';
 import { siteFacts } from './domains.ts';
 import { page } from './list_page.ts';
-import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
+import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 
 const SITES_PER_ACCOUNT_MAX = 1_000;
@@ -55,11 +55,12 @@ export const siteRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 201, schema: siteShape, description: 'The site' },
     errors: ['site_exists', 'claimed_elsewhere', 'limit_reached'],
-    run({ body: { site_id, ...change } }, { view }) {
+    run({ body: { site_id, ...change } }, world) {
+      const { view } = world;
       if (view.table.site(site_id) !== undefined) return refused('site_exists');
       const siblings = view.table.sites().filter(({ account_id }) => account_id === change.account_id);
       if (siblings.length >= SITES_PER_ACCOUNT_MAX) return refused('limit_reached');
-      return changedSite(blankSite(site_id), change, view, null);
+      return changedSite(blankSite(site_id), change, world, null);
     },
   }),
   route({
@@ -91,10 +92,11 @@ export const siteRoutes: Route[] = [
     ifMatch: 'required',
     success: { status: 200, schema: siteShape, description: 'The site as it is now' },
     errors: ['site_unknown', 'claimed_elsewhere'],
-    run({ params: { site_id }, body, ifMatch }, { view }) {
+    run({ params: { site_id }, body, ifMatch }, world) {
+      const { view } = world;
       const before = view.table.site(site_id);
       if (before === undefined) return refused('site_unknown');
-      return refuseStale(view, siteKey(site_id), ifMatch, 'required') ?? changedSite(before, body, view, before);
+      return refuseStale(view, siteKey(site_id), ifMatch, 'required') ?? changedSite(before, body, world, before);
     },
   }),
 ];
@@ -122,7 +124,7 @@ function blankSite(siteId: string): Site {
  * Domains are brought into their canonical form; what has none is left for the check to refuse. `stored` is null for a new
  * site.
  */
-function changedSite(before: Site, change: SiteChange, view: SettingsView, stored: Site | null): Outcome {
+function changedSite(before: Site, change: SiteChange, { view, domainRules }: World, stored: Site | null): Outcome {
   const { event_definitions: given, domains, block_rules, tag: tagChange, ...rest } = change;
   const definitions = given === undefined ? { texts: before.event_definitions, problems: [] } : definitionTexts(given);
   if (definitions.problems.length > 0) return refused('settings_invalid', definitions.problems);
@@ -135,7 +137,8 @@ function changedSite(before: Site, change: SiteChange, view: SettingsView, store
     event_definitions: definitions.texts,
   };
   return (
-    refusedFor(siteProblems(site, view.table, stored)) ?? done(siteFacts(site, view.table), showSite(site.site_id))
+    refusedFor(siteProblems(site, view.table, stored, domainRules.cnameTarget)) ??
+    done(siteFacts(site, view.table), showSite(site.site_id))
   );
 }
 

@@ -178,6 +178,38 @@ test('what is unknown, malformed or taken is refused', async () => {
   ]);
 });
 
+test.each([
+  'com.au',
+  'co.uk',
+  'github.io',
+  'edge.example',
+  'Token.Edge.Example',
+  'metadata.google.internal',
+  'facebookcorewwwi.onion',
+  '1.0.0.127.in-addr.arpa',
+  'printer.local',
+  'a.localhost.',
+])('%s is nobody’s own', async (domain) => {
+  const world = await controlWithShop();
+  const refused = {
+    status: 400,
+    body: { error: { code: 'settings_invalid' }, problems: [{ code: 'domain_unclaimable' }] },
+  };
+  expect(await world.call('PUT', `sites/shop/domains/${domain}`)).toMatchObject(refused);
+  const changed = world.call('PATCH', 'sites/shop', { body: { domains: [domain] }, ifMatch: '*' });
+  expect(await changed).toMatchObject(refused);
+  const site = { site_id: 'new', account_id: 'acme', domains: [domain] };
+  expect(await world.call('POST', 'sites', { body: site })).toMatchObject(refused);
+});
+
+test.each(['shop.co.uk', 'acme.github.io', 'not-edge.example', 'onion.example', 'internal.shop.example'])(
+  '%s may be a site’s own',
+  async (domain) => {
+    const world = await controlWithShop();
+    expect(await world.call('PUT', `sites/shop/domains/${domain}`)).toMatchObject({ status: 200 });
+  },
+);
+
 test('domains are listed for a site, or for all', async () => {
   const world = await verified();
   await world.call('POST', 'sites', { body: { site_id: 'other', account_id: 'acme', domains: ['a.example'] } });

@@ -45,6 +45,7 @@ describe('a site', () => {
     [{ identify_events: numbered(201, (index) => `e${index}`) }, ['too_many identify_events']],
     [{ domains: ['Shop.example'] }, ['domain_malformed domains']],
     [{ domains: ['localhost'] }, ['domain_malformed domains']],
+    [{ domains: ['a.example', 'co.uk'] }, ['domain_unclaimable domains[1]']],
     [{ domains: ['taken.example'] }, ['domain_claimed domains']],
     [{ domains: ['a.example', 'a.example'] }, ['repeated domains']],
     [{ domains: numbered(101, (index) => `s${index}.example`) }, ['too_many domains']],
@@ -62,6 +63,13 @@ describe('a site', () => {
   ];
   it.each(cases)('%#: is checked', (changes, problems) => {
     expect(problemsOf(siteProblems(site(changes), table))).toEqual(problems);
+  });
+
+  it('keeps a domain that was claimed before such were refused, and takes no other', () => {
+    const before = site({ domains: ['co.uk'] });
+    expect(siteProblems(site({ name: 'Renamed', domains: ['co.uk'] }), table, before)).toEqual([]);
+    const after = site({ domains: ['co.uk', 'org.uk'] });
+    expect(problemsOf(siteProblems(after, table, before))).toEqual(['domain_unclaimable domains[1]']);
   });
 
   it.each(BUSINESS_CATEGORIES)('may be of category %s', (category) => {
