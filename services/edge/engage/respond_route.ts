@@ -2,7 +2,8 @@ import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
 import type { EngageNote } from '#infra/redis/engage_memory.ts';
 import { bodyReader, type RespondRequest, respondShape } from '#pipelines/engage/engage_request.ts';
 import { checkEngageToken } from '#pipelines/engage/engage_token.ts';
-import { siteEngage } from '#pipelines/engage/site_engage.ts';
+import { missingAnswer } from '#pipelines/engage/missing_answer.ts';
+import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { Survey } from '#pipelines/engage/survey.ts';
 import { surveyEvent } from '#pipelines/engage/survey_response.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
@@ -34,6 +35,8 @@ export function mountRespond(app: HttpServer, context: EdgeContext, { parts, rat
     }
     const made = surveyEvent(item.definition as Survey, read.body, parts.secret);
     if (!made.ok) return invalidBody(made.field);
+    const missing = missingOf(item, read.body);
+    if (missing !== null) return invalidBody(`answers.${missing}`);
     const happened = [{ event: made.event, notes: notesOf(read.body) }];
     const taken = await acceptEngage(request, caller, happened, rate, parts);
     if (!taken.ok) return taken.answer;
@@ -43,6 +46,15 @@ export function mountRespond(app: HttpServer, context: EdgeContext, { parts, rat
   app.post('/v1/surveys/respond', { onRequest: hooks }, async (request, reply) =>
     sendAnswer(reply, await rate.settle(request, await respond(request))),
   );
+}
+
+/** The required question that a response lacks which says that it is whole. Another version may have asked otherwise. */
+function missingOf(
+  { definition, version }: ReadyItem,
+  { status, version: shown, answers }: RespondRequest,
+): string | null {
+  if (status !== 'completed' || shown !== version) return null;
+  return missingAnswer(definition as Survey, answers ?? []);
 }
 
 function notesOf({ survey_id, submission_id, status }: RespondRequest): EngageNote[] {

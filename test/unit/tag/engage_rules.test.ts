@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { nextQuestion } from '#pipelines/engage/next_question.ts';
 import { mayAppear } from '#services/tag/src/engage/due_items.ts';
-import { answerOf, nextQuestion, stepsOf } from '#services/tag/src/engage/next_question.ts';
+import { answerOf, stepsOf } from '#services/tag/src/engage/given_answer.ts';
 import { type SeenItems, withDone, withShown } from '#services/tag/src/engage/seen_items.ts';
 import type { Branch, Question, Show } from '#services/tag/src/engage/shown_item.ts';
 import { countryOf, deviceOf, localeOf } from '#services/tag/src/engage/visitor_facts.ts';

@@ -1,5 +1,6 @@
+import { nextQuestion } from '#pipelines/engage/next_question.ts';
 import { element, textBlock } from './build_element.ts';
-import { answerOf, nextQuestion, stepsOf } from './next_question.ts';
+import { answerOf, stepsOf } from './given_answer.ts';
 import type { Panel } from './panel.ts';
 import type { Answer, Question, SurveyContent, SurveyProgress, Words } from './shown_item.ts';
 

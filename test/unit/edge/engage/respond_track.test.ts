@@ -57,6 +57,55 @@ describe('POST /v1/surveys/respond', () => {
     });
   });
 
+  describe('with required questions', () => {
+    const required = [
+      { ...open('why'), required: true, branches: [{ is: 'answered', go_to: 'what' }] },
+      { id: 'what', type: 'single', text: 'What?', choices, open_choice: true, required: true, next: 'all' },
+      { ...open('skipped'), required: true },
+      { id: 'all', type: 'multiple', text: 'All?', choices, open_choice: true, required: true },
+      { id: 'more', type: 'link', text: 'More', url: '/more', required: true },
+    ];
+    const whole = { why: 'so', what: 'own words', all: ['price'], more: true };
+    const answersOf = (given: object) =>
+      Object.entries(given).flatMap(([question_id, value]) => (value === undefined ? [] : [{ question_id, value }]));
+    beforeEach(() => edge.define('survey', { ...SURVEY, questions: required }, 2));
+    const respond = (given: object, fields: object = {}) =>
+      edge.post(
+        '/v1/surveys/respond',
+        response({
+          version: 2,
+          token: edge.token('survey', 'nps', { version: 2 }),
+          answers: answersOf(given),
+          ...fields,
+        }),
+      );
+
+    it('takes a whole response, without what its branches left out', async () => {
+      expect(await respond(whole)).toMatchObject({ status: 200, body: { accepted: 1 } });
+    });
+
+    it.each([
+      ['why', undefined],
+      ['why', '  '],
+      ['what', ''],
+      ['all', []],
+      ['all', [' ']],
+      ['more', false],
+      ['more', undefined],
+    ])('refuses one that says it is whole where %s is %j', async (question, value) => {
+      const { status, body } = await respond({ ...whole, [question]: value });
+      expect([status, body.error.code, body.error.field]).toEqual([400, 'engage_invalid', `answers.${question}`]);
+      expect(edge.events()).toEqual([]);
+    });
+
+    it('takes what is not whole, or of another version', async () => {
+      expect((await respond({ why: 'so' }, { status: 'partial' })).body.accepted).toBe(1);
+      expect((await respond({}, { status: 'dismissed' })).body.accepted).toBe(1);
+      const before = { version: 1, token: edge.token('survey', 'nps') };
+      expect((await respond({}, before)).body.accepted).toBe(1);
+    });
+  });
+
   it.each([
     ['shown', 'survey_shown'],
     ['partial', 'survey_answered'],
