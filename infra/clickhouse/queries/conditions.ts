@@ -26,8 +26,24 @@ const TEXTS: Partial<Record<Column, string>> = {
  */
 export function textOf(field: Field, binder: Binder): string {
   if ('column' in field) return TEXTS[field.column] ?? `toString(${field.column})`;
-  return jsonText(['properties', ...field.property.map((part) => binder.bind(part, 'String'))]);
+  const { json, path } = placeOf(field.property, binder);
+  return path.length === 0 ? textOfJson(json) : jsonText([json, ...path]);
 }
+
+/**
+ * Where a path into the properties leads: SQL of the JSON of the property that it begins with, and of the names behind it.
+ * property_texts is stored by names, so that the other properties are not read.
+ */
+function placeOf([name = '', ...inside]: readonly string[], binder: Binder): { json: string; path: string[] } {
+  return {
+    json: `property_texts[${binder.bind(name, 'String')}]`,
+    path: inside.map((part) => binder.bind(part, 'String')),
+  };
+}
+
+/** The text of JSON that is a property's whole; none is the empty text. */
+const textOfJson = (json: string): string =>
+  `multiIf(startsWith(${json}, '"'), JSONExtractString(${json}), ${json} = 'null', '', ${json})`;
 
 /** The text of what JSON has at a path: SQL of the JSON, then of each part. */
 function jsonText(parts: readonly string[]): string {
@@ -56,9 +72,9 @@ export function conditionOf(filter: Filter, binder: Binder): string {
 /** One element does, or, of a negated condition, none does. What is no array has no elements. */
 function holdsOfElements({ property, each }: Elements, condition: Condition, binder: Binder): string {
   const { negated, positive } = withoutNot(condition);
-  const path = property.map((part) => binder.bind(part, 'String')).join(', ');
+  const { json, path } = placeOf(property, binder);
   const text = jsonText(['element', ...each.map((part) => binder.bind(part, 'String'))]);
-  const exists = `arrayExists(element -> ${holds(ofText(text), positive, binder)}, JSONExtractArrayRaw(properties, ${path}))`;
+  const exists = `arrayExists(element -> ${holds(ofText(text), positive, binder)}, JSONExtractArrayRaw(${[json, ...path].join(', ')}))`;
   return negated ? `NOT ${exists}` : exists;
 }
 
@@ -74,7 +90,7 @@ function holdsOfPerson({ person, seen, among }: PersonField, condition: Conditio
       ? []
       : [`timestamp < fromUnixTimestamp64Milli(${binder.bind(among.before, 'Int64')}, 'UTC')`]),
   ];
-  return `person_id GLOBAL IN (SELECT person_id FROM (SELECT person_id, ${value} AS seen FROM events
+  return `person_id GLOBAL IN (SELECT person_id FROM (SELECT person_id, ${value} AS seen FROM event_rows
   WHERE ${allOf(rows)} GROUP BY person_id) WHERE ${holds(ofText('seen'), condition, binder)})`;
 }
 

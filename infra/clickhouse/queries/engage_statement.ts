@@ -1,6 +1,6 @@
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import type { EngagePlan } from '#pipelines/query/engage_results.ts';
-import { allOf, FIRST_ROW, inScope } from './conditions.ts';
+import { allOf, FIRST_ROW, inScope, textOf } from './conditions.ts';
 import { unitsOf } from './exact_amounts.ts';
 import { createBinder, type Statement } from './statement.ts';
 
@@ -59,11 +59,11 @@ const KINDS: Record<EngageKind, KindSql> = {
 export function engageStatement(siteId: string, plan: EngagePlan): Statement {
   const binder = createBinder();
   const { definition, showing, status, final, facts } = KINDS[plan.kind];
-  const isWanted = `JSONExtractString(properties, '${definition}') = ${binder.bind(plan.id, 'String')}`;
+  const isWanted = `${textOf({ property: [definition] }, binder)} = ${binder.bind(plan.id, 'String')}`;
   const rows = allOf([...inScope(siteId, plan, binder), isWanted]);
   const once = `SELECT first.1 AS showing, first.2 AS person, first.3 AS status, first.4 AS properties, first.5 AS amount, first.6 AS at
-  FROM (SELECT argMin(tuple(JSONExtractString(properties, '${showing}'), person_id, ${status}, properties, ${unitsOf('value')}, timestamp), ${FIRST_ROW}) AS first
-    FROM events WHERE ${rows} GROUP BY event_id)`;
+  FROM (SELECT argMin(tuple(${textOf({ property: [showing] }, binder)}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp), ${FIRST_ROW}) AS first
+    FROM event_rows WHERE ${rows} GROUP BY event_id)`;
   const showings = `SELECT max(person) AS who, groupUniqArray(status) AS reached, argMax(properties, tuple(status = '${final}', at)) AS told,
     maxIf(amount, status = '${final}') AS worth
   FROM (${once}) GROUP BY showing`;

@@ -12,7 +12,7 @@ export function topStatement(siteId: string, plan: TopPlan): Statement {
 FROM (SELECT *, row_number() OVER (ORDER BY ${by} DESC, value) AS place, place > ${plan.limit} AS isRest, if(isRest, '', value) AS name
   FROM (SELECT first.1 AS value, count() AS counted, uniqExactState(first.2) AS people, sum(first.3) AS added
     FROM (SELECT argMin(tuple(${textOf(plan.field, binder)}, person_id, ${unitsOf('value')}), ${FIRST_ROW}) AS first
-      FROM events WHERE ${allOf([...inScope(siteId, plan, binder), selects(plan.selection, binder)])} GROUP BY event_id)
+      FROM event_rows WHERE ${allOf([...inScope(siteId, plan, binder), selects(plan.selection, binder)])} GROUP BY event_id)
     GROUP BY value))
 GROUP BY name, isRest ORDER BY min(place)`);
 }

@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
+import { conditionOf } from '#infra/clickhouse/queries/conditions.ts';
+import { createBinder } from '#infra/clickhouse/queries/statement.ts';
+import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
+import type { Filter } from '#pipelines/query/filter_shapes.ts';
+import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+import { type Database, useClickhouse } from './warehouse_world.ts';
+
+const create = useClickhouse();
+const MIGRATION = new URL('../../../infra/clickhouse/migrations/0011_property_texts.sql', import.meta.url);
+const SITE = 'shop';
+
+async function migrated(): Promise<Database> {
+  const database = await create();
+  await migrate(database.warehouse, database.url);
+  return database;
+}
+
+const command = ({ warehouse }: Database, query: string) => warehouse.command({ query });
+
+const PROPERTIES = {
+  text: 'q"uo\\te\né \u{1f600}',
+  empty: '',
+  number: 12.5,
+  large: 1.5e21,
+  yes: true,
+  none: null,
+  list: ['a', { b: 1 }],
+  object: { 'a.b': { c: 'deep' }, n: null },
+  'a.b': 'dotted',
+  '': 'unnamed',
+};
+
+/** Each field of the properties with its text. */
+const TEXTS: readonly [path: string[], text: string][] = [
+  [['text'], PROPERTIES.text],
+  [['empty'], ''],
+  [['number'], '12.5'],
+  [['large'], '1.5e21'],
+  [['yes'], 'true'],
+  [['none'], ''],
+  [['list'], '["a",{"b":1}]'],
+  [['object'], '{"a.b":{"c":"deep"},"n":null}'],
+  [['object', 'a.b', 'c'], 'deep'],
+  [['object', 'n'], ''],
+  [['a.b'], 'dotted'],
+  [['a', 'b'], ''],
+  [[''], 'unnamed'],
+  [['missing'], ''],
+];
+
+async function topOf(database: Database, property: string[], filters: Filter[] = []): Promise<string[]> {
+  const { sql, parameters } = topStatement(SITE, {
+    from: 0,
+    to: Date.UTC(2100, 0, 1),
+    filters,
+    selection: {},
+    field: { property },
+    by: 'events',
+    limit: 9,
+  } as Parameters<typeof topStatement>[1]);
+  const answer = await database.warehouse.query({ query: sql, query_params: parameters, format: 'JSONEachRow' });
+  return (await answer.json<{ text: string }>()).map(({ text }) => text);
+}
+
+async function insertOne(database: Database, id: string): Promise<void> {
+  const row = eventRow({
+    coordinate: { partition: 0, offset: 0, index: 0 },
+    person: { person_id: 'p_1', identifiers: null },
+    event: sampleEvent({ site_id: SITE, event_id: id, properties: JSON.stringify(PROPERTIES) }),
+  });
+  await insertBlock(database.warehouse, 'event_rows', id, [row]);
+}
+
+test.each([
+  [
+    'a part from before the migration',
+    async (database: Database) => {
+      await command(database, 'ALTER TABLE event_rows DROP COLUMN property_texts');
+      await insertOne(database, 'old');
+      for (const query of statementsOf(readFileSync(MIGRATION, 'utf8'), database.url)) await command(database, query);
+    },
+  ],
+  ['a new part', (database: Database) => insertOne(database, 'new')],
+  [
+    'a merged part, old rows among them',
+    async (database: Database) => {
+      await command(database, 'ALTER TABLE event_rows DROP COLUMN property_texts');
+      await insertOne(database, 'old');
+      for (const query of statementsOf(readFileSync(MIGRATION, 'utf8'), database.url)) await command(database, query);
+      await insertOne(database, 'new');
+      await command(database, 'OPTIMIZE TABLE event_rows FINAL');
+    },
+  ],
+])('%s has the text of every property', async (_name, fill) => {
+  const database = await migrated();
+  await fill(database);
+  const texts = await Promise.all(TEXTS.map(([path]) => topOf(database, path)));
+  expect(texts).toEqual(TEXTS.map(([, text]) => [text]));
+});
+
+const ROWS = 200_000;
+
+/** What a query read, as ClickHouse counts it. */
+async function readBytes({ warehouse }: Database, query: string, query_params = {}): Promise<number> {
+  const answer = await warehouse.query({
+    query,
+    query_params,
+    format: 'JSONEachRow',
+    clickhouse_settings: { wait_end_of_query: 1, use_query_condition_cache: 0 },
+  });
+  await answer.json();
+  return Number(JSON.parse(String(answer.response_headers['x-clickhouse-summary'])).read_bytes);
+}
+
+test('a property is read with at most twice the bytes that it has in a column of its own', async () => {
+  const database = await migrated();
+  const plan = `['free', 'pro', 'team'][1 + cityHash64(number) % 3]`;
+  const price = 'toString(cityHash64(number, 1) % 100000 / 100)';
+  const url = `concat('https://shop.example/', hex(cityHash64(number, 2)))`;
+  await command(
+    database,
+    `INSERT INTO event_rows (site_id, event_id, timestamp, properties)
+    SELECT '${SITE}', toString(number), now(), concat('{"plan":"', ${plan}, '","price":', ${price}, ',"url":"', ${url}, '"}') FROM numbers(${ROWS})`,
+  );
+  await command(database, 'OPTIMIZE TABLE event_rows FINAL');
+  await command(
+    database,
+    'CREATE TABLE alone (plan String, price String, url String) ENGINE = MergeTree ORDER BY () SETTINGS min_bytes_for_wide_part = 0',
+  );
+  await command(
+    database,
+    `INSERT INTO alone SELECT property_texts['plan'], property_texts['price'], property_texts['url'] FROM event_rows`,
+  );
+  for (const name of ['plan', 'price', 'url']) {
+    const alone = await readBytes(database, `SELECT sum(cityHash64(${name})) FROM alone`);
+    const binder = createBinder();
+    const { sql, parameters } = binder.statement(
+      `SELECT count() FROM event_rows WHERE ${conditionOf({ field: { property: [name] }, is: 'equal', to: ['x'] }, binder)}`,
+    );
+    const read = await readBytes(database, sql, parameters);
+    expect(read).toBeLessThanOrEqual(2 * alone);
+  }
+});
