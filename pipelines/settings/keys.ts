@@ -16,6 +16,7 @@ export interface IssuedKey {
 
 export type KeyCheck =
   | { ok: true; key: ApiKey; site: Site; account: Account }
+  | { ok: false; status: 400; code: 'key_repeated' }
   | { ok: false; status: 401; code: 'key_missing' }
   | { ok: false; status: 403; code: KeyRefusalCode };
 

@@ -2,14 +2,25 @@ import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 
+/** What a request says its key is: `many` where its query says more than one. */
+type PresentedKey = { kind: 'one'; key: string } | { kind: 'none' } | { kind: 'many' };
+
 /** The key of a request, from the header or, where headers cannot be set, from the query. */
-export function presentedKey(request: HttpRequestIn): string | null {
+function presentedKey(request: HttpRequestIn): PresentedKey {
   const header = single(request.headers['x-svc-key']);
-  if (header !== null) return header;
+  if (header !== null) return { kind: 'one', key: header };
   const query = request.query as Record<string, unknown> | undefined;
   const key = query?.['key'];
-  return typeof key === 'string' ? key : null;
+  if (typeof key === 'string') return { kind: 'one', key };
+  return Array.isArray(key) ? { kind: 'many' } : { kind: 'none' };
 }
+
+/** Whether a request has a key, be it one that is known or not. */
+export function presentsKey(request: HttpRequestIn): boolean {
+  return presentedKey(request).kind !== 'none';
+}
+
+export const KEY_REPEATED = { ok: false, status: 400, code: 'key_repeated' } as const;
 
 function single(value: string | string[] | undefined): string | null {
   if (value === undefined) return null;
@@ -18,7 +29,9 @@ function single(value: string | string[] | undefined): string | null {
 
 /** Whether the caller of a request may act for a site, and which. */
 export function checkCaller(table: SettingsTable, request: HttpRequestIn, nowMs: number): KeyCheck {
-  return checkKey(table, presentedKey(request), pageOrigin(request), nowMs);
+  const presented = presentedKey(request);
+  if (presented.kind === 'many') return KEY_REPEATED;
+  return checkKey(table, presented.kind === 'one' ? presented.key : null, pageOrigin(request), nowMs);
 }
 
 /**

@@ -13,6 +13,7 @@ const INVENTORY_ERRORS = {
 
 /** Every code an answer of the edge may carry, with its status and message. docs/errors.md repeats the table. */
 export const EDGE_ERRORS = {
+  key_repeated: { status: 400, message: 'The query says more than one key; send one.' },
   key_missing: { status: 401, message: 'Send the key in the X-Svc-Key header or the key query parameter.' },
   key_invalid: { status: 403, message: 'The key is not known.' },
   key_revoked: { status: 403, message: 'The key was revoked.' },

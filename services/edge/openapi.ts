@@ -19,6 +19,7 @@ X-Svc-Key header, or where headers cannot be set in the query parameter key. Bod
 or br; sizes count after decompression.`;
 
 const KEY_ERRORS = [
+  'key_repeated',
   'key_missing',
   'key_invalid',
   'key_revoked',

@@ -37,6 +37,7 @@ export function compatRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[]
 
 /** Why the key of a path is refused. */
 const KEY_CODES: EdgeErrorCode[] = [
+  'key_repeated',
   'key_missing',
   'key_invalid',
   'key_revoked',

@@ -10,7 +10,7 @@ import type { Hit } from '#pipelines/intake/ga4/hits.ts';
 import { findMeasurementSite, type MeasurementSite } from '#pipelines/settings/measurement_site.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
-import { callerSigns, checkCaller, pageOrigin, presentedKey } from '#services/edge/caller.ts';
+import { callerSigns, checkCaller, pageOrigin, presentsKey } from '#services/edge/caller.ts';
 import { BODY_BYTES_MAX } from '#services/edge/decode.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
@@ -80,7 +80,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
 }
 
 function checkSite({ table, nowMs }: EdgeContext, request: HttpRequestIn, measurementId: string | null): SiteCheck {
-  if (presentedKey(request) !== null) return checkCaller(table, request, nowMs());
+  if (presentsKey(request)) return checkCaller(table, request, nowMs());
   const signs = { host: requestHost(request), measurementId, origin: pageOrigin(request) };
   return findMeasurementSite(table, signs, nowMs());
 }

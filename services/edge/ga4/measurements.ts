@@ -5,7 +5,7 @@ import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
-import { callerSigns, pageOrigin, presentedKey } from '#services/edge/caller.ts';
+import { callerSigns, checkCaller, KEY_REPEATED, pageOrigin } from '#services/edge/caller.ts';
 import { BODY_BYTES_MAX, type Decoded, parseJson } from '#services/edge/decode.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import { faultHandler } from '#services/edge/faults.ts';
@@ -70,8 +70,11 @@ type SecretCheck = KeyCheck | { ok: false; code: 'server_key_required' };
 /** A browser key may not say whose device it reports for, so that a secret is asked for as Google asks for one. */
 function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): SecretCheck {
   const { api_secret: secret } = request.query as Record<string, unknown>;
-  const presented = typeof secret === 'string' ? secret : presentedKey(request);
-  const check = checkKey(table, presented, pageOrigin(request), nowMs());
+  if (Array.isArray(secret)) return KEY_REPEATED;
+  const check =
+    typeof secret === 'string'
+      ? checkKey(table, secret, pageOrigin(request), nowMs())
+      : checkCaller(table, request, nowMs());
   return check.ok && check.key.caller !== 'server' ? { ok: false, code: 'server_key_required' } : check;
 }
 

@@ -71,3 +71,14 @@ test('a server key that a page’s image shows is refused', async () => {
   const answer = await post(edge.serverKey, headers);
   expect(answer).toMatchObject({ status: 403, body: { error: { code: 'key_not_for_browsers' } } });
 });
+
+test.each(['/v1/ingest', '/v1/batch', '/v1/engage', '/v1/form'])(
+  '%s is told of two keys in its query',
+  async (path) => {
+    const url = `${edge.url}${path}?key=${edge.browserKey}&key=${edge.browserKey}`;
+    const answer = await fetch(url, { method: 'POST', body: '{}' });
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('"key_repeated"')]);
+    const withHeader = await fetch(url, { method: 'POST', body: '{}', headers: { 'x-svc-key': edge.browserKey } });
+    expect(await withHeader.text()).not.toContain('key_repeated');
+  },
+);

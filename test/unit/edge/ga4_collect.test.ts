@@ -107,6 +107,7 @@ test.each([
   ['a site without a browser key', '/g/collect?tid=G-KEYLESS&en=a', {}, 403, 'browser_key_missing'],
   ['an origin that no key allows', GOOD, { origin: OTHER_ORIGIN }, 403, 'origin_not_allowed'],
   ['a key that is unknown', `${GOOD}&key=svc_pk_x`, {}, 403, 'key_invalid'],
+  ['two keys', '/g/collect?key=svc_pk_x&key=svc_pk_x&cid=1&en=a', {}, 400, 'key_repeated'],
   ['a hit without a name', '/g/collect?tid=G-SHOP1&cid=1', {}, 400, 'events_rejected'],
 ])('%s is refused', async (_, path, headers, status, code) => {
   expect(await sendAs(path, { headers })).toMatchObject({ status, body: { error: { code } } });

@@ -68,6 +68,11 @@ test.each([
   expect(edge.records).toEqual([]);
 });
 
+test('of two secrets none is taken', async () => {
+  const answer = await send('/mp/collect', body(), `${edge.serverKey}&api_secret=${edge.serverKey}`);
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: 'key_repeated' } } });
+});
+
 test.each(['/mp/collect', '/debug/mp/collect'])('%s says that a browser key is no secret', async (path) => {
   expect(await send(path, body(), edge.browserKey)).toMatchObject({
     status: 403,
