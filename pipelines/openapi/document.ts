@@ -25,6 +25,8 @@ export interface DocumentedResponse {
   /** Null: there is no body. */
   schema: TSchema | null;
   contentType?: string;
+  /** Schemas of other content types that a client may ask for. */
+  otherwise?: Record<string, TSchema>;
   /** Header names with their description. */
   headers?: Record<string, string>;
 }
@@ -99,7 +101,8 @@ function requestBody(body: NonNullable<DocumentedRoute['body']>, names: Names): 
   return { required: true, content: Object.fromEntries(content) };
 }
 
-function response({ description, schema, contentType, headers }: DocumentedResponse, names: Names): Json {
+function response({ description, schema, contentType, otherwise, headers }: DocumentedResponse, names: Names): Json {
+  const others = Object.entries(otherwise ?? {}).map(([type, other]) => [type, { schema: referred(other, names) }]);
   const entries = Object.entries(headers ?? {}).map(([name, says]) => [
     name,
     { description: says, schema: { type: 'string' } },
@@ -109,7 +112,12 @@ function response({ description, schema, contentType, headers }: DocumentedRespo
     ...(entries.length === 0 ? {} : { headers: Object.fromEntries(entries) }),
     ...(schema === null
       ? {}
-      : { content: { [contentType ?? 'application/json']: { schema: referred(schema, names) } } }),
+      : {
+          content: {
+            [contentType ?? 'application/json']: { schema: referred(schema, names) },
+            ...Object.fromEntries(others),
+          },
+        }),
   };
 }
 

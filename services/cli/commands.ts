@@ -15,6 +15,7 @@ import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
 import { listingCommands } from './listings.ts';
 import { pathsCommand } from './paths.ts';
+import { queryCommand } from './query_command.ts';
 import { replayCommands } from './replays.ts';
 import { retentionCommand } from './retention.ts';
 import { scaffoldCommand } from './scaffold.ts';
@@ -47,6 +48,7 @@ export const COMMANDS: readonly Command[] = [
   pathsCommand,
   ...listingCommands,
   eventTraceCommand,
+  queryCommand,
   analystCommand,
   ...tokenCommands,
   ...auditCommands,

@@ -1,3 +1,5 @@
+import type { Cell } from '#pipelines/query/answer_table.ts';
+import { csvLine } from '#pipelines/query/csv.ts';
 import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
 
 /** A funnel as CSV (RFC 4180): a row for each step of everything, of each value and of each interval. */
@@ -23,10 +25,15 @@ export function funnelCsv(names: readonly string[], answer: FunnelAnswer): strin
     'between_p90_ms',
     'between_average_ms',
   ];
-  return [head, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');
+  return [head, ...rows].map(csvLine).join('\r\n');
 }
 
-function csvRows(group: string, value: string, names: readonly string[], steps: readonly FunnelStep[]): Cell[][] {
+function csvRows(
+  group: string,
+  value: string,
+  names: readonly string[],
+  steps: readonly FunnelStep[],
+): (Cell | undefined)[][] {
   return steps.map(({ reached, of_first, of_previous, time_ms, between_ms }, index) => [
     group,
     value,
@@ -42,11 +49,4 @@ function csvRows(group: string, value: string, names: readonly string[], steps: 
     between_ms?.p90,
     between_ms?.average,
   ]);
-}
-
-type Cell = string | number | undefined;
-
-function csvCell(value: Cell): string {
-  const text = value === undefined ? '' : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -29,6 +29,7 @@ import type { Problem } from '#pipelines/settings/problem.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
+import { formatOf } from './answer_formats.ts';
 import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 import { controlDocument } from './openapi.ts';
 import type { Input, Outcome, QueryAnswers, Route, World } from './route.ts';
@@ -193,8 +194,8 @@ async function answerQuery(options: ControlOptions, route: Route, input: Input, 
   const question = route.ask?.(input, worldOf(options, options.journal.view()));
   if (question === undefined) return refuse(reply, 'not_found');
   if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
-  const answered = await options.queries.answer(question);
-  return answered.ok ? reply.code(route.success.status).send(answered.body) : refuse(reply, answered.code);
+  const answered = await options.queries.write(question, formatOf(input.query, reply.request.headers.accept));
+  return answered.ok ? reply.type(answered.contentType).send(answered.body) : refuse(reply, answered.code);
 }
 
 async function answerGathered(

@@ -1,6 +1,8 @@
 import { WarehouseError } from '#infra/clickhouse/client.ts';
+import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
+import { writeAnswer } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { Answered, QueryAnswers, Question } from './route.ts';
 
@@ -19,6 +21,7 @@ export function createQueryAnswers(
   ask: AskRows,
   nowMs: () => number,
   onFailure: (error: unknown) => void,
+  writeParquet: WriteParquet,
 ): QueryAnswers {
   /** In the order in which they were asked. */
   const kept = new Map<string, Kept>();
@@ -32,16 +35,27 @@ export function createQueryAnswers(
     }
   }
 
+  async function answer(question: Extract<Question, { kind: 'ask' }>): Promise<Answered> {
+    const name = JSON.stringify([question.asked, question.statement]);
+    const before = kept.get(name);
+    if (before !== undefined && nowMs() - before.askedAtMs < question.keptMs) return await before.answered;
+    const one = { askedAtMs: nowMs(), answered: asked(ask, question, nowMs(), onFailure) };
+    keep(name, one);
+    const answered = await one.answered;
+    if (!answered.ok && kept.get(name) === one) kept.delete(name);
+    return answered;
+  }
+
   return {
-    async answer(question) {
-      const name = JSON.stringify([question.asked, question.statement]);
-      const before = kept.get(name);
-      if (before !== undefined && nowMs() - before.askedAtMs < question.keptMs) return await before.answered;
-      const one = { askedAtMs: nowMs(), answered: asked(ask, question, nowMs(), onFailure) };
-      keep(name, one);
-      const answered = await one.answered;
-      if (!answered.ok && kept.get(name) === one) kept.delete(name);
-      return answered;
+    answer,
+    async write(question, format) {
+      const answered = await answer(question);
+      if (!answered.ok) return answered;
+      try {
+        return { ok: true, ...(await writeAnswer(answered.body, format, writeParquet)) };
+      } catch (error) {
+        return { ok: false, code: refusalOf(error, onFailure) };
+      }
     },
   };
 }
@@ -55,11 +69,16 @@ async function asked(
   try {
     return { ok: true, body: { ...question.answer(await ask(question.statement)), as_of: nowMs } };
   } catch (error) {
-    const code = codeOf(error);
-    if (code === null) throw error;
-    onFailure(error);
-    return { ok: false, code };
+    return { ok: false, code: refusalOf(error, onFailure) };
   }
+}
+
+/** The code of a failure of ClickHouse. @throws what is no failure of ClickHouse */
+function refusalOf(error: unknown, onFailure: (error: unknown) => void): ControlErrorCode {
+  const code = codeOf(error);
+  if (code === null) throw error;
+  onFailure(error);
+  return code;
 }
 
 function codeOf(error: unknown): ControlErrorCode | null {

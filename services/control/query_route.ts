@@ -5,7 +5,8 @@ import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
 import { withPersonsOf } from '#pipelines/query/person_fields.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
-import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
+import { closed, idField, timeField } from '#services/control_api/fields.ts';
+import { formatQuery, OTHER_FORMATS } from './answer_formats.ts';
 import { type Input, type Question, type Route, refused, type World } from './route.ts';
 
 const siteParams = closed({ site_id: idField('The site') });
@@ -32,10 +33,10 @@ export function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: Quer
     tag: 'Queries',
     summary: spec.summary,
     params: siteParams,
-    query: nothing,
+    query: formatQuery,
     body: spec.shape,
     ifMatch: 'none',
-    success: { status: 200, schema: answered(spec.answerShape), description: 'The answer' },
+    success: { status: 200, schema: answered(spec.answerShape), description: 'The answer', otherwise: OTHER_FORMATS },
     errors: ['site_unknown', 'query_pattern_invalid', 'query_too_heavy', 'query_unavailable'],
     run: () => refused('not_found'),
     ask: (input, world) => ask(spec, input, world),

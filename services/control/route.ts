@@ -8,6 +8,7 @@ import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
+import type { Format, Sent } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
 
 /** How this installation verifies domains. */
@@ -79,6 +80,8 @@ export type Answered = { ok: true; body: object } | { ok: false; code: ControlEr
 /** Answers to queries; equal questions share an answer for as long as it may be kept. */
 export interface QueryAnswers {
   answer(question: Extract<Question, { kind: 'ask' }>): Promise<Answered>;
+  /** The answer as it is sent. */
+  write(question: Extract<Question, { kind: 'ask' }>, format: Format): Promise<Sent>;
 }
 
 /** What is asked of others than the settings, in more than one step. */
@@ -103,7 +106,7 @@ export interface Route {
   body: TSchema | null;
   /** Whether If-Match is read: it must be sent, or it may be. */
   ifMatch: 'required' | 'optional' | 'none';
-  success: { status: 200 | 201; schema: TSchema; description: string };
+  success: { status: 200 | 201; schema: TSchema; description: string; otherwise?: Record<string, TSchema> };
   /** Whether it shows when keys were used, which is then read anew. */
   showsKeyUse?: true;
   /** Whether it shows what accounts used of the month, which is then read anew. */

@@ -8,7 +8,7 @@ import { commandLine } from './typed_command.ts';
 const create = useQueryWorld();
 const STEPS = ['--step', 'page_view', '--step', 'purchase?plan=paid', '--since', '2026-10-01', '--until', '2026-11-01'];
 
-async function shop() {
+async function shop(files: Record<string, string> = {}) {
   const world = await create();
   await world.store([
     [
@@ -17,7 +17,7 @@ async function shop() {
       storedRow('b', 'page_view', 2, { properties: '{"plan":"free, \\"so\\""}' }),
     ],
   ]);
-  return commandLine(world, purchaseFunnel.to);
+  return commandLine(world, purchaseFunnel.to, files);
 }
 
 test('a funnel is drawn', async () => {
@@ -64,6 +64,17 @@ test('a funnel is JSON and CSV', async () => {
     'value,"free, ""so""",1,page_view,1,1,1,0,0,0,,,',
     'value,"free, ""so""",2,purchase?plan=paid,0,0,0,,,,,,\n',
   ]);
+});
+
+test('any question of a file is answered as JSON and as CSV', async () => {
+  const { from, to } = purchaseFunnel;
+  const question = JSON.stringify({ from, to, field: { property: ['plan'] }, events: ['purchase'] });
+  const svc = await shop({ 'question.json': question, 'broken.json': '[' });
+  const ask = (file: string, ...more: string[]) =>
+    svc('query', 'ask', 'shop', '--name', 'top', '--file', file, ...more);
+  expect(JSON.parse((await ask('question.json')).stdout)).toMatchObject({ values: [{ value: 'paid', events: 1 }] });
+  expect((await ask('question.json', '--csv')).stdout).toContain('\r\nvalues,1,');
+  expect((await ask('broken.json')).stderr).toContain('query_malformed');
 });
 
 const OCTOBER = ['--since', '2026-10-01', '--until', '2026-11-01'];

@@ -1,5 +1,6 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
+import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import type { EventRow } from '#pipelines/warehouse/event_row.ts';
@@ -29,11 +30,14 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
     const database = await create();
     await migrate(database.warehouse, database.url);
     let failure: unknown;
-    const service = await control('tester', (statement) =>
-      selectRows(database.warehouse, statement, LIMITS).catch((error: unknown) => {
-        failure = error;
-        throw error;
-      }),
+    const service = await control(
+      'tester',
+      (statement) =>
+        selectRows(database.warehouse, statement, LIMITS).catch((error: unknown) => {
+          failure = error;
+          throw error;
+        }),
+      createParquetWriter(database.url),
     );
     await service.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
     await service.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });

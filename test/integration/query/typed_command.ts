@@ -5,13 +5,17 @@ import { TOKEN } from '#test/unit/control/harness.ts';
 import type { QueryWorld } from './query_world.ts';
 
 /** Runs command lines against the control service of a world. */
-export function commandLine({ control }: QueryWorld, nowMs: number): (...words: string[]) => Promise<CliResult> {
+export function commandLine(
+  { control }: QueryWorld,
+  nowMs: number,
+  files: Record<string, string> = {},
+): (...words: string[]) => Promise<CliResult> {
   return (...words) =>
     runCli(words, {
       openContext: async () => ({
         client: createControlClient(control.transport, TOKEN),
         nowMs,
-        readFile: () => '',
+        readFile: (path) => files[path] ?? '',
         readStdin: () => '',
         readLocal: () => null,
         watch: { say: () => undefined, sleep: async () => undefined },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
+import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
@@ -93,16 +94,18 @@ export interface Control {
   dns: DnsResolver;
   transport: Transport;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** The bytes of an answer that is no text. */
+  bytes(method: string, path: string, body: object): Promise<{ contentType: string; bytes: Buffer }>;
 }
 
 const NOTHING_SEEN: TagRecord = { lastMs: null, hours: new Map(), pages: [], fired: new Map(), reported: new Map() };
 
-const neverAsked: AskRows = () => {
+const neverAsked = (): never => {
   throw new Error('there is no ClickHouse here');
 };
 
 /** A control service in memory with one admin token; what is to be queried goes to `asks`. */
-export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
+export async function control(label = LABEL, asks?: AskRows, writeParquet?: WriteParquet): Promise<Control> {
   let randomness = 0;
   const clock = { nowMs: NOW_MS };
   const journal = memoryJournal();
@@ -124,6 +127,7 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
       asks ?? neverAsked,
       () => clock.nowMs,
       () => undefined,
+      writeParquet ?? neverAsked,
     ),
     replayProgress: (id) => replays.get(id),
     readTagRecord: async (siteId) => {
@@ -156,6 +160,11 @@ export async function control(label = LABEL, asks?: AskRows): Promise<Control> {
     zone,
     dns,
     transport: injected(app),
+    async bytes(method, path, body) {
+      const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+      const response = await app.inject({ method: method as 'GET', url: path, headers, payload: JSON.stringify(body) });
+      return { contentType: String(response.headers['content-type']), bytes: response.rawPayload };
+    },
     async call(method, path, { body, token = TOKEN, ifMatch, headers = {} } = {}) {
       const response = await app.inject({
         method: method as 'GET',

@@ -1,0 +1,63 @@
+import { type Static, Type } from 'typebox';
+import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
+import { answerTable } from '#pipelines/query/answer_table.ts';
+import { csvOf } from '#pipelines/query/csv.ts';
+import { closed } from '#services/control_api/fields.ts';
+import type { ControlErrorCode } from './errors.ts';
+
+/** How an answer to a query may be written. */
+export const formatQuery = closed({
+  format: Type.Optional(
+    Type.Enum(['json', 'csv', 'parquet'], {
+      description: 'Takes the place of Accept; JSON where neither says another',
+    }),
+  ),
+});
+
+const CSV = 'text/csv';
+const PARQUET = 'application/vnd.apache.parquet';
+
+/** Media types of an answer beside JSON, as they are documented. */
+export const OTHER_FORMATS = {
+  [CSV]: Type.String({ description: 'The answer as a table, with its columns in the first line (RFC 4180)' }),
+  [PARQUET]: Type.String({ description: 'The same table as a Parquet file', format: 'binary' }),
+};
+
+export type Format = 'json' | 'csv' | 'parquet';
+
+/** An answer as it is sent. */
+export interface Written {
+  contentType: string;
+  body: object | string | Buffer;
+}
+
+/** An answer as it is sent, or why there is none. */
+export type Sent = ({ ok: true } & Written) | { ok: false; code: ControlErrorCode };
+
+/** The format that a request asks for. */
+export function formatOf(query: unknown, accept: string | undefined): Format {
+  return (query as Static<typeof formatQuery>).format ?? acceptedFormat(accept ?? '');
+}
+
+/** An answer in a format. @throws WarehouseError when Parquet cannot be written now */
+export async function writeAnswer(answer: object, format: Format, writeParquet: WriteParquet): Promise<Written> {
+  switch (format) {
+    case 'json':
+      return { contentType: 'application/json; charset=utf-8', body: answer };
+    case 'csv':
+      return { contentType: `${CSV}; charset=utf-8; header=present`, body: csvOf(answerTable(answer)) };
+    case 'parquet':
+      return { contentType: PARQUET, body: await writeParquet(answerTable(answer)) };
+  }
+}
+
+/** The first that Accept names; JSON where it names none of ours. */
+function acceptedFormat(accept: string): Format {
+  for (const part of accept.toLowerCase().split(',')) {
+    const [type = ''] = part.split(';');
+    if (type.trim() === CSV) return 'csv';
+    if (type.trim() === PARQUET) return 'parquet';
+    if (type.trim() === 'application/json') return 'json';
+  }
+  return 'json';
+}
