@@ -42,8 +42,10 @@ export const analystName = (siteId: string): string => `analyst_${checked(siteId
 export const readerName = (siteId: string): string => `reader_${checked(siteId)}`;
 
 /** Which rows an analyst's reader sees, of each table. @throws AnalystSiteError */
-export function readerRows(siteId: string): Record<string, string> {
-  const condition = `site_id = '${checked(siteId)}'`;
+export const readerRows = (siteId: string): Record<string, string> => rowsWhere(`site_id = '${checked(siteId)}'`);
+
+/** One condition for the rows of every table that analysts read. */
+export function rowsWhere(condition: string): Record<string, string> {
   return Object.fromEntries(ANALYST_TABLES.map((table) => [table, condition]));
 }
 
@@ -61,13 +63,16 @@ export function analystGrants(siteId: string): string[] {
 }
 
 /** Statements that make the views of a site's analyst anew; its reader must exist. @throws AnalystSiteError */
-export function analystViews(siteId: string, database: string): string[] {
-  const name = `\`${analystName(siteId)}\``;
+export const analystViews = (siteId: string, database: string): string[] =>
+  viewsAs(readerName(siteId), analystName(siteId), database);
+
+/** Statements that make views of every table that analysts read, which read with the rights of `reader`. */
+export function viewsAs(reader: string, views: string, database: string): string[] {
   return [
-    `CREATE DATABASE IF NOT EXISTS ${name}`,
+    `CREATE DATABASE IF NOT EXISTS \`${views}\``,
     ...ANALYST_TABLES.map(
       (table) =>
-        `CREATE OR REPLACE VIEW ${name}.${table} DEFINER = \`${readerName(siteId)}\` SQL SECURITY DEFINER AS SELECT * FROM ${database}.${table}`,
+        `CREATE OR REPLACE VIEW \`${views}\`.${table} DEFINER = \`${reader}\` SQL SECURITY DEFINER AS SELECT * FROM ${database}.${table}`,
     ),
   ];
 }

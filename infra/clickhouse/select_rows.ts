@@ -36,6 +36,9 @@ const PATTERN_INVALID = '427';
  */
 const TOO_HEAVY = new Set('158 159 160 167 168 241 307 395 396'.split(' '));
 
+/** Whether a query was ended because it exceeded one of its limits. */
+export const isTooHeavy = ({ code }: ClickHouseError): boolean => TOO_HEAVY.has(code);
+
 /** Settings of a query that only reads. */
 export function querySettings(limits: QueryLimits): ClickHouseSettings {
   return {
@@ -76,7 +79,7 @@ export async function selectRows<Row>(
     });
     return await result.json<Row>();
   } catch (error) {
-    if (error instanceof ClickHouseError && TOO_HEAVY.has(error.code)) throw new QueryTooHeavyError(error.type ?? '');
+    if (error instanceof ClickHouseError && isTooHeavy(error)) throw new QueryTooHeavyError(error.type ?? '');
     if (error instanceof ClickHouseError && error.code === PATTERN_INVALID) throw new QueryPatternError();
     throw readError(error);
   }

@@ -81,6 +81,16 @@ export const CONTROL = Type.Object({
   }),
   domains: DOMAINS,
   dns: DNS,
+  sqlUrl: orNull(
+    text('CONTROL_SQL_URL', {
+      pattern: '^https?://.',
+      allowed: 'an http or https URL',
+      defaultText: 'none: SQL is not taken',
+      startDefault: 'that of the local ClickHouse',
+      description:
+        'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`.',
+    }),
+  ),
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
 

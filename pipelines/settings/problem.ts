@@ -47,7 +47,8 @@ export type ProblemCode =
   | 'field_missing'
   | 'field_unknown'
   | 'field_malformed'
-  | 'formula_malformed';
+  | 'formula_malformed'
+  | 'sql_refused';
 
 export function problem(code: ProblemCode, field: string, message: string): Problem {
   return { code, field, message };

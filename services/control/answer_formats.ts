@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
-import { answerTable } from '#pipelines/query/answer_table.ts';
+import { type AnswerTable, answerTable } from '#pipelines/query/answer_table.ts';
 import { csvOf } from '#pipelines/query/csv.ts';
+import type { Problem } from '#pipelines/settings/problem.ts';
 import { closed } from '#services/control_api/fields.ts';
 import type { ControlErrorCode } from './errors.ts';
 
@@ -15,7 +16,8 @@ export const formatQuery = closed({
 });
 
 const CSV = 'text/csv';
-const PARQUET = 'application/vnd.apache.parquet';
+/** The media type of a Parquet file. */
+export const PARQUET = 'application/vnd.apache.parquet';
 
 /** Media types of an answer beside JSON, as they are documented. */
 export const OTHER_FORMATS = {
@@ -32,7 +34,7 @@ export interface Written {
 }
 
 /** An answer as it is sent, or why there is none. */
-export type Sent = ({ ok: true } & Written) | { ok: false; code: ControlErrorCode };
+export type Sent = ({ ok: true } & Written) | { ok: false; code: ControlErrorCode; problems?: Problem[] };
 
 /** The format that a request asks for. */
 export function formatOf(query: unknown, accept: string | undefined): Format {
@@ -43,13 +45,20 @@ export function formatOf(query: unknown, accept: string | undefined): Format {
 export async function writeAnswer(answer: object, format: Format, writeParquet: WriteParquet): Promise<Written> {
   switch (format) {
     case 'json':
-      return { contentType: 'application/json; charset=utf-8', body: answer };
+      return asJson(answer);
     case 'csv':
-      return { contentType: `${CSV}; charset=utf-8; header=present`, body: csvOf(answerTable(answer)) };
+      return asCsv(answerTable(answer));
     case 'parquet':
       return { contentType: PARQUET, body: await writeParquet(answerTable(answer)) };
   }
 }
+
+export const asJson = (answer: object): Written => ({ contentType: 'application/json; charset=utf-8', body: answer });
+
+export const asCsv = (table: AnswerTable): Written => ({
+  contentType: `${CSV}; charset=utf-8; header=present`,
+  body: csvOf(table),
+});
 
 /** The first that Accept names; JSON where it names none of ours. */
 function acceptedFormat(accept: string): Format {

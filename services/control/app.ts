@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { type DeadLetterStore, DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
 import {
   createHttpServer,
@@ -13,7 +12,6 @@ import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { MonthUseView } from '#infra/redis/month_use.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
-import { withoutByteOrderMark } from '#pipelines/intake/byte_order_mark.ts';
 import { checkToken } from '#pipelines/settings/admin_tokens.ts';
 import { type DnsResolver, domainRecords, findProof, type ProofFinding } from '#pipelines/settings/domain_proof.ts';
 import {
@@ -32,9 +30,9 @@ import type { RequestErrors } from '#services/request_errors.ts';
 import { formatOf } from './answer_formats.ts';
 import { type ControlErrorCode, errorAnswer, RETRY_AFTER_S } from './errors.ts';
 import { controlDocument } from './openapi.ts';
+import { readInput } from './read_input.ts';
 import type { Input, Outcome, QueryAnswers, Route, World } from './route.ts';
 import { ROUTES } from './routes.ts';
-import { readQuery, schemaProblems } from './schema_problems.ts';
 
 export interface ControlOptions {
   journal: SettingsJournal;
@@ -195,7 +193,9 @@ async function answerQuery(options: ControlOptions, route: Route, input: Input, 
   if (question === undefined) return refuse(reply, 'not_found');
   if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
   const answered = await options.queries.write(question, formatOf(input.query, reply.request.headers.accept));
-  return answered.ok ? reply.type(answered.contentType).send(answered.body) : refuse(reply, answered.code);
+  return answered.ok
+    ? reply.type(answered.contentType).send(answered.body)
+    : refuse(reply, answered.code, answered.problems);
 }
 
 async function answerGathered(
@@ -217,40 +217,6 @@ async function answerGathered(
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.kind === 'refused') return refuse(reply, answered.code, answered.problems);
   return reply.code(route.success.status).send(answered.body);
-}
-
-type InputRead = { ok: true; input: Input } | { ok: false; code: ControlErrorCode; problems: Problem[] };
-
-function readInput(route: Route, request: HttpRequestIn): InputRead {
-  const body = route.body === null ? ({ ok: true, value: null } as const) : readBody(request);
-  if (!body.ok) return { ok: false, code: body.code, problems: [] };
-  const params = { ...(request.params as object) };
-  const query = readQuery(route.query, { ...(request.query as object) });
-  const problems = [
-    ...schemaProblems(route.params, params),
-    ...schemaProblems(route.query, query),
-    ...(route.body === null ? [] : schemaProblems(route.body, body.value)),
-  ];
-  if (problems.length > 0) return { ok: false, code: 'settings_invalid', problems };
-  const ifMatch = request.headers['if-match'] ?? null;
-  return { ok: true, input: { params, query, body: body.value, ifMatch } };
-}
-
-type BodyRead = { ok: true; value: unknown } | { ok: false; code: ControlErrorCode };
-
-function readBody(request: HttpRequestIn): BodyRead {
-  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
-  if (type.trim().toLowerCase() !== 'application/json') return { ok: false, code: 'content_type_unsupported' };
-  const bytes = request.body;
-  if (!Buffer.isBuffer(bytes) || !isUtf8(bytes)) return { ok: false, code: 'body_not_json' };
-  try {
-    const value: unknown = JSON.parse(withoutByteOrderMark(bytes).toString('utf8'));
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? { ok: true, value } : { ok: false, code: 'body_not_json' };
-  } catch {
-    // What JSON.parse says quotes the body, which may hold a secret.
-    return { ok: false, code: 'body_not_json' };
-  }
 }
 
 function bearer(request: HttpRequestIn): string | null {

@@ -1,3 +1,4 @@
+import { SQL_EXAMPLE } from '#infra/clickhouse/sql_rights.ts';
 import { ENGAGE_EXAMPLES } from './engage_examples.ts';
 
 const JANUARY = Date.UTC(2027, 0, 1);
@@ -40,6 +41,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   createReplay: { destination: 'webhook', site_id: 'acme-shop', ...range, dry_run: true },
   changeReplay: { wanted: 'paused' },
   issueToken: { label: 'ci', expires_at: FEBRUARY },
+  querySql: { sql: SQL_EXAMPLE },
   queryFunnel: {
     ...range,
     steps: [

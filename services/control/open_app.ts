@@ -46,7 +46,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   onStop(async () => redis.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
-  const queries = openQueries(addresses.clickhouseUrl, logger);
+  const queries = openQueries(addresses.clickhouseUrl, config.sqlUrl, logger);
   onStop(() => queries.close());
   const dns = createDnsResolver(config.dns);
   const domainRules = { cnameTarget: config.domains.cnameTarget, graceMs: config.domains.graceMs };

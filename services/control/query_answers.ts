@@ -5,6 +5,7 @@ import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_
 import { writeAnswer } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { Answered, QueryAnswers, Question } from './route.ts';
+import type { SqlAnswers } from './sql_answers.ts';
 
 /** Asks ClickHouse. @throws QueryTooHeavyError, WarehouseError */
 export type AskRows = (statement: Statement) => Promise<unknown[]>;
@@ -22,6 +23,7 @@ export function createQueryAnswers(
   nowMs: () => number,
   onFailure: (error: unknown) => void,
   writeParquet: WriteParquet,
+  answerSql: SqlAnswers,
 ): QueryAnswers {
   /** In the order in which they were asked. */
   const kept = new Map<string, Kept>();
@@ -49,6 +51,7 @@ export function createQueryAnswers(
   return {
     answer,
     async write(question, format) {
+      if (question.kind === 'sql') return answerSql(question, format);
       const answered = await answer(question);
       if (!answered.ok) return answered;
       try {

@@ -72,7 +72,15 @@ export type Question =
       keptMs: number;
       answer(rows: readonly unknown[]): object;
     }
+  | SqlQuestion
   | Extract<Outcome, { kind: 'refused' }>;
+
+/** What an analyst asks in SQL of one site. */
+export interface SqlQuestion {
+  kind: 'sql';
+  siteId: string;
+  sql: string;
+}
 
 /** What came of a question. */
 export type Answered = { ok: true; body: object } | { ok: false; code: ControlErrorCode };
@@ -81,7 +89,7 @@ export type Answered = { ok: true; body: object } | { ok: false; code: ControlEr
 export interface QueryAnswers {
   answer(question: Extract<Question, { kind: 'ask' }>): Promise<Answered>;
   /** The answer as it is sent. */
-  write(question: Extract<Question, { kind: 'ask' }>, format: Format): Promise<Sent>;
+  write(question: Exclude<Question, { kind: 'refused' }>, format: Format): Promise<Sent>;
 }
 
 /** What is asked of others than the settings, in more than one step. */

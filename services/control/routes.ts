@@ -15,6 +15,7 @@ import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
 import { siteRoutes } from './sites.ts';
+import { sqlRoute } from './sql_route.ts';
 import { tagHealthRoutes } from './tag_health.ts';
 import { tokenRoutes } from './tokens.ts';
 
@@ -37,6 +38,7 @@ export const ROUTES: readonly Route[] = [
   ...queryRoutes,
   ...actorQueryRoutes,
   ...eventTraceRoutes,
+  sqlRoute,
 ];
 
 const ALWAYS: readonly ControlErrorCode[] = [

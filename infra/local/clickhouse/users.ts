@@ -8,6 +8,14 @@ import {
   readerName,
   readerRows,
 } from '#infra/clickhouse/analyst.ts';
+import {
+  SQL_ASKER,
+  SQL_READER,
+  SQL_SETTINGS,
+  SQL_SITE_ROWS,
+  SQL_VIEWS,
+  sqlGrants,
+} from '#infra/clickhouse/sql_rights.ts';
 
 /** The database of the service; every user's default. */
 export const DATABASE = 'svc';
@@ -51,6 +59,8 @@ export const LOCAL_USERS: UserPlan[] = [
     grants: readerGrants(DATABASE),
     rows: readerRows(ANALYST_SITE),
   },
+  { name: SQL_ASKER, database: SQL_VIEWS, grants: sqlGrants(), settings: SQL_SETTINGS },
+  { name: SQL_READER, isReader: true, grants: readerGrants(DATABASE), rows: SQL_SITE_ROWS },
 ];
 
 /** Passwords by user. They are made at the first start, in a file that only its owner may read. */

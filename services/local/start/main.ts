@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
 import { openKafka } from '#infra/kafka/session.ts';
-import { makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
+import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
 import { acquireLock } from '#infra/local/lock.ts';
 import { onParentGone } from '#infra/local/parent.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
@@ -78,6 +78,13 @@ onParentGone(() => void stop('the terminal is gone', 0));
 // A terminal that went away takes no more output; that must not keep the rest from stopping.
 process.stdout.on('error', () => void stop('output closed', 0));
 
+/** Makes the users of a ClickHouse that runs here, and says as whom SQL is asked there. */
+async function analysts({ parts, addresses }: LocalParts): Promise<Record<string, string>> {
+  if (parts.clickhouse === undefined) return {};
+  await makeLocalAnalyst(addresses.clickhouseUrl);
+  return { CONTROL_SQL_URL: localSqlUrl(dataDir, addresses.clickhouseUrl) };
+}
+
 async function start(): Promise<void> {
   const startedMs = Date.now();
   warnOfSettings(say);
@@ -97,7 +104,7 @@ async function start(): Promise<void> {
   const report = await provision(config, logger);
   for (const line of report.done) say(line);
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
-  if (parts.parts.clickhouse !== undefined) await makeLocalAnalyst(parts.addresses.clickhouseUrl);
+  const controlEnv = { ...env, ...(await analysts(parts)) };
 
   const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin', 'shop']);
   const chosen = {
@@ -121,7 +128,7 @@ async function start(): Promise<void> {
   const edge = `http://${HOST}:${chosen.edge}`;
   const client = createControlClient(httpTransport(control), localAdminToken(dataDir));
   const started = Promise.all([
-    supervisor.start([controlSpec(env, chosen)]).then(async () => {
+    supervisor.start([controlSpec(controlEnv, chosen)]).then(async () => {
       const demo = await ensureDemo(client, dataDir, standins);
       const key = await ensureShopPages(client, dataDir, shop);
       await supervisor.start([shopSpec(env, ports.shop, { edge, key })]);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { analystStatements } from '#infra/clickhouse/analyst.ts';
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import { sqlRightsStatements } from '#infra/clickhouse/sql_rights.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import { COMMANDS } from '#services/cli/commands.ts';
 import { demoRows } from './demo_rows.ts';
@@ -119,6 +120,11 @@ test('question 8 counts to the millisecond, as the API does', async () => {
 
 test("the page has the statements that make a site's analyst", () => {
   const statements = analystStatements('shop', 'svc', 'SHA256_OF_THE_PASSWORD').map((statement) => `${statement};`);
+  expect(PAGE).toContain(statements.join('\n'));
+});
+
+test('the page has the statements that make the user of SQL over the API', () => {
+  const statements = sqlRightsStatements('svc', 'SHA256_OF_THE_PASSWORD').map((statement) => `${statement};`);
   expect(PAGE).toContain(statements.join('\n'));
 });
 

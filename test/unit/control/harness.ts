@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
+import type { AskSql } from '#infra/clickhouse/ask_sql.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
@@ -20,6 +21,7 @@ import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import { createControlApp } from '#services/control/app.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
+import { createSqlAnswers } from '#services/control/sql_answers.ts';
 import type { Transport } from '#services/control_api/client.ts';
 import { injected } from '#test/harness/control_in_process.ts';
 import type { DnsReply } from '#test/harness/dns_server.ts';
@@ -105,7 +107,12 @@ const neverAsked = (): never => {
 };
 
 /** A control service in memory with one admin token; what is to be queried goes to `asks`. */
-export async function control(label = LABEL, asks?: AskRows, writeParquet?: WriteParquet): Promise<Control> {
+export async function control(
+  label = LABEL,
+  asks?: AskRows,
+  writeParquet?: WriteParquet,
+  askSql?: AskSql,
+): Promise<Control> {
   let randomness = 0;
   const clock = { nowMs: NOW_MS };
   const journal = memoryJournal();
@@ -128,6 +135,11 @@ export async function control(label = LABEL, asks?: AskRows, writeParquet?: Writ
       () => clock.nowMs,
       () => undefined,
       writeParquet ?? neverAsked,
+      createSqlAnswers(
+        askSql ?? null,
+        () => clock.nowMs,
+        () => undefined,
+      ),
     ),
     replayProgress: (id) => replays.get(id),
     readTagRecord: async (siteId) => {

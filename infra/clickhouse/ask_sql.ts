@@ -1,0 +1,118 @@
+import { ClickHouseError, extractErrorAtTheEndOfChunk } from '@clickhouse/client';
+import { createWarehouse, readError, type Warehouse } from './client.ts';
+import { isTooHeavy, QueryTooHeavyError } from './select_rows.ts';
+import { SQL_SETTINGS, sqlQueryId } from './sql_rights.ts';
+import { treeProblem } from './sql_tree.ts';
+
+/** Added to the time limit of a query for the network, so that the server's own limit ends it first. */
+const ANSWER_MS_MAX = 5_000;
+
+/** The statement is none that is taken. Its message says why, in words that the caller may read. */
+export class SqlRefusedError extends Error {
+  readonly code = 'sql_refused';
+}
+
+/** As many queries run as may run at once. */
+export class SqlBusyError extends Error {
+  readonly code = 'query_busy';
+}
+
+/** How ClickHouse writes the rows of an answer. */
+type SqlFormat = 'JSONCompact' | 'Parquet';
+
+/**
+ * Rows of one SELECT that an analyst wrote, who sees the rows of one site.
+ *
+ * @throws SqlRefusedError, QueryTooHeavyError, SqlBusyError, WarehouseError
+ */
+export type AskSql = (siteId: string, sql: string, format: SqlFormat) => Promise<Buffer>;
+
+/** Asks as the user of the address, who has the rights of `sql_rights.ts`. */
+export function createSqlAsker(url: string): { ask: AskSql; close(): Promise<void> } {
+  const warehouse = createWarehouse(url);
+  return {
+    async ask(siteId, sql, format) {
+      const statement = sql.trim().replace(/[;\s]+$/, '');
+      try {
+        const tree = await run(warehouse, siteId, `${EXPLAIN}${statement}`);
+        const problem = treeProblem(tree.toString('utf8'));
+        if (problem !== null) throw new SqlRefusedError(problem);
+        return await run(warehouse, siteId, `${statement}\nFORMAT ${format}`);
+      } catch (error) {
+        const isOurs = error instanceof SqlRefusedError || error instanceof QueryTooHeavyError;
+        throw isOurs ? error : failureOf(error, statement);
+      }
+    },
+    close: () => warehouse.close(),
+  };
+}
+
+const EXPLAIN = 'EXPLAIN AST ';
+
+/** ClickHouse's own limit counts a constant once for all rows that have it. */
+const BYTES_MAX = 32 * 1024 ** 2;
+
+/** The whole answer. It is read as it comes: a server that is to keep it until its end puts it on disk, without a limit. */
+async function run(warehouse: Warehouse, siteId: string, query: string): Promise<Buffer> {
+  const { stream, response_headers } = await warehouse.exec({
+    query,
+    query_id: sqlQueryId(siteId),
+    abort_signal: AbortSignal.timeout(SQL_SETTINGS.max_execution_time * 1000 + ANSWER_MS_MAX),
+  });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let cut: unknown = null;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      // Leaving the loop closes the connection, and with it ends the query.
+      if (bytes > BYTES_MAX) throw new QueryTooHeavyError('bytes of the answer');
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    cut = error;
+  }
+  const failure = errorAtEnd(Buffer.concat(chunks), String(response_headers['x-clickhouse-exception-tag'])) ?? cut;
+  if (failure !== null) throw failure;
+  return Buffer.concat(chunks);
+}
+
+/** What went wrong after the first rows were sent: the server then says so behind them, between marks of the answer's own. */
+function errorAtEnd(body: Buffer, tag: string): Error | null {
+  const mark = ` ${tag}\r\n__exception__`;
+  return body.subarray(-2 * mark.length).includes(mark) ? extractErrorAtTheEndOfChunk(body, tag) : null;
+}
+
+/** TOO_MANY_SIMULTANEOUS_QUERIES. */
+const BUSY = '202';
+
+/** TOO_DEEP_RECURSION: a WITH RECURSIVE without an end. */
+const ENDLESS = '306';
+
+/**
+ * What no statement is to blame for: UNKNOWN_USER, WRONG_PASSWORD, REQUIRED_PASSWORD, SOCKET_TIMEOUT, NETWORK_ERROR,
+ * TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, ALL_CONNECTION_TRIES_FAILED, QUERY_WAS_CANCELLED, AUTHENTICATION_FAILED.
+ */
+const NOT_OF_THE_STATEMENT = new Set('192 193 194 209 210 242 243 279 394 516'.split(' '));
+
+function failureOf(error: unknown, statement: string): Error {
+  if (!(error instanceof ClickHouseError)) return readError(error);
+  if (isTooHeavy(error) || error.code === ENDLESS) return new QueryTooHeavyError(error.type ?? '');
+  if (error.code === BUSY) return new SqlBusyError();
+  if (NOT_OF_THE_STATEMENT.has(error.code)) return readError(error);
+  return new SqlRefusedError(reasonOf(error, statement));
+}
+
+const NAMES_MAX = 3;
+
+/**
+ * The server's name for the error, where it is, and of the names that the server's message has in quotes those that stand
+ * in the statement itself. The rest of the message tells of the server: left out.
+ */
+function reasonOf({ type, message }: ClickHouseError, statement: string): string {
+  const position = Number(/failed at position (\d+)/.exec(message)?.[1] ?? 0) - EXPLAIN.length;
+  const quoted = [...message.matchAll(/[`'"]([A-Za-z_][\w.$]{0,63})[`'"]/g)].map(([, name = '']) => name);
+  const names = [...new Set(quoted)].filter((name) => statement.includes(name)).slice(0, NAMES_MAX);
+  const place = position > 0 ? ` at character ${position}` : '';
+  return `is refused by ClickHouse: ${type ?? 'error'}${place}${names.length === 0 ? '' : ` (${names.join(', ')})`}`;
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { ANALYST_TABLES, readerGrants, rowsWhere, viewsAs } from './analyst.ts';
+
+/** As whom the control service asks what analysts write. Users of single sites are `analyst_...` and `reader_...`: no site's. */
+export const SQL_ASKER = 'sql_asker';
+
+/** With whose rights the views are read. It cannot log in. */
+export const SQL_READER = 'sql_reader';
+
+/** The database of the views, the only one that analysts' SQL sees. */
+export const SQL_VIEWS = 'sql_views';
+
+/**
+ * Which rows a query sees: those of the site that its id begins with. The id comes with the request and not with the
+ * statement, in which no clause changes it, as SETTINGS would change a setting.
+ */
+const SITE_OF_QUERY = "site_id = splitByChar(':', initialQueryID())[1]";
+
+/** Which rows the reader sees, of each table. */
+export const SQL_SITE_ROWS = rowsWhere(SITE_OF_QUERY);
+
+/** What holds for every query of the asker, who has read-only access and can change none of it. */
+export const SQL_SETTINGS = {
+  readonly: 1,
+  max_execution_time: 20,
+  timeout_before_checking_execution_speed: 0,
+  max_memory_usage: 2 * 1024 ** 3,
+  max_temporary_data_on_disk_size_for_query: 4 * 1024 ** 3,
+  max_result_rows: 100_000,
+  max_result_bytes: 16 * 1024 ** 2,
+  max_threads: 4,
+  // Of all sites together: the control service has limits for each.
+  max_concurrent_queries_for_user: 16,
+  // Nobody waits any more for what a connection that is gone had asked.
+  cancel_http_readonly_queries_on_client_close: 1,
+  // What one site's condition found out about parts of a table must not be used for another's.
+  use_query_condition_cache: 0,
+  // A decimal number as a text has all its digits.
+  output_format_json_quote_decimals: 1,
+  output_format_json_quote_64bit_integers: 0,
+  output_format_parquet_string_as_string: 1,
+} as const;
+
+/** The id of a new query about a site; ids of sites have no colon. */
+export const sqlQueryId = (siteId: string): string => `${siteId}:${randomUUID()}`;
+
+/** Privileges of the asker: the views, and nothing behind them. */
+export const sqlGrants = (): string[] => [`SELECT ON ${SQL_VIEWS}.*`];
+
+/** Statements that make the views anew; the reader must exist. */
+export const sqlViews = (database: string): string[] => viewsAs(SQL_READER, SQL_VIEWS, database);
+
+/**
+ * Statements by which an administrator of a server that manages access by SQL makes the two users and the views. The
+ * password of the asker is given as its SHA-256 in hex.
+ */
+export function sqlRightsStatements(database: string, passwordSha256: string): string[] {
+  const settings = Object.entries(SQL_SETTINGS).map(([setting, value]) => `${setting} = ${value} READONLY`);
+  return [
+    `CREATE USER IF NOT EXISTS ${SQL_READER} NOT IDENTIFIED HOST NONE`,
+    ...ANALYST_TABLES.map(
+      (table) =>
+        `CREATE ROW POLICY IF NOT EXISTS ${SQL_READER} ON ${database}.${table} FOR SELECT USING ${SITE_OF_QUERY} TO ${SQL_READER}`,
+    ),
+    ...readerGrants(database).map((grant) => `GRANT ${grant} TO ${SQL_READER}`),
+    ...sqlViews(database),
+    `CREATE USER IF NOT EXISTS ${SQL_ASKER} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' SETTINGS ${settings.join(', ')}`,
+    `ALTER USER ${SQL_ASKER} DEFAULT DATABASE ${SQL_VIEWS}`,
+    `REVOKE ALL ON *.* FROM ${SQL_ASKER}`,
+    ...sqlGrants().map((grant) => `GRANT ${grant} TO ${SQL_ASKER}`),
+  ];
+}
+
+/** What an analyst may write, for the documentation. */
+export const SQL_EXAMPLE =
+  "SELECT country, uniqExact(person_id) AS people FROM events WHERE event = 'purchase' GROUP BY country";
