@@ -85,6 +85,14 @@ const answerShape = Type.Object({
   ),
 });
 
+const proofShape = Type.Object({
+  salt: text(200, 'As the challenge said'),
+  challenge: text(64, 'As the challenge said'),
+  signature: text(64, 'As the challenge said'),
+  number: Type.Integer({ minimum: 0, maximum: 10_000_000, description: 'The number that was found' }),
+});
+export type Proof = Static<typeof proofShape>;
+
 /** Body of POST /v1/surveys/respond. */
 export const respondShape = Type.Object({
   survey_id: id('The survey'),
@@ -94,6 +102,7 @@ export const respondShape = Type.Object({
   status: Type.Enum(['shown', 'partial', 'completed', 'dismissed'], { description: 'How far the visitor is' }),
   answers: Type.Optional(Type.Array(answerShape, { maxItems: 20, description: 'All answers so far' })),
   elapsed_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, description: 'Since it was shown' })),
+  challenge: Type.Optional(proofShape),
   ...circumstances,
 });
 export type RespondRequest = Static<typeof respondShape>;
@@ -117,13 +126,6 @@ export const trackShape = Type.Object({
 });
 /** One action by itself. */
 export const promoActionShape = promoAction;
-
-const proofShape = Type.Object({
-  salt: text(200, 'As the challenge said'),
-  challenge: text(64, 'As the challenge said'),
-  signature: text(64, 'As the challenge said'),
-  number: Type.Integer({ minimum: 0, maximum: 10_000_000, description: 'The number that was found' }),
-});
 
 /** Body of POST /v1/form as JSON. */
 export const formRequestShape = Type.Object({
@@ -152,7 +154,6 @@ export const formRequestShape = Type.Object({
   ...circumstances,
 });
 export type FormRequest = Static<typeof formRequestShape>;
-export type Proof = Static<typeof proofShape>;
 
 export type RequestRead<Body> = { ok: true; body: Body } | { ok: false; field: string };
 

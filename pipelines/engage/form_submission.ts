@@ -18,13 +18,24 @@ export type FieldsRead =
   | { ok: true; values: ReadonlyMap<string, string>; texts: string[]; messages: string[] }
   | { ok: false; problems: FieldProblem[] };
 
-/** A form as it was filled in. Fields that the definition does not have are left out. */
-export function readFields(form: Form, request: FormRequest, country: string | null): FieldsRead {
+/**
+ * A form as it was filled in. Fields that the definition does not have are left out.
+ *
+ * @param isOfOtherVersion The visitor saw another version than the form is in now: what that one did not ask for is not
+ *   missing, and a choice that it had is left out by itself.
+ */
+export function readFields(
+  form: Form,
+  request: FormRequest,
+  country: string | null,
+  isOfOtherVersion = false,
+): FieldsRead {
   const values = new Map<string, string>();
   const problems: FieldProblem[] = [];
   for (const field of form.fields) {
     const value = sentText(request.fields, field.name);
     const code = problemOf(field, value, country);
+    if (code !== null && isOfOtherVersion && isOfItsTime(field, request)) continue;
     if (code !== null) problems.push({ name: field.name, code });
     else if (value !== '') values.set(field.name, value);
   }
@@ -33,6 +44,11 @@ export function readFields(form: Form, request: FormRequest, country: string | n
   const writtenIn = (...types: FormField['type'][]): string[] =>
     form.fields.flatMap(({ type, name }) => (types.includes(type) ? (values.get(name) ?? []) : []));
   return { ok: true, values, texts: writtenIn('text', 'textarea'), messages: writtenIn('textarea') };
+}
+
+/** Whether a visitor could not have known what the form asks now. */
+function isOfItsTime({ name, type }: FormField, { fields }: FormRequest): boolean {
+  return type === 'select' || fields === undefined || !Object.hasOwn(fields, name);
 }
 
 /** What a form's field says as text; empty where it says nothing. */

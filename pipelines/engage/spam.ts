@@ -93,6 +93,14 @@ export function judgeAlone({ spam: rules }: Pick<Form, 'spam'>, sent: Submission
   return isDoubtful ? DOUBT : CLEAN;
 }
 
+/** Nobody reads a question and answers it in less. */
+const ANSWER_MS_MIN = 1_000;
+
+/** What the answers of a survey say by themselves, which came with a token that holds. */
+export function judgeAnswers({ issuedMs }: Extract<TokenCheck, { ok: true }>, nowMs: number): SpamVerdict {
+  return nowMs - issuedMs < ANSWER_MS_MIN ? spam('too_fast') : CLEAN;
+}
+
 /** What it says beside the others that came before. */
 export function judgeAmongOthers(sent: Pick<Submission, 'token' | 'withoutScript'>, counts: SpamCounts): SpamVerdict {
   if (counts.tokenUsed) return spam('token_used');

@@ -5,7 +5,8 @@ import { type EngageEvent, engageEvent } from './engage_event.ts';
 import type { RespondRequest } from './engage_request.ts';
 import { hasChoices, type Question, type Survey } from './survey.ts';
 
-export type ResponseRead = { ok: true; event: EngageEvent } | { ok: false; field: string };
+/** `texts`: what was written in answer to open questions. */
+export type ResponseRead = { ok: true; event: EngageEvent; texts: string[] } | { ok: false; field: string };
 
 type Answer = NonNullable<RespondRequest['answers']>[number];
 
@@ -17,12 +18,15 @@ const EVENTS = {
 } as const;
 
 /**
- * The event of a response. Answers to questions that the survey does not have, or no longer, are left out; one that its
- * question does not take is refused. The same response again has the same event id; a partial one with other answers is
- * another event, and the last of a submission holds all answers.
+ * The event of a response. Answers to questions that the survey does not have, or no longer, are left out. One that its
+ * question does not take is refused, but where the visitor saw another version than the survey is in now, which may have
+ * asked otherwise: then that answer alone is left out. The same response again has the same event id; a partial one with
+ * other answers is another event, and the last of a submission holds all answers.
+ *
+ * @param version The survey's own.
  */
-export function surveyEvent(survey: Survey, request: RespondRequest, secret: Buffer): ResponseRead {
-  const answered = readAnswers(survey, request.answers ?? []);
+export function surveyEvent(survey: Survey, version: number, request: RespondRequest, secret: Buffer): ResponseRead {
+  const answered = readAnswers(survey, request.answers ?? [], request.version !== version);
   if (!answered.ok) return answered;
   const properties = {
     survey_id: survey.id,
@@ -32,7 +36,8 @@ export function surveyEvent(survey: Survey, request: RespondRequest, secret: Buf
     ...(request.elapsed_ms === undefined ? {} : { elapsed_ms: request.elapsed_ms }),
     ...answered.properties,
   };
-  return { ok: true, event: engageEvent(EVENTS[request.status], eventIdOf(request, secret), properties, request) };
+  const event = engageEvent(EVENTS[request.status], eventIdOf(request, secret), properties, request);
+  return { ok: true, event, texts: answered.texts };
 }
 
 function eventIdOf({ submission_id, status, answers = [] }: RespondRequest, secret: Buffer): string {
@@ -43,19 +48,22 @@ function eventIdOf({ submission_id, status, answers = [] }: RespondRequest, secr
   return `${submission}:partial:${digest.slice(0, 12)}`;
 }
 
-type Answered = { ok: true; properties: JsonObject } | { ok: false; field: string };
+type Answered = { ok: true; properties: JsonObject; texts: string[] } | { ok: false; field: string };
 
-function readAnswers({ questions }: Survey, answers: readonly Answer[]): Answered {
+function readAnswers({ questions }: Survey, answers: readonly Answer[], isOfOtherVersion: boolean): Answered {
   const properties: JsonObject = {};
+  const texts: string[] = [];
   for (const [index, { question_id, value }] of answers.entries()) {
     const question = questions.find(({ id }) => id === question_id);
     if (question === undefined) continue;
     const read = readAnswer(question, value);
+    if (read === null && isOfOtherVersion) continue;
     if (read === null) return { ok: false, field: `answers.${index}.value` };
+    if (question.type === 'open') texts.push(String(read));
     properties[`answer_${question_id}`] = read;
     if (typeof read === 'number') Object.assign(properties, scoreOf(question, read, properties));
   }
-  return { ok: true, properties };
+  return { ok: true, properties, texts };
 }
 
 /** An answer as it is kept; null: its question does not take it. */

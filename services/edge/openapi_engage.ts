@@ -39,25 +39,24 @@ const takenShape = Type.Object({
   accepted: Type.Integer({ description: '1, or 0 for what is taken for spam or a robot', minimum: 0 }),
   event_id: Type.Optional(Type.String({ description: 'The same again has the same' })),
 });
+const challengeShape = Type.Object(
+  {
+    algorithm: Type.Literal('SHA-256'),
+    salt: Type.String(),
+    challenge: Type.String(),
+    maxnumber: Type.Integer(),
+    signature: Type.String(),
+  },
+  {
+    description:
+      'In doubt: find the number up to maxnumber for which the hexadecimal SHA-256 of salt and number is challenge, and send the same again with it',
+  },
+);
+const answeredShape = Type.Object({ ...takenShape.properties, challenge: Type.Optional(challengeShape) });
 const formTakenShape = Type.Object({
-  ...takenShape.properties,
+  ...answeredShape.properties,
   message: Type.Optional(Type.String({ description: 'What the definition has to say' })),
   redirect: Type.Optional(Type.String({ description: 'Where the definition leads' })),
-  challenge: Type.Optional(
-    Type.Object(
-      {
-        algorithm: Type.Literal('SHA-256'),
-        salt: Type.String(),
-        challenge: Type.String(),
-        maxnumber: Type.Integer(),
-        signature: Type.String(),
-      },
-      {
-        description:
-          'In doubt: find the number up to maxnumber for which the hexadecimal SHA-256 of salt and number is challenge, and send the form again with it',
-      },
-    ),
-  ),
 });
 
 interface Shared {
@@ -94,7 +93,7 @@ export function engageRoutes({ keyed, errors }: Shared): DocumentedRoute[] {
       tag: TAG,
       summary: 'Tell that a survey was shown, answered or dismissed',
       body: json(respondShape, RESPOND_EXAMPLE),
-      responses: [ok('It is stored', takenShape), ...failures(taking)],
+      responses: [ok('What became of it', answeredShape), ...failures(taking)],
     },
     {
       ...keyed,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { filesBelow, textsIn, textsInFile } from '#test/harness/byte_search.ts';
@@ -8,7 +9,7 @@ import { select } from '#test/harness/clickhouse.ts';
 import { defineEngage } from '#test/harness/engage.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { segmentBatches } from '#test/harness/kafka_segments.ts';
-import { EMAIL, MARK, PLANTED_FORM, PLANTED_SURVEY, PLANTS, RAW } from '#test/harness/planted.ts';
+import { EMAIL, MARK, PLANTED_FORM, PLANTED_SURVEY, PLANTS, RAW, READ_MS } from '#test/harness/planted.ts';
 import { PLANTED_DEFINITIONS, plantEngage, RAW_CARDS } from '#test/harness/planted_engage.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { untilStored } from '#test/harness/stored_rows.ts';
@@ -54,7 +55,7 @@ beforeAll(async () => {
   for (const kind of ['survey', 'promo', 'form'] as const) {
     await defineEngage(site, edge, kind, PLANTED_DEFINITIONS[kind]);
   }
-  typed = await plantEngage(edge, site.browserKey);
+  typed = await plantEngage(edge, site.browserKey, () => sleep(READ_MS));
   const accepted = ACCEPTED + typed.accepted;
   await untilStored(service, site.site, accepted);
   await until(

@@ -1,8 +1,10 @@
 import { hash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { select } from '#test/harness/clickhouse.ts';
 import { defineEngage, ENGAGE_PAGE, postEngage, type ShownItem, shownTo } from '#test/harness/engage.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
+import { READ_MS } from '#test/harness/planted.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
@@ -93,6 +95,7 @@ async function answerSurvey(distinct_id: string): Promise<string> {
     { question_id: 'why', value: 'too slow' },
   ];
   expect(await post('/v1/surveys/respond', { ...sent, status: 'shown' })).toMatchObject({ body: { accepted: 1 } });
+  await sleep(READ_MS);
   // A double click, and the same once more after a reload.
   for (let at = 0; at < 3; at += 1) {
     expect((await post('/v1/surveys/respond', { ...sent, status: 'completed', answers })).status).toBe(200);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { newEvent, postBody, postEvents } from './ingest.ts';
 
@@ -89,6 +90,9 @@ const form = (fields: object): object => ({
   visitor: { distinct_id: EMAIL, session_id: PHONES[1], locale: 'en' },
 });
 
+/** Nobody answers a survey in less than a second. */
+export const READ_MS = 1_100;
+
 async function answerSurvey(edge: string, key: string): Promise<Response> {
   const path = (name: string) => `${edge}${name}?key=${key}`;
   const visitor = { distinct_id: PHONES[1] };
@@ -98,6 +102,7 @@ async function answerSurvey(edge: string, key: string): Promise<Response> {
   const answers = [{ question_id: 'why', value: TEXTS.join(' ').slice(0, 2000) }];
   const sent = { survey_id: 'planted', version: 1, submission_id: '0192f6a1-5f0e-7c33-9a51-5b0c6a2f7d10', token };
   const body = JSON.stringify({ ...sent, status: 'completed', answers, page: PAGE, visitor });
+  await sleep(READ_MS);
   return fetch(path('/v1/surveys/respond'), { method: 'POST', body });
 }
 

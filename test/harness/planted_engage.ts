@@ -145,18 +145,27 @@ async function tokensFor(edge: string, key: string): Promise<Record<string, stri
 /**
  * Types personal data into every text of every body that the routes of surveys, promos and forms take, one text at a time.
  *
+ * @param readIt Lets the time pass that somebody needs to read what they are asked.
  * @returns what was answered, and how many events were taken.
  */
-export async function plantEngage(edge: string, key: string): Promise<{ answers: PlantedAnswer[]; accepted: number }> {
+export async function plantEngage(
+  edge: string,
+  key: string,
+  readIt: () => Promise<unknown>,
+): Promise<{ answers: PlantedAnswer[]; accepted: number }> {
   const answers: PlantedAnswer[] = [];
   for (const [path, kind, make] of FULL) {
+    const posts: [name: string, body: Body][] = [];
     for (const textPath of textPaths(make('', randomUUID()))) {
       const name = textPath.join('.');
       for (const canary of IDS.has(name) ? CANARIES : [...CANARIES, CARD_ALONE]) {
         const token = kind === null ? '' : ((await tokensFor(edge, key))[kind] ?? '');
-        const body = planted(make(token, randomUUID()), textPath, canary);
-        answers.push({ what: `${path} ${name}`, ...(await post(edge, key, path, body)) });
+        posts.push([name, planted(make(token, randomUUID()), textPath, canary)]);
       }
+    }
+    await readIt();
+    for (const [name, body] of posts) {
+      answers.push({ what: `${path} ${name}`, ...(await post(edge, key, path, body)) });
     }
   }
   return { answers, accepted: answers.filter(({ text }) => text.includes('"accepted":1')).length };

@@ -64,7 +64,8 @@ export function createFormIntake(
 
   async function submit(request: HttpRequestIn, sent: SubmittedForm): Promise<FormOutcome> {
     const { form, version, submissionId, request: body } = sent;
-    const read = readFields(form, body, context.callerOf(request).site.default_country);
+    const { default_country: country } = context.callerOf(request).site;
+    const read = readFields(form, body, country, sent.isOfOtherVersion);
     if (!read.ok) {
       const alone = judgeFormAlone(sent, { texts: [], messages: [] }, context.nowMs());
       return alone.kind === 'spam' ? spamOutcome(form, alone.reason) : invalidOutcome(form, read.problems);
@@ -111,7 +112,9 @@ function submittedForm(
   const version = body.version ?? item.version;
   const token = checkEngageToken(secret, { siteId, name: item.name, version }, body.token ?? '', nowMs);
   const submissionId = body.submission_id?.toLowerCase() ?? derivedId(request, siteId, body, secret);
-  return { form, request: body, isPlain, siteId, version, submissionId, token, email: emailOf(form, body) };
+  const isOfOtherVersion = token.ok && version !== item.version;
+  const email = emailOf(form, body);
+  return { form, request: body, isPlain, siteId, version, isOfOtherVersion, submissionId, token, email };
 }
 
 /** The id of a form that has none, as a plain one: the same from the same device is the same. */

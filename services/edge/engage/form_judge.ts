@@ -1,5 +1,5 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
-import { type Challenge, isSolved, makeChallenge } from '#pipelines/engage/challenge.ts';
+import type { Challenge } from '#pipelines/engage/challenge.ts';
 import type { FormRequest } from '#pipelines/engage/engage_request.ts';
 import type { TokenCheck } from '#pipelines/engage/engage_token.ts';
 import type { Form } from '#pipelines/engage/form.ts';
@@ -11,9 +11,10 @@ import {
   type SpamVerdict,
   type Submission,
 } from '#pipelines/engage/spam.ts';
-import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { wideNetworkOf } from '#pipelines/privacy/network.ts';
+import { digestOf, textDigest } from './counted_digests.ts';
 import type { EngageParts } from './engage_parts.ts';
+import { challengeFor } from './proofs.ts';
 
 /** A form as it was sent, with what is known of it before it is judged. */
 export interface SubmittedForm {
@@ -23,6 +24,8 @@ export interface SubmittedForm {
   isPlain: boolean;
   siteId: string;
   version: number;
+  /** The token proves that the visitor saw another version than the form is in now. */
+  isOfOtherVersion: boolean;
   submissionId: string;
   token: TokenCheck;
   /** Normalised; null: none. */
@@ -34,10 +37,6 @@ export type FormJudgement =
   | { kind: 'links' }
   | { kind: 'later' | 'spam'; reason: SpamReason }
   | { kind: 'challenge'; challenge: Challenge };
-
-const CHALLENGE_BYTES = 16;
-/** Shorter ones are what many people write. */
-const TEXT_COUNTED_FROM = 30;
 
 /** What a visitor wrote, as far as it can be read; nothing where a field is not right. */
 export type Written = Pick<Submission, 'texts' | 'messages'>;
@@ -63,12 +62,9 @@ export async function judgeForm(
     alone.kind === 'clean' || alone.kind === 'doubt' ? await amongOthers(request, sent, alone, written, parts) : alone;
   if (verdict.kind !== 'doubt') return verdict;
   const { form, submissionId, request: body, isPlain } = sent;
-  if (form.spam.challenge === 'off' || isSolved(parts.secret, submissionId, body.challenge, nowMs)) {
-    return { kind: 'clean' };
-  }
-  if (isPlain) return { kind: 'later', reason: 'challenge_missing' };
-  const random = parts.randomBytes(CHALLENGE_BYTES);
-  return { kind: 'challenge', challenge: makeChallenge(parts.secret, submissionId, nowMs, random) };
+  const challenge = form.spam.challenge === 'off' ? null : challengeFor(parts, submissionId, body.challenge, nowMs);
+  if (challenge === null) return { kind: 'clean' };
+  return isPlain ? { kind: 'later', reason: 'challenge_missing' } : { kind: 'challenge', challenge };
 }
 
 async function amongOthers(
@@ -99,13 +95,4 @@ async function amongOthers(
 function rawText(fields: FormRequest['fields'], name: string): string {
   const value = fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : null;
   return String(value ?? '');
-}
-
-function digestOf(secret: Buffer, text: string): string {
-  return keyedHash(secret, `count\0${text}`).toString('base64url').slice(0, 22);
-}
-
-function textDigest(secret: Buffer, texts: readonly string[]): string | null {
-  const text = texts.join('\n').toLowerCase().replaceAll(/\s+/g, ' ').trim();
-  return text.length < TEXT_COUNTED_FROM ? null : digestOf(secret, text);
 }

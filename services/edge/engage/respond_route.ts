@@ -4,6 +4,7 @@ import { bodyReader, type RespondRequest, respondShape } from '#pipelines/engage
 import { checkEngageToken } from '#pipelines/engage/engage_token.ts';
 import { missingAnswer } from '#pipelines/engage/missing_answer.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
+import type { SpamReason } from '#pipelines/engage/spam.ts';
 import type { Survey } from '#pipelines/engage/survey.ts';
 import { surveyEvent } from '#pipelines/engage/survey_response.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
@@ -12,12 +13,17 @@ import type { EdgeContext } from '../edge_context.ts';
 import { acceptEngage, SPAM_ANSWER } from './engage_acceptance.ts';
 import { invalidBody, readEngageBody } from './engage_body.ts';
 import type { EngageMount } from './engage_parts.ts';
-import { isTokenUsed } from './token_use.ts';
+import { judgeResponse } from './response_judge.ts';
 
 const readBody = bodyReader(respondShape);
 
 /** POST /v1/surveys/respond: that a survey was shown, answered in part or whole, or dismissed. */
 export function mountRespond(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
+  function spamAnswer(reason: SpamReason): Answer {
+    parts.spam.found('survey', reason);
+    return SPAM_ANSWER;
+  }
+
   async function respond(request: HttpRequestIn): Promise<Answer> {
     const caller = context.callerOf(request);
     const read = readEngageBody(request, readBody);
@@ -28,15 +34,18 @@ export function mountRespond(app: HttpServer, context: EdgeContext, { parts, rat
     if (item === undefined) return refusal('engage_unknown');
     const subject = { siteId, name, version: read.body.version };
     const token = checkEngageToken(parts.secret, subject, read.body.token, context.nowMs());
-    const reason = token.ok ? await isTokenUsed(parts, siteId, token.nonce, read.body.submission_id) : token.code;
-    if (reason !== null) {
-      parts.spam.found('survey', reason);
-      return SPAM_ANSWER;
-    }
-    const made = surveyEvent(item.definition as Survey, read.body, parts.secret);
+    if (!token.ok) return spamAnswer(token.code);
+    const made = surveyEvent(item.definition as Survey, item.version, read.body, parts.secret);
     if (!made.ok) return invalidBody(made.field);
     const missing = missingOf(item, read.body);
     if (missing !== null) return invalidBody(`answers.${missing}`);
+    const sent = { siteId, token, body: read.body, texts: made.texts };
+    const judged = await judgeResponse(request, sent, parts, context.nowMs());
+    if (judged.kind === 'spam') return spamAnswer(judged.reason);
+    if (judged.kind === 'challenge') {
+      parts.spam.challenged();
+      return { status: 200, body: { accepted: 0, challenge: judged.challenge } };
+    }
     const happened = [{ event: made.event, notes: notesOf(read.body) }];
     const taken = await acceptEngage(request, caller, happened, rate, parts);
     if (!taken.ok) return taken.answer;

@@ -12,6 +12,8 @@ const { pages } = sharedService().ready.demo;
 const { clickhouse, edge } = sharedService().ready;
 /** A form is not filled in faster than that (`spam.min_ms`). */
 const FILLED_IN_MS = 1_600;
+/** Nor is a survey answered in less than a second. */
+const READ_MS = 1_100;
 /** A repetition would be behind the event that it repeats by no more. */
 const SETTLING_MS = 1_500;
 
@@ -88,6 +90,7 @@ async function answerSurvey(page: Page): Promise<void> {
   expect(await open(page, '/thank-you')).toEqual(['after-purchase']);
   const survey = page.getByRole('dialog', { name: 'How was it?' });
   await survey.getByRole('radio', { name: '0 not at all' }).focus();
+  await sleep(READ_MS);
   await page.keyboard.press('Space');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');

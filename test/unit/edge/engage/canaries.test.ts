@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
 import { textsIn } from '#test/harness/byte_search.ts';
-import { RAW } from '#test/harness/planted.ts';
+import { RAW, READ_MS } from '#test/harness/planted.ts';
 import { PLANTED_DEFINITIONS, plantEngage, RAW_CARDS } from '#test/harness/planted_engage.ts';
 import { createMemoryOfEngage } from './memory_store.ts';
 import { openShopWindow } from './shop_window.ts';
@@ -18,7 +18,10 @@ it('what is typed into any text of any body is in no event, no memory and no ans
   };
   const edge = await openShopWindow({ engageMemory, site: { default_country: 'US' } });
   for (const kind of ['survey', 'promo', 'form'] as const) edge.define(kind, PLANTED_DEFINITIONS[kind]);
-  const { answers, accepted } = await plantEngage(edge.url, edge.browserKey);
+  const readIt = async (): Promise<void> => {
+    edge.clock.nowMs += READ_MS;
+  };
+  const { answers, accepted } = await plantEngage(edge.url, edge.browserKey, readIt);
   const raw = [...RAW, ...RAW_CARDS];
   const found = (what: unknown): string[] => textsIn(Buffer.from(JSON.stringify(what)), raw);
   expect(answers.filter(({ status, text }) => ![200, 400, 404].includes(status) || found(text).length > 0)).toEqual([]);
@@ -29,6 +32,10 @@ it('what is typed into any text of any body is in no event, no memory and no ans
   expect(edge.events()).toHaveLength(accepted);
   // Texts that may be anything, in each of three bodies: what is refused proves nothing.
   expect(accepted).toBeGreaterThan(100);
+  for (const path of ['/v1/surveys/respond', '/v1/promos/track', '/v1/form']) {
+    const taken = answers.filter(({ what, text }) => what.startsWith(path) && text.includes('"accepted":1'));
+    expect(taken.length).toBeGreaterThan(30);
+  }
   expect(edge.unknown).toEqual([]);
   await edge.close();
 });

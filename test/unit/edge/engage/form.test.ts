@@ -108,6 +108,21 @@ describe('POST /v1/form', () => {
     expect((await edge.post('/v1/form', filledIn({}, { consent: { process: true } }))).body.accepted).toBe(1);
   });
 
+  it('that changed while it was open keeps what it was asked for', async () => {
+    const sent = filledIn({ size: 'small', subject: 'Boats' });
+    const changed = FIELDS.map((field) =>
+      field.name === 'size' ? { ...field, required: true, options: [{ id: 'large', label: 'Large' }] } : field,
+    );
+    const added = { name: 'branch', type: 'text', label: 'Branch', required: true };
+    edge.define('form', { ...DEFINITION, fields: [...changed, added] }, 2);
+    expect((await edge.post('/v1/form', { ...sent, version: 1 })).body.accepted).toBe(1);
+    const properties = propertiesOf(edge.events()[0]);
+    expect(properties).toMatchObject({ form_version: 1, field_subject: 'Boats' });
+    expect(properties).not.toHaveProperty('field_size');
+    const wrong = filledIn({ email: 'jane' }, { version: 1 });
+    expect((await edge.post('/v1/form', wrong)).body.error.fields).toEqual([{ name: 'email', code: 'format' }]);
+  });
+
   it('has one id however often it is clicked', async () => {
     const sent = filledIn();
     const answers = await Promise.all([1, 2, 3].map(() => edge.post('/v1/form', sent)));

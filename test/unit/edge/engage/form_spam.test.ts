@@ -1,8 +1,9 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EngageGuard } from '#infra/redis/engage_guard.ts';
 import { FORM } from '#test/unit/engage/samples.ts';
 import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
+import { solutionOf } from './solution.ts';
 
 const DEFINITION = {
   ...FORM,
@@ -139,19 +140,6 @@ it('a form that waited for a connection for three days is asked for a proof, aft
   const lost = honest({}, { token: edge.token('form', 'quote', { agoMs: 8 * 86_400_000 }) });
   expect((await edge.post('/v1/form', lost)).body).toEqual({ accepted: 0 });
 });
-
-interface Asked {
-  salt: string;
-  challenge: string;
-  signature: string;
-  maxnumber: number;
-}
-
-function solutionOf({ salt, challenge, signature, maxnumber }: Asked): object {
-  let number = 0;
-  while (number <= maxnumber && hash('sha256', `${salt}${number}`, 'hex') !== challenge) number += 1;
-  return { salt, challenge, signature, number };
-}
 
 describe('in doubt', () => {
   const text = 'The very same words that somebody else sent before.';

@@ -129,6 +129,20 @@ describe('POST /v1/surveys/respond', () => {
     expect(edge.events()).toEqual([]);
   });
 
+  it('of an earlier version loses just the answer that its question no longer takes', async () => {
+    const token = edge.token('survey', 'nps');
+    edge.define('survey', { ...SURVEY, questions: questions.filter((one) => !('id' in one) || one.id !== 'why') }, 2);
+    const answers = [
+      { question_id: 'score', value: 9 },
+      { question_id: 'what', value: 'service' },
+      { question_id: 'why', value: 'it is good' },
+    ];
+    expect((await edge.post('/v1/surveys/respond', response({ answers, token }))).body.accepted).toBe(1);
+    const properties = propertiesOf(edge.events()[0]);
+    expect(properties).toMatchObject({ answer_score: 9, survey_version: 1 });
+    expect(properties).not.toHaveProperty('answer_what');
+  });
+
   it('has one id however often it is sent, and another with other partial answers', async () => {
     const sent = response({ status: 'partial', answers: [{ question_id: 'score', value: 3 }] });
     const ids: string[] = [];
