@@ -54,15 +54,18 @@ const KINDS: Record<EngageKind, KindSql> = {
 
 /**
  * The statement of the results of a survey, promo or form. Rows: EngageRow. Each showing counts once: by how far it came, and by the
- * properties of its last event, of which a final one is later than every other.
+ * properties of its last event, of which a final one is later than every other. Events that others name alike, as GA4's form_start
+ * and view_promotion, are none of a showing: the id of one of ours begins with its showing's.
  */
 export function engageStatement(siteId: string, plan: EngagePlan): Statement {
   const binder = createBinder();
   const { definition, showing, status, final, facts } = KINDS[plan.kind];
   const isWanted = `${textOf({ property: [definition] }, binder)} = ${binder.bind(plan.id, 'String')}`;
-  const rows = allOf([...inScope(siteId, plan, binder), isWanted]);
+  const ofShowing = textOf({ property: [showing] }, binder);
+  const isOurs = `${ofShowing} != '' AND startsWith(event_id, ${ofShowing})`;
+  const rows = allOf([...inScope(siteId, plan, binder), isWanted, isOurs]);
   const once = `SELECT first.1 AS showing, first.2 AS person, first.3 AS status, first.4 AS properties, first.5 AS amount, first.6 AS at
-  FROM (SELECT argMin(tuple(${textOf({ property: [showing] }, binder)}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp), ${FIRST_ROW}) AS first
+  FROM (SELECT argMin(tuple(${ofShowing}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp), ${FIRST_ROW}) AS first
     FROM event_rows WHERE ${rows} GROUP BY event_id)`;
   const showings = `SELECT max(person) AS who, groupUniqArray(status) AS reached, argMax(properties, tuple(status = '${final}', at)) AS told,
     maxIf(amount, status = '${final}') AS worth

@@ -9,10 +9,17 @@ const { from, to } = purchaseFunnel;
 const range = { from, to };
 
 let minute = 0;
+interface Told {
+  submission_id?: string;
+  impression_id?: string;
+  [name: string]: unknown;
+}
+
 /** An event of a showing, a minute after the one before. */
-function row(person: string, event: string, properties: object, value: number | null = null) {
+function row(person: string, event: string, properties: Told, value: number | null = null) {
   minute += 1;
-  return storedRow(person, event, minute, { properties: JSON.stringify(properties), value });
+  const event_id = `${properties.submission_id ?? properties.impression_id ?? ''}:${event}:${minute}`;
+  return storedRow(person, event, minute, { event_id, properties: JSON.stringify(properties), value });
 }
 
 const survey = (person: string, submission_id: string, survey_status: string, answers: object = {}) =>
@@ -91,6 +98,11 @@ test('a promo counts impressions, and how many of them were clicked', async () =
       promo('b', '5', 'view_promotion'),
       promo('a', '1', 'select_promotion'),
       promo('b', '5', 'promotion_redeemed', 12.5),
+      // What a page tells GA4 by itself.
+      row('c', 'view_promotion', { promotion_id: 'sale' }),
+      storedRow('c', 'select_promotion', 1, {
+        properties: JSON.stringify({ promotion_id: 'sale', impression_id: '6' }),
+      }),
     ],
   ]);
   expect(await world.ask<PromoResults>('promo', { ...range, id: 'sale' })).toMatchObject({
@@ -111,6 +123,7 @@ test('a form counts leads by where they came from', async () => {
       ...['a', 'b', 'c', 'd'].map((person) => form(person, 'form_shown')),
       form('a', 'generate_lead', { utm_source: 'newsletter', referrer: 'https://mail.example/' }, 10),
       form('b', 'generate_lead', { utm_source: 'newsletter' }, 20),
+      row('d', 'form_start', { form_id: 'quote' }),
       form('c', 'quote_requested', { referrer: 'https://www.search.example/?q=x' }),
     ],
   ]);
