@@ -4,6 +4,7 @@ import { Value } from 'typebox/value';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problem.ts';
 import { isPlainText, isReservedName } from '#pipelines/settings/text_rules.ts';
+import { isSelector } from './css_selector.ts';
 import type { EngageKind } from './definition_fields.ts';
 import { type Form, formProblems, formSchema } from './form.ts';
 import { type Promo, promoProblems, promoSchema } from './promo.ts';
@@ -40,20 +41,30 @@ const validators: Record<EngageKind, Validator> = {
   form: Compile(formSchema),
 };
 
-/** Fills in what was left out, and checks it. The input is left as it was. No message holds a value. */
-export function readDefinition<Kind extends EngageKind>(kind: Kind, input: unknown): DefinitionResult<Kind> {
+/**
+ * Fills in what was left out, and checks it. The input is left as it was. No message holds a value.
+ *
+ * @param isStored It was written before, by rules that may have been fewer: a selector that no browser takes shows it
+ *   nowhere, and spoils nothing else of it.
+ */
+export function readDefinition<Kind extends EngageKind>(
+  kind: Kind,
+  input: unknown,
+  isStored = false,
+): DefinitionResult<Kind> {
   const filled: unknown = Value.Default(DEFINITION_SCHEMAS[kind], structuredClone(input));
   const validator = validators[kind];
   if (!validator.Check(filled)) return { ok: false, problems: schemaProblem(validator, filled) };
   const definition = filled as Definitions[Kind];
-  const problems = [...commonProblems(definition), ...kindProblems(kind, definition)];
+  const selectors = isStored ? [] : selectorProblems(definition);
+  const problems = [...commonProblems(definition), ...selectors, ...kindProblems(kind, definition)];
   return problems.length === 0 ? { ok: true, definition } : { ok: false, problems };
 }
 
 /** Reads a definition as it is stored; null where it cannot be read. */
 export function parseDefinition<Kind extends EngageKind>(kind: Kind, text: string): Definitions[Kind] | null {
   try {
-    const read = readDefinition(kind, JSON.parse(text));
+    const read = readDefinition(kind, JSON.parse(text), true);
     return read.ok ? read.definition : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
@@ -77,11 +88,16 @@ function commonProblems(definition: Definition): Problem[] {
   const isInTime = starts_at === null || ends_at === null || starts_at < ends_at;
   return [
     ...unless(!isReservedName(id), 'id_malformed', 'id', 'is a name that every object has by itself'),
-    ...unless(isPlainText(name, 1, 100), 'name_malformed', 'name', 'has 1 to 100 characters, none of control'),
+    ...unless(
+      isPlainText(name, 1, 100),
+      'name_malformed',
+      'name',
+      'is empty, longer than 100 characters, or holds a character of control',
+    ),
     ...eventTexts(definition).flatMap(({ field, text }) =>
       unless(!holdsPersonalText(text), 'personal_text', field, 'holds an e-mail address or a phone number'),
     ),
-    ...unless(isInTime, 'field_malformed', 'ends_at', 'is after starts_at'),
+    ...unless(isInTime, 'field_malformed', 'ends_at', 'is not after starts_at'),
     ...unless(show.on !== 'event' || show.event !== '', 'field_missing', 'show.event', 'is missing'),
     ...unless(show.on !== 'click' || show.selector !== '', 'field_missing', 'show.selector', 'is missing'),
     ...unless(place !== 'inline' || mount !== '', 'field_missing', 'mount', 'is missing'),
@@ -90,8 +106,16 @@ function commonProblems(definition: Definition): Problem[] {
       JSON.stringify(definition).length <= CHARACTERS_MAX,
       'too_large',
       '',
-      `has up to ${CHARACTERS_MAX} characters of JSON`,
+      `has more than ${CHARACTERS_MAX} characters of JSON`,
     ),
+  ];
+}
+
+function selectorProblems({ show, mount }: Definition): Problem[] {
+  const message = 'is no CSS selector that browsers take';
+  return [
+    ...unless(show.selector === '' || isSelector(show.selector), 'field_malformed', 'show.selector', message),
+    ...unless(mount === '' || isSelector(mount), 'field_malformed', 'mount', message),
   ];
 }
 

@@ -25,8 +25,23 @@ export type Promo = Static<typeof promoSchema>;
 /** What a promo's fields must be to each other. */
 export function promoProblems({ title, body, image_url, image_alt, button }: Promo): Problem[] {
   return [
-    ...unless(`${title}${body}${image_url}` !== '', 'field_missing', 'title', 'title, body or image_url is needed'),
-    ...unless(image_url === '' || image_alt !== '', 'field_missing', 'image_alt', 'says what the picture shows'),
-    ...unless((button.url === '') === (button.text === ''), 'field_missing', 'button', 'has both text and url'),
+    ...unless(
+      `${title}${body}${image_url}` !== '',
+      'field_missing',
+      'title',
+      'none of title, body and image_url is there',
+    ),
+    ...unless(
+      image_url === '' || image_alt !== '',
+      'field_missing',
+      'image_alt',
+      'is missing: it says what the picture shows',
+    ),
+    ...unless(
+      (button.url === '') === (button.text === ''),
+      'field_missing',
+      'button',
+      'has one of text and url without the other',
+    ),
   ];
 }

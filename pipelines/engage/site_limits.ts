@@ -14,13 +14,13 @@ export function siteEngageProblems(items: readonly EngageItem[]): Problem[] {
       characters <= SITE_CHARACTERS_MAX,
       'too_large',
       '',
-      `the definitions of a site have up to ${SITE_CHARACTERS_MAX} characters of JSON together`,
+      `the definitions of the site would have more than ${SITE_CHARACTERS_MAX} characters of JSON together`,
     ),
     ...unless(
       events.size <= AUDIENCE_EVENTS_MAX,
       'too_many',
       'targeting.audience',
-      `the definitions of a site name up to ${AUDIENCE_EVENTS_MAX} events together`,
+      `the definitions of the site would name more than ${AUDIENCE_EVENTS_MAX} events together`,
     ),
   ];
 }

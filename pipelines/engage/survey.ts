@@ -58,7 +58,12 @@ export function surveyProblems({ questions }: Survey): Problem[] {
   const ids = questions.map(({ id }) => id);
   return [
     ...unless(new Set(ids).size === ids.length, 'repeated', 'questions', 'two of them have one id'),
-    ...unless(!ids.includes(SURVEY_END), 'id_malformed', 'questions', 'no question may be called end'),
+    ...unless(
+      !ids.includes(SURVEY_END),
+      'id_malformed',
+      'questions',
+      'one of them is called end, which is the end of the survey',
+    ),
     ...questions.flatMap((one, index) => questionProblems(one, `questions[${index}]`)),
     ...branchingProblems(questions),
   ];
@@ -69,7 +74,7 @@ function questionProblems(one: Question, field: string): Problem[] {
   return [
     ...unless(one.text !== '', 'field_missing', `${field}.text`, 'is missing'),
     ...unless(new Set(choices).size === choices.length, 'repeated', `${field}.choices`, 'two of them have one id'),
-    ...unless(!hasChoices(one) || choices.length >= 2, 'field_missing', `${field}.choices`, 'has at least two'),
+    ...unless(!hasChoices(one) || choices.length >= 2, 'field_missing', `${field}.choices`, 'has fewer than two'),
     ...unless(one.type !== 'link' || one.url !== '', 'field_missing', `${field}.url`, 'is missing'),
     ...one.choices.flatMap(({ label }, at) =>
       unless(label !== '', 'field_missing', `${field}.choices[${at}].label`, 'is missing'),
@@ -82,7 +87,12 @@ type Branch = Question['branches'][number];
 
 function conditionProblems(one: Question, { is, to }: Branch, field: string): Problem[] {
   if (is === 'answered' || is === 'skipped') {
-    return unless(to.length === 0, 'field_malformed', `${field}.to`, `is empty for ${is}`);
+    return unless(
+      to.length === 0,
+      'field_malformed',
+      `${field}.to`,
+      `holds something, which ${is} is not compared with`,
+    );
   }
   if (to.length === 0) return [problem('field_missing', `${field}.to`, 'is missing')];
   if (one.type === 'rating') {
@@ -90,11 +100,17 @@ function conditionProblems(one: Question, { is, to }: Branch, field: string): Pr
       to.every((item) => typeof item === 'number'),
       'field_malformed',
       `${field}.to`,
-      'has numbers',
+      'holds something else than numbers',
     );
   }
   if (!hasChoices(one)) {
-    return [problem('field_malformed', `${field}.is`, 'of this type of question is answered or skipped')];
+    return [
+      problem(
+        'field_malformed',
+        `${field}.is`,
+        'compares answers, but this type of question is only answered or skipped',
+      ),
+    ];
   }
   if (is === 'at_least' || is === 'at_most') {
     return [problem('field_malformed', `${field}.is`, 'compares numbers, and only a rating has one')];

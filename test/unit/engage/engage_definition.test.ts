@@ -50,12 +50,25 @@ describe.each(KINDS)('a %s', (kind) => {
     [{ show: { on: 'event' } }],
     [{ show: { on: 'click' } }],
     [{ place: 'inline' }],
+    [{ place: 'inline', mount: '#quote[' }],
+    [{ show: { on: 'click', selector: 'a:contains(Quote)' } }],
     [{ theme: { accent: 'red;background:url(//x)' } }],
     [{ translations: { de: { 'nothing.of.it': 'x' } } }],
   ])('is refused with %j', (change) => {
     const input =
       change === null || Array.isArray(change) || Object.keys(change).length === 0 ? change : { ...least, ...change };
     expect(readDefinition(kind, input)).toMatchObject({ ok: false });
+  });
+
+  it('is read as it is stored, with a selector that is malformed', () => {
+    expect(parseDefinition(kind, JSON.stringify({ ...least, place: 'inline', mount: '((' }))).toMatchObject(least);
+  });
+
+  it('is told what is wrong, and not what the rule is', () => {
+    const read = readDefinition(kind, { ...least, starts_at: 2, ends_at: 1 });
+    expect(!read.ok && read.problems.map(({ field, message }) => `${field} ${message}`)).toEqual([
+      'ends_at is not after starts_at',
+    ]);
   });
 
   it('never throws, whatever JSON is stored', () => {

@@ -1,0 +1,103 @@
+/** Names of Selectors Level 4 that browsers take without brackets; one that they do not know spoils the whole selector. */
+const PSEUDO =
+  'active any-link autofill checked default defined disabled empty enabled first-child first-of-type focus focus-visible focus-within fullscreen hover indeterminate in-range invalid last-child last-of-type link modal only-child only-of-type open optional out-of-range placeholder-shown popover-open read-only read-write required root scope target user-invalid user-valid valid visited';
+const PSEUDO_NAMES: ReadonlySet<string> = new Set(PSEUDO.split(' '));
+const OF_SELECTORS: ReadonlySet<string> = new Set(['not', 'is', 'where', 'has']);
+const OF_PLACES: ReadonlySet<string> = new Set(['nth-child', 'nth-last-child', 'nth-of-type', 'nth-last-of-type']);
+
+/** A code point in hexadecimal, which a space may end, or any other character. */
+const ESCAPE = String.raw`\\(?:[0-9A-Fa-f]{1,6}\s?|[^\n0-9A-Fa-f])`;
+const REST = String.raw`(?:[\w\u0080-\u{10FFFF}-]|${ESCAPE})*`;
+const NAME = String.raw`-?(?:[A-Za-z_\u0080-\u{10FFFF}]|${ESCAPE})${REST}|--${REST}`;
+const TEXT = String.raw`"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'`;
+const SPACE = /\s*/uy;
+const TYPE = new RegExp(String.raw`\*|${NAME}`, 'uy');
+const CLASS_OR_ID = new RegExp(`[.#](?:${NAME})`, 'uy');
+const ATTRIBUTE = new RegExp(
+  String.raw`\[\s*(?:${NAME})\s*(?:[~|^$*]?=\s*(?:${NAME}|${TEXT})\s*(?:[is]\s*)?)?\]`,
+  'uyi',
+);
+const PSEUDO_CLASS = new RegExp(`:(${NAME})(\\()?`, 'uy');
+const COMBINATOR = /\s*[>+~]\s*|\s+/uy;
+const PLACE = /\s*(?:odd|even|[+-]?\d*n(?:\s*[+-]\s*\d+)?|[+-]?\d+)\s*/iuy;
+/** Brackets within brackets; a selector has 500 characters at most. */
+const DEPTH_MAX = 8;
+
+/** Whether a browser takes a text for a list of selectors of elements (Selectors Level 4, as querySelector has it). */
+export function isSelector(text: string): boolean {
+  const scanner = createScanner(text);
+  return readList(scanner, 0, false) && scanner.isAtEnd();
+}
+
+interface Scanner {
+  /** What is next, if it is of the pattern, which is sticky: then it is behind. */
+  take(pattern: RegExp): RegExpExecArray | null;
+  isNext(character: string): boolean;
+  isAtEnd(): boolean;
+}
+
+function createScanner(text: string): Scanner {
+  let at = 0;
+  return {
+    take(pattern) {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (found !== null) at += found[0].length;
+      return found;
+    },
+    isNext: (character) => text[at] === character,
+    isAtEnd: () => at === text.length,
+  };
+}
+
+function readList(scanner: Scanner, depth: number, isRelative: boolean): boolean {
+  do {
+    scanner.take(SPACE);
+    if (isRelative) scanner.take(/[>+~]\s*/uy);
+    if (!readOne(scanner, depth)) return false;
+    scanner.take(SPACE);
+  } while (scanner.take(/,/uy) !== null);
+  return true;
+}
+
+function readOne(scanner: Scanner, depth: number): boolean {
+  if (!readCompound(scanner, depth)) return false;
+  for (let next = scanner.take(COMBINATOR); next !== null; next = scanner.take(COMBINATOR)) {
+    const isSpace = next[0].trim() === '';
+    // Space before a comma, a bracket or the end stands for nothing.
+    if (isSpace && (scanner.isAtEnd() || scanner.isNext(',') || scanner.isNext(')'))) return true;
+    if (!readCompound(scanner, depth)) return false;
+  }
+  return true;
+}
+
+function readCompound(scanner: Scanner, depth: number): boolean {
+  let parts = scanner.take(TYPE) === null ? 0 : 1;
+  for (let part = readPart(scanner, depth); part !== 'none'; part = readPart(scanner, depth)) {
+    if (part === 'malformed') return false;
+    parts += 1;
+  }
+  return parts > 0;
+}
+
+function readPart(scanner: Scanner, depth: number): 'read' | 'malformed' | 'none' {
+  if (scanner.take(CLASS_OR_ID) !== null || scanner.take(ATTRIBUTE) !== null) return 'read';
+  const pseudo = scanner.take(PSEUDO_CLASS);
+  if (pseudo === null) return 'none';
+  return isPseudoClass(scanner, pseudo, depth) ? 'read' : 'malformed';
+}
+
+function isPseudoClass(scanner: Scanner, pseudo: RegExpExecArray, depth: number): boolean {
+  const name = (pseudo[1] ?? '').toLowerCase();
+  return pseudo[2] === undefined ? PSEUDO_NAMES.has(name) : readArgument(scanner, name, depth);
+}
+
+function readArgument(scanner: Scanner, name: string, depth: number): boolean {
+  if (depth === DEPTH_MAX) return false;
+  const isRead = OF_SELECTORS.has(name)
+    ? readList(scanner, depth + 1, name === 'has')
+    : OF_PLACES.has(name)
+      ? scanner.take(PLACE) !== null
+      : (name === 'lang' || name === 'dir') && scanner.take(new RegExp(`\\s*(?:${NAME}|${TEXT})\\s*`, 'uy')) !== null;
+  return isRead && scanner.take(/\)/uy) !== null;
+}

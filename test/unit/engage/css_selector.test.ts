@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { isSelector } from '#pipelines/engage/css_selector.ts';
+
+it.each([
+  '#quote-form',
+  '.a.b > li + li ~ p  span',
+  'button[type="submit"]:not(.off, [disabled])',
+  "a[href^='/x' i], input[name=email]",
+  'tr:nth-child(2n + 1) td:nth-of-type(odd)',
+  'form:has(> input:checked)',
+  '*',
+  ' .padded ',
+  '.größe #\\31 23',
+  'x-card:is(h1, h2):hover',
+  'p:lang(de)',
+])('%s is a selector', (text) => {
+  expect(isSelector(text)).toBe(true);
+});
+
+it.each([
+  '',
+  ' ',
+  'button[',
+  ']',
+  '((',
+  '[[',
+  ':nope',
+  'a:contains(Quote)',
+  'a,',
+  ',a',
+  '> a',
+  'a >',
+  'a > > b',
+  '#1',
+  '.',
+  'a..b',
+  'a:not()',
+  'a:not(.b',
+  'p::before',
+  'a{color:red}',
+  '<a>',
+  'a[b="c]',
+  'tr:nth-child(x)',
+  `${':not('.repeat(100)}a${')'.repeat(100)}`,
+])('%s is none', (text) => {
+  expect(isSelector(text)).toBe(false);
+});
+
+it('says so of any text, in no time', () => {
+  const parts = fc.constantFrom(
+    'a',
+    '.',
+    '#',
+    '[',
+    ']',
+    '(',
+    ')',
+    ':',
+    ':not(',
+    '"',
+    '\\',
+    ' ',
+    '>',
+    ',',
+    '-',
+    '1',
+    'n',
+  );
+  fc.assert(fc.property(fc.array(parts, { maxLength: 200 }), (some) => typeof isSelector(some.join('')) === 'boolean'));
+  const started = performance.now();
+  for (const part of ['a', '\\a', '-', '[a=', ':not(', 'a ', '"']) isSelector(part.repeat(5_000));
+  expect(performance.now() - started).toBeLessThan(1_000);
+});
