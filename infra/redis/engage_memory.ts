@@ -9,8 +9,11 @@ import { within } from './within.ts';
 
 /** Something that a visitor saw or did. */
 export type EngageNote =
-  /** `id`: under which it was shown; the same again is not counted. */
-  { kind: 'shown'; name: string; id: string } | { kind: 'done'; name: string } | { kind: 'event'; name: string };
+  /** `id`: the UUID under which it was shown; the same again is not counted. */
+  | { kind: 'shown'; name: string; id: string }
+  | { kind: 'done'; name: string }
+  /** `atMs`: when it happened. */
+  | { kind: 'event'; name: string; atMs: number };
 
 /**
  * What visitors saw and did, shared by all edges; everything throws RedisUnavailableError. A visitor's memory is a hash
@@ -36,24 +39,25 @@ export function createEngageMemory(redis: Redis): EngageMemoryStore {
   const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
   const ask = gather(async (siteId, persons: readonly string[]) => {
     const keys = [personsPrefix(siteId), prefixOf(siteId)];
-    return (await within(READ_MS_MAX, readScript.run(keys, persons))) as string[][][];
+    return (await within(READ_MS_MAX, readScript.run(keys, persons))) as [string, ...string[][]][];
   }, READS_AT_ONCE);
   return {
     async read(siteId, distinctId) {
       return readMemories(await ask(siteId, basePersonId(siteId, distinctId)));
     },
     async note(siteId, distinctId, notes, nowMs) {
-      const args = notes.flatMap((note) => [
-        note.kind === 'event' ? `${EVENT}${note.name}` : note.name,
-        note.kind === 'done' ? '0' : '1',
-        note.kind === 'shown' ? note.id : '',
-      ]);
+      const args = notes.flatMap(argumentsOf);
       await noteScript.run([`${prefixOf(siteId)}${basePersonId(siteId, distinctId)}`], [nowMs, TTL_S, ...args]);
     },
   };
 }
 
-function readMemories(memories: readonly (readonly string[])[]): EngageMemory {
+function argumentsOf(note: EngageNote): (string | number)[] {
+  if (note.kind === 'event') return [`${EVENT}${note.name}`, note.kind, note.atMs];
+  return [note.name, note.kind, note.kind === 'shown' ? note.id : ''];
+}
+
+function readMemories([personId, ...memories]: readonly [string, ...(readonly string[])[]]): EngageMemory {
   const seen = new Map<string, SeenItem>();
   const events = new Map<string, SeenItem>();
   for (const flat of memories) {
@@ -63,7 +67,7 @@ function readMemories(memories: readonly (readonly string[])[]): EngageMemory {
       into.set(key, together(into.get(key), item));
     }
   }
-  return { seen, events };
+  return { personId, seen, events };
 }
 
 function readMemory(flat: readonly string[]): Map<string, SeenItem> {

@@ -18,20 +18,17 @@ export interface Look {
   consent: { analytics: boolean; ads: boolean };
   /** The site keeps nothing of who its visitors are: only what needs no memory of them can be shown. */
   anonymous: boolean;
-  /** What stands for the visitor in drawing shares; never kept. */
-  shareId: string;
   nowMs: number;
 }
 
 /** What of a site's items fits this page and visitor, before anything that is remembered of them. */
-export function fitting(items: readonly ReadyItem[], look: Look, shareSecret: Buffer): ReadyItem[] {
+export function fitting(items: readonly ReadyItem[], look: Look): ReadyItem[] {
   return items.filter(
     (item) =>
       isInTime(item, look) &&
       fitsPage(item, look) &&
       fitsVisitor(item, look) &&
-      (!look.anonymous || needsNoMemory(item)) &&
-      isInShare(item, look, shareSecret),
+      (!look.anonymous || needsNoMemory(item)),
   );
 }
 
@@ -94,8 +91,16 @@ function needsNoMemory({ definition: { frequency, targeting, share_percent } }: 
   return targeting.audience.length === 0 && share_percent === 100;
 }
 
-/** A visitor stays in or out of an item's share, on every edge; each item draws anew. */
-function isInShare({ name, definition: { share_percent } }: ReadyItem, { shareId }: Look, secret: Buffer): boolean {
+/**
+ * The items whose share somebody is in. They stay in or out of it, on every edge; each item draws anew.
+ *
+ * @param shareId What stands for them: the person where one is known, so that two browsers of theirs draw the same.
+ */
+export function inShare(items: readonly ReadyItem[], shareId: string, secret: Buffer): ReadyItem[] {
+  return items.filter((item) => isInShare(item, shareId, secret));
+}
+
+function isInShare({ name, definition: { share_percent } }: ReadyItem, shareId: string, secret: Buffer): boolean {
   if (share_percent >= 100) return true;
   const drawn = keyedHash(secret, `share\0${name}\0${shareId}`).readUInt32BE(0) / 2 ** 32;
   return drawn * 100 < share_percent;

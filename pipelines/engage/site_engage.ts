@@ -20,8 +20,8 @@ export interface SiteEngage {
   /** Those that are enabled, the most important first. */
   items: readonly ReadyItem[];
   byName: ReadonlyMap<string, ReadyItem>;
-  /** Names of the events that audiences ask for. */
-  audienceEvents: ReadonlySet<string>;
+  /** By the name of an event that audiences ask for: how many days back the one looks that looks back most. */
+  audienceEvents: ReadonlyMap<string, number>;
 }
 
 const ready = new WeakMap<readonly EngageItem[], SiteEngage>();
@@ -35,12 +35,16 @@ export function siteEngage(items: readonly EngageItem[]): SiteEngage {
   const made = {
     items: enabled,
     byName: new Map(all.map((item) => [item.name, item])),
-    audienceEvents: new Set(
-      enabled.flatMap(({ definition }) => definition.targeting.audience.map(({ event }) => event)),
-    ),
+    audienceEvents: daysByEvent(enabled.flatMap(({ definition }) => definition.targeting.audience)),
   };
   ready.set(items, made);
   return made;
+}
+
+function daysByEvent(asked: Definition['targeting']['audience']): Map<string, number> {
+  const days = new Map<string, number>();
+  for (const { event, within_days } of asked) days.set(event, Math.max(within_days, days.get(event) ?? 0));
+  return days;
 }
 
 function readyItem({ kind, id, version, definition: text }: EngageItem): ReadyItem[] {

@@ -22,6 +22,8 @@ export interface DoneEvent {
 
 /** What is remembered of one person. */
 export interface EngageMemory {
+  /** Who leads all the ids that are known to be one person. */
+  personId: string;
   seen: ReadonlyMap<string, SeenItem>;
   /** By name: only events that a definition of the site asks for. */
   events: ReadonlyMap<string, DoneEvent>;

@@ -1,12 +1,13 @@
 import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import type { EngageNote } from '#infra/redis/engage_memory.ts';
 import type { EngageEvent } from '#pipelines/engage/engage_event.ts';
+import type { Site } from '#schemas/setting.ts';
 import type { Acceptance, IngestCaller } from '../accept.ts';
 import { type Answer, limitedAnswer, refusal } from '../answer.ts';
 import { errorAnswer } from '../errors.ts';
 import type { EngageParts } from './engage_parts.ts';
 import type { EngageRate } from './engage_rate.ts';
-import { rememberedId } from './engage_visitor.ts';
+import { idsOf } from './engage_visitor.ts';
 
 /** An event of a survey, promo or form, and what it tells of the visitor. */
 export interface Happened {
@@ -24,7 +25,7 @@ export async function acceptEngage(
   rate: EngageRate,
   { memory, identitySecret }: Pick<EngageParts, 'memory' | 'identitySecret'>,
 ): Promise<Taken> {
-  const events = happened.map(({ event }) => event);
+  const events = happened.map(({ event }) => withConsent(event, caller.site));
   const acceptance = await rate.accept(request, events);
   if (!acceptance.ok) {
     const limited = acceptance.code === 'rate_limited';
@@ -36,11 +37,17 @@ export async function acceptEngage(
   }
   if (accepted > 0) {
     for (const { event, notes } of happened) {
-      const distinctId = rememberedId({ distinct_id: event.distinct_id ?? '' }, caller.site, identitySecret);
-      if (distinctId !== null && notes.length > 0) memory.note(caller.site.site_id, distinctId, notes);
+      const { rememberedId } = idsOf({ distinct_id: event.distinct_id ?? '' }, caller, identitySecret);
+      if (rememberedId !== null && notes.length > 0) memory.note(caller.site.site_id, rememberedId, notes);
     }
   }
   return { ok: true, accepted, acceptance };
+}
+
+/** On a site that measures nobody who has not agreed, whoever says nothing of it has not. */
+function withConsent(event: EngageEvent, { tag }: Site): EngageEvent {
+  if (!tag.consent_required || Object.hasOwn(event.properties, 'consent')) return event;
+  return { ...event, properties: { ...event.properties, consent: { analytics: false, ads: false } } };
 }
 
 /** What is answered for spam: as for robots' events, nothing that teaches. */

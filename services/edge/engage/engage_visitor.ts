@@ -3,24 +3,43 @@ import { readPageAddress } from '#pipelines/delivery/url_pattern.ts';
 import type { Look } from '#pipelines/engage/decide.ts';
 import { visitorId } from '#pipelines/engage/engage_event.ts';
 import type { SentVisitor } from '#pipelines/engage/engage_request.ts';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
 import { cleanDistinctId } from '#pipelines/intake/distinct_id.ts';
 import { readShortText } from '#pipelines/intake/short_text.ts';
 import { networkOf } from '#pipelines/privacy/network.ts';
 import type { Site } from '#schemas/setting.ts';
+import type { IngestCaller } from '../accept.ts';
 
-/**
- * The visitor's id as events have it; null for an anonymous visitor, whom nobody remembers, and on a site in offline mode,
- * which keeps no ids.
- */
-export function rememberedId(visitor: SentVisitor, site: Site, identitySecret: Buffer): string | null {
+type Caller = Pick<IngestCaller, 'site' | 'key'>;
+
+/** A visitor's ids; null for an anonymous visitor, and on a site in offline mode, which keeps no ids. */
+export interface VisitorIds {
+  /** As events have it. */
+  distinctId: string | null;
+  /**
+   * The one under which anything is remembered, and known. An e-mail address or phone number is none for a browser: its
+   * key is public, so that anybody could ask what became of the person whose address they know.
+   */
+  rememberedId: string | null;
+}
+
+export function idsOf(visitor: SentVisitor, { site, key }: Caller, identitySecret: Buffer): VisitorIds {
   const sent = site.mode === 'offline' ? null : readShortText(visitorId(visitor));
-  return sent === null ? null : cleanDistinctId(sent, identitySecret, site).distinctId;
+  if (sent === null) return { distinctId: null, rememberedId: null };
+  const { distinctId } = cleanDistinctId(sent, identitySecret, site);
+  return { distinctId, rememberedId: key.caller === 'browser' && distinctId !== sent ? null : distinctId };
+}
+
+/** What stands for a visitor of whom no person is remembered in drawing shares: an anonymous one is their network and device. */
+export function shareIdOf(request: HttpRequestIn, { site_id: siteId }: Site, { distinctId }: VisitorIds): string {
+  if (distinctId !== null) return basePersonId(siteId, distinctId);
+  return `${networkOf(clientAddress(request))} ${request.headers['user-agent'] ?? ''}`;
 }
 
 /** Who looks at which page; null where the page's address is none. */
 export function lookOf(
   request: HttpRequestIn,
-  { url, visitor, site, distinctId }: { url: string; visitor: SentVisitor; site: Site; distinctId: string | null },
+  { url, visitor, site }: { url: string; visitor: SentVisitor; site: Site },
   nowMs: number,
 ): Look | null {
   const page = readPageAddress(url);
@@ -33,7 +52,6 @@ export function lookOf(
     country: countryOf(visitor),
     consent: { analytics: visitor.consent?.analytics === true, ads: visitor.consent?.ads === true && !refusesAds },
     anonymous: site.mode === 'offline',
-    shareId: distinctId ?? `${networkOf(clientAddress(request))} ${request.headers['user-agent'] ?? ''}`,
     nowMs,
   };
 }

@@ -68,6 +68,6 @@ function missingOf(
 
 function notesOf({ survey_id, submission_id, status }: RespondRequest): EngageNote[] {
   const name = itemName('survey', survey_id);
-  const shown = { kind: 'shown', name, id: submission_id } as const;
+  const shown = { kind: 'shown', name, id: submission_id.toLowerCase() } as const;
   return status === 'completed' ? [shown, { kind: 'done', name }] : [shown];
 }

@@ -1,15 +1,16 @@
 import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
-import { decide, fitting, type Look } from '#pipelines/engage/decide.ts';
+import { decide, fitting, inShare, type Look } from '#pipelines/engage/decide.ts';
 import { bodyReader, type EngageRequest, engageShape } from '#pipelines/engage/engage_request.ts';
 import { issueEngageToken } from '#pipelines/engage/engage_token.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
+import type { IngestCaller } from '../accept.ts';
 import { sendAnswer } from '../answer.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import { invalidBody, readEngageBody } from './engage_body.ts';
 import type { EngageMount } from './engage_parts.ts';
-import { lookOf, rememberedId } from './engage_visitor.ts';
+import { idsOf, lookOf, shareIdOf } from './engage_visitor.ts';
 import { createNonces } from './nonces.ts';
 
 /** A page that stays open asks again after this. */
@@ -22,16 +23,19 @@ export function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, 
   const { callerOf, table } = context;
   const nonce = createNonces(parts.randomBytes);
 
-  async function shownItems(request: HttpRequestIn, body: EngageRequest, site: Site): Promise<string | null> {
+  async function shownItems(request: HttpRequestIn, body: EngageRequest, caller: IngestCaller): Promise<string | null> {
     const visitor = body.visitor ?? {};
-    const distinctId = rememberedId(visitor, site, parts.identitySecret);
-    const look = lookOf(request, { url: body.page.url, visitor, site, distinctId }, context.nowMs());
+    const { site } = caller;
+    const ids = idsOf(visitor, caller, parts.identitySecret);
+    const look = lookOf(request, { url: body.page.url, visitor, site }, context.nowMs());
     if (look === null) return null;
     const { items } = siteEngage(table.engageItems(site.site_id));
-    const candidates = fitting(items, look, parts.secret);
-    const isKnown = candidates.length > 0 && distinctId !== null;
-    const memory = isKnown ? await parts.memory.read(site.site_id, distinctId) : null;
-    const shown = decide(candidates, look, browserMemory(body), memory);
+    const candidates = fitting(items, look);
+    const { rememberedId } = ids;
+    const isKnown = candidates.length > 0 && rememberedId !== null;
+    const memory = isKnown ? await parts.memory.read(site.site_id, rememberedId) : null;
+    const shareId = memory?.personId ?? shareIdOf(request, site, ids);
+    const shown = decide(inShare(candidates, shareId, parts.secret), look, browserMemory(body), memory);
     return answerOf(shown.map((item) => withToken(item, visitor.locale ?? null, site, look)));
   }
 
@@ -42,14 +46,15 @@ export function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, 
   }
 
   app.post('/v1/engage', { onRequest: hooks }, async (request, reply) => {
-    const { site } = callerOf(request);
+    const caller = callerOf(request);
+    const { site } = caller;
     reply.header('cache-control', 'no-store');
     const limited = await rate.refusal(request);
     if (limited !== null) return sendAnswer(reply, limited);
     if (siteEngage(table.engageItems(site.site_id)).items.length === 0) return reply.code(204).send();
     const read = readEngageBody(request, readBody);
     if (!read.ok) return sendAnswer(reply, read.answer);
-    const answer = await shownItems(request, read.body, site);
+    const answer = await shownItems(request, read.body, caller);
     if (answer === null) return sendAnswer(reply, invalidBody('page.url'));
     return reply.type('application/json; charset=utf-8').send(answer);
   });

@@ -62,6 +62,6 @@ function readActions(request: HttpRequestIn): BodyRead<PromoAction[]> {
 
 function notesOf({ promo_id, impression_id, action }: PromoAction): EngageNote[] {
   const name = itemName('promo', promo_id);
-  const shown = { kind: 'shown', name, id: impression_id } as const;
+  const shown = { kind: 'shown', name, id: impression_id.toLowerCase() } as const;
   return action === 'view' || action === 'dismiss' ? [shown] : [shown, { kind: 'done', name }];
 }

@@ -65,8 +65,9 @@ async function remember(redisUrl: string, siteId: string): Promise<void> {
   for (let at = 0; at < VISITORS; at += 1) {
     if (at % 5 === 0) continue;
     const shown = { kind: 'shown', name: 'promo:winter', id: `i-${at}` } as const;
-    const bought = at % 3 === 0 ? [{ kind: 'event', name: 'purchase' } as const] : [];
-    await memory.note(siteId, visitorAt(at), [shown, ...bought], Date.now() - 86_400_000);
+    const atMs = Date.now() - 86_400_000;
+    const bought = at % 3 === 0 ? [{ kind: 'event', name: 'purchase', atMs } as const] : [];
+    await memory.note(siteId, visitorAt(at), [shown, ...bought], atMs);
   }
   redis.disconnect();
 }
@@ -112,13 +113,16 @@ function report(name: string, { cpuUs, requestsPerSecond, p50Ms, p99Ms, failures
   say(`${name.padEnd(20)}${cpu}${rate}${p50Ms.toFixed(1).padStart(10)}${p99Ms.toFixed(1).padStart(10)}${failed}`);
 }
 
+/** Of an odd number of values the one in the middle. */
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+
 function judge(figures: readonly Figure[]): void {
   const cpuUs = Math.min(...figures.map((figure) => figure.cpuUs));
-  const p99Ms = Math.min(...figures.map((figure) => figure.p99Ms));
+  const p99Ms = median(figures.map((figure) => figure.p99Ms));
   const isRefused = figures.some(({ failures }) => Object.keys(failures).length > 0);
   const holds = cpuUs <= CPU_US_MAX && p99Ms <= P99_MS_MAX && !isRefused;
   say(
-    `\n${REQUESTS_PER_SECOND} requests/s take ${((cpuUs / CPU_US_MAX) * 100).toFixed(0)} % of a core, p99 ${p99Ms.toFixed(1)} ms (wanted: at most 100 % and ${P99_MS_MAX} ms): ${holds ? 'holds' : 'DOES NOT HOLD'}`,
+    `\n${REQUESTS_PER_SECOND} requests/s take ${((cpuUs / CPU_US_MAX) * 100).toFixed(0)} % of a core, p99 ${p99Ms.toFixed(1)} ms in the median round (wanted: at most 100 % and ${P99_MS_MAX} ms): ${holds ? 'holds' : 'DOES NOT HOLD'}`,
   );
   if (!holds) process.exitCode = 1;
 }

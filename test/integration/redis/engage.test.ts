@@ -12,13 +12,14 @@ import { beginIncarnation, useRedis } from '../support/redis.ts';
 const redis = useRedis();
 const NAME = 'survey:nps';
 
-test('what was shown counts once under one id, and is remembered with when it was last', async () => {
+test('what was shown counts once under one id, also where another was shown meanwhile, and with when it was last', async () => {
   const memory = createEngageMemory(redis());
   const site = randomUUID();
   for (const [id, at] of [
     ['a', 10],
     ['a', 20],
     ['b', 30],
+    ['a', 35],
   ] as const) {
     await memory.note(site, 'v', [{ kind: 'shown', name: NAME, id }], at);
   }
@@ -27,16 +28,26 @@ test('what was shown counts once under one id, and is remembered with when it wa
     'v',
     [
       { kind: 'done', name: NAME },
-      { kind: 'event', name: 'purchase' },
+      { kind: 'event', name: 'purchase', atMs: 50 },
     ],
     40,
   );
-  await memory.note(site, 'v', [{ kind: 'event', name: 'purchase' }], 50);
+  await memory.note(site, 'v', [{ kind: 'event', name: 'purchase', atMs: 7 }], 60);
   const { seen, events } = await memory.read(site, 'v');
   expect(seen).toEqual(new Map([[NAME, { times: 2, lastMs: 30, doneMs: 40 }]]));
   expect(events.get('purchase')).toMatchObject({ times: 2, lastMs: 50 });
-  expect(await memory.read(site, 'w')).toEqual({ seen: new Map(), events: new Map() });
-  expect(await memory.read(randomUUID(), 'v')).toEqual({ seen: new Map(), events: new Map() });
+  const nothing = { seen: new Map(), events: new Map() };
+  expect(await memory.read(site, 'w')).toEqual({ personId: basePersonId(site, 'w'), ...nothing });
+  expect(await memory.read(randomUUID(), 'v')).toMatchObject(nothing);
+});
+
+test('of one thing no more than the last eight ids are kept', async () => {
+  const memory = createEngageMemory(redis());
+  const site = randomUUID();
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'b', 'a']) {
+    await memory.note(site, 'v', [{ kind: 'shown', name: NAME, id }], 10);
+  }
+  expect((await memory.read(site, 'v')).seen.get(NAME)?.times).toBe(10);
 });
 
 test('it is forgotten after half a year, and holds no id of the visitor', async () => {
@@ -62,7 +73,9 @@ test('all ids of one person share it, whichever of them leads', async () => {
       coordinate: `0:${at}:0`,
     }));
     for (const one of asked) await store.resolve(site, [one]);
-    expect((await memory.read(site, 'phone')).seen.get(NAME)?.times).toBe(1);
+    const [ofPhone, ofLaptop] = [await memory.read(site, 'phone'), await memory.read(site, 'laptop')];
+    expect(ofPhone.seen.get(NAME)?.times).toBe(1);
+    expect(ofPhone.personId).toBe(ofLaptop.personId);
     await memory.note(site, 'phone', [{ kind: 'shown', name: NAME, id: 'b' }], 20);
     expect((await memory.read(site, 'laptop')).seen.get(NAME)).toEqual({ times: 2, lastMs: 20, doneMs: null });
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readPageAddress } from '#pipelines/delivery/url_pattern.ts';
-import { decide, fitting, type Look } from '#pipelines/engage/decide.ts';
+import { decide, fitting, inShare, type Look } from '#pipelines/engage/decide.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { EngageMemory, SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import { engageItem } from './ready.ts';
@@ -10,7 +10,12 @@ const NOW_MS = Date.UTC(2026, 10, 24);
 const DAY_MS = 86_400_000;
 const SECRET = Buffer.alloc(32, 7);
 
-function look(changes: Partial<Look> & { url?: string } = {}): Look {
+/** Somebody who looks at a page, and what their shares are drawn by. */
+interface Looking extends Look {
+  shareId: string;
+}
+
+function look(changes: Partial<Looking> & { url?: string } = {}): Looking {
   const { url = 'https://shop.example/cart?step=2', ...rest } = changes;
   const page = readPageAddress(url);
   if (page === null) throw new Error('no address');
@@ -25,16 +30,16 @@ interface Known {
 }
 
 /** Ids of what is shown of these promos. */
-function shown(promos: object[], about: Look = look(), { browser = {}, server = {} }: Known = {}): string[] {
+function shown(promos: object[], about: Looking = look(), { browser = {}, server = {} }: Known = {}): string[] {
   const { items } = siteEngage(promos.map((promo, at) => engageItem('promo', { ...PROMO, id: `p${at}`, ...promo })));
   const seen = new Map(
     Object.entries(browser).map(([name, item]) => [name, { times: 1, lastMs: 0, doneMs: null, ...item }]),
   );
-  const memory = server === null ? null : { seen: new Map(), events: new Map(), ...server };
-  return decide(fitting(items, about, SECRET), about, seen, memory).map(({ id }) => id);
+  const memory = server === null ? null : { personId: 'p', seen: new Map(), events: new Map(), ...server };
+  return decide(inShare(fitting(items, about), about.shareId, SECRET), about, seen, memory).map(({ id }) => id);
 }
 
-const isShown = (promo: object, about?: Look, known?: Known): boolean => shown([promo], about, known).length === 1;
+const isShown = (promo: object, about?: Looking, known?: Known): boolean => shown([promo], about, known).length === 1;
 
 describe('an item is shown', () => {
   it.each<[object, Partial<Look> & { url?: string }, boolean]>([

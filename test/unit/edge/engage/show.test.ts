@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
 import { FORM, PROMO, SURVEY } from '#test/unit/engage/samples.ts';
@@ -104,6 +105,49 @@ describe('POST /v1/engage', () => {
     expect((await edge.post('/v1/engage', { page: PAGE, visitor: { distinct_id: 'v2' } })).body.items).toEqual([]);
   });
 
+  it('goes by when it happened, and by nothing older than an audience looks back', async () => {
+    const audience = [{ event: 'purchase', within_days: 7 }];
+    edge.define('survey', { ...SURVEY, targeting: { audience } });
+    const shownTo = async (distinct_id: string) =>
+      (await edge.post('/v1/engage', { page: PAGE, visitor: { distinct_id } })).body.items.length;
+    const buy = (distinct_id: string, days: number) => {
+      const timestamp = new Date(edge.clock.nowMs - days * 86_400_000).toISOString();
+      return edge.post('/v1/ingest', { events: [{ event: 'purchase', uuid: distinct_id, distinct_id, timestamp }] });
+    };
+    for (const [id, days] of [
+      ['long ago', 60],
+      ['lately', 5],
+    ] as const) {
+      await buy(id, days);
+    }
+    expect([await shownTo('long ago'), await shownTo('lately')]).toEqual([0, 1]);
+    edge.clock.nowMs += 3 * 86_400_000;
+    expect(await shownTo('lately')).toBe(0);
+  });
+
+  it.each(['jane.doe@mail.example', '+32 475 12 34 56'])('tells no browser what became of %s', async (distinct_id) => {
+    edge.define('survey', { ...SURVEY, targeting: { audience: [{ event: 'purchase' }] } });
+    edge.define('promo', { ...PROMO, targeting: { audience: [{ event: 'purchase', did: false }] } });
+    await edge.post('/v1/ingest', { events: [{ event: 'purchase', uuid: 'a', distinct_id }] });
+    const asked = { page: PAGE, visitor: { distinct_id } };
+    expect((await edge.post('/v1/engage', asked)).body.items).toEqual([]);
+    const ofServer = await fetch(`${edge.url}/v1/engage?key=${edge.serverKey}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(asked),
+    });
+    expect(((await ofServer.json()) as { items: { id: string }[] }).items.map(({ id }) => id)).toEqual(['nps']);
+  });
+
+  it('remembers nothing that a browser says of an address', async () => {
+    edge.define('promo', { ...PROMO, frequency: { max_times: 1 } });
+    const visitor = { distinct_id: 'jane.doe@mail.example' };
+    const token = edge.token('promo', 'sale');
+    const sent = { promo_id: 'sale', version: 1, impression_id: randomUUID(), token, action: 'view', page: PAGE };
+    expect((await edge.post('/v1/promos/track', { ...sent, visitor })).body.accepted).toBe(1);
+    expect((await edge.post('/v1/engage', { page: PAGE, visitor })).body.items).toHaveLength(1);
+  });
+
   it('keeps no ids in offline mode', async () => {
     put(edge.table, { site: site({ mode: 'offline' }) });
     edge.define('promo', PROMO);
@@ -111,6 +155,23 @@ describe('POST /v1/engage', () => {
     const { body } = await edge.post('/v1/engage', { page: PAGE, visitor });
     expect(body.items.map(({ id }: { id: string }) => id)).toEqual(['quote']);
   });
+});
+
+it('the browsers of one person draw the same shares', async () => {
+  const engageMemory: EngageMemoryStore = {
+    read: async () => ({ personId: 'p_one', seen: new Map(), events: new Map() }),
+    note: async () => undefined,
+  };
+  const known = await openShopWindow({ engageMemory });
+  const promos = Array.from({ length: 5 }, (_, at) => ({ ...PROMO, id: `p${at}`, share_percent: 50 }));
+  for (const promo of promos) known.define('promo', promo);
+  const answers = [];
+  for (let at = 0; at < 8; at += 1) {
+    answers.push((await known.post('/v1/engage', { page: PAGE, visitor: { distinct_id: randomUUID() } })).body.items);
+  }
+  const drawn = new Set(answers.map((items) => items.map(({ id }: { id: string }) => id).join()));
+  expect(drawn.size).toBe(1);
+  await known.close();
 });
 
 it('without Redis the browser’s memory decides, and that is counted', async () => {
