@@ -39,7 +39,7 @@ export function engageEvent(
     ...(timestamp === undefined ? {} : { timestamp }),
     properties: {
       ...withoutCards({ ...pageProperties(page), ...visitorProperties(visitor) }),
-      ...(visitor?.consent === undefined ? {} : { consent: visitor.consent }),
+      ...consentProperties(visitor),
       ...properties,
     },
   };
@@ -53,6 +53,11 @@ export function visitorId(visitor: SentVisitor | undefined): string | undefined 
 
 function withoutCards(texts: Readonly<Record<string, string>>): JsonObject {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, redactCards(text)]));
+}
+
+/** Both purposes wherever one is said: what is not said was not agreed to. */
+function consentProperties({ consent }: SentVisitor = {}): JsonObject {
+  return consent === undefined ? {} : { consent: { analytics: consent.analytics === true, ads: consent.ads === true } };
 }
 
 function visitorProperties({ session_id, locale }: SentVisitor = {}): Record<string, string> {

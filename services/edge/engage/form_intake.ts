@@ -88,9 +88,9 @@ export function createFormIntake(
   }
 
   return async (request) => {
-    const read = readFormBody(request);
+    const { site_id: siteId, tag } = context.callerOf(request).site;
+    const read = readFormBody(request, tag.consent_required);
     if (!read.ok) return { kind: 'refused', answer: read.answer };
-    const { site_id: siteId } = context.callerOf(request).site;
     const { byName } = siteEngage(context.table.engageItems(siteId));
     const item = byName.get(itemName('form', read.body.form.form_id));
     if (item === undefined) return { kind: 'refused', answer: refusal('engage_unknown') };

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FORM, PROMO } from '#test/unit/engage/samples.ts';
+import { put } from '#test/unit/settings/filled_table.ts';
+import { site } from '#test/unit/settings/samples.ts';
 import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
 
 const FIELDS = [
@@ -141,6 +143,18 @@ describe('POST /v1/form', () => {
     expect((await edge.post('/v1/engage', { page: PAGE, visitor })).body.items).toEqual([]);
   });
 
+  it.each(['shown', 'dismissed'])('tells that it was %s once for a token', async (status) => {
+    const sent = filledIn({}, { status });
+    expect((await edge.post('/v1/form', sent)).body.accepted).toBe(1);
+    for (let at = 0; at < 3; at += 1) {
+      expect((await edge.post('/v1/form', { ...sent, submission_id: randomUUID() })).body).toEqual({ accepted: 0 });
+    }
+    expect(edge.events()).toHaveLength(1);
+    expect(await edge.metrics.text()).toMatch(
+      /svc_edge_engage_spam_total\{kind="form",reason="token_used",stage="edge"\} 3/,
+    );
+  });
+
   it('of a form that is not there is refused, a promo of its name included', async () => {
     edge.define('promo', { ...PROMO, id: 'other' });
     expect(await edge.post('/v1/form', filledIn({}, { form_id: 'other' }))).toMatchObject({ status: 404 });
@@ -254,6 +268,50 @@ describe('a plain HTML form', () => {
   it('says what was agreed to by its boxes', async () => {
     await edge.post('/v1/form', plain({ _consent: 'on' }));
     expect(propertiesOf(edge.events()[0])).toMatchObject({ consent_process: true, consent_marketing: false });
+  });
+
+  describe('says both purposes of consent', () => {
+    const consentOf = () => propertiesOf(edge.events().at(-1)).consent;
+    const asking = { tag: { ...site().tag, consent_required: true } };
+
+    it.each([
+      [{}, { analytics: false, ads: false }],
+      [{ _consent: 'on' }, { analytics: true, ads: false }],
+      [
+        { _consent: 'on', _marketing: 'on' },
+        { analytics: true, ads: true },
+      ],
+    ])('where the site asks for it: %j', async (boxes, consent) => {
+      put(edge.table, { site: site(asking) });
+      await edge.post('/v1/form', plain(boxes));
+      expect(consentOf()).toEqual(consent);
+    });
+
+    it('where the site does not ask, by the box for marketing, and nothing without it', async () => {
+      await edge.post('/v1/form', plain({ _consent: 'on' }));
+      expect(consentOf()).toBeUndefined();
+      await edge.post('/v1/form', plain({ subject: 'Cars', _marketing: 'no' }));
+      expect(consentOf()).toEqual({ analytics: true, ads: false });
+    });
+
+    it('by a script that says nothing of it as well, where the site asks', async () => {
+      put(edge.table, { site: site(asking) });
+      await edge.post('/v1/form', filledIn());
+      expect(consentOf()).toEqual({ analytics: false, ads: false });
+    });
+  });
+
+  it.each([
+    ['windows-1252, by its bytes', 'subject=caf%E9+%80+5&message=d\xe9j\xe0', 'café € 5'],
+    ['another coding, by its name', '_charset_=iso-8859-2&subject=%B3%F3d%BC', 'łódź'],
+    ['UTF-8', 'subject=caf%C3%A9+%E2%82%AC', 'café €'],
+    ['UTF-8, though it says no coding that there is', '_charset_=none&subject=caf%C3%A9', 'café'],
+    ['what no escape is', 'subject=100%+%zz', '100% %zz'],
+  ])('of a page in %s', async (_what, fields, subject) => {
+    const body = Buffer.from(`_form_id=quote&email=jane.doe%40mail.example&${fields}`, 'latin1');
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    await fetch(`${edge.url}/v1/form?key=${edge.browserKey}`, { method: 'POST', headers, body });
+    expect(propertiesOf(edge.events()[0]).field_subject).toBe(subject);
   });
 
   it('is spam where the form is for scripts alone', async () => {
