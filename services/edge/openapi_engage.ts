@@ -117,17 +117,35 @@ export function engageRoutes({ keyed, errors }: Shared): DocumentedRoute[] {
         contentTypes: ['application/json', 'text/plain', 'application/x-www-form-urlencoded'],
       },
       responses: [
-        ok('What became of it; a plain form without redirect gets a page', formTakenShape),
+        ok(
+          'What became of it. A plain form gets a page (text/html) that says the message of the definition, where that has no redirect; spam gets the same',
+          formTakenShape,
+        ),
         {
           status: 303,
-          description: 'Where the definition leads a plain form',
+          description:
+            'A plain form is led to `redirect` of the definition where it was taken, and to `redirect_invalid` where a field is not right',
           schema: null,
           headers: { Location: 'Of the definition' },
         },
-        ...failures([...taking, 'form_invalid']),
+        ...failures([...taking, 'form_invalid']).map(toldToVisitors),
       ],
     },
   ];
+}
+
+/** What the page says that a visitor gets after a plain form, in the place of JSON. */
+const PAGES: Readonly<Record<number, string>> = {
+  400: 'A plain form with a field that is not right gets a page (text/html) that names the fields, in the language of the form.',
+  404: 'A plain form gets a page (text/html), in the language of the browser.',
+  413: 'A plain form gets a page (text/html), in the language of the browser.',
+  429: 'A plain form gets a page (text/html) that says to come again later, with `Retry-After`: beyond the rate of its address or key; where too many without a token came from its address, its network or for this form in 10 minutes; and where there is doubt about it, as it can bring no proof.',
+  503: 'A plain form gets a page (text/html) that says to come again later.',
+};
+
+function toldToVisitors(response: DocumentedResponse): DocumentedResponse {
+  const page = PAGES[response.status];
+  return page === undefined ? response : { ...response, description: `${response.description}\n\n${page}` };
 }
 
 function json(schema: TSchema, example: object): NonNullable<DocumentedRoute['body']> {

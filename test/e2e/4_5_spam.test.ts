@@ -36,12 +36,13 @@ interface Answer {
   items?: { token: string }[];
 }
 
+const addressOf = (person: number): string => `198.${18 + (person >> 16)}.${(person >> 8) & 255}.${person & 255}`;
+
 /** A request of somebody with an address of his own, as behind a proxy. */
 async function post(path: string, person: number, body: object): Promise<Answer> {
-  const address = `198.${18 + (person >> 16)}.${(person >> 8) & 255}.${person & 255}`;
   const answer = await fetch(`${edge}${path}?key=${site.browserKey}`, {
     method: 'POST',
-    headers: { 'content-type': 'text/plain', 'x-forwarded-for': address },
+    headers: { 'content-type': 'text/plain', 'x-forwarded-for': addressOf(person) },
     body: JSON.stringify(body),
   });
   expect(answer.status).toBe(200);
@@ -92,6 +93,20 @@ async function leads(): Promise<number> {
   return row?.n ?? 0;
 }
 
+/** A plain form, which brings no token, of somebody with an address of their own. */
+async function submitPlain(fields: Record<string, string>): Promise<number> {
+  people += 1;
+  const body = new URLSearchParams({ _form_id: 'quote', email: `plain.${people}@mail.example`, ...fields });
+  const headers = { 'x-forwarded-for': addressOf(people) };
+  const answer = await fetch(`${edge}/v1/form?key=${site.browserKey}`, { method: 'POST', headers, body });
+  await answer.text();
+  return answer.status;
+}
+
+/** What comes without a token is limited for a form, from however many addresses it comes. */
+const WITHOUT_TOKEN_MAX = 100;
+const HONEST_PLAIN = 40;
+
 test('of 1,000 spam posts of five kinds at most 5 are taken, of 1,000 honest ones 998', {
   timeout: 240_000,
 }, async () => {
@@ -118,4 +133,22 @@ test('of 1,000 spam posts of five kinds at most 5 are taken, of 1,000 honest one
   expect(await until('every lead that was taken is a row', leads, (count) => count >= all, { timeoutMs: 60_000 })).toBe(
     all,
   );
+});
+
+test('of plain forms the honest are taken, and a flood of 200 addresses no further than a form takes without tokens', {
+  timeout: 120_000,
+}, async () => {
+  const before = await leads();
+  const honest = await each(HONEST_PLAIN, (at) => submitPlain({ message: `What do ${at} chairs cost, please?` }));
+  expect(honest).toEqual(Array(HONEST_PLAIN).fill(200));
+  const linked = await each(20, (at) => submitPlain({ message: `See https://pills.example/${at}` }));
+  expect(linked).toEqual(Array(20).fill(400));
+  const flood = await each(SPAM_OF_A_KIND, (at) => submitPlain({ message: `Cheap pills, offer ${at} of today only.` }));
+  const taken = flood.filter((status) => status === 200).length;
+  expect(taken).toBeLessThanOrEqual(WITHOUT_TOKEN_MAX - HONEST_PLAIN);
+  expect(flood.filter((status) => status === 429)).toHaveLength(SPAM_OF_A_KIND - taken);
+  const most = before + HONEST_PLAIN + taken;
+  expect(
+    await until('every lead that was taken is a row', leads, (count) => count >= most, { timeoutMs: 60_000 }),
+  ).toBe(most);
 });

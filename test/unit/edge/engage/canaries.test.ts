@@ -34,7 +34,7 @@ it('what is typed into any text of any body is in no event, no memory and no ans
   expect(accepted).toBeGreaterThan(100);
   for (const path of ['/v1/surveys/respond', '/v1/promos/track', '/v1/form']) {
     const taken = answers.filter(({ what, text }) => what.startsWith(path) && text.includes('"accepted":1'));
-    expect(taken.length).toBeGreaterThan(30);
+    expect(taken.length).toBeGreaterThan(20);
   }
   expect(edge.unknown).toEqual([]);
   await edge.close();
