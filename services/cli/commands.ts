@@ -1,5 +1,6 @@
 import { accountCommands } from './accounts.ts';
 import { activityCommands } from './activity.ts';
+import { actorsCommand } from './actors.ts';
 import { analystCommand } from './analyst.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
@@ -45,6 +46,7 @@ export const COMMANDS: readonly Command[] = [
   retentionCommand,
   ...activityCommands,
   topCommand,
+  actorsCommand,
   pathsCommand,
   ...listingCommands,
   eventTraceCommand,

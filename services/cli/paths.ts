@@ -3,7 +3,7 @@ import { renderNumber, renderTable, renderValue } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { optional, RANGE_OPTIONS, readField, readRange } from './query_options.ts';
-import { readDuration, readWhole } from './values.ts';
+import { readCount, readDuration } from './values.ts';
 
 export const pathsCommand: Command = {
   noun: 'paths',
@@ -30,10 +30,6 @@ export const pathsCommand: Command = {
 
 async function showPaths(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
   const [by, window] = [args.text('by'), args.text('window')];
-  const whole = (name: string): number | undefined => {
-    const text = args.text(name);
-    return text === undefined ? undefined : readWhole(text, name);
-  };
   const query = given({
     ...readRange(args, nowMs),
     events: optional(args.texts('event')),
@@ -42,8 +38,8 @@ async function showPaths(args: Arguments, { client, nowMs }: Context): Promise<O
     ending_at: args.text('to'),
     through: args.text('through'),
     window_ms: window === undefined ? undefined : readDuration(window, 'window'),
-    steps: whole('steps'),
-    top: whole('top'),
+    steps: readCount(args, 'steps'),
+    top: readCount(args, 'top'),
   }) as PathsQuery;
   const answer = await client.query<PathsAnswer>(args.subject, 'paths', query);
   return { text: edgeTable(answer), json: answer };

@@ -59,16 +59,16 @@ export function readIntervals(args: Arguments, nowMs: number, usual: 'day' | 'we
 export function readFilters(args: Arguments): Filter[] | undefined {
   return optional([
     ...args.texts('where').map((text) => readFilter(text, 'where')),
-    ...args.texts('filter').map(parsed),
+    ...args.texts('filter').map((text) => readJson(text, 'filter') as Filter),
   ]);
 }
 
-/** The service checks what JSON it is. */
-function parsed(text: string): Filter {
+/** An option as the API takes it; the service checks what JSON it is. @throws UsageError */
+export function readJson(text: string, option: string): unknown {
   try {
-    return JSON.parse(text) as Filter;
+    return JSON.parse(text);
   } catch {
-    throw new UsageError('condition_malformed', '--filter takes JSON');
+    throw new UsageError('condition_malformed', `--${option} takes JSON`);
   }
 }
 

@@ -1,4 +1,15 @@
+import { actorsStatement } from '#infra/clickhouse/queries/actors_statement.ts';
 import { pathsStatement } from '#infra/clickhouse/queries/paths_statement.ts';
+import { actorsProblems } from '#pipelines/query/actor_check.ts';
+import {
+  type ActorRow,
+  type ActorsPlan,
+  actorsAnswer,
+  actorsAnswerShape,
+  actorsPlan,
+  listedQuery,
+} from '#pipelines/query/actor_lists.ts';
+import { actorsShape } from '#pipelines/query/actor_shapes.ts';
 import {
   type PathRow,
   type PathsPlan,
@@ -13,6 +24,18 @@ import type { Route } from './route.ts';
 
 /** Questions about what single persons, or sessions, do. */
 export const actorQueryRoutes: Route[] = [
+  queryRoute<typeof actorsShape, ActorsPlan, ActorRow>({
+    name: 'actors',
+    operationId: 'queryActors',
+    summary: 'Who is in a step of a funnel, a bar of trends or a cell of retention, page by page',
+    shape: actorsShape,
+    answerShape: actorsAnswerShape,
+    problems: actorsProblems,
+    plan: actorsPlan,
+    statement: actorsStatement,
+    answer: actorsAnswer,
+    keptMs: (query, nowMs) => byRange(listedQuery(query), nowMs),
+  }),
   queryRoute<typeof pathsShape, PathsPlan, PathRow>({
     name: 'paths',
     operationId: 'queryPaths',

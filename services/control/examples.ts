@@ -75,6 +75,14 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   queryRetention: { ...range, interval: 'week', mode: 'first_ever', start: { events: ['sign_up'] }, back: {} },
   queryStickiness: { ...range, interval: 'day', series: [{ events: ['page_view'] }] },
   queryLifecycle: { ...range, interval: 'week', time_zone: 'Europe/Brussels', events: ['page_view'] },
+  queryActors: {
+    of: {
+      funnel: { ...range, steps: [{ events: ['add_to_cart'] }, { events: ['purchase'] }], window_ms: 7 * DAY_MS },
+      step: 2,
+      got: 'dropped',
+    },
+    limit: 50,
+  },
   queryPaths: { ...range, starting_at: 'add_to_cart', steps: 4, top: 8 },
   queryTop: {
     ...range,

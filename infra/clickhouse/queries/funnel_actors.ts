@@ -24,11 +24,12 @@ const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
 /**
  * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in
  * one number) and, for a breakdown, `texts`. The order is that of time, then arrival, then place in the
- * request, then a digest of the id. Of events of a person with one id only the first counts.
+ * request, then a digest of the id. Of events of a person with one id only the first counts. `packed`, where it is kept, has
+ * the events as PACKED.
  */
-export function actorsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+export function actorsSql(siteId: string, plan: FunnelPlan, binder: Binder, kept: readonly 'packed'[] = []): string {
   const stamp = `arrayMap((x, i) -> bitShiftLeft(${timeOf('x')}, ${PLACE_BITS}) + i, packed, arrayEnumerate(packed)) AS stamp`;
-  const columns = [`arrayMap(x -> ${maskOf('x')}, packed) AS mask`, stamp, ...textColumns(plan)];
+  const columns = [`arrayMap(x -> ${maskOf('x')}, packed) AS mask`, stamp, ...textColumns(plan), ...kept];
   return `SELECT ${columns.join(', ')}
 FROM (${plan.countBy === 'session' ? sessionsSql(siteId, plan, binder) : personsSql(siteId, plan, binder)})`;
 }
@@ -44,9 +45,12 @@ const PACKED = `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(actor), 64) + toUI
   + (bitShiftLeft(toUInt128(bitShiftLeft(toUInt64(toUnixTimestamp64Milli(received_at)), 16) + toUInt16(raw_index)), 64)
   + (bitShiftLeft(event_hash, 16) + flags))`;
 
-const actorOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 192))`;
-const timeOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 128))`;
-const digestOf = (packed: string): string => `bitShiftRight(toUInt64(${packed}), 16)`;
+/** What of the digest of an event's id PACKED has. */
+export const EVENT_DIGEST = `bitAnd(event_hash, ${2 ** 48 - 1})`;
+
+export const actorOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 192))`;
+export const timeOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 128))`;
+export const digestOf = (packed: string): string => `bitShiftRight(toUInt64(${packed}), 16)`;
 const maskOf = (packed: string): string => `toUInt16(${packed})`;
 
 /** `packed` and `texts` of each person that may have reached a step. */

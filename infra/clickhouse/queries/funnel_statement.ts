@@ -49,13 +49,19 @@ function kindSql({ breakdown, trend }: FunnelPlan): string {
  * The attempt of each actor that reached the most steps: `reached` and `took` have an element for each step.
  * A column over events is one of a SELECT of its own, as an alias is worked out anew wherever it is named.
  *
- * @param more Other columns, over the same.
+ * @param more Other columns, over the same: `place1`.. are where in `packed`, if that is kept, the steps were reached.
  */
-export function attemptsSql(siteId: string, plan: FunnelPlan, binder: Binder, more: readonly string[] = []): string {
-  const actors = actorsSql(siteId, plan, binder);
+export function attemptsSql(
+  siteId: string,
+  plan: FunnelPlan,
+  binder: Binder,
+  more: readonly string[] = [],
+  kept: readonly 'packed'[] = [],
+): string {
+  const actors = actorsSql(siteId, plan, binder, kept);
   const { overEvents, ofPlaces, ofWays, dropped } = levelColumns(plan, binder);
   const events = overEvents.reduce((from, columns) => `SELECT *, ${columns.join(',\n  ')}\nFROM (${from})`, actors);
-  return `SELECT ${[...ofWays, ...attemptColumns(plan, binder), ...more].join(',\n  ')}
+  return `SELECT ${[...kept, ...ofWays, ...attemptColumns(plan, binder), ...more].join(',\n  ')}
 FROM (SELECT *, ${ofPlaces.join(',\n  ')}
 FROM (${events})${dropped === null ? '' : ` WHERE NOT ${dropped}`}) WHERE reached[1]`;
 }

@@ -16,7 +16,7 @@ export function retentionStatement(siteId: string, plan: RetentionPlan): Stateme
   const binder = createBinder();
   const places = `SELECT person, place, minIf(at, isStart) AS began, maxIf(at, isBack) AS last,
     countIf(isStart) > 0 AS hasStart, countIf(isBack) > 0 AS hasBack
-  FROM (${eventsSql(siteId, plan, binder)}) GROUP BY person, place`;
+  FROM (${startsAndReturnsSql(siteId, plan, binder)}) GROUP BY person, place`;
   const persons = `SELECT arraySort(groupArrayIf((place, began), hasStart)) AS starts, groupArrayIf((place, last), hasBack) AS backs
   FROM (${places}) GROUP BY person HAVING notEmpty(starts)`;
   const cohorts = plan.mode === 'recurring' ? 'starts' : 'arraySlice(starts, 1, 1)';
@@ -29,8 +29,17 @@ GROUP BY cohort, period ORDER BY cohort, period
 ${SPILLED}`);
 }
 
-/** `person`, `place` (the number of its interval) and `at` of each event that is a start or to come back with. */
-function eventsSql(siteId: string, plan: RetentionPlan, binder: Binder): string {
+/**
+ * `person`, `place` (the number of its interval) and `at` of each event that is a start or to come back with.
+ *
+ * @param more Other columns: expressions over event_rows by the names they are given.
+ */
+export function startsAndReturnsSql(
+  siteId: string,
+  plan: RetentionPlan,
+  binder: Binder,
+  more: Readonly<Record<string, string>> = {},
+): string {
   const asked = askedSpan(plan, binder);
   const start = selects(plan.start, binder);
   const back = selects(plan.back, binder);
@@ -43,6 +52,7 @@ function eventsSql(siteId: string, plan: RetentionPlan, binder: Binder): string 
     isStart: `toBool(${start})`,
     isBack: `toBool(${back} AND ${inTime})`,
     place: plan.mode === 'first_ever' ? `if(${inTime}, ${place}, ${EARLIER})` : place,
+    ...more,
   };
   const from = plan.mode === 'first_ever' ? timeAt(0, binder) : asked.from;
   return firstRowsSql(

@@ -12,15 +12,25 @@ const QUANTILE_ERROR = 0.005;
 export function trendsStatement(siteId: string, plan: TrendsPlan): Statement {
   const binder = createBinder();
   const spans = [askedSpan(plan, binder), ...(plan.compares ? [spanBefore(plan, binder)] : [])];
-  const events = spans.map((span) => eventsSql(siteId, plan, span, binder));
+  const events = spans.map((span) => seriesEventsSql(siteId, plan, span, binder));
   const all = events.map((sql, period) => `SELECT ${period} AS period, * FROM (${sql})`).join('\nUNION ALL ');
   const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, events[0] ?? '');
   const calendars = plan.filled ? spans.map((span, period) => startsSql(plan, period, span, binder)) : [];
   return binder.statement(`SELECT * FROM (${[counted, ...calendars].join('\nUNION ALL ')})\n${SPILLED}`);
 }
 
-/** A row for each series that an event is of: `series`, `bucket`, `person` and what is measured. */
-function eventsSql(siteId: string, plan: TrendsPlan, span: TimeSpan, binder: Binder): string {
+/**
+ * A row for each series that an event is of: `series`, `bucket`, `person`, with a breakdown `parts`, and what is measured.
+ *
+ * @param more Other columns: expressions over event_rows by the names they are given.
+ */
+export function seriesEventsSql(
+  siteId: string,
+  plan: TrendsPlan,
+  span: TimeSpan,
+  binder: Binder,
+  more: Readonly<Record<string, string>> = {},
+): string {
   const conditions = plan.series.map((series) => selects(series, binder));
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
   const columns = {
@@ -28,6 +38,7 @@ function eventsSql(siteId: string, plan: TrendsPlan, span: TimeSpan, binder: Bin
     bucket: startOf(plan.interval, 'timestamp', plan.timeZone, binder),
     matched: listOf(conditions.map((condition) => `toBool(${condition})`)),
     ...measuredColumns(plan, binder),
+    ...more,
   };
   const rows = firstRowsSql(
     { siteId, span, selections: plan.series, conditions: [...filters, `(${conditions.join(' OR ')})`], columns },
@@ -38,7 +49,7 @@ function eventsSql(siteId: string, plan: TrendsPlan, span: TimeSpan, binder: Bin
     ...(hasAmounts(plan) ? ['amounts[series] AS amount'] : []),
     ...(hasUniques(plan) ? ['digests[series] AS digest'] : []),
   ];
-  return `SELECT ${['series', 'bucket', 'person', ...measured].join(', ')}
+  return `SELECT ${['series', 'bucket', 'person', ...measured, ...Object.keys(more)].join(', ')}
 FROM (${rows}) ARRAY JOIN arrayEnumerate(matched) AS series WHERE matched[series]`;
 }
 
@@ -79,13 +90,22 @@ GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
 
 /** First the greatest values are found, then each event is counted under its value, or with the rest. */
 function byValueSql(plan: TrendsPlan, events: string, asked: string): string {
-  const isGiven = plan.breakdown?.rankedBy === 'first' ? 'parts' : '(series, parts)';
   return `SELECT period, series, ${KIND} AS kind, named AS parts, isRest AS rest, uniqExactIf(partsDigest, isRest) AS texts,
   bucket, ${figuresSql(plan)}
-FROM (SELECT *, cityHash64(parts) AS partsDigest, ${isGiven} NOT IN (${greatestSql(plan, asked)}) AS isRest, if(isRest, emptyArrayString(), parts) AS named
+FROM (SELECT *, cityHash64(parts) AS partsDigest, ${isRestOf(plan, asked)} AS isRest, if(isRest, emptyArrayString(), parts) AS named
   FROM (${events}))
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, isRest, named),
   (period, series, isRest, named, bucket))`;
+}
+
+/** Whether an event of a series is of a value that is not given one by one; over what seriesEventsSql selects. */
+export function isRestSql(siteId: string, plan: TrendsPlan, binder: Binder): string {
+  return isRestOf(plan, seriesEventsSql(siteId, plan, askedSpan(plan, binder), binder));
+}
+
+function isRestOf(plan: TrendsPlan, asked: string): string {
+  const value = plan.breakdown?.rankedBy === 'first' ? 'parts' : '(series, parts)';
+  return `${value} NOT IN (${greatestSql(plan, asked)})`;
 }
 
 const KIND = `multiIf(grouping(named) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(named) = 0, 'value',

@@ -120,6 +120,18 @@ test('trends, retention and top values are tables', async () => {
   `);
 });
 
+test('who is in a step of a funnel is a table, page by page', async () => {
+  const svc = await shop();
+  const of = JSON.stringify({ funnel: purchaseFunnel, step: 1, got: 'reached' });
+  const first = await svc('actors', 'shop', '--of', of, '--limit', '1');
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+  const [, next = ''] = /More with --after (.*)/.exec(first.stdout) ?? [];
+  const second = await svc('actors', 'shop', '--of', of, '--after', next);
+  expect(second.stdout).toMatch(/^PERSON +HAPPENED +EVENT +DISTINCT ID\np_.* page_view +[ab]\n$/);
+  expect(second.stdout).not.toContain(first.stdout.split('\n')[1]);
+  expect(await svc('actors', 'shop', '--of', '{')).toMatchObject({ exitCode: 2 });
+});
+
 test('a filter is given as JSON', async () => {
   const svc = await shop();
   const filter = { any: [{ field: { property: ['plan'] }, is: 'matching', to: '^pa' }] };

@@ -44,7 +44,7 @@ export function retentionByHand(query: RetentionQuery, ledger: Ledger): Retentio
 }
 
 /** The start events of a person that put it into an interval. */
-function startsOf({ mode, start, interval, from }: RetentionQuery, deeds: readonly Deed[]): Deed[] {
+export function startsOf({ mode, start, interval, from }: RetentionQuery, deeds: readonly Deed[]): Deed[] {
   const starts = deeds.filter((deed) => isSelected(start, deed));
   if (mode !== 'recurring') return starts.slice(0, 1).filter(({ at }) => at >= from);
   const places = starts.map(({ at }) => intervalStart(interval, at));

@@ -23,17 +23,16 @@ const CLASSES_MS = [
 ];
 
 /** One person or session that began: its best way to each step, if it got there, and the text it is broken down by. */
-interface Attempt {
+export interface Attempt {
+  /** The events of the person or session, in order. */
+  deeds: Deed[];
   ways: (Way | undefined)[];
   text: string;
 }
 
 /** The answer to a funnel by looking at every way that every actor could have gone. */
 export function funnelByHand(query: FunnelQuery, ledger: Ledger): FunnelAnswer {
-  const attempts = actors(query, ledger).flatMap((deeds): Attempt[] => {
-    const ways = waysTo(query, deeds);
-    return ways[0] === undefined ? [] : [{ ways, text: textOfAttempt(query, deeds, ways) }];
-  });
+  const attempts = attemptsOf(query, ledger);
   const limit = query.breakdown?.limit ?? 20;
   const values = query.breakdown === undefined ? [] : byText(attempts);
   const rest = values.slice(limit).flatMap(([, of]) => of);
@@ -45,6 +44,14 @@ export function funnelByHand(query: FunnelQuery, ledger: Ledger): FunnelAnswer {
     other: rest.length === 0 ? null : { values: values.length - limit, steps: stepsOf(query, rest) },
     trend: query.trend === undefined ? [] : trend(query, attempts),
   };
+}
+
+/** Of each actor that began. */
+export function attemptsOf(query: FunnelQuery, ledger: Ledger): Attempt[] {
+  return actors(query, ledger).flatMap((deeds) => {
+    const ways = waysTo(query, deeds);
+    return ways[0] === undefined ? [] : [{ deeds, ways, text: textOfAttempt(query, deeds, ways) }];
+  });
 }
 
 /** The events of each actor in order. With a look back for touches they begin before the query's time. */
@@ -67,7 +74,8 @@ export function sessions(deeds: readonly Deed[]): Deed[][] {
 }
 
 /** The way to the last step that was reached. */
-const lastWay = (ways: readonly (Way | undefined)[]): Way | undefined => ways.findLast((way) => way !== undefined);
+export const lastWay = (ways: readonly (Way | undefined)[]): Way | undefined =>
+  ways.findLast((way) => way !== undefined);
 
 function textOfAttempt({ breakdown: by }: FunnelQuery, deeds: readonly Deed[], ways: Attempt['ways']): string {
   const best = lastWay(ways);
@@ -86,7 +94,7 @@ function textOfAttempt({ breakdown: by }: FunnelQuery, deeds: readonly Deed[], w
 }
 
 /** The commonest first. */
-function byText(attempts: readonly Attempt[]): [text: string, of: Attempt[]][] {
+export function byText(attempts: readonly Attempt[]): [text: string, of: Attempt[]][] {
   return [...Map.groupBy(attempts, ({ text }) => text)].sort(
     ([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1),
   );

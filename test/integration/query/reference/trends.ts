@@ -108,13 +108,13 @@ function group(time: Time, series: Series, deeds: readonly Deed[]) {
   return { ...figures(series, deeds), intervals: pointsOf(time, points) };
 }
 
-function partsOf({ breakdown }: TrendsQuery, deed: Deed): string[] {
+export function partsOf({ breakdown }: TrendsQuery, deed: Deed): string[] {
   const { field, fields = field === undefined ? [] : [field] } = breakdown ?? {};
   return fields.map((one) => textOf(one, deed));
 }
 
 /** The values of a series in order: those with most first. */
-function ranked(query: TrendsQuery, series: Series, deeds: readonly Deed[]): string[] {
+export function ranked(query: TrendsQuery, series: Series, deeds: readonly Deed[]): string[] {
   if (query.breakdown === undefined) return [];
   const rank = (of: readonly Deed[]): number =>
     series.measure === undefined ? of.length : (measured(series, of) ?? Number.NEGATIVE_INFINITY);
@@ -122,6 +122,13 @@ function ranked(query: TrendsQuery, series: Series, deeds: readonly Deed[]): str
     .map(([key, of]) => ({ key, rank: rank(of) }))
     .sort((a, b) => (a.rank === b.rank ? (a.key < b.key ? -1 : 1) : b.rank - a.rank))
     .map(({ key }) => key);
+}
+
+/** As many intervals earlier as the time has. */
+export function timeBefore(query: TrendsQuery): { from: number; to: number } {
+  const { interval, from, to } = query;
+  const count = calendar(interval, query).length;
+  return { from: earlier(interval, from, count), to: earlier(interval, to, count) };
 }
 
 type Figured = ReturnType<typeof group> & { before?: ReturnType<typeof group> };
@@ -136,8 +143,7 @@ export function trendsByHand(query: TrendsQuery, ledger: Ledger): TrendsAnswer {
         ? calendar(interval, part)
         : null,
   });
-  const count = calendar(interval, query).length;
-  const past = { from: earlier(interval, query.from, count), to: earlier(interval, query.to, count) };
+  const past = timeBefore(query);
   const times = [
     { time: span(query), deeds: scoped(ledger, query) },
     ...(compare === undefined ? [] : [{ time: span(past), deeds: scoped(ledger, { ...query, ...past }) }]),

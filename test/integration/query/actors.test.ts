@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
+import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import { type Random, randomFor } from '#services/local/demo/world/random.ts';
+import { purchaseFunnel, START, storedRow } from './few_rows.ts';
+import { useFilledWorld } from './filled_world.ts';
+import { type QueryWorld, useQueryWorld } from './query_world.ts';
+import { type Listed, listedByHand, sorted } from './reference/actors.ts';
+import { funnelParts, retentionParts, trendsParts } from './reference/chart_parts.ts';
+import { anyFunnel, anyRetention } from './reference/questions.ts';
+import { untilItsEnd } from './reference/selecting.ts';
+import { anyTrends } from './reference/trend_questions.ts';
+import { QUESTIONS, WORLDS } from './worlds_config.ts';
+
+const filled = useFilledWorld();
+const create = useQueryWorld();
+const TIMEOUT_MS = 1_200_000;
+const DAY_MS = 86_400_000;
+const seeds = Array.from({ length: WORLDS }, (_, seed) => seed);
+
+/** All pages of a list, put together. */
+async function listed(world: QueryWorld, of: ActorsQuery['of'], limit: number) {
+  const actors: Listed[] = [];
+  const totals = new Set<number | null>();
+  let after: string | null = null;
+  do {
+    const query: ActorsQuery = { of, limit, ...(after === null ? {} : { after }) };
+    const page: ActorsAnswer = await world.ask('actors', query);
+    actors.push(...page.actors.map(({ distinct_id: _id, ...actor }) => actor));
+    totals.add(page.total);
+    after = page.next;
+  } while (after !== null);
+  return { actors: sorted(actors), totals: [...totals] };
+}
+
+/** The part with the end of its chart's time in its conditions on persons, for the computation by hand. */
+function ofKnown(of: ActorsQuery['of']): ActorsQuery['of'] {
+  if ('funnel' in of) return { ...of, funnel: untilItsEnd(of.funnel) };
+  return 'trends' in of ? { ...of, trends: untilItsEnd(of.trends) } : { ...of, retention: untilItsEnd(of.retention) };
+}
+
+test.for(seeds)('in world %i everybody who is counted in a chart is listed', { timeout: TIMEOUT_MS }, async (seed) => {
+  const { world, ledger } = await filled(seed);
+  for (let number = 0; number < QUESTIONS; number++) {
+    const random = randomFor(`list ${seed} ${number}`);
+    const [funnel, trends, retention] = [anyFunnel(random), anyTrends(random), anyRetention(random)] as const;
+    const charts = [
+      funnelParts(random, funnel, await world.ask<FunnelAnswer>('funnel', funnel)),
+      trendsParts(random, trends, await world.ask<TrendsAnswer>('trends', trends)),
+      retentionParts(retention, await world.ask<RetentionAnswer>('retention', retention)),
+    ];
+    for (const { of, count } of charts.flatMap((parts) => some(random, parts))) {
+      const { actors, totals } = await listed(world, of, pageOf(random, count));
+      expect([totals, actors.length], JSON.stringify(of)).toEqual([[count], count]);
+      expect(actors, JSON.stringify(of)).toEqual(listedByHand(ofKnown(of), ledger));
+    }
+  }
+});
+
+/** Two at most, chosen by chance. */
+function some<Part>(random: Random, parts: readonly Part[]): Part[] {
+  const [first, ...others] = parts;
+  return first === undefined ? [] : [random.pick([first, ...others]), random.pick([first, ...others])];
+}
+
+/** One page, or three. */
+const pageOf = (random: Random, count: number): number =>
+  Math.min(1_000, random.chance(0.7) ? 1_000 : Math.max(1, Math.ceil(count / 3)));
+
+const viewed: ActorsQuery['of'] = { funnel: purchaseFunnel, step: 1, got: 'reached' };
+
+test('a list goes on where its page ended, whatever arrives between them', async () => {
+  const world = await create();
+  const ids = Array.from({ length: 12 }, (_, at) => `early-${at}`);
+  await world.store([ids.map((id) => storedRow(id, 'page_view', 0))]);
+  const first = await world.ask<ActorsAnswer>('actors', { of: viewed, limit: 6 });
+  const late = Array.from({ length: 12 }, (_, at) => `late-${at}`);
+  await world.store([
+    [...late.map((id) => storedRow(id, 'page_view', 0)), ...ids.map((id) => storedRow(id, 'scroll', 1))],
+  ]);
+  const then = await world.ask<ActorsAnswer>('actors', { of: viewed, limit: 1_000, after: first.next ?? '' });
+  expect([first.total, then.total, then.next]).toEqual([12, 24, null]);
+  const all = [...first.actors, ...then.actors].map(({ distinct_id }) => distinct_id);
+  expect(new Set(all).size).toBe(all.length);
+  expect(all).toEqual(expect.arrayContaining(ids));
+  expect(first.actors[0]).toMatchObject({
+    event: 'page_view',
+    timestamp: START,
+    person_id: expect.stringMatching(/^p_/),
+  });
+});
+
+const { steps: _steps, window_ms: _window, ...range } = purchaseFunnel;
+const trends = { ...range, interval: 'day', series: [{}] };
+const country = { column: 'country' };
+const byTwo = { ...trends, breakdown: { fields: [country, { property: ['plan'] }] } };
+const byOne = { ...purchaseFunnel, breakdown: { field: country, at: 'first_step' } };
+const recurring = { ...range, interval: 'day', mode: 'recurring', start: {}, back: {}, from: 0, to: 500 * DAY_MS };
+
+const REFUSED = [
+  [{ of: { funnel: purchaseFunnel, step: 3, got: 'reached' } }, 'of.step'],
+  [{ of: { funnel: purchaseFunnel, step: 1, got: 'dropped' } }, 'of.step'],
+  [{ of: { funnel: purchaseFunnel, step: 2, got: 'reached', value: 'x' } }, 'of.value'],
+  [{ of: { funnel: { ...purchaseFunnel, to: 0 }, step: 2, got: 'reached' } }, 'of.funnel.to'],
+  [{ of: { funnel: purchaseFunnel, step: 2, got: 'reached', interval_from: 0 } }, 'of.interval_from'],
+  [{ of: { funnel: byOne, step: 2, got: 'reached', value: 'x', other: true } }, 'of.other'],
+  [{ of: { trends, series: 2 } }, 'of.series'],
+  [{ of: { trends, series: 1, parts: ['x'] } }, 'of.parts'],
+  [{ of: { trends, series: 1, other: true } }, 'of.other'],
+  [{ of: { trends, series: 1, before: true } }, 'of.before'],
+  [{ of: { trends: byTwo, series: 1, parts: ['x'] } }, 'of.parts'],
+  [{ of: { trends: byTwo, series: 1, parts: ['x', 'y'], other: true } }, 'of.other'],
+  [{ of: { retention: recurring, cohort: 0 } }, 'of.retention.interval'],
+  [{ of: { trends: { ...trends, time_zone: 'Mars/Base' }, series: 1 } }, 'of.trends.time_zone'],
+  [{ of: { funnel: purchaseFunnel, step: 1, got: 'reached' }, after: '99999999999999999999.0' }, 'after'],
+  [{ of: { funnel: purchaseFunnel, step: 1, got: 'reached' }, limit: 1_001 }, 'limit'],
+] as const;
+
+test('what is no part of a chart is refused by its field', async () => {
+  const world = await create();
+  for (const [body, field] of REFUSED) {
+    const { status, body: answer } = await world.control.call('POST', '/v1/query/shop/actors', { body });
+    expect([status, answer.problems.map((problem: { field: string }) => problem.field)]).toEqual([400, [field]]);
+  }
+});

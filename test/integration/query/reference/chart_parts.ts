@@ -1,0 +1,70 @@
+import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { Random } from '#services/local/demo/world/random.ts';
+import { requiredBefore } from './actors.ts';
+
+/** A part of a chart, and the number that the chart has there. */
+interface ChartPart {
+  of: ActorsQuery['of'];
+  count: number;
+}
+
+/** A few parts of a funnel: steps that were reached and not, of everything, of values, of the others and of intervals. */
+export function funnelParts(random: Random, funnel: FunnelQuery, answer: FunnelAnswer): ChartPart[] {
+  const step = random.whole(2, funnel.steps.length);
+  const parts = [
+    { steps: answer.steps, of: {} },
+    ...answer.breakdown.slice(0, 2).map(({ value, steps }) => ({ steps, of: { value } })),
+    ...(answer.other === null ? [] : [{ steps: answer.other.steps, of: { other: true } }]),
+    ...answer.trend.slice(-1).map(({ from, steps }) => ({ steps, of: { interval_from: from } })),
+  ];
+  return parts.flatMap(({ steps, of }): ChartPart[] => {
+    const reached = (at: number): number => steps[at - 1]?.reached ?? Number.NaN;
+    return [
+      { of: { funnel, step: 1, got: 'reached', ...of }, count: reached(1) },
+      { of: { funnel, step, got: 'reached', ...of }, count: reached(step) },
+      { of: { funnel, step, got: 'dropped', ...of }, count: reached(requiredBefore(funnel, step)) - reached(step) },
+    ];
+  });
+}
+
+interface Bar {
+  persons: number;
+  intervals: readonly { from: number; persons: number }[];
+}
+
+/** Of a series everything, a value and the others, of this time and the one before, whole and in an interval. */
+export function trendsParts(random: Random, trends: TrendsQuery, answer: TrendsAnswer): ChartPart[] {
+  const series = random.whole(1, trends.series.length);
+  const chosen = answer.series[series - 1];
+  if (chosen === undefined) return [];
+  const bars = [
+    { bar: chosen, of: {} },
+    ...chosen.breakdown.slice(0, 1).map((bar) => ({ bar, of: { parts: bar.parts } })),
+    ...(chosen.other === null ? [] : [{ bar: chosen.other, of: { other: true } }]),
+  ];
+  return bars.flatMap(({ bar, of }) => [
+    ...barParts(bar, { trends, series, ...of }),
+    ...(bar.before === undefined ? [] : barParts(bar.before, { trends, series, ...of, before: true })),
+  ]);
+}
+
+function barParts(bar: Bar, of: Extract<ActorsQuery['of'], { trends: object }>): ChartPart[] {
+  return [
+    { of, count: bar.persons },
+    ...bar.intervals.slice(0, 1).map(({ from, persons }) => ({ of: { ...of, interval_from: from }, count: persons })),
+  ];
+}
+
+/** A cohort, and who of it came back in the first intervals. */
+export function retentionParts(retention: RetentionQuery, answer: RetentionAnswer): ChartPart[] {
+  return answer.cohorts
+    .slice(0, 3)
+    .flatMap(({ from, persons, returned }) => [
+      { of: { retention, cohort: from }, count: persons },
+      ...returned.slice(0, 2).map((count, period) => ({ of: { retention, cohort: from, period }, count })),
+    ]);
+}
