@@ -1,0 +1,14 @@
+ALTER TABLE event_rows
+    MODIFY COLUMN email_sha256 CODEC(ZSTD(1)),
+    MODIFY COLUMN phone_sha256 CODEC(ZSTD(1)),
+    MODIFY COLUMN first_name_sha256 CODEC(ZSTD(1)),
+    MODIFY COLUMN last_name_sha256 CODEC(ZSTD(1)),
+    MODIFY COLUMN external_id_sha256 CODEC(ZSTD(1)),
+    MODIFY COLUMN city CODEC(ZSTD(1)),
+    MODIFY COLUMN state CODEC(ZSTD(1)),
+    MODIFY COLUMN zip CODEC(ZSTD(1)),
+    MODIFY COLUMN client_ip CODEC(ZSTD(1)),
+    MODIFY COLUMN order_id CODEC(ZSTD(1)),
+    MODIFY COLUMN raw_partition CODEC(T64, LZ4),
+    MODIFY COLUMN raw_offset CODEC(T64, LZ4),
+    MODIFY COLUMN raw_index CODEC(T64, LZ4);
