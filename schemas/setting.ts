@@ -137,6 +137,21 @@ export interface EngageItem {
   definition: string;
 }
 
+export type SavedKind = 'question' | 'board';
+
+/** A saved question of a site, or a board of them. */
+export interface SavedItem {
+  site_id: string;
+  kind: SavedKind;
+  id: string;
+  /** Counts from 1, by one with every change of what it says. */
+  version: number;
+  /** Label of the admin token whose it is. */
+  owner: string;
+  /** JSON; its shape is that of its kind in pipelines/settings. */
+  definition: string;
+}
+
 /** How far it is proven that a claimed domain is the site's. */
 export interface DomainProof {
   site_id: string;
@@ -177,5 +192,6 @@ export interface Setting {
   replay?: Replay | null;
   engage?: EngageItem | null;
   domain_proof?: DomainProof | null;
+  saved?: SavedItem | null;
   audit?: AuditEntry | null;
 }

@@ -62,7 +62,10 @@ export function createSettingsView(): SettingsView {
 }
 
 type Body = Partial<
-  Pick<Setting, 'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage' | 'domain_proof'>
+  Pick<
+    Setting,
+    'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage' | 'domain_proof' | 'saved'
+  >
 >;
 
 /** A fact to be written with its body, or to be removed by its key. */

@@ -1,4 +1,4 @@
-import type { EngageItem, Setting } from '#schemas/setting.ts';
+import type { EngageItem, SavedKind, Setting } from '#schemas/setting.ts';
 import { canonicalDomain } from './web_names.ts';
 
 /** Where a fact of site.config lives: the parsed form of its record key. */
@@ -11,6 +11,7 @@ export type SettingAddress =
   | { kind: 'replay'; replayId: string }
   | { kind: 'engage'; siteId: string; itemKind: EngageItem['kind']; itemId: string }
   | { kind: 'domain_proof'; siteId: string; domain: string }
+  | { kind: 'saved'; siteId: string; itemKind: SavedKind; itemId: string }
   | { kind: 'audit'; slot: number };
 
 /** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
@@ -29,6 +30,8 @@ export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string):
 
 export const domainProofKey = (siteId: string, domain: string): string => `domain_proof/${siteId}/${domain}`;
 
+export const savedKey = (siteId: string, kind: SavedKind, id: string): string => `saved/${siteId}/${kind}/${id}`;
+
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
 /** Changes that are remembered; the newest take the slots of the oldest. */
@@ -40,6 +43,7 @@ export const auditKey = (seq: number): string => `audit/${seq % AUDIT_SLOTS}`;
 export function parseSettingKey(recordKey: string): SettingAddress | null {
   const [kind, id = '', name, ...rest] = recordKey.split('/');
   if (kind === 'engage') return engageAddress(id, name ?? '', rest);
+  if (kind === 'saved') return savedAddress(id, name ?? '', rest);
   if (rest.length > 0) return null;
   if (kind === 'destination') return destinationAddress(id, name ?? '');
   if (kind === 'domain_proof') return domainProofAddress(id, name ?? '');
@@ -59,6 +63,12 @@ function engageAddress(siteId: string, itemKind: string, rest: readonly string[]
   if (more.length > 0 || !ID_PATTERN.test(siteId) || !ID_PATTERN.test(itemId)) return null;
   if (itemKind !== 'survey' && itemKind !== 'promo' && itemKind !== 'form') return null;
   return { kind: 'engage', siteId, itemKind, itemId };
+}
+
+function savedAddress(siteId: string, itemKind: string, rest: readonly string[]): SettingAddress | null {
+  const [itemId = '', ...more] = rest;
+  if (more.length > 0 || !ID_PATTERN.test(siteId) || !ID_PATTERN.test(itemId)) return null;
+  return itemKind === 'question' || itemKind === 'board' ? { kind: 'saved', siteId, itemKind, itemId } : null;
 }
 
 function destinationAddress(siteId: string, name: string): SettingAddress | null {
@@ -81,6 +91,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.replay) keys.push(replayKey(setting.replay.replay_id));
   if (setting.engage) keys.push(engageKey(setting.engage.site_id, setting.engage.kind, setting.engage.id));
   if (setting.domain_proof) keys.push(domainProofKey(setting.domain_proof.site_id, setting.domain_proof.domain));
+  if (setting.saved) keys.push(savedKey(setting.saved.site_id, setting.saved.kind, setting.saved.id));
   if (setting.audit) keys.push(auditKey(setting.audit.seq));
   const [only = null] = keys;
   return keys.length === 1 ? only : null;

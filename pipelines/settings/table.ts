@@ -6,6 +6,7 @@ import type {
   DomainProof,
   EngageItem,
   Replay,
+  SavedItem,
   Setting,
   Site,
 } from '#schemas/setting.ts';
@@ -56,6 +57,8 @@ export interface SettingsTable {
   replays(): Replay[];
   /** Surveys, promos and forms of a site, in the order they were made; another list with every change of one. */
   engageItems(siteId: string): readonly EngageItem[];
+  /** Saved questions and boards of a site, in the order they were made. */
+  savedItems(siteId: string): readonly SavedItem[];
 }
 
 interface State {
@@ -71,6 +74,7 @@ interface State {
   adminTokens: Map<string, AdminToken>;
   replays: Map<string, Replay>;
   engage: Map<string, readonly EngageItem[]>;
+  saved: Map<string, readonly SavedItem[]>;
 }
 
 /** An empty table; feed it site.config from the beginning, in order. */
@@ -88,6 +92,7 @@ export function createSettingsTable(): SettingsTable {
     adminTokens: new Map(),
     replays: new Map(),
     engage: new Map(),
+    saved: new Map(),
   };
   return {
     get version() {
@@ -99,7 +104,7 @@ export function createSettingsTable(): SettingsTable {
   };
 }
 
-const NO_ITEMS: readonly EngageItem[] = [];
+const NO_ITEMS: readonly never[] = [];
 
 type Lookups = Pick<
   SettingsTable,
@@ -118,6 +123,7 @@ type Lookups = Pick<
   | 'adminToken'
   | 'replay'
   | 'engageItems'
+  | 'savedItems'
 >;
 
 function lookups(state: State): Lookups {
@@ -140,6 +146,7 @@ function lookups(state: State): Lookups {
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
     replay: (replayId) => state.replays.get(replayId),
     engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
+    savedItems: (siteId) => state.saved.get(siteId) ?? NO_ITEMS,
   };
 }
 
@@ -207,7 +214,9 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
     case 'replay':
       return replace(state.replays, address.replayId, setting?.replay ?? null);
     case 'engage':
-      return storeEngage(state, address, setting?.engage ?? null);
+      return storeItem(state.engage, address, setting?.engage ?? null);
+    case 'saved':
+      return storeItem(state.saved, address, setting?.saved ?? null);
     case 'domain_proof':
       return storeProof(state, address.siteId, address.domain, setting?.domain_proof ?? null);
     case 'audit':
@@ -236,16 +245,16 @@ function storeSite(state: State, siteId: string, site: Site | null): boolean {
   return replace(state.sites, siteId, site);
 }
 
-function storeEngage(
-  state: State,
-  { siteId, itemKind, itemId }: Extract<SettingAddress, { kind: 'engage' }>,
-  item: EngageItem | null,
+function storeItem<Item extends { kind: string; id: string }>(
+  items: Map<string, readonly Item[]>,
+  { siteId, itemKind, itemId }: { siteId: string; itemKind: string; itemId: string },
+  item: Item | null,
 ): boolean {
-  const before = state.engage.get(siteId) ?? NO_ITEMS;
+  const before = items.get(siteId) ?? NO_ITEMS;
   const at = before.findIndex(({ kind, id }) => kind === itemKind && id === itemId);
-  if (at === -1 && item === null) return false;
-  if (at === -1) state.engage.set(siteId, [...before, item as EngageItem]);
-  else state.engage.set(siteId, before.toSpliced(at, 1, ...(item === null ? [] : [item])));
+  if (item === null && at === -1) return false;
+  if (at === -1) items.set(siteId, [...before, item as Item]);
+  else items.set(siteId, before.toSpliced(at, 1, ...(item === null ? [] : [item])));
   return true;
 }
 

@@ -151,7 +151,7 @@ async function answer(
 
   function change(input: Input): Promise<Outcome> {
     return journal.change((view): Planned<Outcome> => {
-      const result = route.run(input, { ...worldOf(options, view), proofFinding });
+      const result = route.run(input, { ...worldOf(options, view), proofFinding, actor });
       const facts = result.kind === 'done' ? result.facts : [];
       return { records: auditedRecords(view, facts, actor, options.nowMs()), result };
     });
@@ -183,7 +183,7 @@ async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<v
 function worldOf(options: ControlOptions, view: SettingsView): World {
   const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress, domainRules } = options;
   const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
-  const unread = { tagRecord: null, proofFinding: null };
+  const unread = { tagRecord: null, proofFinding: null, actor: null };
   const nowMs = options.nowMs();
   return { view, nowMs, adapters, seal, isAddressAllowed, randomBytes, domainRules, ...unread, ...known };
 }

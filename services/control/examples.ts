@@ -14,6 +14,8 @@ const definition = {
   url_pattern: '/blog/*',
 };
 
+const savedQuestion = { id: 'countries', name: 'Buyers by country', query: 'sql', question: { sql: SQL_EXAMPLE } };
+
 /** A request body for each operation that has one, as people would send it; a test holds them against the schemas. */
 export const EXAMPLES: Readonly<Record<string, object>> = {
   createAccount: { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 1_000_000 },
@@ -41,6 +43,10 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   createReplay: { destination: 'webhook', site_id: 'acme-shop', ...range, dry_run: true },
   changeReplay: { wanted: 'paused' },
   issueToken: { label: 'ci', expires_at: FEBRUARY },
+  createQuestion: savedQuestion,
+  replaceQuestion: { ...savedQuestion, owner: 'ci' },
+  createBoard: { id: 'weekly', name: 'Weekly', questions: ['countries'] },
+  replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
   querySql: { sql: SQL_EXAMPLE },
   queryFunnel: {
     ...range,

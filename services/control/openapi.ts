@@ -7,6 +7,7 @@ import { destinationShape } from '#services/control_api/destination_shapes.ts';
 import { engageInputs, engageShapes } from '#services/control_api/engage_shapes.ts';
 import { closed, errorShape } from '#services/control_api/fields.ts';
 import { keyShape } from '#services/control_api/key_shapes.ts';
+import { savedShapes } from '#services/control_api/saved_shapes.ts';
 import { definitionInput, siteShape } from '#services/control_api/site_shapes.ts';
 import { tokenShape } from '#services/control_api/token_shapes.ts';
 import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
@@ -46,6 +47,8 @@ export function controlDocument(): Record<string, unknown> {
       Filter: filterShape,
       FilterInGroup: middleFilterShape,
       FilterInInnerGroup: innerFilterShape,
+      SavedQuestion: savedShapes.question,
+      Board: savedShapes.board,
       Error: errorShape,
     },
     securitySchemes: {

@@ -30,6 +30,8 @@ export interface World {
   lastUsed(keyHash: string): number | null;
   /** Events of an account that were settled this month; null where that is not known. */
   monthUsed(accountId: string): number | null;
+  /** Label of the admin token that asks for a change; null where nothing is changed. */
+  actor: string | null;
   /** What is remembered of the tag of the site that was asked for; null where that was not read. */
   tagRecord: TagRecord | null;
   domainRules: DomainRules;

@@ -14,6 +14,8 @@ import { loaderPrefixRoutes } from './loader_prefix.ts';
 import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
+import { savedAnswerRoute } from './saved_answer.ts';
+import { savedRoutes } from './saved_routes.ts';
 import { siteRoutes } from './sites.ts';
 import { sqlRoute } from './sql_route.ts';
 import { tagHealthRoutes } from './tag_health.ts';
@@ -39,6 +41,8 @@ export const ROUTES: readonly Route[] = [
   ...actorQueryRoutes,
   ...eventTraceRoutes,
   sqlRoute,
+  ...savedRoutes,
+  savedAnswerRoute,
 ];
 
 const ALWAYS: readonly ControlErrorCode[] = [

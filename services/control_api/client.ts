@@ -26,6 +26,8 @@ export interface ControlClient {
     version: string | null,
     body?: object,
   ): Promise<Item>;
+  /** The answer to a saved question of a site. @throws ControlRefusal */
+  answerOf<Answer>(siteId: string, questionId: string): Promise<Answer>;
   /** What is asked of the events of a site. @throws ControlRefusal */
   query<Answer>(siteId: string, name: string, query: object): Promise<Answer>;
   /** What became of one event of a site. @throws ControlRefusal */
@@ -93,6 +95,16 @@ export function createControlClient(transport: Transport, token: string): Contro
     send: async (method, path, version, body) => taken(await call(method, path, version, body)),
     query: async (siteId, name, query) =>
       taken(await call('POST', `/${encodeURIComponent(siteId)}/${name}`, null, query, QUERIES)),
+    answerOf: async (siteId, id) =>
+      taken(
+        await call(
+          'GET',
+          `/${encodeURIComponent(siteId)}/questions/${encodeURIComponent(id)}`,
+          null,
+          undefined,
+          QUERIES,
+        ),
+      ),
     async event(siteId, eventId) {
       const path = `/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
       return taken(await call('GET', path, null, undefined, QUERIES));

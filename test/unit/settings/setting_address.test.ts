@@ -7,6 +7,7 @@ import {
   engageKey,
   keyOfSetting,
   parseSettingKey,
+  savedKey,
   siteKey,
 } from '#pipelines/settings/setting_address.ts';
 import { account, apiKey, destination, domainProof, setting, site } from './samples.ts';
@@ -18,6 +19,7 @@ describe('record keys of site.config', () => {
     [accountKey('acme'), { kind: 'account', accountId: 'acme' }],
     [siteKey('shop_1'), { kind: 'site', siteId: 'shop_1' }],
     [apiKeyKey(HASH), { kind: 'key', keyHash: HASH }],
+    [savedKey('shop', 'board', 'weekly'), { kind: 'saved', siteId: 'shop', itemKind: 'board', itemId: 'weekly' }],
     [engageKey('shop', 'form', 'quote'), { kind: 'engage', siteId: 'shop', itemKind: 'form', itemId: 'quote' }],
     [domainProofKey('shop', 't.shop.example'), { kind: 'domain_proof', siteId: 'shop', domain: 't.shop.example' }],
     [destinationKey('shop', 'meta'), { kind: 'destination', siteId: 'shop', name: 'meta' }],
@@ -33,6 +35,9 @@ describe('record keys of site.config', () => {
     'account/a/b',
     'engage/shop/form',
     'engage/shop/quiz/a',
+    'saved/shop/board',
+    'saved/shop/form/a',
+    'saved/shop/board/a/b',
     'engage/shop/form/A',
     'engage/shop/form/a/b',
     `account/${'a'.repeat(65)}`,

@@ -1,0 +1,225 @@
+import type { Static } from 'typebox';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { type Problem, problem, unless } from '#pipelines/settings/problem.ts';
+import { savedKey } from '#pipelines/settings/setting_address.ts';
+import type { SavedItem, SavedKind } from '#schemas/setting.ts';
+import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { savedInputs, savedParams, savedShapes } from '#services/control_api/saved_shapes.ts';
+import { siteParams } from '#services/control_api/site_shapes.ts';
+import { page } from './list_page.ts';
+import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
+import { questionProblems } from './saved_answer.ts';
+import { metaOf, refuseStale } from './versions.ts';
+
+type Definition = Static<(typeof savedInputs)[SavedKind]>;
+
+const KINDS = {
+  question: { path: 'questions', name: 'Question', unknown: 'question_unknown', exists: 'question_exists', max: 500 },
+  board: { path: 'boards', name: 'Board', unknown: 'board_unknown', exists: 'board_exists', max: 100 },
+} as const;
+
+/** Every process reads the settings at its start. */
+const DEFINITION_CHARACTERS_MAX = 32_768;
+
+const tag = 'Saved questions and boards';
+const baseOf = (kind: SavedKind): string => `/v1/admin/sites/{site_id}/${KINDS[kind].path}`;
+
+/** The same five routes for each kind. */
+export const savedRoutes: Route[] = (['question', 'board'] as const).flatMap((kind) => [
+  listRoute(kind),
+  createRoute(kind),
+  readRoute(kind),
+  replaceRoute(kind),
+  removeRoute(kind),
+]);
+
+function listRoute(kind: SavedKind): Route {
+  return route({
+    method: 'GET',
+    path: baseOf(kind),
+    operationId: `list${KINDS[kind].name}s`,
+    tag,
+    summary: `List the saved ${KINDS[kind].path} of a site`,
+    params: siteParams,
+    query: closed(pageFields),
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(savedShapes[kind]), description: 'Sorted by id' },
+    errors: ['site_unknown'],
+    run({ params: { site_id }, query }, { view }) {
+      if (view.table.site(site_id) === undefined) return refused('site_unknown');
+      const items = itemsOf(view, site_id, kind).sort((a, b) => (a.id < b.id ? -1 : 1));
+      const viewed = (item: SavedItem) => viewOf(view, item);
+      return done([], () => ({ body: page(items, query, ({ id }) => id, viewed) }));
+    },
+  });
+}
+
+function createRoute(kind: SavedKind): Route {
+  return route({
+    method: 'POST',
+    path: baseOf(kind),
+    operationId: `create${KINDS[kind].name}`,
+    tag,
+    summary: `Save a ${kind}`,
+    params: siteParams,
+    query: nothing,
+    body: savedInputs[kind],
+    ifMatch: 'none',
+    success: { status: 201, schema: savedShapes[kind], description: `The ${kind}` },
+    errors: ['site_unknown', KINDS[kind].exists, 'limit_reached'],
+    run({ params: { site_id }, body }, world) {
+      const { view } = world;
+      if (view.table.site(site_id) === undefined) return refused('site_unknown');
+      const before = itemsOf(view, site_id, kind);
+      if (before.some(({ id }) => id === body.id)) return refused(KINDS[kind].exists);
+      if (before.length >= KINDS[kind].max) return refused('limit_reached');
+      const { owner = world.actor ?? '', ...definition } = body as Definition;
+      return written(world, { site_id, kind, id: body.id, version: 1, owner, definition: JSON.stringify(definition) });
+    },
+  });
+}
+
+function readRoute(kind: SavedKind): Route {
+  return route({
+    method: 'GET',
+    path: `${baseOf(kind)}/{id}`,
+    operationId: `get${KINDS[kind].name}`,
+    tag,
+    summary: `Read a saved ${kind}`,
+    params: savedParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: savedShapes[kind], description: `The ${kind}` },
+    errors: ['site_unknown', KINDS[kind].unknown],
+    run({ params: { site_id, id } }, { view }) {
+      return withItem(view, site_id, kind, id, () => done([], showItem(site_id, kind, id)));
+    },
+  });
+}
+
+function replaceRoute(kind: SavedKind): Route {
+  return route({
+    method: 'PUT',
+    path: `${baseOf(kind)}/{id}`,
+    operationId: `replace${KINDS[kind].name}`,
+    tag,
+    summary: `Replace a saved ${kind}; its id stays`,
+    params: savedParams,
+    query: nothing,
+    body: savedInputs[kind],
+    ifMatch: 'required',
+    success: { status: 200, schema: savedShapes[kind], description: `The ${kind} as it is now` },
+    errors: ['site_unknown', KINDS[kind].unknown],
+    run({ params: { site_id, id }, body, ifMatch }, world) {
+      return withItem(world.view, site_id, kind, id, (item) => {
+        const stale = refuseStale(world.view, savedKey(site_id, kind, id), ifMatch, 'required');
+        if (stale !== null) return stale;
+        if (body.id !== id) {
+          return refused('settings_invalid', [problem('id_malformed', 'id', 'is not the id in the path')]);
+        }
+        const { owner = item.owner, ...fields } = body as Definition;
+        const definition = JSON.stringify(fields);
+        const version = item.version + (definition === item.definition ? 0 : 1);
+        return written(world, { ...item, owner, definition, version });
+      });
+    },
+  });
+}
+
+function removeRoute(kind: SavedKind): Route {
+  return route({
+    method: 'DELETE',
+    path: `${baseOf(kind)}/{id}`,
+    operationId: `delete${KINDS[kind].name}`,
+    tag,
+    summary: `Remove a saved ${kind}`,
+    params: savedParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'required',
+    success: { status: 200, schema: savedShapes[kind], description: `The ${kind} that was removed` },
+    errors: ['site_unknown', KINDS[kind].unknown, ...(kind === 'question' ? (['question_on_board'] as const) : [])],
+    run({ params: { site_id, id }, ifMatch }, { view }) {
+      return withItem(view, site_id, kind, id, (item) => {
+        const key = savedKey(site_id, kind, id);
+        const stale = refuseStale(view, key, ifMatch, 'required');
+        if (stale !== null) return stale;
+        if (kind === 'question' && isOnBoard(view, site_id, id)) return refused('question_on_board');
+        const body = viewOf(view, item);
+        return done([{ removedKey: key }], () => ({ body }));
+      });
+    },
+  });
+}
+
+function written(world: World, item: SavedItem): Outcome {
+  const { site_id, kind, id, definition } = item;
+  const problems = [
+    ...unless(definition.length <= DEFINITION_CHARACTERS_MAX, 'too_large', kind, 'is more than 32 KiB of JSON'),
+    ...unless(
+      !textsIn(JSON.parse(definition)).some((text) => holdsPersonalText(text)),
+      'personal_text',
+      kind,
+      'holds an e-mail address or a phone number',
+    ),
+    ...(kind === 'question'
+      ? questionProblems(site_id, JSON.parse(definition), world)
+      : boardProblems(world.view, site_id, JSON.parse(definition).questions)),
+  ];
+  return refusedFor(problems) ?? done([{ body: { saved: item } }], showItem(site_id, kind, id));
+}
+
+/** Every text of a JSON value, names of members too. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...textsIn(inner)]);
+}
+
+function boardProblems(view: SettingsView, siteId: string, questions: readonly string[]): Problem[] {
+  const known = new Set(itemsOf(view, siteId, 'question').map(({ id }) => id));
+  return [
+    ...unless(new Set(questions).size === questions.length, 'repeated', 'questions', 'one of them is there twice'),
+    ...unless(
+      questions.every((id) => known.has(id)),
+      'not_there',
+      'questions',
+      'one of them is no saved question of the site',
+    ),
+  ];
+}
+
+const isOnBoard = (view: SettingsView, siteId: string, id: string): boolean =>
+  itemsOf(view, siteId, 'board').some(({ definition }) => JSON.parse(definition).questions.includes(id));
+
+const itemsOf = (view: SettingsView, siteId: string, kind: SavedKind): SavedItem[] =>
+  view.table.savedItems(siteId).filter((item) => item.kind === kind);
+
+function withItem(
+  view: SettingsView,
+  siteId: string,
+  kind: SavedKind,
+  id: string,
+  then: (item: SavedItem) => Outcome,
+): Outcome {
+  if (view.table.site(siteId) === undefined) return refused('site_unknown');
+  const item = itemsOf(view, siteId, kind).find((other) => other.id === id);
+  return item === undefined ? refused(KINDS[kind].unknown) : then(item);
+}
+
+const showItem =
+  (siteId: string, kind: SavedKind, id: string) =>
+  (view: SettingsView): Shown => {
+    const item = itemsOf(view, siteId, kind).find((other) => other.id === id);
+    if (item === undefined) throw new Error(`no ${kind} ${id} after it was written`);
+    const body = viewOf(view, item);
+    return { body, version: body.version };
+  };
+
+function viewOf(view: SettingsView, { site_id, kind, id, version, owner, definition }: SavedItem) {
+  const fields = JSON.parse(definition) as Definition;
+  return { ...fields, owner, revision: version, ...metaOf(view, savedKey(site_id, kind, id)) };
+}
