@@ -62,6 +62,8 @@ export interface Event {
   previous_distinct_id: string | null;
   /** Further addresses, numbers and forms of the same person, for destinations' matching; they join nobody. */
   further_identifiers?: readonly Identifiers[];
+  /** The key it was accepted with, by its id; null or absent where that was not kept. */
+  key_id?: string | null;
 }
 
 /** An event with what the stages have attached to it. */

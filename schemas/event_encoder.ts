@@ -41,6 +41,7 @@ export function eventBytesBound(event: Event): number {
     event.properties.length;
   units +=
     unitsOf(event.previous_distinct_id) +
+    unitsOf(event.key_id ?? null) +
     unitsOf(event.original_timestamp) +
     unitsOf(event.city) +
     unitsOf(event.state) +
@@ -89,7 +90,8 @@ export function writeEvent(buffer: Buffer, start: number, event: Event): number 
   at = writeNullable(buffer, at, event.order_id);
   at = writeString(buffer, at, event.properties);
   at = writeNullable(buffer, at, event.previous_distinct_id);
-  return writeFurther(buffer, at, event.further_identifiers ?? []);
+  at = writeFurther(buffer, at, event.further_identifiers ?? []);
+  return writeNullable(buffer, at, event.key_id ?? null);
 }
 
 /** One block of items, where there are any, and the end of the array. */

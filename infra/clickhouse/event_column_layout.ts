@@ -59,6 +59,7 @@ const EVENT_COPIES: readonly Copy[] = [
   text('properties'),
   skipTextOrNull,
   furtherIdentifiers,
+  textOrEmpty('key_id'),
 ];
 const copyPerson = textOrEmpty('arrived_person_id');
 const rawPartition = column('raw_partition', 'Int32');

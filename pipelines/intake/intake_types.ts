@@ -8,6 +8,8 @@ import type { SiteRules } from './site_rules.ts';
 export interface IntakeContext {
   site: Site;
   caller: Caller;
+  /** Of the key that the request came with. */
+  keyId: string;
   receivedAtMs: number;
   /** The peer's address after trusted proxies, never from properties. */
   clientIp: string | null;

@@ -131,6 +131,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     order_id: columns.order_id,
     properties: propertiesText(read.properties),
     previous_distinct_id: previousIdOf(sent, context, call.reads),
+    key_id: context.keyId,
     ...(found.further.length === 0 ? {} : { further_identifiers: found.further }),
   };
 }

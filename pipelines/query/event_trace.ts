@@ -34,6 +34,15 @@ export interface StoredEventRow {
   raw_partition: number;
   raw_offset: number;
   raw_index: number;
+  /** Empty where it was not kept. */
+  key_id: string;
+}
+
+/** A key of the site, as lists show it. */
+export interface TracedKey {
+  keyId: string;
+  shownPrefix: string;
+  label: string;
 }
 
 export interface LinkRow {
@@ -67,6 +76,8 @@ export interface FoundOfEvent {
   letters: readonly TracedLetter[] | null;
   /** The site's destinations, by its settings. */
   destinations: readonly TracedDestination[];
+  /** The site's keys, those that were revoked too. */
+  keys: readonly TracedKey[];
 }
 
 /** Persons of whom the links say how the event came to the person it belongs to now. */
@@ -83,7 +94,7 @@ export function eventTrace(found: FoundOfEvent): EventTrace | null {
   const known = {
     site_id: siteId,
     event_id: eventId,
-    accepted: first === undefined ? null : acceptedOf(first),
+    accepted: first === undefined ? null : acceptedOf(first, found.keys),
     row: first === undefined ? null : rowOf(first),
     rows_stored: rows.length,
     person: first === undefined ? null : personOf(found, first),
@@ -93,9 +104,15 @@ export function eventTrace(found: FoundOfEvent): EventTrace | null {
   return { ...known, status: traceSentences(known) };
 }
 
-function acceptedOf(row: StoredEventRow): NonNullable<EventTrace['accepted']> {
+function acceptedOf(row: StoredEventRow, keys: readonly TracedKey[]): NonNullable<EventTrace['accepted']> {
+  const known = keys.find(({ keyId }) => keyId === row.key_id);
   const coordinate = { partition: row.raw_partition, offset: row.raw_offset, index: row.raw_index };
-  return { received_at: row.received, caller: row.caller, coordinate };
+  const key = {
+    key_id: row.key_id,
+    shown_prefix: known?.shownPrefix ?? null,
+    label: known?.label ?? null,
+  };
+  return { received_at: row.received, caller: row.caller, key: row.key_id === '' ? null : key, coordinate };
 }
 
 const SHA256_BEGIN_CHARACTERS = 8;
@@ -103,7 +120,7 @@ const beginOf = (sha256: string): string => sha256.slice(0, SHA256_BEGIN_CHARACT
 
 function rowOf(row: StoredEventRow): NonNullable<EventTrace['row']> {
   const { happened, received: _received, arrived_person: _arrived, person: _person, caller: _caller, ...rest } = row;
-  const { raw_partition: _partition, raw_offset: _offset, raw_index: _index, ...fields } = rest;
+  const { raw_partition: _partition, raw_offset: _offset, raw_index: _index, key_id: _key, ...fields } = rest;
   const { email_sha256, phone_sha256, first_name_sha256, last_name_sha256, external_id_sha256, ...plain } = fields;
   const digests = {
     email: email_sha256,

@@ -18,10 +18,16 @@ export function traceSentences(known: Known): string[] {
 const instant = (timeMs: number): string => new Date(timeMs).toISOString();
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 
-function acceptedSentence({ received_at, caller, coordinate }: NonNullable<Known['accepted']>): string {
+function acceptedSentence({ received_at, caller, key, coordinate }: NonNullable<Known['accepted']>): string {
   const { partition, offset, index } = coordinate;
   const place = offset < 0 ? '' : `, as event ${index} of events.raw ${partition}/${offset}`;
-  return `Accepted ${instant(received_at)} with a ${caller} key${place}.`;
+  const which = key === null ? `a ${caller} key` : `the ${caller} key ${keyName(key)}`;
+  return `Accepted ${instant(received_at)} with ${which}${place}.`;
+}
+
+function keyName({ key_id, shown_prefix, label }: NonNullable<NonNullable<Known['accepted']>['key']>): string {
+  const labelled = label === null || label === '' ? '' : ` (${label})`;
+  return shown_prefix === null ? `of SHA-256 ${key_id}…` : `${shown_prefix}…${labelled}`;
 }
 
 function storedSentences(row: NonNullable<Known['row']>, rows: number): string[] {

@@ -9,9 +9,18 @@ const coordinate = Type.Object(
   { description: 'Where it stands in events.raw; -1 in each where it came without a coordinate' },
 );
 
+const key = Type.Object({
+  key_id: Type.String({ description: "The first 16 characters of the key's SHA-256" }),
+  shown_prefix: orNull('As lists of keys show it; null where the site has no such key any more'),
+  label: orNull('What the key is for'),
+});
+
 const accepted = Type.Object({
   received_at: time('When the edge took it'),
   caller: Type.String({ description: 'Kind of key it came with: browser or server' }),
+  key: Type.Union([key, Type.Null()], {
+    description: 'The key it came with; null in rows of versions that did not keep it',
+  }),
   coordinate,
 });
 

@@ -42,6 +42,11 @@ export function hashKey(presentedKey: string): string {
   return hash('sha256', presentedKey);
 }
 
+const KEY_ID_CHARACTERS = 16;
+
+/** Names a key in what it sent: enough of its hash to tell a site's keys apart, and of no use to anybody else. */
+export const keyIdOf = (keyHash: string): string => keyHash.slice(0, KEY_ID_CHARACTERS);
+
 /** The part of a key that lists may show: enough to recognise it, 28 characters short of using it. */
 export function shownPrefix(secret: string): string {
   return secret.slice(0, SHOWN_CHARACTERS);

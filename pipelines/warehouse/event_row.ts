@@ -32,6 +32,7 @@ export type EventRow = {
   raw_partition: number;
   raw_offset: number;
   raw_index: number;
+  key_id: string;
 };
 
 /** The row of an identified event. The same event gives the same row whenever it is asked. */
@@ -68,5 +69,6 @@ export function eventRow({ event, person, coordinate }: EventEntry): EventRow {
     raw_partition: coordinate?.partition ?? -1,
     raw_offset: coordinate?.offset ?? -1,
     raw_index: coordinate?.index ?? -1,
+    key_id: event.key_id ?? '',
   };
 }

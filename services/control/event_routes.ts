@@ -15,9 +15,11 @@ import {
   type LinkRow,
   personsOf,
   type StoredEventRow,
+  type TracedKey,
   type TracedLetter,
 } from '#pipelines/query/event_trace.ts';
 import { eventTraceShape } from '#pipelines/query/event_trace_shapes.ts';
+import { keyIdOf } from '#pipelines/settings/keys.ts';
 import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { EVENT_TRACE_EXAMPLE } from './event_trace_example.ts';
@@ -96,7 +98,14 @@ async function gatherTrace(siteId: string, eventId: string, { queries, letters }
     ask<AttemptRow>(attemptsStatement(siteId, eventId)),
   ]);
   const [first] = rows;
-  const found = { siteId, eventId, rows, attempts, destinations: destinationsOf(siteId, world) };
+  const found = {
+    siteId,
+    eventId,
+    rows,
+    attempts,
+    destinations: destinationsOf(siteId, world),
+    keys: keysOf(siteId, world),
+  };
   if (first === undefined) {
     const dead = await letters.ofEvent(siteId, eventId);
     return eventTrace({ ...found, links: [], identified: null, letters: dead.map(letterOf) });
@@ -127,6 +136,14 @@ function destinationsOf(siteId: string, { view }: World): TracedDestination[] {
     .destinations()
     .filter(({ site_id }) => site_id === siteId)
     .map(({ name, enabled, created_at }) => ({ name, enabled, createdAtMs: created_at ?? null }));
+}
+
+function keysOf(siteId: string, { view }: World): TracedKey[] {
+  return [...view.table.keysOfSite(siteId).values()].map(({ key_hash, shown_prefix, label }) => ({
+    keyId: keyIdOf(key_hash),
+    shownPrefix: shown_prefix,
+    label,
+  }));
 }
 
 function letterOf({ id, letter, resentAtMs }: ShownLetter): TracedLetter {

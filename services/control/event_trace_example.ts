@@ -6,7 +6,12 @@ const RECEIVED = Date.UTC(2027, 0, 5, 12);
 export const EVENT_TRACE_EXAMPLE: EventTrace & { as_of: number } = {
   site_id: 'acme-shop',
   event_id: 'order-2001',
-  accepted: { received_at: RECEIVED, caller: 'server', coordinate: { partition: 3, offset: 41_007, index: 0 } },
+  accepted: {
+    received_at: RECEIVED,
+    caller: 'server',
+    key: { key_id: '9f86d081884c7d65', shown_prefix: 'svc_sk_AbCd', label: 'till' },
+    coordinate: { partition: 3, offset: 41_007, index: 0 },
+  },
   row: {
     event: 'purchase',
     timestamp: RECEIVED - 2_000,
@@ -62,7 +67,7 @@ export const EVENT_TRACE_EXAMPLE: EventTrace & { as_of: number } = {
   ],
   dead_letters: null,
   status: [
-    'Accepted 2027-01-05T12:00:00.000Z with a server key, as event 0 of events.raw 3/41007.',
+    'Accepted 2027-01-05T12:00:00.000Z with the server key svc_sk_AbCd… (till), as event 0 of events.raw 3/41007.',
     'Stored as "purchase" of distinct id "till-7", happened 2027-01-05T11:59:58.000Z.',
     'Its person is p_0b7e: p_51c9, whom its distinct id stands for, became part of them 2027-01-05T12:01:00.000Z.',
     'The distinct id was first identified by email (SHA-256 2c26b46b…) 2027-01-05T12:00:00.000Z, by event "order-2001".',

@@ -3,6 +3,7 @@ import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/prod
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Rejection, type TakenBatch, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
 import type { Limited, RateState } from '#pipelines/limits/admission.ts';
+import { keyIdOf } from '#pipelines/settings/keys.ts';
 import type { Event } from '#schemas/event.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { visitorPartition } from '#schemas/partition.ts';
@@ -100,6 +101,7 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       const context = {
         site,
         caller: key.caller,
+        keyId: keyIdOf(key.key_hash),
         receivedAtMs,
         ...peer,
         country: null,

@@ -29,7 +29,7 @@ test('an event that was posted twice is told whole, once it is delivered', { tim
   const trace = await until('the event delivered', show, isDelivered, { timeoutMs: WAIT_MS });
   expect(trace).toMatchObject({
     event_id: event.uuid,
-    accepted: { caller: 'server', coordinate: { index: 0 } },
+    accepted: { caller: 'server', key: { shown_prefix: site.serverKey.slice(0, 11) }, coordinate: { index: 0 } },
     row: { event: 'purchase', distinct_id: 'buyer' },
     rows_stored: 1,
     destinations: [
@@ -37,5 +37,6 @@ test('an event that was posted twice is told whole, once it is delivered', { tim
     ],
   });
   expect(trace.person?.person_id).toBe(trace.person?.distinct_person_id);
+  expect(JSON.stringify(trace)).not.toContain(site.serverKey);
   expect(JSON.stringify(trace).toLowerCase()).not.toContain('buyer@shop');
 });

@@ -40,6 +40,7 @@ function takenOf({ caller, headers, body }: DemoRequest, receivedAtMs: number): 
     prefetch: 'sec-purpose' in headers,
     country: null,
     anonymousSalt: Buffer.alloc(32, 3),
+    keyId: '0123456789abcdef',
     identitySecret: SECRET,
     randomEventId: randomUUID,
   }).taken;

@@ -32,7 +32,10 @@ async function shop(): Promise<QueryWorld> {
   await world.store([
     [
       storedRow('a', 'sign_up', 0, { identify: true, identifiers }),
-      { ...storedRow('a', 'purchase', 1, { event_id: STORED_ID, identify: false, identifiers: null }), raw_offset: 3 },
+      {
+        ...storedRow('a', 'purchase', 1, { event_id: STORED_ID, identify: false, identifiers: null }),
+        ...{ key_id: '9f86d081884c7d65', raw_offset: 3 },
+      },
     ],
   ]);
   await world.link([
@@ -75,7 +78,7 @@ test('one event is asked by its id, in whatever case it was sent', async () => {
 test('the command line tells it in sentences, and the attempts as a table', async () => {
   const svc = commandLine(await shop(), START);
   expect((await svc('event', 'show', 'shop', ID)).stdout).toMatchInlineSnapshot(`
-    "Accepted 2026-10-05T12:01:01.000Z with a browser key, as event 0 of events.raw 0/3.
+    "Accepted 2026-10-05T12:01:01.000Z with the browser key of SHA-256 9f86d081884c7d65…, as event 0 of events.raw 0/3.
     Stored as "purchase" of distinct id "a", happened 2026-10-05T12:01:00.000Z.
     Its person is p_f5f13928a4306e96e92db6ee5420164a: p_42636512cf1a9c238a5cb7f84fc61ecb, whom its distinct id stands for, became part of them 2026-10-05T12:01:30.000Z.
     The distinct id was first identified by email (SHA-256 0a1b2c3d…) 2026-10-05T12:00:01.000Z, by event "a-sign_up-0".

@@ -57,6 +57,7 @@ describe('an event of an offline-mode site', () => {
       mode: 'offline',
       action_source: 'website',
       caller: context.caller,
+      key_id: context.keyId,
       identify: false,
       identifiers: null,
       city: null,

@@ -12,7 +12,7 @@ const storedRow = (changes: Partial<StoredEventRow> = {}): StoredEventRow => ({
   ...{ identify: true, email_sha256: '0a1b2c3d4e5f', phone_sha256: '', first_name_sha256: '', last_name_sha256: '' },
   ...{ external_id_sha256: '', city: '', state: '', zip: '', country: 'BE', client_ip: '', client_user_agent: '' },
   ...{ value: 12.5, currency: 'EUR', order_id: '7', properties: '{"plan":"paid"}' },
-  ...{ raw_partition: 1, raw_offset: 20, raw_index: 2 },
+  ...{ raw_partition: 1, raw_offset: 20, raw_index: 2, key_id: '' },
   ...changes,
 });
 
@@ -28,7 +28,7 @@ const attempt = (
 });
 
 function trace(changes: Partial<FoundOfEvent> = {}) {
-  const nothing = { attempts: [], links: [], identified: [], letters: null, destinations: [] };
+  const nothing = { attempts: [], links: [], identified: [], letters: null, destinations: [], keys: [] };
   const found = eventTrace({ siteId: 'shop', eventId: 'e1', rows: [storedRow()], ...nothing, ...changes });
   if (found === null) throw new Error('nothing is known of it');
   return found;
@@ -39,6 +39,7 @@ test('an event is told from its acceptance to its row and its person', () => {
   expect(accepted).toEqual({
     received_at: AT + 1_000,
     caller: 'server',
+    key: null,
     coordinate: { partition: 1, offset: 20, index: 2 },
   });
   expect(row).toMatchObject({ timestamp: AT, identifiers: { email: '0a1b2c3d' }, properties: { plan: 'paid' } });
@@ -47,6 +48,14 @@ test('an event is told from its acceptance to its row and its person', () => {
     'Stored as "purchase" of distinct id "till-7", happened 2026-10-05T12:00:00.000Z.',
     `Its person is ${BASE}, whom its distinct id stands for by itself.`,
   ]);
+});
+
+test('the key is named as lists of keys show it, and by its id once it is gone', () => {
+  const rows = [storedRow({ key_id: '9f86d081884c7d65' })];
+  const keys = [{ keyId: '9f86d081884c7d65', shownPrefix: 'svc_sk_AbCd', label: 'till' }];
+  expect(trace({ rows, keys }).status[0]).toContain('with the server key svc_sk_AbCd… (till), as event 2');
+  expect(trace({ rows }).status[0]).toContain('with the server key of SHA-256 9f86d081884c7d65…, as event 2');
+  expect(trace({ rows }).accepted?.key).toEqual({ key_id: '9f86d081884c7d65', shown_prefix: null, label: null });
 });
 
 test('a merged person is told with the link and since when, and by what the visitor was identified', () => {
@@ -120,6 +129,6 @@ test('an event that died before it was stored is told by its dead letter', () =>
 });
 
 test('of an event of which nothing is found there is no trace', () => {
-  const nothing = { attempts: [], links: [], identified: null, letters: [], destinations: [] };
+  const nothing = { attempts: [], links: [], identified: null, letters: [], destinations: [], keys: [] };
   expect(eventTrace({ siteId: 'shop', eventId: 'e1', rows: [], ...nothing })).toBeNull();
 });

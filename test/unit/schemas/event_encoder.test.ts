@@ -45,6 +45,7 @@ const events: fc.Arbitrary<Event> = fc.record({
   properties: text,
   further_identifiers: fc.array(identifiers, { maxLength: 3 }),
   previous_distinct_id: maybe,
+  key_id: maybe,
 });
 
 /** What the schema library makes of the event: the entry's last field in a batch of one. */

@@ -27,6 +27,7 @@ export function sampleEvent(changes: Partial<Event> = {}): Event {
     properties: '{"url":"https://shop.example/"}',
     previous_distinct_id: null,
     further_identifiers: [],
+    key_id: null,
     ...changes,
   };
 }

@@ -47,6 +47,7 @@ function take({ siteSlot, caller, headers, body }: DemoRequest) {
     prefetch: 'sec-purpose' in headers,
     country: null,
     anonymousSalt: Buffer.alloc(32, 3),
+    keyId: '0123456789abcdef',
     identitySecret: SECRET,
     randomEventId: randomUUID,
   });
