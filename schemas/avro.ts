@@ -12,7 +12,8 @@ export type SchemaName =
   | 'delivery_job'
   | 'dead_letter'
   | 'replay_progress'
-  | 'inventory';
+  | 'inventory'
+  | 'duplicates';
 
 /** The schema's text as registered: what the file holds. */
 export function schemaText(name: SchemaName): string {

@@ -28,6 +28,28 @@ export interface QuotaCounts {
   counts: QuotaCount[];
 }
 
+/** A copy of an event that dedup dropped. */
+export interface Duplicate {
+  site_id: string;
+  event_id: string;
+  received_at: number;
+  key_id: string | null;
+  raw_partition: number;
+  raw_offset: number;
+  raw_index: number;
+  /** Coordinate of the event that holds the claim. */
+  first_partition: number;
+  first_offset: number;
+  first_index: number;
+  /** How many copies it stands for. */
+  times: number;
+}
+
+/** What dedup dropped in one transaction. */
+export interface Duplicates {
+  duplicates: Duplicate[];
+}
+
 /** What a platform answered: the begin of it, without personal data and secrets. */
 export interface PlatformAnswer {
   /** Of HTTP. */

@@ -6,6 +6,7 @@ export const ANALYST_TABLES = [
   'event_hours',
   'delivery_outcomes',
   'inventory',
+  'duplicates',
   'person_links',
 ] as const;
 

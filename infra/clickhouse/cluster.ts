@@ -5,6 +5,7 @@ const SHARDED_BY: Record<string, string> = {
   quota_usage: 'cityHash64(account_id, partition)',
   delivery_outcomes: 'cityHash64(site_id, event_id)',
   inventory: 'cityHash64(site_id, page)',
+  duplicates: 'cityHash64(site_id, event_id)',
   schema_migrations: 'cityHash64(name)',
   // A view on each shard fills it from what is inserted there.
   event_hours: 'rand()',

@@ -7,6 +7,7 @@ const AGED_BY = {
   event_hours: 'hour',
   delivery_outcomes: 'attempted_at',
   inventory: 'received_at',
+  duplicates: 'received_at',
 } as const;
 
 export type AgingTable = keyof typeof AGED_BY;

@@ -67,7 +67,7 @@ export const WAREHOUSE = Type.Object({
     integer('WAREHOUSE_OUTCOME_DAYS', {
       maximum: DAYS_MAX,
       defaultText: 'none: tables are left as they are',
-      description: 'Days for which delivery outcomes and inventory are kept; `0` keeps them for ever.',
+      description: 'Days for which delivery outcomes, duplicates and inventory are kept; `0` keeps them for ever.',
     }),
   ),
   personMergeHour: integer('PERSON_MERGE_HOUR', {

@@ -29,6 +29,8 @@ export const TOPICS = {
   outcomes: 'delivery.outcomes',
   links: 'identity.links',
   counts: 'quota.counts',
+  /** What dedup dropped. */
+  duplicates: 'dedup.duplicates',
   usage: 'quota.usage',
   settings: 'site.config',
   replays: 'delivery.replays',
@@ -68,6 +70,7 @@ export function declareTopics(eventPartitions: number, destinations: readonly st
     { name: TOPICS.outcomes, partitions: eventPartitions, config: deletedAfter(9), schema: 'delivery' },
     { name: TOPICS.links, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'identity_link' },
     { name: TOPICS.counts, partitions: eventPartitions, config: deletedAfter(9), schema: 'quota_counts' },
+    { name: TOPICS.duplicates, partitions: eventPartitions, config: deletedAfter(9), schema: 'duplicates' },
     { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
     { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },

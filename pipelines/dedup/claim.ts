@@ -33,6 +33,12 @@ export function claimOf(siteId: string, eventId: string, coordinate: Coordinate,
   };
 }
 
+/** The coordinate that a claim's text names. */
+export function coordinateOfClaim(text: string): Coordinate {
+  const [partition = -1, offset = -1, index = -1] = text.split(':').map((part) => Number.parseInt(part, RADIX));
+  return { partition, offset, index };
+}
+
 /** Where claims are kept. Throws when it cannot be said who claimed. */
 export interface ClaimStore {
   /** For each claim, in order: null where it is new and now ours, else the coordinate that holds it. */

@@ -38,6 +38,17 @@ export interface StoredEventRow {
   key_id: string;
 }
 
+/** A copy of the event that dedup dropped. */
+export interface DuplicateRow {
+  received: number;
+  key_id: string;
+  /** How many copies it stands for. */
+  times: number;
+  raw_partition: number;
+  raw_offset: number;
+  raw_index: number;
+}
+
 /** A key of the site, as lists show it. */
 export interface TracedKey {
   keyId: string;
@@ -69,6 +80,7 @@ export interface FoundOfEvent {
   /** The row that counts first. */
   rows: readonly StoredEventRow[];
   attempts: readonly AttemptRow[];
+  duplicates: readonly DuplicateRow[];
   links: readonly LinkRow[];
   /** Null where that could not be found in time. */
   identified: readonly IdentifiedRow[] | null;
@@ -87,9 +99,9 @@ export function personsOf(siteId: string, { distinct_id, arrived_person }: Store
 
 /** What became of an event; null where nothing is known of it. */
 export function eventTrace(found: FoundOfEvent): EventTrace | null {
-  const { siteId, eventId, rows, attempts, letters } = found;
+  const { siteId, eventId, rows, attempts, letters, duplicates } = found;
   const [first] = rows;
-  if (first === undefined && attempts.length === 0 && (letters ?? []).length === 0) return null;
+  if ([rows, attempts, letters ?? [], duplicates].every(({ length }) => length === 0)) return null;
   const receivedAtMs = first?.received ?? attempts[0]?.received ?? null;
   const known = {
     site_id: siteId,
@@ -97,6 +109,7 @@ export function eventTrace(found: FoundOfEvent): EventTrace | null {
     accepted: first === undefined ? null : acceptedOf(first, found.keys),
     row: first === undefined ? null : rowOf(first),
     rows_stored: rows.length,
+    duplicates: duplicatesOf(duplicates, found.keys),
     person: first === undefined ? null : personOf(found, first),
     destinations: destinationTraces(attempts, found.destinations, receivedAtMs),
     dead_letters: letters === null ? null : [...letters],
@@ -104,15 +117,37 @@ export function eventTrace(found: FoundOfEvent): EventTrace | null {
   return { ...known, status: traceSentences(known) };
 }
 
-function acceptedOf(row: StoredEventRow, keys: readonly TracedKey[]): NonNullable<EventTrace['accepted']> {
-  const known = keys.find(({ keyId }) => keyId === row.key_id);
-  const coordinate = { partition: row.raw_partition, offset: row.raw_offset, index: row.raw_index };
-  const key = {
-    key_id: row.key_id,
-    shown_prefix: known?.shownPrefix ?? null,
-    label: known?.label ?? null,
+function duplicatesOf(rows: readonly DuplicateRow[], keys: readonly TracedKey[]): EventTrace['duplicates'] {
+  return {
+    seen: rows.reduce((sum, { times }) => sum + times, 0),
+    copies: rows.map((row) => ({
+      received_at: row.received,
+      key: keyOf(row.key_id, keys),
+      coordinate: coordinateOf(row),
+      times: row.times,
+    })),
   };
-  return { received_at: row.received, caller: row.caller, key: row.key_id === '' ? null : key, coordinate };
+}
+
+function acceptedOf(row: StoredEventRow, keys: readonly TracedKey[]): NonNullable<EventTrace['accepted']> {
+  return {
+    received_at: row.received,
+    caller: row.caller,
+    key: keyOf(row.key_id, keys),
+    coordinate: coordinateOf(row),
+  };
+}
+
+const coordinateOf = (row: Pick<StoredEventRow, 'raw_partition' | 'raw_offset' | 'raw_index'>) => ({
+  partition: row.raw_partition,
+  offset: row.raw_offset,
+  index: row.raw_index,
+});
+
+function keyOf(keyId: string, keys: readonly TracedKey[]): NonNullable<EventTrace['accepted']>['key'] {
+  if (keyId === '') return null;
+  const known = keys.find((key) => key.keyId === keyId);
+  return { key_id: keyId, shown_prefix: known?.shownPrefix ?? null, label: known?.label ?? null };
 }
 
 const SHA256_BEGIN_CHARACTERS = 8;

@@ -9,6 +9,7 @@ export function traceSentences(known: Known): string[] {
   return [
     ...(accepted === null ? ['No row of it is stored.'] : [acceptedSentence(accepted)]),
     ...(row === null ? [] : storedSentences(row, known.rows_stored)),
+    ...duplicateSentences(known.duplicates),
     ...(person === null ? [] : personSentences(person)),
     ...known.destinations.map(destinationSentence),
     ...(known.dead_letters ?? []).map(letterSentence),
@@ -39,6 +40,13 @@ function storedSentences(row: NonNullable<Known['row']>, rows: number): string[]
       ? [`It stands in ${rows} rows: it was sent again after its id was forgotten. Queries count one.`]
       : []),
   ];
+}
+
+function duplicateSentences({ seen, copies }: Known['duplicates']): string[] {
+  const [first, last] = [copies[0], copies.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const until = copies.length === 1 ? '' : ` to ${instant(last.received_at)}`;
+  return [`It came ${times(seen)} more, ${instant(first.received_at)}${until}, and was dropped as a duplicate.`];
 }
 
 function personSentences(person: Person): string[] {

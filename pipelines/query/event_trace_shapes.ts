@@ -24,6 +24,19 @@ const accepted = Type.Object({
   coordinate,
 });
 
+const duplicates = Type.Object({
+  seen: Type.Integer({ description: 'Copies that dedup dropped: of the last 30 days, of at most 1,000 listed' }),
+  copies: Type.Array(
+    Type.Object({
+      received_at: time('When the copy arrived'),
+      key: Type.Union([key, Type.Null()], { description: 'The key it came with' }),
+      coordinate,
+      times: Type.Integer({ description: 'How many copies it stands for: only the first five at once are listed' }),
+    }),
+    { description: 'In the order they arrived' },
+  ),
+});
+
 const row = Type.Object({
   event: Type.String({ description: 'Name as sent' }),
   timestamp: time('When it happened'),
@@ -117,6 +130,7 @@ export const eventTraceShape = Type.Object({
   accepted: Type.Union([accepted, Type.Null()], { description: 'Null where no row is stored' }),
   row: Type.Union([row, Type.Null()], { description: 'The row that counts; null where none is stored' }),
   rows_stored: Type.Integer({ description: 'More than 1 where it was sent again after its id was forgotten' }),
+  duplicates,
   person: Type.Union([person, Type.Null()], { description: 'Null where no row is stored' }),
   destinations: Type.Array(destination, { description: 'Those of the site, and others that have an outcome of it' }),
   dead_letters: Type.Union([Type.Array(letter), Type.Null()], {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import {
   attemptsStatement,
+  duplicatesStatement,
   identifiedStatement,
   linksStatement,
   storedEventStatement,
@@ -10,6 +11,7 @@ import type { ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
 import { sentId } from '#pipelines/intake/event_id.ts';
 import type { AttemptRow, TracedDestination } from '#pipelines/query/delivery_trace.ts';
 import {
+  type DuplicateRow,
   eventTrace,
   type IdentifiedRow,
   type LinkRow,
@@ -93,19 +95,13 @@ async function gatherTrace(siteId: string, eventId: string, { queries, letters }
     if (typeof answered === 'string') throw new SourceRefusal(answered);
     return answered;
   };
-  const [rows, attempts] = await Promise.all([
+  const [rows, attempts, duplicates] = await Promise.all([
     ask<StoredEventRow>(storedEventStatement(siteId, eventId)),
     ask<AttemptRow>(attemptsStatement(siteId, eventId)),
+    ask<DuplicateRow>(duplicatesStatement(siteId, eventId)),
   ]);
   const [first] = rows;
-  const found = {
-    siteId,
-    eventId,
-    rows,
-    attempts,
-    destinations: destinationsOf(siteId, world),
-    keys: keysOf(siteId, world),
-  };
+  const found = { siteId, eventId, rows, attempts, duplicates, ...settingsOf(siteId, world) };
   if (first === undefined) {
     const dead = await letters.ofEvent(siteId, eventId);
     return eventTrace({ ...found, links: [], identified: null, letters: dead.map(letterOf) });
@@ -129,6 +125,10 @@ async function askRows<Row>(queries: Sources['queries'], statement: Statement): 
     answer: (rows) => ({ rows }),
   });
   return answered.ok ? (answered.body as { rows: Row[] }).rows : answered.code;
+}
+
+function settingsOf(siteId: string, world: World) {
+  return { destinations: destinationsOf(siteId, world), keys: keysOf(siteId, world) };
 }
 
 function destinationsOf(siteId: string, { view }: World): TracedDestination[] {

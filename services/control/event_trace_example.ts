@@ -33,6 +33,17 @@ export const EVENT_TRACE_EXAMPLE: EventTrace & { as_of: number } = {
     properties: { plan: 'paid' },
   },
   rows_stored: 1,
+  duplicates: {
+    seen: 1,
+    copies: [
+      {
+        received_at: RECEIVED + 3_000,
+        key: { key_id: '9f86d081884c7d65', shown_prefix: 'svc_sk_AbCd', label: 'till' },
+        coordinate: { partition: 3, offset: 41_012, index: 0 },
+        times: 1,
+      },
+    ],
+  },
   person: {
     person_id: 'p_0b7e',
     arrived_person_id: 'p_51c9',
@@ -69,6 +80,7 @@ export const EVENT_TRACE_EXAMPLE: EventTrace & { as_of: number } = {
   status: [
     'Accepted 2027-01-05T12:00:00.000Z with the server key svc_sk_AbCd… (till), as event 0 of events.raw 3/41007.',
     'Stored as "purchase" of distinct id "till-7", happened 2027-01-05T11:59:58.000Z.',
+    'It came once more, 2027-01-05T12:00:03.000Z, and was dropped as a duplicate.',
     'Its person is p_0b7e: p_51c9, whom its distinct id stands for, became part of them 2027-01-05T12:01:00.000Z.',
     'The distinct id was first identified by email (SHA-256 2c26b46b…) 2027-01-05T12:00:00.000Z, by event "order-2001".',
     'webhook: delivered 2027-01-05T12:01:01.000Z, attempted 2 times, answered 200.',

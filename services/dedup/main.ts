@@ -5,6 +5,7 @@ import type { Deduplicated, RawEntry } from '#pipelines/dedup/dedup.ts';
 import { runEventStage } from '#services/event_stage.ts';
 import { openClaims } from './claims.ts';
 import { openCounts } from './counts_record.ts';
+import { openDuplicates } from './duplicates_record.ts';
 import { passedEvents, rawEvents } from './events.ts';
 
 /** Bounds the transactions to four a second: one costs about the same for ten events and for a thousand. */
@@ -12,14 +13,15 @@ const LINGER_MS = 250;
 
 /**
  * Reads `events.raw`, claims each event's id in Redis, then commits one Kafka transaction with the first event of each id on
- * `events.unique`, how many passed and how many were duplicates on `quota.counts`, and the offset; a record that cannot be
- * read goes to `dead.dedup` in the same transaction.
+ * `events.unique`, how many passed and how many were duplicates on `quota.counts`, the duplicates themselves on
+ * `dedup.duplicates`, and the offset; a record that cannot be read goes to `dead.dedup` in the same transaction.
  */
 runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (runtime, config) => {
   // Reads event batches of any topic, and has the schema id under which those of events.unique are written.
   const reader = await createEventBatchReader(runtime.registry, TOPICS.unique);
   const claims = await openClaims(runtime, config, reader);
   const counts = await openCounts(runtime.registry);
+  const duplicates = await openDuplicates(runtime.registry);
   const { eventPartitions } = runtime.session.config;
   return {
     reads: [TOPICS.raw],
@@ -29,12 +31,17 @@ runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (
     decide: claims.deduplicate,
     write(decisions, batchRead) {
       const passed = decisions.flatMap((decision) => decision.passed);
-      return [...passedEvents(passed, reader.schemaId, eventPartitions), counts.of(batchRead, passed)];
+      const dropped = decisions.flatMap((decision) => decision.dropped);
+      return [
+        ...passedEvents(passed, reader.schemaId, eventPartitions),
+        counts.of(batchRead, passed),
+        ...duplicates.of(batchRead.batch, dropped),
+      ];
     },
     writeBesideDeadLetter: (batch) => [counts.ofUnread(batch)],
     count: (decisions) => ({
       passed: decisions.reduce((sum, { passed }) => sum + passed.length, 0),
-      dropped: { duplicate: decisions.reduce((sum, { duplicates }) => sum + duplicates, 0) },
+      dropped: { duplicate: decisions.reduce((sum, { dropped }) => sum + dropped.length, 0) },
     }),
   };
 });

@@ -11,9 +11,10 @@ import { countStored } from './stored_counts.ts';
 import { createTables, type Row } from './tables.ts';
 
 /**
- * Reads `events.identified`, `again.warehouse`, `identity.links`, `quota.usage`, `delivery.outcomes` and `inventory`, gathers
- * their rows into blocks, announces each block in the metadata of its offsets, inserts it into ClickHouse, then commits the
- * offsets behind it; a record that cannot be read goes to `dead.warehouse` before its offset is committed.
+ * Reads `events.identified`, `again.warehouse`, `identity.links`, `quota.usage`, `delivery.outcomes`, `inventory` and
+ * `dedup.duplicates`, gathers their rows into blocks, announces each block in the metadata of its offsets, inserts it into
+ * ClickHouse, then commits the offsets behind it; a record that cannot be read goes to `dead.warehouse` before its offset is
+ * committed.
  */
 runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const { session, registry, metrics, logger } = runtime;

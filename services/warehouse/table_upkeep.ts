@@ -14,7 +14,7 @@ export async function applyRetention(
   for (const table of ['event_rows', 'event_hours'] as const) {
     if (eventDays !== null) await keepDays(warehouse, table, eventDays, cluster);
   }
-  for (const table of ['delivery_outcomes', 'inventory'] as const) {
+  for (const table of ['delivery_outcomes', 'inventory', 'duplicates'] as const) {
     if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays, cluster);
   }
 }

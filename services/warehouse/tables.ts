@@ -8,7 +8,7 @@ import { outcomeRows } from '#pipelines/warehouse/outcome_rows.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
-import type { DeliveryOutcomes, QuotaUsage } from '#schemas/records.ts';
+import type { DeliveryOutcomes, Duplicates, QuotaUsage } from '#schemas/records.ts';
 
 export type Row = ColumnarEvent | Readonly<Record<string, unknown>>;
 
@@ -39,6 +39,7 @@ export async function createTables(registry: Registry): Promise<Tables> {
     [TOPICS.usage, await usage(registry)],
     [TOPICS.outcomes, await outcomes(registry)],
     [TOPICS.inventory, await inventory(registry)],
+    [TOPICS.duplicates, await duplicates(registry)],
   ]);
   const sourceOf = (topic: string): Source => {
     const source = sources.get(topic);
@@ -92,6 +93,17 @@ async function outcomes(registry: Registry): Promise<Source> {
 async function inventory(registry: Registry): Promise<Source> {
   const codec = await createCodec<InventoryRecord>(registry, TOPICS.inventory, 'inventory');
   return { table: 'inventory', rowsOf: async (value) => mapped(await codec.decode(value), inventoryRows) };
+}
+
+async function duplicates(registry: Registry): Promise<Source> {
+  const codec = await createCodec<Duplicates>(registry, TOPICS.duplicates, 'duplicates');
+  return {
+    table: 'duplicates',
+    rowsOf: async (value) =>
+      mapped(await codec.decode(value), ({ duplicates: each }) =>
+        each.map((one) => ({ ...one, key_id: one.key_id ?? '' })),
+      ),
+  };
 }
 
 function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows> {

@@ -5,6 +5,7 @@ import { type Binder, createBinder, type Statement } from './statement.ts';
 const STORED_MAX = 10;
 /** Of each destination, the newest. */
 const ATTEMPTS_MAX = 100;
+const DUPLICATES_MAX = 1_000;
 const IDENTIFIED_MAX = 20;
 
 const STORED = `event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
@@ -28,7 +29,17 @@ FROM delivery_outcomes WHERE ${isEvent(siteId, eventId, binder)}
 ORDER BY destination, attempted_at DESC, attempt DESC LIMIT ${ATTEMPTS_MAX} BY destination`);
 }
 
-/** The index by_event_id of both tables finds it. */
+/** The statement of the copies of an event that dedup dropped, in their order. Rows: DuplicateRow. */
+export function duplicatesStatement(siteId: string, eventId: string): Statement {
+  const binder = createBinder();
+  return binder.statement(`SELECT toUnixTimestamp64Milli(received_at) AS received, key_id, times,
+  raw_partition, raw_offset, raw_index
+FROM duplicates WHERE ${isEvent(siteId, eventId, binder)}
+ORDER BY received_at, raw_partition, raw_offset, raw_index
+LIMIT 1 BY raw_partition, raw_offset, raw_index LIMIT ${DUPLICATES_MAX}`);
+}
+
+/** The index by_event_id finds it, and in the table of duplicates the sort key. */
 function isEvent(siteId: string, eventId: string, { bind }: Binder): string {
   return `site_id = ${bind(siteId, 'String')} AND event_id = ${bind(eventId, 'String')}`;
 }

@@ -25,13 +25,15 @@ test('an event that was posted twice is told whole, once it is delivered', { tim
   const event = newEvent({ event: 'purchase', distinct_id: 'buyer', properties: { email: 'Buyer@shop.example' } });
   for (let time = 0; time < 2; time += 1) await postEvents(edge, site.serverKey, [event]);
   const show = () => site.settings.run<EventTrace>('event', 'show', site.site, event.uuid);
-  const isDelivered = (seen: EventTrace): boolean => seen.row !== null && seen.destinations[0]?.state === 'delivered';
+  const isDelivered = ({ row, duplicates, destinations }: EventTrace): boolean =>
+    row !== null && duplicates.seen > 0 && destinations[0]?.state === 'delivered';
   const trace = await until('the event delivered', show, isDelivered, { timeoutMs: WAIT_MS });
   expect(trace).toMatchObject({
     event_id: event.uuid,
     accepted: { caller: 'server', key: { shown_prefix: site.serverKey.slice(0, 11) }, coordinate: { index: 0 } },
     row: { event: 'purchase', distinct_id: 'buyer' },
     rows_stored: 1,
+    duplicates: { seen: 1, copies: [{ key: { shown_prefix: site.serverKey.slice(0, 11) }, times: 1 }] },
     destinations: [
       { destination: 'webhook', attempts: [{ attempt: 1, outcome: 'delivered', answer: { status: 200 } }] },
     ],

@@ -12,6 +12,7 @@ const TARGETS: { topic: string; stages: string[]; compacted?: true }[] = [
   { topic: TOPICS.raw, stages: ['dedup'] },
   { topic: TOPICS.unique, stages: ['identity'] },
   { topic: TOPICS.counts, stages: ['quota'] },
+  { topic: TOPICS.duplicates, stages: ['warehouse'] },
   { topic: TOPICS.identified, stages: ['warehouse', 'delivery', 'delivery'] },
   { topic: TOPICS.outcomes, stages: ['warehouse'] },
   { topic: TOPICS.inventory, stages: ['warehouse'] },

@@ -34,11 +34,14 @@ test('each table is replicated on each shard under the window of its tokens, and
   const statements = clusterStatements(url);
   const replicated = statements.filter((statement) => statement.includes('ENGINE = Replicated'));
   const names = replicated.map((statement) => /EXISTS (\w+)_local /.exec(statement)?.[1]);
-  expect(names).toEqual(['event_rows', 'person_links', 'quota_usage', 'delivery_outcomes', 'inventory', 'event_hours']);
+  const first = ['event_rows', 'person_links', 'quota_usage', 'delivery_outcomes', 'inventory', 'event_hours'];
+  expect(names).toEqual([...first, 'duplicates']);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);
     expect(secondsIn(replicated[index])).toBe(keptSeconds());
-    expect(statements.some((statement) => isTokenChange(statement, `${name}_local`))).toBe(true);
+    // Those of the first versions were made with another window.
+    const isChanged = statements.some((statement) => isTokenChange(statement, `${name}_local`));
+    expect(isChanged).toBe(first.includes(name ?? ''));
     expect(replicated[index]).toContain(`'/clickhouse/tables/{shard}/svc/${name}', '{replica}'`);
     expect(statements.filter((statement) => statement.includes(`'${name}_local', `))).toHaveLength(1);
   }

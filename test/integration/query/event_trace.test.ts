@@ -26,6 +26,11 @@ const outcome = (attempt: number, outcome: string, reason: string, answer_status
   ...{ received_at: START + 61_000, attempted_at: START + attempt * 120_000, took_ms: 12, answer_status, answer },
 });
 
+const copy = {
+  ...{ site_id: 'shop', event_id: STORED_ID, received_at: START + 62_000, key_id: '9f86d081884c7d65', times: 2 },
+  ...{ raw_partition: 0, raw_offset: 9, raw_index: 1, first_partition: 0, first_offset: 3, first_index: 0 },
+};
+
 /** A visitor who signs up and buys, and turns out to be an older person; the webhook takes the purchase at last. */
 async function shop(): Promise<QueryWorld> {
   const world = await create();
@@ -49,6 +54,9 @@ async function shop(): Promise<QueryWorld> {
     outcome(1, 'diverted', 'http_503', 503, 'not now'),
     outcome(2, 'delivered', '', 200, 'thanks'),
   ]);
+  await warehouse.command({ query: 'ALTER TABLE duplicates REMOVE TTL' });
+  // The same rows under another token, as when the first one is forgotten.
+  for (const token of ['duplicates', 'duplicates-again']) await insertBlock(warehouse, 'duplicates', token, [copy]);
   return world;
 }
 
@@ -58,6 +66,17 @@ test('one event is asked by its id, in whatever case it was sent', async () => {
   expect(status).toBe(200);
   const trace = body as EventTrace;
   expect(trace.row).toMatchObject({ event: 'purchase', distinct_id: 'a' });
+  expect(trace.duplicates).toEqual({
+    seen: 2,
+    copies: [
+      {
+        received_at: START + 62_000,
+        key: { key_id: '9f86d081884c7d65', shown_prefix: null, label: null },
+        coordinate: { partition: 0, offset: 9, index: 1 },
+        times: 2,
+      },
+    ],
+  });
   expect(trace.person).toEqual({
     person_id: OLD,
     arrived_person_id: basePersonId('shop', 'a'),
@@ -80,6 +99,7 @@ test('the command line tells it in sentences, and the attempts as a table', asyn
   expect((await svc('event', 'show', 'shop', ID)).stdout).toMatchInlineSnapshot(`
     "Accepted 2026-10-05T12:01:01.000Z with the browser key of SHA-256 9f86d081884c7d65…, as event 0 of events.raw 0/3.
     Stored as "purchase" of distinct id "a", happened 2026-10-05T12:01:00.000Z.
+    It came 2 times more, 2026-10-05T12:01:02.000Z, and was dropped as a duplicate.
     Its person is p_f5f13928a4306e96e92db6ee5420164a: p_42636512cf1a9c238a5cb7f84fc61ecb, whom its distinct id stands for, became part of them 2026-10-05T12:01:30.000Z.
     The distinct id was first identified by email (SHA-256 0a1b2c3d…) 2026-10-05T12:00:01.000Z, by event "a-sign_up-0".
     webhook: delivered 2026-10-05T12:04:00.000Z, attempted 2 times, answered 200.

@@ -28,7 +28,15 @@ const attempt = (
 });
 
 function trace(changes: Partial<FoundOfEvent> = {}) {
-  const nothing = { attempts: [], links: [], identified: [], letters: null, destinations: [], keys: [] };
+  const nothing = {
+    attempts: [],
+    duplicates: [],
+    links: [],
+    identified: [],
+    letters: null,
+    destinations: [],
+    keys: [],
+  };
   const found = eventTrace({ siteId: 'shop', eventId: 'e1', rows: [storedRow()], ...nothing, ...changes });
   if (found === null) throw new Error('nothing is known of it');
   return found;
@@ -56,6 +64,23 @@ test('the key is named as lists of keys show it, and by its id once it is gone',
   expect(trace({ rows, keys }).status[0]).toContain('with the server key svc_sk_AbCd… (till), as event 2');
   expect(trace({ rows }).status[0]).toContain('with the server key of SHA-256 9f86d081884c7d65…, as event 2');
   expect(trace({ rows }).accepted?.key).toEqual({ key_id: '9f86d081884c7d65', shown_prefix: null, label: null });
+});
+
+test('copies are counted, with when each came and by which key', () => {
+  const copy = { key_id: '', raw_partition: 1, raw_offset: 21, raw_index: 0 };
+  const duplicates = [
+    { ...copy, received: AT + 2_000, times: 1 },
+    { ...copy, received: AT + 3_000, times: 4, raw_offset: 22 },
+  ];
+  const { duplicates: traced, status } = trace({ duplicates });
+  expect(traced.seen).toBe(5);
+  expect(traced.copies[1]).toEqual({
+    ...{ received_at: AT + 3_000, key: null, times: 4 },
+    coordinate: { partition: 1, offset: 22, index: 0 },
+  });
+  expect(status[2]).toBe(
+    'It came 5 times more, 2026-10-05T12:00:02.000Z to 2026-10-05T12:00:03.000Z, and was dropped as a duplicate.',
+  );
 });
 
 test('a merged person is told with the link and since when, and by what the visitor was identified', () => {
@@ -129,6 +154,14 @@ test('an event that died before it was stored is told by its dead letter', () =>
 });
 
 test('of an event of which nothing is found there is no trace', () => {
-  const nothing = { attempts: [], links: [], identified: null, letters: [], destinations: [], keys: [] };
+  const nothing = {
+    attempts: [],
+    duplicates: [],
+    links: [],
+    identified: null,
+    letters: [],
+    destinations: [],
+    keys: [],
+  };
   expect(eventTrace({ siteId: 'shop', eventId: 'e1', rows: [], ...nothing })).toBeNull();
 });

@@ -7,6 +7,7 @@ import { assertHolds, endOfValue } from '#schemas/walk.ts';
 
 const NAMES = [
   'quota_counts',
+  'duplicates',
   'quota_usage',
   'setting',
   'identity_link',
