@@ -29,10 +29,10 @@ export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const names = Object.keys(columns);
   const single = Object.entries(columns).map(([name, of]) => `${of} AS ${name}`);
   const first = names.map((name, index) => `first.${index + 1} AS ${name}`);
-  return `SELECT ${single.join(', ')} FROM event_rows WHERE ${where} AND event_hash NOT IN (${repeated})
+  return `SELECT ${single.join(', ')} FROM event_rows WHERE ${where} AND event_hash GLOBAL NOT IN (${repeated})
 UNION ALL SELECT ${first.join(', ')}
 FROM (SELECT argMin(tuple(${Object.values(columns).join(', ')}), ${FIRST_ROW}) AS first
-  FROM event_rows WHERE ${where} AND event_hash IN (${repeated}) GROUP BY event_id)`;
+  FROM event_rows WHERE ${where} AND event_hash GLOBAL IN (${repeated}) GROUP BY event_id)`;
 }
 
 /** Conditions that the sort key, or digests alone, can decide. */

@@ -30,7 +30,7 @@ export function timelineStatement(siteId: string, plan: TimelinePlan): Statement
       ? `arrived_person_id = ${binder.bind(plan.of.personId, 'String')} OR person_id = ${binder.bind(plan.of.personId, 'String')}`
       : `distinct_id = ${binder.bind(plan.of.distinctId, 'String')}`;
   const persons = `SELECT person_id FROM event_rows WHERE site_id = ${site} AND (${named})${mergedInto(site, plan.of, binder)}`;
-  const wanted = allOf([...inScope(siteId, plan, binder), `person_id IN (${persons})`]);
+  const wanted = allOf([...inScope(siteId, plan, binder), `person_id GLOBAL IN (${persons})`]);
   return binder.statement(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
 ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}`);
 }

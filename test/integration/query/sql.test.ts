@@ -64,6 +64,8 @@ async function fill(): Promise<void> {
   const of = (row: object): object[] => ['shop', FOREIGN].map((site_id) => ({ site_id, ...row }));
   await insertBlock(service, 'delivery_outcomes', 'd', of({ destination: 'meta', event_id: 'a', attempted_at: START }));
   await insertBlock(service, 'inventory', 'i', of({ page: '/', received_at: START, inventory_id: 'a', position: 0 }));
+  await service.command({ query: 'ALTER TABLE duplicates REMOVE TTL' });
+  await insertBlock(service, 'duplicates', 'c', of({ event_id: 'a', received_at: START, times: 1 }));
   await insertBlock(service, 'person_links', 'l', of({ person_id: 'a', target: 'b', first_seen: START, version: 1 }));
 }
 

@@ -34,7 +34,7 @@ export function browser(changes: Partial<IntakeContext> = {}): IntakeContext {
   return {
     site: siteWith(),
     caller: 'browser',
-    keyId: '0123456789abcdef',
+    keyId: 'c0ffee00c0ffee00',
     receivedAtMs: RECEIVED_AT_MS,
     clientIp: '203.0.113.9',
     userAgent: CHROME,

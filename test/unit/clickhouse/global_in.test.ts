@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
+import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
+import type { TimelinePlan } from '#pipelines/query/listing.ts';
+import type { TopPlan } from '#pipelines/query/top.ts';
+
+const SCOPE = { from: 0, to: 1, filters: [] };
+const TOP: TopPlan = { ...SCOPE, selection: {}, field: { column: 'country' }, by: 'events', limit: 5 };
+const TIMELINE: TimelinePlan = { ...SCOPE, of: { personId: 'p_1' }, limit: 5 };
+
+/** A distributed table refuses a plain IN over a distributed table (error 288, distributed_product_mode). */
+test.each([
+  ['top values', topStatement('shop', TOP).sql],
+  ['timeline', timelineStatement('shop', TIMELINE).sql],
+])('the statement of %s asks all shards for what it compares with', (_name, sql) => {
+  const compared = [...sql.matchAll(/(\w+) (?:NOT )?IN \(SELECT/g)].map(([, word]) => word);
+  expect(compared.length).toBeGreaterThan(0);
+  expect(new Set(compared)).toEqual(new Set(['GLOBAL']));
+});
