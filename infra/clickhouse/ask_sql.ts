@@ -2,7 +2,7 @@ import { ClickHouseError, extractErrorAtTheEndOfChunk } from '@clickhouse/client
 import { createWarehouse, readError, type Warehouse } from './client.ts';
 import { isTooHeavy, QueryTooHeavyError } from './select_rows.ts';
 import { SQL_SETTINGS, sqlQueryId } from './sql_rights.ts';
-import { treeProblem } from './sql_tree.ts';
+import { statementOf, treeProblem } from './sql_tree.ts';
 
 /** Added to the time limit of a query for the network, so that the server's own limit ends it first. */
 const ANSWER_MS_MAX = 5_000;
@@ -32,12 +32,12 @@ export function createSqlAsker(url: string): { ask: AskSql; close(): Promise<voi
   const warehouse = createWarehouse(url);
   return {
     async ask(siteId, sql, format) {
-      const statement = sql.trim().replace(/[;\s]+$/, '');
+      const statement = statementOf(sql);
       try {
-        const tree = await run(warehouse, siteId, `${EXPLAIN}${statement}`);
+        const tree = await run(warehouse, siteId, `${EXPLAIN}${statement}`, READ_BYTES_MAX);
         const problem = treeProblem(tree.toString('utf8'));
         if (problem !== null) throw new SqlRefusedError(problem);
-        return await run(warehouse, siteId, `${statement}\nFORMAT ${format}`);
+        return await run(warehouse, siteId, `${statement}\nFORMAT ${format}`, BYTES_MAX[format]);
       } catch (error) {
         const isOurs = error instanceof SqlRefusedError || error instanceof QueryTooHeavyError;
         throw isOurs ? error : failureOf(error, statement);
@@ -49,11 +49,14 @@ export function createSqlAsker(url: string): { ask: AskSql; close(): Promise<voi
 
 const EXPLAIN = 'EXPLAIN AST ';
 
+/** What is read here and not only sent on holds up every other request while it is read. */
+const READ_BYTES_MAX = 4 * 1024 ** 2;
+
 /** ClickHouse's own limit counts a constant once for all rows that have it. */
-const BYTES_MAX = 32 * 1024 ** 2;
+const BYTES_MAX: Record<SqlFormat, number> = { JSONCompact: READ_BYTES_MAX, Parquet: 32 * 1024 ** 2 };
 
 /** The whole answer. It is read as it comes: a server that is to keep it until its end puts it on disk, without a limit. */
-async function run(warehouse: Warehouse, siteId: string, query: string): Promise<Buffer> {
+async function run(warehouse: Warehouse, siteId: string, query: string, bytesMax: number): Promise<Buffer> {
   const { stream, response_headers } = await warehouse.exec({
     query,
     query_id: sqlQueryId(siteId),
@@ -66,7 +69,7 @@ async function run(warehouse: Warehouse, siteId: string, query: string): Promise
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       // Leaving the loop closes the connection, and with it ends the query.
-      if (bytes > BYTES_MAX) throw new QueryTooHeavyError('bytes of the answer');
+      if (bytes > bytesMax) throw new QueryTooHeavyError('bytes of the answer');
       chunks.push(chunk);
     }
   } catch (error) {

@@ -37,7 +37,8 @@ export const SQL_SETTINGS = {
   use_query_condition_cache: 0,
   // A decimal number as a text has all its digits.
   output_format_json_quote_decimals: 1,
-  output_format_json_quote_64bit_integers: 0,
+  // As numbers of JSON they would be rounded before their type is looked at.
+  output_format_json_quote_64bit_integers: 1,
   output_format_parquet_string_as_string: 1,
 } as const;
 

@@ -37,6 +37,13 @@ const NODES: Record<string, string> = {
 /** The tree of one SELECT, without FORMAT and INTO OUTFILE, which would be further children. */
 const ONE_SELECT = /^SelectWithUnionQuery \(children 1\)$/;
 
+/** A statement without the semicolons and blanks around it. A regular expression takes the square of their number. */
+export function statementOf(sql: string): string {
+  let end = sql.length;
+  while (end > 0 && (sql[end - 1] === ';' || sql[end - 1]?.trim() === '')) end--;
+  return sql.slice(0, end).trim();
+}
+
 /**
  * What of a statement analysts may not ask, in words; null: nothing. Rights are what keeps sites apart; this keeps
  * SETTINGS out, which ClickHouse takes in subqueries from users that may change none, and functions that need no right.

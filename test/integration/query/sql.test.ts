@@ -168,6 +168,23 @@ test.for([
   expect((await ask('SELECT 1')).body.rows).toEqual([[1]]);
 });
 
+test('whole numbers of 64 bits are numbers where they are exact, and texts of all their digits where not', async () => {
+  const sql =
+    'SELECT toUInt64(5) AS a, toInt64(-9007199254740993) AS b, [toNullable(toUInt64(1)), NULL] AS c, toUInt256(7) AS d, (toInt64(1), 1) AS e, toUInt64(6)::SimpleAggregateFunction(sum, UInt64) AS f';
+  const row = [5, '-9007199254740993', [1, null], 7, ['1', 1], 6];
+  expect((await ask(sql)).body.rows).toEqual([row]);
+});
+
+test('JSON and CSV have 4 MiB, Parquet more', { timeout: START_MS }, async () => {
+  const sql = "SELECT repeat('x', 1000000) FROM numbers(5)";
+  for (const format of ['json', 'csv']) {
+    const { status, body, text } = await ask(sql, { format });
+    expect([status, body?.error?.code ?? text]).toEqual([422, 'query_too_heavy']);
+  }
+  const { contentType } = await api.bytes('POST', '/v1/query/shop/sql?format=parquet', { sql });
+  expect(contentType).toContain('parquet');
+});
+
 test('a recursion without an end is stopped', { timeout: START_MS }, async () => {
   const { body } = await ask('WITH RECURSIVE r AS (SELECT 1 a UNION ALL SELECT a + 1 FROM r) SELECT sum(a) FROM r');
   expect(body.error.code).toBe('query_too_heavy');

@@ -2,20 +2,21 @@ import { expect, test } from 'vitest';
 import { readSqlRows, sqlTable } from '#pipelines/query/sql_rows.ts';
 
 const TEXT =
-  '{"meta":[{"name":"n","type":"UInt64"},{"name":"n","type":"Array(UInt64)"}],"data":[[18446744073709551615,[1,9007199254740993]],[9007199254740991,[]],[1e300,null]],"rows":3}';
+  '{"meta":[{"name":"n","type":"UInt64"},{"name":"n","type":"Array(Nullable(UInt64))"},{"name":"s","type":"String"}],"data":[["18446744073709551615",["1","9007199254740993"],"7"],["9007199254740991",[],"08"],["-5",[null],""]],"rows":3}';
 
-test('whole numbers that no number is exactly are texts of their digits, at any depth', () => {
+test('whole numbers that no number is exactly are texts of their digits, in lists too', () => {
   expect(readSqlRows(TEXT).rows).toEqual([
-    ['18446744073709551615', [1, '9007199254740993']],
-    [9007199254740991, []],
-    [1e300, null],
+    ['18446744073709551615', [1, '9007199254740993'], '7'],
+    [9007199254740991, [], '08'],
+    [-5, [null], ''],
   ]);
 });
 
 test('columns keep their names and types, also where two have one name', () => {
   expect(readSqlRows(TEXT).columns).toEqual([
     { name: 'n', type: 'UInt64' },
-    { name: 'n', type: 'Array(UInt64)' },
+    { name: 'n', type: 'Array(Nullable(UInt64))' },
+    { name: 's', type: 'String' },
   ]);
 });
 
