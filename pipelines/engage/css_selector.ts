@@ -3,7 +3,13 @@ const PSEUDO =
   'active any-link autofill checked default defined disabled empty enabled first-child first-of-type focus focus-visible focus-within fullscreen hover indeterminate in-range invalid last-child last-of-type link modal only-child only-of-type open optional out-of-range placeholder-shown popover-open read-only read-write required root scope target user-invalid user-valid valid visited';
 const PSEUDO_NAMES: ReadonlySet<string> = new Set(PSEUDO.split(' '));
 const OF_SELECTORS: ReadonlySet<string> = new Set(['not', 'is', 'where', 'has']);
-const OF_PLACES: ReadonlySet<string> = new Set(['nth-child', 'nth-last-child', 'nth-of-type', 'nth-last-of-type']);
+/** Whether a place may be counted among the elements of a selector alone, as in `2n of .x`. */
+const OF_PLACES: ReadonlyMap<string, boolean> = new Map([
+  ['nth-child', true],
+  ['nth-last-child', true],
+  ['nth-of-type', false],
+  ['nth-last-of-type', false],
+]);
 
 /** A code point in hexadecimal, which a space may end, or any other character. */
 const ESCAPE = String.raw`\\(?:[0-9A-Fa-f]{1,6}\s?|[^\n0-9A-Fa-f])`;
@@ -92,12 +98,17 @@ function isPseudoClass(scanner: Scanner, pseudo: RegExpExecArray, depth: number)
   return pseudo[2] === undefined ? PSEUDO_NAMES.has(name) : readArgument(scanner, name, depth);
 }
 
+function readPlace(scanner: Scanner, depth: number, takesSelectors: boolean): boolean {
+  if (scanner.take(PLACE) === null) return false;
+  return !takesSelectors || scanner.take(/of\s+/iuy) === null || readList(scanner, depth + 1, false);
+}
+
 function readArgument(scanner: Scanner, name: string, depth: number): boolean {
   if (depth === DEPTH_MAX) return false;
   const isRead = OF_SELECTORS.has(name)
     ? readList(scanner, depth + 1, name === 'has')
     : OF_PLACES.has(name)
-      ? scanner.take(PLACE) !== null
+      ? readPlace(scanner, depth, OF_PLACES.get(name) === true)
       : (name === 'lang' || name === 'dir') && scanner.take(new RegExp(`\\s*(?:${NAME}|${TEXT})\\s*`, 'uy')) !== null;
   return isRead && scanner.take(/\)/uy) !== null;
 }

@@ -34,7 +34,7 @@ const KEPT_MS = 1_000;
 const params = closed({
   site_id: idField('The site'),
   event_id: Type.String({
-    description: 'The event, by the id it was sent with or was given',
+    description: 'The event, by the id that its row has: the UUID it was sent with, or the one that was made for it',
     minLength: 1,
     maxLength: EVENT_ID_CHARACTERS_MAX,
   }),

@@ -16,8 +16,9 @@ const NUMBERS: ReadonlySet<string> = new Set(['value', 'num_items', 'predicted_l
 const LISTS: ReadonlySet<string> = new Set(['contents', 'content_ids']);
 
 /**
- * An event of a hit to Meta's `/tr` (FACTS section 6), in the form POST /v1/ingest takes it. Its id is that of the `eventID`
- * that the page gave, so that it is one event with what the page sent elsewhere; its time is that of its arrival. What is said of the
+ * An event of a hit to Meta's `/tr` (FACTS section 6), in the form POST /v1/ingest takes it. Its id is the `eventID`
+ * that the page gave if that is a UUID, so that it is one event with what the page sent elsewhere, else as pixelEventId says; its
+ * time is that of its arrival. What is said of the
  * person is cleaned and hashed where all events are.
  */
 export function eventOfMetaHit({ text, fields }: Hit, { visitor, secret }: PixelArrival): JsonObject {

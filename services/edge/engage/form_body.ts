@@ -86,6 +86,6 @@ function visitorConsent(all: URLSearchParams, asksConsent: boolean): object {
 
 const REFERER_MAX = 4096;
 
-/** A checkbox that is not ticked is not sent at all. */
+/** A checkbox that is not ticked is not sent at all; a hidden field of its name before it says that it was there. */
 const isTicked = (all: URLSearchParams, name: string): boolean =>
-  !['', 'no', '0', 'false'].includes(all.get(name) ?? '');
+  all.getAll(name).some((value) => !['', 'no', '0', 'false'].includes(value));

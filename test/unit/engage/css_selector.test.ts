@@ -8,6 +8,7 @@ it.each([
   'button[type="submit"]:not(.off, [disabled])',
   "a[href^='/x' i], input[name=email]",
   'tr:nth-child(2n + 1) td:nth-of-type(odd)',
+  'li:nth-child(2n + 1 of .x, .y)',
   'form:has(> input:checked)',
   '*',
   ' .padded ',
@@ -42,6 +43,8 @@ it.each([
   '<a>',
   'a[b="c]',
   'tr:nth-child(x)',
+  'tr:nth-child(2n of )',
+  'tr:nth-of-type(2n of .x)',
   `${':not('.repeat(100)}a${')'.repeat(100)}`,
 ])('%s is none', (text) => {
   expect(isSelector(text)).toBe(false);

@@ -294,6 +294,13 @@ describe('a plain HTML form', () => {
       expect(consentOf()).toEqual({ analytics: true, ads: false });
     });
 
+    it('by a hidden field before the box, which a ticked box overrules', async () => {
+      await edge.post('/v1/form', `${plain({ subject: 'Trucks' })}&_marketing=0`);
+      expect(consentOf()).toEqual({ analytics: true, ads: false });
+      await edge.post('/v1/form', `${plain({ subject: 'Vans' })}&_marketing=0&_marketing=on`);
+      expect(consentOf()).toEqual({ analytics: true, ads: true });
+    });
+
     it('by a script that says nothing of it as well, where the site asks', async () => {
       put(edge.table, { site: site(asking) });
       await edge.post('/v1/form', filledIn());
