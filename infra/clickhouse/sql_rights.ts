@@ -16,7 +16,7 @@ export const SQL_VIEWS = 'sql_views';
  */
 const SITE_OF_QUERY = "site_id = splitByChar(':', initialQueryID())[1]";
 
-/** Which rows the reader sees, of each table. */
+/** Which rows the reader sees, of each table of one node: a cluster is refused by the configuration. */
 export const SQL_SITE_ROWS = rowsWhere(SITE_OF_QUERY);
 
 /** What holds for every query of the asker, who has read-only access and can change none of it. */

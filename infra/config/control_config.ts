@@ -1,6 +1,6 @@
 import { type StaticDecode, Type } from 'typebox';
 import { isAddressWithPort, isDomainName } from './checks.ts';
-import type { Environment } from './config.ts';
+import { ConfigError, type Environment } from './config.ts';
 import { HTTP } from './edge_config.ts';
 import { readSettings } from './read_settings.ts';
 import { ANY_PROCESS, SECRETS } from './service_config.ts';
@@ -88,7 +88,7 @@ export const CONTROL = Type.Object({
       defaultText: 'none: SQL is not taken',
       startDefault: 'that of the local ClickHouse',
       description:
-        'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`.',
+        'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`; not together with `CLICKHOUSE_CLUSTER`.',
     }),
   ),
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
@@ -104,4 +104,13 @@ const CONTROL_PROCESS = Type.Object({
 
 export type ControlConfig = StaticDecode<typeof CONTROL_PROCESS>;
 
-export const controlConfig = (env: Environment): ControlConfig => readSettings(CONTROL_PROCESS, env);
+/** @throws ConfigError, also where SQL would be taken on a cluster: rights on a distributed table may not hold on its shards. */
+export function controlConfig(env: Environment): ControlConfig {
+  const config = readSettings(CONTROL_PROCESS, env);
+  if (config.sqlUrl !== null && config.parts.clickhouseCluster !== null) {
+    throw new ConfigError([
+      'CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is: SQL is not taken on a cluster',
+    ]);
+  }
+  return config;
+}

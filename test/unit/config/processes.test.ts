@@ -96,6 +96,15 @@ test.for(['', 'k', `k:${KEY},k:${KEY}`, 'k:c2hvcnQ='])('SECRETS_KEYS=%s is refus
   expect(faultsOf(controlConfig, { ...WHOLE, SECRETS_KEYS: value })).toEqual([expect.stringMatching(/^SECRETS_KEYS /)]);
 });
 
+test('SQL of analysts is not taken on a cluster', () => {
+  const sql = { CONTROL_SQL_URL: 'http://sql_asker:hidden@127.0.0.1:8123/sql_views' };
+  expect(faultsOf(controlConfig, { ...WHOLE, ...sql })).toEqual([]);
+  expect(faultsOf(controlConfig, { ...WHOLE, CLICKHOUSE_CLUSTER: 'main' })).toEqual([]);
+  expect(faultsOf(controlConfig, { ...WHOLE, ...sql, CLICKHOUSE_CLUSTER: 'main' })).toEqual([
+    expect.stringMatching(/^CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is/),
+  ]);
+});
+
 describe('SASL', () => {
   it('is off where no mechanism is set', () => {
     expect(partsConfig({ ...PARTS, KAFKA_SASL_USERNAME: 'me' }).kafka.sasl).toBeNull();
