@@ -13,7 +13,7 @@ import { funnelParts, retentionParts, trendsParts } from './reference/chart_part
 import { anyFunnel, anyRetention } from './reference/questions.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { anyTrends } from './reference/trend_questions.ts';
-import { QUESTIONS, WORLDS } from './worlds_config.ts';
+import { CHART_QUESTIONS, WORLDS } from './worlds_config.ts';
 
 const filled = useFilledWorld();
 const create = useQueryWorld();
@@ -44,7 +44,7 @@ function ofKnown(of: ActorsQuery['of']): ActorsQuery['of'] {
 
 test.for(seeds)('in world %i everybody who is counted in a chart is listed', { timeout: TIMEOUT_MS }, async (seed) => {
   const { world, ledger } = await filled(seed);
-  for (let number = 0; number < QUESTIONS; number++) {
+  for (let number = 0; number < CHART_QUESTIONS; number++) {
     const random = randomFor(`list ${seed} ${number}`);
     const [funnel, trends, retention] = [anyFunnel(random), anyTrends(random), anyRetention(random)] as const;
     const charts = [
