@@ -19,6 +19,7 @@ import {
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
+import { createEventSearches } from './event_searches.ts';
 import { eventsOf, type Letter, readLetters, windowsOf } from './read_letters.ts';
 
 /** A dead letter, when it was resent, and its events if they can be read. */
@@ -47,7 +48,7 @@ interface LettersPage {
 export interface DeadLetterStore {
   list(query: ListQuery): Promise<LettersPage>;
   read(place: LetterPlace): Promise<ShownLetter | null>;
-  /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. */
+  /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. @throws SearchBusyError */
   ofEvent(siteId: string, eventId: string): Promise<ShownLetter[]>;
   /**
    * Resends letters, each only once, however often and by whomever that is asked: the transaction that resends it records it.
@@ -89,8 +90,6 @@ export function createDeadLetterStore(
   nowMs: () => number,
 ): DeadLetterStore {
   const mutex = createMutex();
-  // A search holds a stage's newest letters in memory.
-  const searches = createMutex();
   let opened: StoreWorld | null = null;
   async function open(): Promise<StoreWorld> {
     opened ??= {
@@ -109,7 +108,11 @@ export function createDeadLetterStore(
       open()
         .then((world) => readOne(world, place))
         .catch(unavailable),
-    ofEvent: (siteId, eventId) => searches.run(async () => ofEvent(await open(), siteId, eventId)).catch(unavailable),
+    ofEvent: createEventSearches(async (siteId, eventId) =>
+      open()
+        .then((world) => ofEvent(world, siteId, eventId))
+        .catch(unavailable),
+    ),
     resend: (places, accountOf) => mutex.run(async () => resend(await open(), places, accountOf)).catch(unavailable),
   };
 }

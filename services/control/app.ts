@@ -1,4 +1,5 @@
 import { type DeadLetterStore, DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
+import { SearchBusyError } from '#infra/dead_letters/event_searches.ts';
 import {
   createHttpServer,
   type HttpReply,
@@ -256,6 +257,7 @@ function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null
   if (error instanceof JournalError) return 'settings_not_stored';
   if (error instanceof RedisUnavailableError) return 'tag_health_unavailable';
   if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
+  if (error instanceof SearchBusyError) return error.code;
   // The connection is gone, or what came is not HTTP.
   if (error !== null && request.raw.errored === error) return 'request_malformed';
   const code = (error as { code?: unknown } | null)?.code;

@@ -45,7 +45,7 @@ export const CONTROL_ERRORS = {
   content_type_unsupported: { status: 415, message: 'Send application/json.' },
   query_too_heavy: { status: 422, message: 'The query takes more time or memory than it may: ask for less.' },
   if_match_missing: { status: 428, message: 'Send If-Match with the ETag that was read, or * to change it as it is.' },
-  query_busy: { status: 429, message: 'The site has as many queries in SQL under way as it may have: ask again.' },
+  query_busy: { status: 429, message: 'As many queries of this kind are under way as may be: ask again.' },
   internal: { status: 500, message: 'Something unforeseen went wrong.' },
   sql_not_set_up: { status: 501, message: 'This service has no user of ClickHouse that SQL is asked as.' },
   settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },

@@ -3,6 +3,7 @@ import { insertBlock } from '#infra/clickhouse/client.ts';
 import { attemptsStatement, storedEventStatement } from '#infra/clickhouse/queries/event_trace_statements.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
+import { SearchBusyError } from '#infra/dead_letters/event_searches.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
 import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
 import { shownLetter } from '#test/unit/control/memory_letters.ts';
@@ -131,6 +132,9 @@ test('an event without a row is looked for among the dead letters; of another si
   control.letters.failure = new DeadLettersError('away');
   const away = await control.call('GET', '/v1/query/shop/events/event-7');
   expect([away.status, away.body.error.code]).toEqual([503, 'dead_letters_unavailable']);
+  control.letters.failure = new SearchBusyError();
+  const busy = await control.call('GET', '/v1/query/shop/events/event-7');
+  expect([busy.status, busy.body.error.code]).toEqual([429, 'query_busy']);
 });
 
 /** The indexes leave one granule of events and two of outcomes; without them all is read. */
