@@ -21,6 +21,8 @@ const KINDS = {
 
 /** Every process reads the settings at its start. */
 const DEFINITION_CHARACTERS_MAX = 32_768;
+/** Of all questions and boards of a site together. */
+const SITE_CHARACTERS_MAX = 256 * 1024;
 
 const tag = 'Saved questions and boards';
 const baseOf = (kind: SavedKind): string => `/v1/admin/sites/{site_id}/${KINDS[kind].path}`;
@@ -160,6 +162,12 @@ function written(world: World, item: SavedItem): Outcome {
   const problems = [
     ...unless(definition.length <= DEFINITION_CHARACTERS_MAX, 'too_large', kind, 'is more than 32 KiB of JSON'),
     ...unless(
+      charactersBeside(world.view, item) + definition.length <= SITE_CHARACTERS_MAX,
+      'too_large',
+      kind,
+      'would make the questions and boards of the site more than 256 KiB of JSON together',
+    ),
+    ...unless(
       !textsIn(JSON.parse(definition)).some((text) => holdsPersonalText(text)),
       'personal_text',
       kind,
@@ -170,6 +178,12 @@ function written(world: World, item: SavedItem): Outcome {
       : boardProblems(world.view, site_id, JSON.parse(definition).questions)),
   ];
   return refusedFor(problems) ?? done([{ body: { saved: item } }], showItem(site_id, kind, id));
+}
+
+/** Characters of what the site has saved beside an item. */
+function charactersBeside(view: SettingsView, { site_id, kind, id }: SavedItem): number {
+  const others = view.table.savedItems(site_id).filter((other) => other.kind !== kind || other.id !== id);
+  return others.reduce((total, { definition }) => total + definition.length, 0);
 }
 
 /** Every text of a JSON value, names of members too. */

@@ -45,6 +45,20 @@ describe('saved questions and boards', () => {
     expect((await world.call('POST', QUESTIONS, { body: TOP })).body.error.code).toBe('question_exists');
   });
 
+  it('have 256 KiB together on a site, and one of them may still be replaced', async () => {
+    const world = await controlWithShop();
+    const question = { sql: `SELECT ${'a+'.repeat(15_000)}a` };
+    const body = (id: string) => ({ id, name: id, query: 'sql', question });
+    const saved = [];
+    for (const id of 'abcdefgh') saved.push(await world.call('POST', QUESTIONS, { body: body(id) }));
+    expect(saved.map(({ status }) => status)).toEqual(saved.map(() => 201));
+    const { body: refused } = await world.call('POST', QUESTIONS, { body: body('i') });
+    expect(refused.problems).toMatchObject([{ code: 'too_large', field: 'question' }]);
+    const change = { body: { ...body('h'), name: 'New' }, ifMatch: saved[7]?.etag ?? '' };
+    expect((await world.call('PUT', `${QUESTIONS}/h`, change)).status).toBe(200);
+    expect((await world.call('POST', BOARDS, { body: { ...BOARD, questions: ['a'] } })).status).toBe(201);
+  });
+
   it('stand in the audit, field by field', async () => {
     const world = await controlWithShop();
     const { etag } = await world.call('POST', QUESTIONS, { body: TOP });
