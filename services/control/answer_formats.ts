@@ -60,13 +60,34 @@ export const asCsv = (table: AnswerTable): Written => ({
   body: csvOf(table),
 });
 
-/** The first that Accept names; JSON where it names none of ours. */
+/** Formats by the media types that ask for them; a type with a star leaves the choice to us. */
+const FORMATS: ReadonlyMap<string, Format> = new Map([
+  [CSV, 'csv'],
+  ['text/*', 'csv'],
+  [PARQUET, 'parquet'],
+  ['application/json', 'json'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+]);
+
+/** The one of greatest weight in Accept (RFC 9110, 12.5.1), of equals the first that is named; JSON where it takes none of ours. */
 function acceptedFormat(accept: string): Format {
-  for (const part of accept.toLowerCase().split(',')) {
-    const [type = ''] = part.split(';');
-    if (type.trim() === CSV) return 'csv';
-    if (type.trim() === PARQUET) return 'parquet';
-    if (type.trim() === 'application/json') return 'json';
-  }
-  return 'json';
+  const ranges = accept.toLowerCase().split(',').map(rangeOf);
+  const taken = ranges.filter(({ type, weight }) => FORMATS.has(type) && weight > 0);
+  const [best] = taken.sort((a, b) => b.weight - a.weight || Number(isOpen(a)) - Number(isOpen(b)));
+  return FORMATS.get(best?.type ?? '') ?? 'json';
+}
+
+interface MediaRange {
+  type: string;
+  weight: number;
+}
+
+const isOpen = ({ type }: MediaRange): boolean => type.endsWith('*');
+
+/** A media type with its weight: 1 if none is given, or what is given is no number. */
+function rangeOf(part: string): MediaRange {
+  const [type = '', ...parameters] = part.split(';').map((one) => one.trim());
+  const weight = Number(parameters.find((one) => one.startsWith('q='))?.slice(2) || 1);
+  return { type, weight: Number.isNaN(weight) ? 1 : weight };
 }

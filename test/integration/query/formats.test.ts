@@ -46,7 +46,7 @@ const asObjects = ({ columns, rows }: AnswerTable) =>
 
 test.for([
   ['text/csv', '', 'text/csv'],
-  ['text/html, application/vnd.apache.parquet;q=0.9, text/csv', '', 'application/vnd.apache.parquet'],
+  ['text/html, application/vnd.apache.parquet;q=0.9, text/csv;q=0.8', '', 'application/vnd.apache.parquet'],
   ['application/json, text/csv', '', 'application/json'],
   ['*/*', '', 'application/json'],
   ['text/csv', '?format=json', 'application/json'],
