@@ -35,8 +35,8 @@ export async function judgeResponse(
     const reason = await isTokenUsed(parts, siteId, token.nonce, submissionId);
     return reason === null ? { kind: 'clean' } : { kind: 'spam', reason };
   }
-  const alone = judgeAnswers(token, nowMs);
-  const verdict = alone.kind === 'clean' ? await amongOthers(request, sent, parts) : alone;
+  const others = await amongOthers(request, sent, parts);
+  const verdict = others.kind === 'clean' ? judgeAnswers(token, nowMs) : others;
   if (verdict.kind === 'spam') return { kind: 'spam', reason: verdict.reason };
   const challenge = verdict.kind === 'doubt' ? challengeFor(parts, submissionId, body.challenge, nowMs) : null;
   return challenge === null ? { kind: 'clean' } : { kind: 'challenge', challenge };

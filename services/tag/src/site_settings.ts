@@ -5,6 +5,8 @@ import type { SiteConfig } from './types.ts';
 
 /** Asks for the site's configuration until the edge answers; undefined where it refuses the key or the page's origin. */
 export async function askConfig(url: string): Promise<SiteConfig | undefined> {
+  let askAgain: ((value?: unknown) => void) | undefined;
+  listen(window, 'online', () => askAgain?.());
   for (let failures = 1; ; failures++) {
     const answer = await ask(url).catch(() => undefined);
     if (answer && !isForLater(answer.status)) {
@@ -13,7 +15,7 @@ export async function askConfig(url: string): Promise<SiteConfig | undefined> {
       if (config) return config;
     }
     await new Promise((resolve) => {
-      listen(window, 'online', resolve);
+      askAgain = resolve;
       setTimeout(resolve, waitMs(failures, Math.random(), answer?.headers.get('retry-after')));
     });
   }

@@ -11,7 +11,7 @@ import { addWaiting, openOutbox, waitingHere, wake } from './outbox.ts';
 import { watchPages } from './page_views.ts';
 import { askConfig } from './site_settings.ts';
 import type { PartHost, Properties, SiteConfig, Vendors } from './types.ts';
-import { arrivalOf, forgetClicks, forgetVisitor, isKnown, platformIds, sessionId, visitorId } from './visitor_ids.ts';
+import { adIds, arrivalOf, forgetClicks, forgetVisitor, isKnown, ownId, sessionId, visitorId } from './visitor_ids.ts';
 
 /** What the page that loads the tag says about itself. */
 export interface StartOptions {
@@ -95,7 +95,7 @@ function visitOf({ properties, atMs_: atMs }: Draft): Properties {
   const arrival = arrivalOf(new URL(properties['$current_url'] as string).search, session, atMs, ads);
   return {
     ...arrival,
-    ...(ads && platformIds(arrival['fbclid'], atMs, !!config?.facebook)),
+    ...(ads && adIds(arrival['fbclid'], atMs, !!config?.facebook)),
     $gpc: hasGpc() || undefined,
     $consent: !config || isRequired() || choiceOf('ads') !== undefined ? { ads, analytics: true } : undefined,
     $session_id: session,
@@ -246,6 +246,7 @@ function configured(answer: SiteConfig | undefined): void {
     track: (event, properties, definition) => void draft(event, properties, '', '', definition),
     ads: allowsAds,
     analytics: mayStore,
+    visitor: ownId,
   };
   settle();
   if (answer) for (const listener of readyListeners.splice(0)) listener();

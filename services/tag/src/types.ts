@@ -120,6 +120,8 @@ export interface EngageHost extends VendorsHost, DefinitionsHost {
 
 /** What the tag offers to any of its further scripts. */
 export interface PartHost extends EngageHost {
+  /** The id that the tag itself works with; undefined: it needed none yet, empty: the visitor was forgotten. */
+  visitor(): string | undefined;
   /** The address of a route under /v1/, with the site's key. */
   address(path: string): string;
 }

@@ -10,7 +10,8 @@ const SESSION = 'svc_sid';
 const ARRIVAL = 'svc_c';
 const META = ['_fbp', '_fbc'];
 
-let visitor = '';
+/** Undefined: none was needed yet; empty: it was forgotten. */
+let visitor: string | undefined;
 /** The id where cookies are refused. Where they are not, a cookie that is gone was removed by another tab. */
 let withoutCookies = '';
 let session = '';
@@ -30,6 +31,8 @@ export function visitorId(nowMs: number): string {
   }
   return visitor;
 }
+
+export const ownId = (): string | undefined => visitor;
 
 export function sessionId(nowMs: number): string {
   const next = sessionAt(readCookie(SESSION) ?? (withoutCookies && session), nowMs, uuid7);
@@ -77,11 +80,7 @@ export function arrivalOf(search: string, inSession: string, atMs: number, ads: 
  * Meta's and TikTok's browser ids. Meta's are made here in its own form, `fb.1.<milliseconds>.<random or fbclid>`, so that
  * the first page's events carry them already; the pixel takes over what it finds.
  */
-export function platformIds(
-  click: string | undefined,
-  nowMs: number,
-  withMeta: boolean,
-): Record<string, string | undefined> {
+export function adIds(click: string | undefined, nowMs: number, withMeta: boolean): Record<string, string | undefined> {
   const give = (name: string, id: string): void => writeCookie(name, `fb.1.${nowMs}.${id}`, CLICK_S);
   if (withMeta) {
     if (click && !readCookie('_fbc')?.endsWith(`.${click}`)) give('_fbc', click);

@@ -112,6 +112,21 @@ test.for([404, 413])('a form that is refused with %i says so, and keeps what was
   await context.close();
 });
 
+test('of a survey’s answer that lacks a proof the visitor is told that it could not be sent, and it waits', async () => {
+  const thanks = { title: 'Thank you', text: '' };
+  showOn(world, [survey([{ id: 'o', type: 'open', text: 'Why' }], { thanks })]);
+  const challenge = { salt: 's', challenge: 'of no number', maxnumber: 1, signature: 'signed' };
+  world.edge.replies['/v1/surveys/respond'] = { accepted: 0, challenge };
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.getByLabel('Why').fill('Because');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('It could not be sent').waitFor();
+  expect(await page.getByText('Thank you').count()).toBe(0);
+  expect(await page.evaluate(() => localStorage.getItem('svc_e'))).toContain('Because');
+  await context.close();
+});
+
 test('of two tabs that show the same a reload of one goes on with its own', async () => {
   showOn(world, [survey([{ id: 'o', type: 'open', text: 'Why' }])]);
   const context = await world.visitor();

@@ -83,3 +83,41 @@ test('after a reset the cookie that comes back is not the old visitor’s', asyn
   expect([undefined, id]).not.toContain(await idOf(context));
   await context.close();
 });
+
+test('a session that begins before the answer leaves the visitor and what waits for the edge as they were', async () => {
+  const context = await world.visitor();
+  world.pages['/'] = { attributes: 'data-pages="manual"' };
+  const id = '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+  await context.addCookies([{ name: 'svc_did', value: id, domain: '.shop.example', path: '/' }]);
+  const page = await context.newPage();
+  const { waiting, answer } = await holdAnswer(page);
+  await page.goto(world.shop);
+  const route = await waiting;
+  const lead = JSON.stringify({ visitor: id, waiting: [] });
+  await page.evaluate((kept) => {
+    localStorage.setItem('svc_e', kept);
+    window.svc.track('other');
+  }, lead);
+  await world.taken('other');
+  await answer(route, id);
+  expect(await idOf(context)).toBe(id);
+  expect(await page.evaluate(() => localStorage.getItem('svc_e'))).toBe(lead);
+  await context.close();
+});
+
+test('a cookie that comes back after a refusal is not there when the visitor agrees again', async () => {
+  const context = await world.visitor();
+  const page = await context.newPage();
+  const { waiting, answer } = await holdAnswer(page);
+  await page.goto(world.shop);
+  const route = await waiting;
+  const id = await idOf(context);
+  await page.evaluate(() => {
+    window.svc.consent({ analytics: false });
+    window.svc.consent({ analytics: true });
+  });
+  await answer(route, String(id));
+  expect(id).toEqual(expect.any(String));
+  expect(await idOf(context)).not.toBe(id);
+  await context.close();
+});

@@ -114,3 +114,15 @@ test('where no proof can be made, the answer says what was asked for', async () 
   vi.unstubAllGlobals();
   expect([sent.length, waiting.length]).toEqual([1, 0]);
 });
+
+test('a survey’s answer without a proof waits for a later page, and is not asked for at once', async () => {
+  vi.stubGlobal('crypto', {});
+  const asked = { status: 200, body: { accepted: 0, challenge: challengeOf(1) } };
+  expect((await openReports(kept, edge(asked)).send('surveys/respond', {}))?.body.challenge).toEqual(challengeOf(1));
+  vi.unstubAllGlobals();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect([sent.length, waiting]).toEqual([1, [['surveys/respond', '{}']]]);
+  openReports(kept, edge({ status: 200, body: { accepted: 1 } })).sendWaiting();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(waiting).toEqual([]);
+});

@@ -26,6 +26,12 @@ export interface Reports {
 /** Asks the edge; rejects where there was no answer. */
 export type Post = (path: string, body: string) => Promise<Response>;
 
+/** Of these the visitor is not asked again: without a proof they wait for a page of later, when there may be no doubt. */
+const KEPT_WITHOUT_PROOF = 'surveys/respond';
+
+/** Whether nobody took it. A proof that is still asked for could not be made. */
+export const isNotTaken = ({ status, body }: Reply): boolean => status >= 400 || !!body.challenge;
+
 /** A proof holds for minutes, and a report may wait for days: then another is asked for. */
 const PROOFS_MAX = 3;
 
@@ -44,7 +50,8 @@ export function openReports(kept: ReportQueue, post: Post): Reports {
     failures = 0;
     const body = (await answer.json().catch(() => ({}))) as Reply['body'];
     const solved = body.challenge && proofsLeft > 0 && (await withProof(report, body.challenge));
-    kept.keepWaiting([...without(report), ...(solved ? [solved] : [])]);
+    const waits = solved || (body.challenge && report[0] === KEPT_WITHOUT_PROOF && report);
+    kept.keepWaiting([...without(report), ...(waits ? [waits] : [])]);
     return solved ? deliver(solved, proofsLeft - 1) : { status: answer.status, body };
   }
   function later(retryAfter: string | null | undefined): void {

@@ -1,4 +1,5 @@
-import type { Reply } from './engage_reports.ts';
+import { textBlock } from './build_element.ts';
+import { isNotTaken, type Reply } from './engage_reports.ts';
 import { type FormResult, showForm } from './form_panel.ts';
 import type { OpenShowing } from './kept_showings.ts';
 import { openPanel, type Panel } from './panel.ts';
@@ -102,7 +103,9 @@ function runSurvey({ content, words }: SurveyItem, { open, panel, report, keep, 
     const answers = Object.entries(progress.answers).map(([question_id, value]) => ({ question_id, value }));
     keep(step === 'partial' ? progress : undefined);
     if (step === 'completed') done();
-    void report(step, { answers, elapsed_ms: Math.max(0, Date.now() - open.shownMs) });
+    void report(step, { answers, elapsed_ms: Math.max(0, Date.now() - open.shownMs) }).then((reply) => {
+      if (step === 'completed' && reply && isNotTaken(reply)) panel.fill(textBlock('p', words.failed));
+    });
   });
 }
 
@@ -124,9 +127,8 @@ function runForm({ content, words }: FormItem, { panel, report, keep, done }: Sh
     // A reload before the answer sends it again under the same id, and does not ask again.
     keep();
     const reply = await report('submitted', filled);
-    const { error, challenge, message } = reply?.body ?? {};
-    // A proof that is still asked for could not be made.
-    if (reply && (reply.status >= 400 || challenge)) {
+    const { error, message } = reply?.body ?? {};
+    if (reply && isNotTaken(reply)) {
       keep({ at: 0, answers: {} });
       const names = (error?.fields ?? []).map(({ name }) => name);
       return names[0] ? { kind: 'invalid', names } : { kind: 'failed' };

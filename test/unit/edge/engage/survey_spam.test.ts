@@ -50,12 +50,24 @@ it('the same words of many addresses are asked for a proof', async () => {
   expect((await respond(response({ answers }), '198.51.100.9')).challenge).toBeTypeOf('object');
 });
 
-it.each(['partial', 'completed'])('a %s answer within a second of the token is spam', async (status) => {
+it.each(['partial', 'completed'])('a %s answer within a second of the token is asked for a proof', async (status) => {
   const sent = response({ status, token: edge.token('survey', 'nps', { agoMs: 900 }) });
-  expect(await respond(sent)).toEqual({ accepted: 0 });
-  expect(await edge.metrics.text()).toContain(
-    'svc_edge_engage_spam_total{kind="survey",reason="too_fast",stage="edge"} 1',
-  );
+  const { accepted, challenge } = await respond(sent);
+  expect([accepted, challenge]).toEqual([0, expect.any(Object)]);
+  expect(await respond({ ...sent, challenge: solutionOf(challenge) })).toMatchObject({ accepted: 1 });
+  expect(edge.events()).toHaveLength(1);
+});
+
+it('an answer that seems to come before its token, as this edge’s clock is behind, is taken with a proof', async () => {
+  const sent = response({ token: edge.token('survey', 'nps', { agoMs: -5_000 }) });
+  const { challenge } = await respond(sent);
+  expect(await respond({ ...sent, challenge: solutionOf(challenge) })).toMatchObject({ accepted: 1 });
+});
+
+it('answers that come too fast count among the others of their address', async () => {
+  const fast = () => response({ token: edge.token('survey', 'nps', { agoMs: 10 }) });
+  for (let at = 0; at < 60; at += 1) expect((await respond(fast())).challenge).toBeTypeOf('object');
+  expect(await respond(fast())).toEqual({ accepted: 0 });
 });
 
 it('that it was shown is taken at once, and uses up nothing', async () => {
