@@ -1,41 +1,17 @@
 import { basePersonId } from '#pipelines/identity/resolve.ts';
+import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import { type AttemptRow, destinationTraces, type TracedDestination } from './delivery_trace.ts';
 import { traceSentences } from './event_trace_sentences.ts';
 import type { EventTrace } from './event_trace_shapes.ts';
 
-/** A row of an event; times in milliseconds since 1970 UTC. */
-export interface StoredEventRow {
-  event: string;
+type Renamed = 'site_id' | 'event_id' | 'timestamp' | 'received_at' | 'arrived_person_id';
+/** A row of an event; times in milliseconds since 1970 UTC. Its key is empty where it was not kept. */
+export interface StoredEventRow extends Omit<EventRow, Renamed> {
   happened: number;
   received: number;
-  original_timestamp: string | null;
-  distinct_id: string;
   arrived_person: string;
+  /** As known now. */
   person: string;
-  mode: string;
-  action_source: string;
-  caller: string;
-  identify: boolean;
-  email_sha256: string;
-  phone_sha256: string;
-  first_name_sha256: string;
-  last_name_sha256: string;
-  external_id_sha256: string;
-  city: string;
-  state: string;
-  zip: string;
-  country: string;
-  client_ip: string;
-  client_user_agent: string;
-  value: number | null;
-  currency: string;
-  order_id: string;
-  properties: string;
-  raw_partition: number;
-  raw_offset: number;
-  raw_index: number;
-  /** Empty where it was not kept. */
-  key_id: string;
 }
 
 /** A copy of the event that dedup dropped. */
