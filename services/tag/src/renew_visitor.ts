@@ -13,9 +13,9 @@ export function renewVisitor({ config, analytics, visitor }: PartHost): void {
   const base = config.tag?.loader?.base;
   if (!base || !analytics()) return;
   const asked = readCookie(VISITOR);
-  const before = visitor();
+  const before = visitor?.();
   const answered = (): void => {
-    const now = visitor();
+    const now = visitor?.();
     if (!analytics()) writeCookie(VISITOR, '', 0);
     // Forgotten and nothing measured since, or another visitor by now. A session may begin meanwhile without either.
     else if (now !== before && now !== asked) writeCookie(VISITOR, now ?? '', now ? VISITOR_S : 0);

@@ -120,8 +120,11 @@ export interface EngageHost extends VendorsHost, DefinitionsHost {
 
 /** What the tag offers to any of its further scripts. */
 export interface PartHost extends EngageHost {
-  /** The id that the tag itself works with; undefined: it needed none yet, empty: the visitor was forgotten. */
-  visitor(): string | undefined;
+  /**
+   * The id that the tag itself works with; undefined: it needed none yet, empty: the visitor was forgotten. A tag that a
+   * browser has kept from before has no such function, as its further scripts are kept apart from it.
+   */
+  visitor?(): string | undefined;
   /** The address of a route under /v1/, with the site's key. */
   address(path: string): string;
 }
