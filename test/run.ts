@@ -4,7 +4,7 @@ import { onParentGone } from '#infra/local/parent.ts';
 import { runChecks } from './harness/run/checks.ts';
 import { makeScratch, type Scratch } from './harness/run/scratch.ts';
 import { runSuites } from './harness/run/suites.ts';
-import { add, NOTHING, summary, type Tally } from './harness/run/tally.ts';
+import { add, failed, NOTHING, summary, type Tally } from './harness/run/tally.ts';
 
 const INTERRUPTED = 130;
 
@@ -33,15 +33,14 @@ async function run(): Promise<Tally> {
     });
   } catch (error) {
     console.error(error);
-    return { ...NOTHING, failed: 1 };
+    return failed([`the run: ${String(error)}`]);
   }
 }
 
 /** Whatever a test started must be gone by now; each process that is not counts as a failed test. */
 async function leftBehind(): Promise<Tally> {
   const left = await scratch.leftBehind();
-  for (const { pid, command } of left) console.error(`left behind: ${pid} ${command}`);
-  return { ...NOTHING, failed: left.length };
+  return failed(left.map(({ pid, command }) => `left behind: ${pid} ${command}`));
 }
 
 async function finish(tally: Tally): Promise<never> {
@@ -60,7 +59,7 @@ function interruption(of: Scratch): (why: string) => Promise<void> {
     interrupted = true;
     console.log(`\nstopping (${why})`);
     await of.clear();
-    console.log(summary({ ...NOTHING, failed: 1 }));
+    console.log(summary(failed([`the run was stopped (${why})`])));
     process.exit(INTERRUPTED);
   };
 }

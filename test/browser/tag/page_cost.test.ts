@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundle } from '#infra/bundler/bundle.ts';
 import { until } from '#test/harness/until.ts';
+import { longestTaskOf } from '../harness/main_thread.ts';
 import { BARE_SCRIPT, type PageHeap, pageHeap } from './harness/page_heap.ts';
 import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
-const RUNS = 12;
+const RUNS = 20;
 const THROTTLING = 4;
 const RATIO_MAX = 1.5;
 const TASK_MS_MAX = 50;
@@ -42,13 +43,15 @@ beforeEach(async () => {
   world.pages['/by-hand'] = { body: LINKS, tag: `<script data-key="bare">${BARE_SCRIPT}</script>` };
 });
 
-/** The milliseconds that scripts took of the main thread's own time until the page had sent its pageview. */
+/**
+ * The milliseconds that scripts took of the main thread's own time until the page had sent its pageview. The processor is not
+ * slowed for it: the browser does that by stopping the thread by chance, which made the same page's times differ twofold.
+ */
 async function scriptMs(path: '/ours' | '/plausible'): Promise<number> {
   const context = await world.visitor();
   const page = await context.newPage();
   const tools = await context.newCDPSession(page);
   await tools.send('Performance.enable', { timeDomain: 'threadTicks' });
-  await tools.send('Emulation.setCPUThrottlingRate', { rate: THROTTLING });
   const before = posts();
   await page.goto(world.shop + path);
   await until('the pageview', posts, (seen) => seen > before);
@@ -63,9 +66,7 @@ const posts = (): number => world.edge.requests.filter(({ method }) => method ==
 const undisturbed = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[values.length >> 2] ?? Number.NaN;
 
-test("the tag's scripts take at most half more time than Plausible's on a slow processor", {
-  timeout: 240_000,
-}, async () => {
+test("the tag's scripts take at most half more time than Plausible's", { timeout: 240_000 }, async () => {
   const ours: number[] = [];
   const plausibles: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
@@ -76,16 +77,6 @@ test("the tag's scripts take at most half more time than Plausible's on a slow p
   expect(undisturbed(plausibles)).toBeGreaterThan(0);
   expect(undisturbed(ours) / undisturbed(plausibles)).toBeLessThanOrEqual(RATIO_MAX);
 });
-
-interface TraceEvent {
-  name: string;
-  /** Process and thread. */
-  pid: number;
-  tid: number;
-  args: { name?: string };
-  /** Microseconds of the thread's own time, so that what the machine does beside it counts as little as can be. */
-  tdur?: number;
-}
 
 /** The longest task of a visit with a purchase, in milliseconds that the page's main thread itself ran on a slow processor. */
 async function longestTaskMs(): Promise<number> {
@@ -100,24 +91,9 @@ async function longestTaskMs(): Promise<number> {
   await tools.send('Runtime.evaluate', { expression: "window.svc.track('purchase', { value: 3 })" });
   await world.taken('purchase', purchases + 1);
   await page.waitForTimeout(300);
-  const { traceEvents } = JSON.parse(String(await world.browser.browser.stopTracing())) as {
-    traceEvents: TraceEvent[];
-  };
+  const trace = await world.browser.browser.stopTracing();
   await context.close();
-  return longestOf(traceEvents);
-}
-
-/** Of the main threads, of which the browser has one ready for a next page, the page's is the one that did most. */
-function longestOf(events: readonly TraceEvent[]): number {
-  const mains = events.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
-  const tasks = mains.map(({ pid, tid }) =>
-    events
-      .filter((one) => one.pid === pid && one.tid === tid && one.name.endsWith('RunTask'))
-      .map(({ tdur = 0 }) => tdur),
-  );
-  const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0);
-  const [busiest = []] = tasks.toSorted((one, other) => sum(other) - sum(one));
-  return Math.max(...busiest) / 1_000;
+  return longestTaskOf(trace);
 }
 
 test('no task of the page takes more than 50 ms on a slow processor', { timeout: 240_000 }, async () => {

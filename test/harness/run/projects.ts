@@ -8,15 +8,32 @@ const WITH_THE_SERVICE = [
   'test/integration/kafka/aborted_records.test.ts',
 ];
 
+/** End-to-end tests that start services of their own, which mostly wait: they run beside the integration tests. */
+const WITH_OWN_SERVICES = ['test/e2e/operate/external_parts.test.ts', 'test/e2e/operate/lifecycle.test.ts'];
+
 /** For tests that bring up parts or processes, and take them down. */
 const WITH_PARTS = { testTimeout: 60_000, hookTimeout: 120_000 };
 /** The first hook of a browser test may have to fetch the browser. */
 const WITH_A_BROWSER = { testTimeout: 60_000, hookTimeout: 480_000 };
 const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 
+/** Unit tests that watch a module, or change the environment, which other files have too where they share a process. */
+const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts', 'test/unit/harness/scratch.test.ts'];
+
 const UNIT = {
   name: 'unit',
   include: ['test/unit/**/*.test.ts', 'test/contract/**/*.test.ts'],
+  exclude: WITH_OWN_PROCESS,
+  // Loading the same modules for each file takes nearly half of the time.
+  isolate: false,
+  testTimeout: 20_000,
+  maxWorkers: availableParallelism(),
+  sequence: { groupOrder: 0 },
+};
+
+const UNIT_ISOLATED = {
+  name: 'unit-isolated',
+  include: WITH_OWN_PROCESS,
   testTimeout: 20_000,
   maxWorkers: availableParallelism(),
   sequence: { groupOrder: 0 },
@@ -24,21 +41,12 @@ const UNIT = {
 
 const INTEGRATION = {
   name: 'integration',
-  include: ['test/integration/**/*.test.ts'],
+  include: ['test/integration/**/*.test.ts', ...WITH_OWN_SERVICES],
   exclude: WITH_THE_SERVICE,
   ...WITH_PARTS,
   // Each file brings its own parts up, and mostly waits for them: two files at once leave half of two cores idle.
   maxWorkers: availableParallelism() + 1,
   sequence: { groupOrder: 1 },
-};
-
-const SERVICE = {
-  name: 'service',
-  include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts'],
-  globalSetup: ['test/harness/global_setup.ts'],
-  ...WITH_PARTS,
-  ...ONE_BY_ONE,
-  sequence: { groupOrder: 2 },
 };
 
 /** Tests in a browser that measure what the tag costs a page or how long it waits: nothing else runs beside them. */
@@ -51,7 +59,7 @@ const BROWSER = {
   exclude: ['test/browser/service/**', ...TIMED_IN_A_BROWSER],
   ...WITH_A_BROWSER,
   maxWorkers: availableParallelism(),
-  sequence: { groupOrder: 3 },
+  sequence: { groupOrder: 2 },
 };
 
 const BROWSER_TIMED = {
@@ -59,17 +67,18 @@ const BROWSER_TIMED = {
   include: TIMED_IN_A_BROWSER,
   ...WITH_A_BROWSER,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 4 },
+  sequence: { groupOrder: 3 },
 };
 
-/** Tests in a browser that send to the whole service, and look for what they sent in ClickHouse. */
-const BROWSER_SERVICE = {
-  name: 'browser-service',
-  include: ['test/browser/service/**/*.test.ts'],
+/** Tests that share one service: over HTTP, then in a browser that sends to it, with what arrived looked for in ClickHouse. */
+const SERVICE = {
+  name: 'service',
+  include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts', 'test/browser/service/**/*.test.ts'],
+  exclude: WITH_OWN_SERVICES,
   globalSetup: ['test/harness/global_setup.ts'],
   ...WITH_A_BROWSER,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 5 },
+  sequence: { groupOrder: 4 },
 };
 
 const FAULT = {
@@ -77,14 +86,14 @@ const FAULT = {
   include: ['test/fault/**/*.test.ts'],
   ...WITH_PARTS,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 6 },
+  sequence: { groupOrder: 5 },
 };
 
 /**
  * The projects by the runs that `npm test` makes, one after the other. A run starts the global setups of all its
  * projects at its beginning, and the shared service would take its share of the machine beside the tests without it.
  */
-export const RUNS = [[UNIT, INTEGRATION], [SERVICE], [BROWSER, BROWSER_TIMED], [BROWSER_SERVICE], [FAULT]] as const;
+export const RUNS = [[UNIT, UNIT_ISOLATED, INTEGRATION], [BROWSER, BROWSER_TIMED], [SERVICE], [FAULT]] as const;
 
 /** The same for vitest by itself, which makes one run of all. */
 export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat().map((test) => ({ extends: true, test }));

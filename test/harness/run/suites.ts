@@ -1,6 +1,6 @@
 import { createVitest, type TestCase, type Vitest } from 'vitest/node';
 import { RUNS } from './projects.ts';
-import { add, NOTHING, type Tally } from './tally.ts';
+import { add, failed, NOTHING, type Tally } from './tally.ts';
 
 export interface SuiteFilter {
   /** Parts of paths of test files; none means all. */
@@ -39,13 +39,23 @@ async function runProjects(
 function tallyOf(vitest: Vitest): Tally {
   const modules = vitest.state.getTestModules();
   const tests = modules.flatMap((module) => [...module.children.allTests()]);
-  const unloaded = modules.filter((module) => module.state() === 'failed' && module.errors().length > 0).length;
-  const loose = vitest.state.getUnhandledErrors().length;
   const count = (state: ReturnType<TestCase['result']>['state']): number =>
     tests.filter((test) => test.result().state === state).length;
-  return {
-    passed: count('passed'),
-    failed: count('failed') + count('pending') + unloaded + loose,
-    skipped: count('skipped'),
-  };
+  const unloaded = modules.filter((module) => module.state() === 'failed' && module.errors().length > 0);
+  const failures = failed([
+    ...tests.filter((test) => ['failed', 'pending'].includes(test.result().state)).map(failedTest),
+    ...unloaded.map((module) => `${module.relativeModuleId}: ${firstLine(module.errors()[0])}`),
+    ...vitest.state.getUnhandledErrors().map((error) => `outside any test: ${firstLine(error)}`),
+  ]);
+  return add({ ...NOTHING, passed: count('passed'), skipped: count('skipped') }, failures);
+}
+
+function failedTest(test: TestCase): string {
+  const { state, errors } = test.result();
+  return `${test.module.relativeModuleId} > ${test.fullName}: ${state === 'failed' ? firstLine(errors[0]) : 'did not end'}`;
+}
+
+function firstLine(error: unknown): string {
+  const message = error !== null && typeof error === 'object' && 'message' in error ? error.message : error;
+  return String(message).split('\n', 1)[0] ?? '';
 }

@@ -1,21 +1,32 @@
-/** Counts of tests. */
+/** What a run of tests came to. */
 export interface Tally {
   passed: number;
   failed: number;
   skipped: number;
+  /** What failed, a line each: a test's file, name and error, or what else counts as a failed test. */
+  failures: string[];
 }
 
-export const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
+export const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0, failures: [] };
+
+/** The tally of things that failed, each of which counts as one test. */
+export function failed(failures: string[]): Tally {
+  return { ...NOTHING, failed: failures.length, failures };
+}
 
 export function add(first: Tally, second: Tally): Tally {
   return {
     passed: first.passed + second.passed,
     failed: first.failed + second.failed,
     skipped: first.skipped + second.skipped,
+    failures: [...first.failures, ...second.failures],
   };
 }
 
-/** The last line of a run. */
-export function summary({ passed, failed }: Tally): string {
-  return `${passed} passed, ${failed} failed`;
+/**
+ * The last lines of a run: what failed, and the counts in the very last line. A log of a long run is often kept by its
+ * end alone, so what failed at the beginning is said once more there.
+ */
+export function summary({ passed, failed, failures }: Tally): string {
+  return [...failures.map((failure) => `failed: ${failure}`), `${passed} passed, ${failed} failed`].join('\n');
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { createAcceptor } from '#services/edge/accept.ts';
 import type { Admitter } from '#services/edge/admission.ts';
@@ -44,6 +44,11 @@ async function turnsUntilAdmission(events: number): Promise<number> {
   return turns;
 }
 
+afterEach(() => vi.restoreAllMocks());
+
 test('while a long batch is cleaned other requests get their turns', async () => {
-  expect(await turnsUntilAdmission(2_500)).toBeGreaterThanOrEqual(3);
+  // A clock on which each event takes half a millisecond or more: how fast the machine is changes nothing.
+  let nowMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 0.5));
+  expect(await turnsUntilAdmission(2_500)).toBeGreaterThanOrEqual(200);
 });
