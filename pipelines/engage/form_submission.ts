@@ -1,7 +1,7 @@
 import { hashedSecretly } from '#pipelines/intake/hashed_secretly.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
 import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
+import { normaliseEmail } from '#pipelines/privacy/normalise_email.ts';
 import { redactCards } from '#pipelines/privacy/redact_cards.ts';
 import { type Circumstances, type EngageEvent, engageEvent } from './engage_event.ts';
 import type { FormRequest } from './engage_request.ts';

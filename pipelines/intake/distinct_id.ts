@@ -1,5 +1,5 @@
-import { normaliseEmail } from '#pipelines/privacy/hash_email.ts';
 import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
+import { normaliseEmail } from '#pipelines/privacy/normalise_email.ts';
 import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { plainText } from '#pipelines/privacy/plain_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';

@@ -1,7 +1,6 @@
 import { asSha256, sha256Hex } from './hashed_form.ts';
+import { normaliseEmail } from './normalise_email.ts';
 
-const EMAIL_CHARACTERS_MAX = 254;
-const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
 const GOOGLE_DOMAINS = new Set(['gmail.com', 'googlemail.com']);
 
 export interface EmailHashes {
@@ -10,13 +9,6 @@ export interface EmailHashes {
   email_google: string | null;
   /** Microsoft's and Reddit's rule; null when equal to `email`. */
   email_stripped: string | null;
-}
-
-/** Trims and lower-cases as Meta's customer information parameters page asks; null when it is no e-mail address. */
-export function normaliseEmail(text: string): string | null {
-  const trimmed = text.trim().replace(/^mailto:/i, '');
-  if (trimmed.length > EMAIL_CHARACTERS_MAX || !EMAIL.test(trimmed)) return null;
-  return trimmed.toLowerCase();
 }
 
 /**

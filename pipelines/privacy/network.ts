@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 
 /** The address's bits: 4 bytes for IPv4 (v4-mapped IPv6 too), 16 for IPv6, null when it is no address. */
 export function addressBytes(ip: string): number[] | null {
-  if (isIPv4(ip)) return ip.split('.').map(Number);
+  if (isIPv4(ip)) return ipv4Bytes(ip);
   const bare = ip.startsWith('[') && ip.endsWith(']') ? ip.slice(1, -1) : ip;
   const zone = bare.indexOf('%');
   const address = zone < 0 ? bare : bare.slice(0, zone);
@@ -46,6 +46,21 @@ function spell(bytes: readonly number[]): string {
   for (let at = 0; at < 16; at += 2) groups.push((((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)).toString(16));
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
+
+/** Every event's address is read: cutting the text into numbers would take three times as long. */
+function ipv4Bytes(address: string): number[] {
+  const bytes = [0, 0, 0, 0];
+  let index = 0;
+  for (let at = 0; at < address.length; at += 1) {
+    const code = address.charCodeAt(at);
+    if (code === DOT) index += 1;
+    else bytes[index] = (bytes[index] ?? 0) * 10 + code - ZERO;
+  }
+  return bytes;
+}
+
+const DOT = 0x2e;
+const ZERO = 0x30;
 
 function ipv6Bytes(address: string): number[] {
   const [head = '', tail] = address.split('::');

@@ -8,6 +8,16 @@ const ONE_AT_SIGN = /^(?:@|%(?:25)*40)$/i;
 const TAGS_BEHIND = /(?:<(?:\\{0,8}\/)?[a-z][^<>@]{0,60}>|<!--[^<>@]{0,60}-->){0,4}/iy;
 const TAGS_BEFORE = /(?:<(?:\\{0,8}\/)?[a-z][^<>@]{0,60}>|<!--[^<>@]{0,60}-->){1,4}$/i;
 const TAGS_CHARACTERS_MAX = 260;
+/** Blanks and control characters beside an at sign, as of lines that were broken there, also written out. */
+const BLANK = String.raw`[\s\p{Cc}]|\\{1,8}(?:[fnrtv]|u00[01][0-9a-f])`;
+const BLANKS_BEHIND = new RegExp(`(?:${BLANK}){1,8}`, 'uy');
+const BLANKS_BEFORE = new RegExp(`(?:${BLANK}){1,8}$`, 'u');
+const BLANKS_CHARACTERS_MAX = 40;
+/** Before an at sign it is an escape that is not needed. */
+const BACKSLASHES_BEFORE = /\\{1,8}$/;
+/** What is no word of a sentence, which may be followed by somebody's name: `see you @jane.doe`. */
+const LOCAL_ALONE = /[._\d]/;
+const BACKSLASH = 0x5c;
 const LOCAL_END = new Set(' \t\r\n\f\v\u00a0\u2028\u2029/\\?&=#:;,<>()[]|@"'.split(''));
 /** Escapes of the characters that end a local part, the at sign's own among them. */
 const ESCAPE_ENDS = new Set('09 0a 0d 20 22 23 26 28 29 2c 2f 3a 3b 3c 3d 3e 3f 40 5b 5c 5d'.split(' '));
@@ -27,20 +37,56 @@ export function redactEmails(text: string): string {
   let kept = 0;
   for (const { 0: sign, index } of text.matchAll(AT_SIGN)) {
     if (index < kept) continue;
-    const end = tagsEnd(text, index + sign.length);
-    const domain = domainAt(text, end);
-    if (domain === null) continue;
-    const at = tagsStart(text, index, kept);
-    const start = localStart(text, at, kept);
-    const goesOn = at === kept && kept > 0;
-    if (start === at && !goesOn) continue;
-    const isPlain = ONE_AT_SIGN.test(sign) && at === index && end === index + sign.length;
-    if (domain.host !== null && !(isPlain && isUserAtHost(text.slice(start, at), domain.host))) continue;
-    if (!goesOn) clean += text.slice(kept, start) + REDACTED;
-    kept = domain.end;
+    const found = addressAround(text, index, index + sign.length, kept);
+    if (found === null) continue;
+    if (!found.goesOn) clean += text.slice(kept, found.start) + REDACTED;
+    kept = found.end;
   }
   return kept === 0 ? text : clean + text.slice(kept);
 }
+
+interface Address {
+  start: number;
+  end: number;
+  /** It follows the one before it at once: `a@b.example@c.example`. */
+  goesOn: boolean;
+}
+
+/** The address whose at sign, or several, is at a place. `least`: before it nothing is looked at. */
+function addressAround(text: string, index: number, signEnd: number, least: number): Address | null {
+  const tagged = tagsEnd(text, signEnd);
+  const behind = blanksEnd(text, tagged);
+  const domain = domainAt(text, behind);
+  if (domain === null) return null;
+  const at = tagsStart(text, index, least);
+  const before = blanksStart(text, at, least);
+  const start = localStart(text, before, least);
+  const goesOn = at === least && least > 0;
+  if (start === before && !goesOn) return null;
+  const isSpacedBefore = before < at && text.charAt(at - 1) !== '\\';
+  if (isSpacedBefore && behind === tagged && !LOCAL_ALONE.test(text.slice(start, before))) return null;
+  const isPlain = before === at && ONE_AT_SIGN.test(text.slice(index, signEnd)) && at === index && behind === signEnd;
+  if (domain.host !== null && !(isPlain && isUserAtHost(text.slice(start, at), domain.host))) return null;
+  return { start, end: domain.end, goesOn };
+}
+
+function blanksEnd(text: string, from: number): number {
+  if (!mayBeBlank(text.charCodeAt(from))) return from;
+  BLANKS_BEHIND.lastIndex = from;
+  return from + (BLANKS_BEHIND.exec(text)?.[0].length ?? 0);
+}
+
+/** Where what does not show begins before an at sign: blanks, control characters, and backslashes. */
+function blanksStart(text: string, end: number, least: number): number {
+  const isEscaped = text.charCodeAt(end - 2) === BACKSLASH || text.charCodeAt(end - 6) === BACKSLASH;
+  if (!isEscaped && !mayBeBlank(text.charCodeAt(end - 1))) return end;
+  const before = text.slice(Math.max(least, end - BLANKS_CHARACTERS_MAX), end);
+  const blanks = BLANKS_BEFORE.exec(before)?.[0].length ?? 0;
+  return end - (blanks > 0 ? blanks : (BACKSLASHES_BEFORE.exec(before)?.[0].length ?? 0));
+}
+
+/** What no regular expression need look at is most of all. */
+const mayBeBlank = (code: number): boolean => code <= 0x20 || code >= 0x7f || code === BACKSLASH;
 
 /** Where tags and comments begin that end at a place; the place itself where there are none. */
 function tagsStart(text: string, end: number, least: number): number {

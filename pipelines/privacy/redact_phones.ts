@@ -8,7 +8,7 @@ const SCHEME = `(?<![A-Za-z])(?:tel|callto|sms|smsto|mms|mmsto|fax|sips?|skype|v
 const CHAT = String.raw`(?:wa\.me|t\.me|signal\.me|viber\.click)(?:\/|%(?:25)*2F)(?:#p(?:\/|%(?:25)*2F))?`;
 const PLUS = String.raw`(?:\+|%(?:25)*2B)`;
 const OPEN = String.raw`(?:[\s(]|%(?:25)*(?:20|28)){0,3}`;
-const BETWEEN = String.raw`(?:[\s().\-/+_~\u2010-\u2015]|%(?:25)*(?:20|28|29|2D|2F)){0,4}`;
+const BETWEEN = String.raw`(?:[\s().\-/+_~*\u2010-\u2015]|%(?:25)*(?:20|28|29|2A|2D|2F)){0,4}`;
 const SPACE = String.raw`(?:\s|%(?:25)*20){1,3}`;
 /** Behind it begins another number. */
 const SPACED_SLASH = String.raw`${SPACE}(?:\/|%(?:25)*2F)${SPACE}(?:0|${PLUS})`;

@@ -26,6 +26,7 @@ import {
   HOLDS_WRAPPED,
   scanText,
 } from './scan_text.ts';
+import { isUuidText } from './uuid_text.ts';
 
 const NOWHERE: readonly string[] = [];
 
@@ -47,7 +48,7 @@ export function redactText(
 ): string {
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
-  if (bits === 0) return text;
+  if (bits === 0 || isUuidText(text)) return text;
   const how: Redaction = { anonymous, countries, reads };
   const readable = redactReadable(text, bits, how);
   if ((bits & HOLDS_PERCENT) === 0) return readable;

@@ -48,7 +48,7 @@ for (const [sign, bit] of Object.entries({
 }
 const DIGITS = new Uint8Array(128).fill(1, DIGIT_ZERO, DIGIT_NINE + 1);
 const BETWEEN_DIGITS = new Uint8Array(128);
-for (const code of Buffer.from(' \t\r\n().-/+%_~')) BETWEEN_DIGITS[code] = 1;
+for (const sign of ' \t\r\n().-/+%_~*') BETWEEN_DIGITS[sign.charCodeAt(0)] = 1;
 const NO_BREAK_SPACE = 0xa0;
 const NARROW_SPACE = 0x202f;
 const IDEOGRAPHIC_SPACE = 0x3000;

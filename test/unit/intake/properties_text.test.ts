@@ -25,6 +25,15 @@ test.for([
   expect(propertiesText(properties)).toBe(text);
 });
 
+test('a number too large is found wherever it stands, beside shorter ones', () => {
+  for (let before = 0; before < 60; before += 1) {
+    const text = '7'.repeat(before % 19);
+    const padding = '.'.repeat(before);
+    expect(propertiesText({ text, padding, wei: 1e20 })).toBe(`{"text":"${text}","padding":"${padding}","wei":1e+20}`);
+    expect(propertiesText({ padding, wei: 2 ** 64 })).toBe(`{"padding":"${padding}","wei":1.8446744073709552e+19}`);
+  }
+});
+
 test('an event that is taken has its properties so', () => {
   expect(take({ event: 'e', properties: { wei: 1e20 } }).properties).toBe('{"wei":1e+20}');
 });

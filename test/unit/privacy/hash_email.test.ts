@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashEmail, normaliseEmail } from '#pipelines/privacy/hash_email.ts';
+import { hashEmail } from '#pipelines/privacy/hash_email.ts';
+import { normaliseEmail } from '#pipelines/privacy/normalise_email.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -12,6 +13,9 @@ describe('an e-mail address', () => {
     ['Jane+News@example.co.uk', 'jane+news@example.co.uk'],
     ["o'brien@example.com", "o'brien@example.com"],
     ['JOSÉ@münchen.de', 'josé@münchen.de'],
+    ['jane@ｅｘａｍｐｌｅ.com', 'jane@example.com'],
+    ['jane@exam\u00adple.com\u200b', 'jane@example.com'],
+    ['jose\u0301@example.com', 'josé@example.com'],
     ['"a b"@example.com', null],
     ['jane@localhost', null],
     ['jane.example.com', null],

@@ -36,6 +36,7 @@ describe('an address', () => {
   });
 
   it('has 4 bytes or 16', () => {
+    expect(addressBytes('203.0.113.255')).toEqual([203, 0, 113, 255]);
     expect(addressBytes('::ffff:1.2.3.4')).toEqual([1, 2, 3, 4]);
     expect(addressBytes('1::2')).toEqual([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
   });

@@ -71,6 +71,10 @@ describe('redaction', () => {
     ['marks on a digit', `1${'\u0301'.repeat(250_000)}2`],
     ['spaces and marks', `1${' \u0301'.repeat(125_000)}2`],
     ['escapes written out', '\\t01'.repeat(62_000)],
+    ['blanks beside at signs', 'a @ b.c '.repeat(31_000)],
+    ['blanks and at signs', ' @\t@\n'.repeat(50_000)],
+    ['at signs behind escapes written out', '\\n@'.repeat(83_000)],
+    ['asterisks', '+49*151*2'.repeat(27_000)],
     ['quotes behind equals signs', `tel=${'\\"'.repeat(125_000)}`],
   ])('costs time linear in %s', (_case, hostile) => {
     const before = process.cpuUsage();
