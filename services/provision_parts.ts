@@ -5,6 +5,7 @@ import { createKafka } from '#infra/kafka/client.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
+import { registerSchemas } from '#infra/registry/register_schemas.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 
@@ -13,9 +14,6 @@ export interface ProvisionReport {
   done: string[];
   mismatches: string[];
 }
-
-/** Requests to the registry at a time. */
-const REGISTRATIONS_MAX = 8;
 
 /** Creates what must exist: topics, schemas, tables. Idempotent; run at every start. */
 export async function provision(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
@@ -28,23 +26,13 @@ async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<Pro
   const declared = declareTopics(parts.kafka.eventPartitions, destinations);
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
   const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
-  const registry = createRegistry(parts.registryUrl);
-  await inParallel(REGISTRATIONS_MAX, declared, ({ name, schema }) => registry.register(name, schema));
+  await registerSchemas(createRegistry(parts.registryUrl), declared);
   return {
     done: topics.created.length === 0 ? [] : [`${topics.created.length} topics created`],
     mismatches: topics.mismatches.map(
       ({ topic, setting, declared: wanted, found }) => `topic ${topic}: ${setting} is ${found}, declared ${wanted}`,
     ),
   };
-}
-
-async function inParallel<T>(workers: number, items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
-  const left = items.values();
-  await Promise.all(
-    Array.from({ length: workers }, async () => {
-      for (const item of left) await work(item);
-    }),
-  );
 }
 
 async function migrations(parts: PartsConfig): Promise<ProvisionReport> {

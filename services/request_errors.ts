@@ -13,6 +13,7 @@ export interface RequestErrors {
 export interface RequestErrorsOptions {
   metrics: Metrics;
   logger: Logger;
+  /** Milliseconds of a clock that only goes forward. */
   nowMs(): number;
   /** Errors without a success between them, over a minute at least, after which `fatal` is called; 0: never. */
   inARowMax: number;

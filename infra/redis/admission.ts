@@ -3,7 +3,7 @@ import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } 
 import type { Redis } from './client.ts';
 import { createScript } from './lua_script.ts';
 import { CHECKPOINTS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
-import { within } from './within.ts';
+import { tooLate, within } from './within.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export interface AdmissionStore {
@@ -34,7 +34,13 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
   const admitScript = createScript(redis, 'admit.lua');
   const releaseScript = createScript(redis, 'release.lua');
   const leaseScript = createScript(redis, 'lease.lua');
-  const ask = gather((_, requests: readonly AdmissionRequest[]) => call(requests), Number.POSITIVE_INFINITY);
+  const ask = gather((_, requests: readonly AdmissionRequest[]) => call(requests), {
+    // The edge has only so many requests open.
+    questionsMax: Number.POSITIVE_INFINITY,
+    waitingMax: Number.POSITIVE_INFINITY,
+    waitMsMax: options.deadlineMs,
+    tooLate,
+  });
 
   async function call(requests: readonly AdmissionRequest[]): Promise<Admission[]> {
     const { keys, args } = scriptInput(requests, options);

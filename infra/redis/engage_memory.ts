@@ -5,7 +5,7 @@ import { basePersonId } from '#pipelines/identity/resolve.ts';
 import type { Redis } from './client.ts';
 import { personsPrefix } from './identity.ts';
 import { createScript } from './lua_script.ts';
-import { within } from './within.ts';
+import { tooLate, within } from './within.ts';
 
 /** Something that a visitor saw or did. */
 export type EngageNote =
@@ -32,15 +32,20 @@ const EVENT = 'event:';
 const READ_MS_MAX = 250;
 /** Visitors in one call; Redis does nothing else meanwhile. */
 const READS_AT_ONCE = 50;
+/** Visitors of a site that wait for a call: twenty calls are not over in time. */
+const READS_WAITING_MAX = 1_000;
 
 export function createEngageMemory(redis: Redis): EngageMemoryStore {
   const readScript = createScript(redis, 'engage_read.lua');
   const noteScript = createScript(redis, 'engage_note.lua');
   const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
-  const ask = gather(async (siteId, persons: readonly string[]) => {
-    const keys = [personsPrefix(siteId), prefixOf(siteId)];
-    return (await within(READ_MS_MAX, readScript.run(keys, persons))) as [string, ...string[][]][];
-  }, READS_AT_ONCE);
+  const ask = gather(
+    async (siteId, persons: readonly string[]) => {
+      const keys = [personsPrefix(siteId), prefixOf(siteId)];
+      return (await within(READ_MS_MAX, readScript.run(keys, persons))) as [string, ...string[][]][];
+    },
+    { questionsMax: READS_AT_ONCE, waitingMax: READS_WAITING_MAX, waitMsMax: READ_MS_MAX, tooLate },
+  );
   return {
     async read(siteId, distinctId) {
       return readMemories(await ask(siteId, basePersonId(siteId, distinctId)));

@@ -1,4 +1,5 @@
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/avro.ts';
 import { chooseCompatibility } from './compatibility.ts';
 
@@ -60,7 +61,7 @@ const createClient = (host: string, timeout: number): SchemaRegistry =>
   });
 
 /** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
-export function createRegistry(url: string, nowMs: () => number = Date.now, timeoutMs = TIMEOUT_MS): Registry {
+export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIMEOUT_MS): Registry {
   const client = createClient(url, timeoutMs);
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */

@@ -1,3 +1,4 @@
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { controlConfig } from '#infra/config/control_config.ts';
 import { listen } from '#infra/http/http_server.ts';
 import { createRequestErrors } from '#services/request_errors.ts';
@@ -10,7 +11,7 @@ runProcess('control', controlConfig, async (runtime, config) => {
   const errors = createRequestErrors({
     metrics,
     logger,
-    nowMs: Date.now,
+    nowMs: monotonicMs,
     inARowMax: config.requestErrorsMax,
     fatal,
   });

@@ -14,7 +14,11 @@ interface Entry {
   limited: Limited;
 }
 
-/** Remembers what was answered, so that who goes on all the same costs no more than a look. */
+/**
+ * Remembers what was answered, so that who goes on all the same costs no more than a look.
+ *
+ * @param nowMs Milliseconds of a clock that only goes forward.
+ */
 export function createBlocked(nowMs: () => number): Blocked {
   const byKind: Record<LimitKind, Map<string, Entry>> = { ip: new Map(), key: new Map() };
 

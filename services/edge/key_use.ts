@@ -39,7 +39,9 @@ export function createKeyUse({ note, nowMs }: KeyUseOptions): KeyUse {
   return {
     saw(keyHash) {
       const now = nowMs();
-      if (now - (reportedAtMs.get(keyHash) ?? Number.NEGATIVE_INFINITY) < REPORTED_EVERY_MS) return;
+      // A clock that was set back tells nothing of how long ago it was.
+      const agoMs = now - (reportedAtMs.get(keyHash) ?? Number.NEGATIVE_INFINITY);
+      if (agoMs >= 0 && agoMs < REPORTED_EVERY_MS) return;
       reportedAtMs.set(keyHash, now);
       waiting.set(keyHash, now);
     },

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { type EdgeConfig, edgeConfig } from '#infra/config/edge_config.ts';
 import { createScriptFetcher } from '#infra/egress/fetch_script.ts';
 import { listen } from '#infra/http/http_server.ts';
@@ -70,7 +71,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
       requestsMax: config.requestsWithoutKey,
       windowMs: RATE_WINDOW_MS,
       addressOf,
-      nowMs: Date.now,
+      nowMs: monotonicMs,
     }),
     errors: openRequestErrors(runtime, config),
   });
@@ -115,11 +116,11 @@ function openVendorScripts({ metrics, logger, onStop }: Runtime, { loaders }: Ed
   return createScriptCache({
     fetch: fetcher.fetch,
     metrics,
-    nowMs: Date.now,
+    nowMs: monotonicMs,
     onFailed: (error) => logger.error({ err: error }, "a platform's script could not be made newer"),
   });
 }
 
 function openRequestErrors({ metrics, logger, fatal }: Runtime, config: EdgeConfig): RequestErrors {
-  return createRequestErrors({ metrics, logger, nowMs: Date.now, inARowMax: config.requestErrorsMax, fatal });
+  return createRequestErrors({ metrics, logger, nowMs: monotonicMs, inARowMax: config.requestErrorsMax, fatal });
 }

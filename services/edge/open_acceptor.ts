@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { EdgeConfig } from '#infra/config/edge_config.ts';
 import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -37,10 +38,10 @@ export async function openAdmitter(
     leases: createReservationLeases({
       renew: async (leases, leaseMs) => (await store.renew(leases, leaseMs)) >= partitions,
       leaseMs: config.leaseMs,
-      nowMs: Date.now,
+      nowMs: monotonicMs,
     }),
     addressOf,
-    nowMs: Date.now,
+    nowMs: monotonicMs,
     metrics,
     logger,
   });

@@ -1,3 +1,4 @@
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { EdgeConfig } from '#infra/config/edge_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { openAdmin, watchCluster } from '#infra/kafka/health_probe.ts';
@@ -29,7 +30,7 @@ export function openSenders({ session, logger, fatal, onStop }: Runtime, config:
         requestBytesMax: REQUEST_BYTES_MAX,
         queuedBytesMax: config.queuedBytesMax,
         deadlineMs: config.acknowledgeMs,
-        nowMs: Date.now,
+        nowMs: monotonicMs,
         watchdogMs: session.config.watchdogMs,
         isClusterAlive: probe.alive,
         onFatal: fatal,

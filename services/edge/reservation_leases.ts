@@ -17,6 +17,7 @@ export interface ReservationLeasesOptions {
   /** Renews leases; answers whether usage is known. */
   renew(leases: readonly string[], leaseMs: number): Promise<boolean>;
   leaseMs: number;
+  /** Milliseconds of a clock that only goes forward. */
   nowMs(): number;
 }
 

@@ -17,6 +17,7 @@ export interface SharedLimitsOptions {
   store: AdmissionStore;
   memory: MemoryLimits;
   leases: ReservationLeases;
+  /** Milliseconds of a clock that only goes forward. */
   nowMs(): number;
   logger: Logger;
 }

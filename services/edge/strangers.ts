@@ -16,6 +16,7 @@ export interface StrangersOptions {
   windowMs: number;
   /** Who calls, as the limits count it; null where an address is exempt. */
   addressOf(clientIp: string): string | null;
+  /** Milliseconds of a clock that only goes forward. */
   nowMs(): number;
 }
 

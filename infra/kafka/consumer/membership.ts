@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConsumerGroupJoinEvent, ConsumerStartBatchProcessEvent } from 'kafkajs';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { createWatchdog, WATCHDOG_MS } from '#infra/concurrency/watchdog.ts';
 import type { OutOfRange } from '#infra/kafka/kafkajs_patches/out_of_range.ts';
 import { createCommitter } from './committer.ts';
@@ -25,7 +26,7 @@ export function createMember(options: ConsumeOptions): Member {
     options,
     consumer,
     committer: createCommitter(consumer),
-    linger: createLinger(options.lingerMs ?? 0, () => performance.now(), sleep),
+    linger: createLinger(options.lingerMs ?? 0, monotonicMs, sleep),
     watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
     slots: new Map(),
     inWork: new Set(),

@@ -12,6 +12,7 @@ export interface SenderOptions {
   queuedBytesMax: number;
   /** Longest a record waits for its acknowledgement. */
   deadlineMs: number;
+  /** Milliseconds of a clock that only goes forward. */
   nowMs(): number;
   /** Longest that a produce request may take while the cluster answers, all retries of the client included. */
   watchdogMs: number;

@@ -5,6 +5,7 @@ import { encodeScript, type Script } from '../tag/scripts.ts';
 export interface ScriptCacheOptions {
   fetch: FetchScript;
   metrics: Metrics;
+  /** Milliseconds of a clock that only goes forward. */
   nowMs(): number;
   /** Told what nobody foresaw of a fetch that no request waits for. */
   onFailed(error: unknown): void;

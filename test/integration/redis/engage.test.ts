@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createRedis } from '#infra/redis/client.ts';
 import { createEngageGuard } from '#infra/redis/engage_guard.ts';
@@ -110,6 +112,21 @@ test('submissions are counted by address, e-mail address and text, a repeated on
   const plain = { network: randomUUID(), form: randomUUID() };
   expect(await guard.count(submission(plain))).toMatchObject({ address: 0, network: 1, form: 1 });
   expect(await guard.count(submission(plain))).toMatchObject({ network: 2, form: 2 });
+});
+
+test('a Redis that hangs keeps no page waiting, however many ask', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const hung = createRedis(`redis://127.0.0.1:${(silent.address() as AddressInfo).port}`, quiet);
+  const memory = createEngageMemory(hung);
+  const startedMs = performance.now();
+  const asked = await Promise.allSettled(Array.from({ length: 900 }, (_, at) => memory.read('shop', `v${at}`)));
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  expect(new Set(asked.map((one) => one.status === 'rejected' && one.reason.code))).toEqual(
+    new Set(['redis_unavailable']),
+  );
+  hung.disconnect();
+  silent.close();
 });
 
 test('a Redis that is away is told, in time for a page', async () => {

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { gather } from '#infra/concurrency/gather.ts';
 
 /** An answerer that can be held up, and what it was asked. */
 function answerer(questionsMax = 10) {
+  const limits = { questionsMax, waitingMax: 4, waitMsMax: 250, tooLate: () => new Error('too late') };
   const calls: [string, readonly number[]][] = [];
   const waiting: (() => void)[] = [];
   const ask = gather(async (group: string, questions: readonly number[]) => {
@@ -10,7 +11,7 @@ function answerer(questionsMax = 10) {
     await new Promise<void>((resolve) => waiting.push(resolve));
     if (questions.includes(13)) throw new Error('unlucky');
     return questions.map((question) => question * 10);
-  }, questionsMax);
+  }, limits);
   const answerNext = async (): Promise<void> => {
     waiting.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
@@ -60,4 +61,38 @@ test('a call that fails fails for those in it alone', async () => {
   const answers = [1, 2, 13, 4].map((question) => ask('a', question).catch((error: Error) => error.message));
   for (let at = 0; at < 3; at += 1) await answerNext();
   expect(await Promise.all(answers)).toEqual([10, 'unlucky', 'unlucky', 40]);
+});
+
+afterEach(() => vi.useRealTimers());
+
+test('a question waits no longer than it may, the calls before its own included, and is not asked then', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { calls, ask, answerNext } = answerer(1);
+  const told: string[] = [];
+  const tell = (question: number) =>
+    void ask('a', question).catch((error: Error) => told.push(`${question}: ${error.message}`));
+  tell(1);
+  vi.advanceTimersByTime(200);
+  tell(2);
+  tell(3);
+  vi.advanceTimersByTime(249);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual(['1: too late']);
+  vi.advanceTimersByTime(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual(['1: too late', '2: too late', '3: too late']);
+  const last = ask('a', 4);
+  await answerNext();
+  await answerNext();
+  expect(await last).toBe(40);
+  expect(calls.map(([, questions]) => questions)).toEqual([[1], [4]]);
+});
+
+test('no more wait than may, in a group', async () => {
+  const { ask, answerNext } = answerer();
+  const answers = [1, 2, 3, 4, 5, 6].map((question) => ask('a', question).catch((error: Error) => error.message));
+  const other = ask('b', 1);
+  for (let at = 0; at < 3; at += 1) await answerNext();
+  expect(await Promise.all(answers)).toEqual([10, 20, 30, 40, 50, 'too late']);
+  expect(await other).toBe(10);
 });

@@ -37,6 +37,15 @@ test('a first use is noted within a second, with others of that second', async (
   expect(noted).toEqual([all]);
 });
 
+test('a clock that is set back does not keep uses from being noted', async () => {
+  use.saw('a');
+  await pass(1_000);
+  vi.setSystemTime(500_000);
+  use.saw('a');
+  await pass(1_000);
+  expect(noted.at(-1)).toEqual([['a', 500_000]]);
+});
+
 test('a key that is used all the time is noted once a minute', async () => {
   for (let second = 0; second < 180; second++) {
     use.saw('a');
