@@ -1,3 +1,5 @@
+import type { DomainProof, Site } from '#schemas/setting.ts';
+
 /** Public names (domains, measurement ids) and the site each belongs to. */
 export interface Claims {
   /** The site that owns the name. */
@@ -22,6 +24,11 @@ export function createClaims(): Claims {
       for (const name of after) add(claimants, name, siteId);
     },
   };
+}
+
+/** Which of its claims a site has proven. */
+export function provenDomains(site: Site | undefined, proofs: ReadonlyMap<string, DomainProof> | undefined): string[] {
+  return site?.domains.filter((domain) => (proofs?.get(domain)?.verified_at ?? null) !== null) ?? [];
 }
 
 function add(claimants: Map<string, string[]>, name: string, siteId: string): void {

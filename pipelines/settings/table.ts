@@ -10,7 +10,7 @@ import type {
   Setting,
   Site,
 } from '#schemas/setting.ts';
-import { type Claims, createClaims } from './domain_claims.ts';
+import { type Claims, createClaims, provenDomains } from './domain_claims.ts';
 import { keyOfSetting, parseSettingKey, type SettingAddress } from './setting_address.ts';
 
 /** Why a record was left out of the table; the record changes nothing. */
@@ -34,9 +34,9 @@ export interface SettingsTable {
   /** A live view by site id: it may be kept and follows later changes. */
   destinationsNamed(name: string): ReadonlyMap<string, Destination>;
   destination(siteId: string, name: string): Destination | undefined;
-  /** The site that claimed the domain: exact match, lower-case punycode. */
+  /** A site that claims the domain, which others may as well: exact match, lower-case punycode. */
   siteByDomain(domain: string): Site | undefined;
-  /** The site that claimed the domain and has proven that it is its own: the one that is served there. */
+  /** The one site that claims the domain and has proven that it is its own, which is served there. */
   siteServedAt(domain: string): Site | undefined;
   /** How far a site has proven its claims, by domain. */
   domainProofs(siteId: string): ReadonlyMap<string, DomainProof>;
@@ -69,6 +69,7 @@ interface State {
   keysBySite: Map<string, Map<string, ApiKey>>;
   destinations: Map<string, Map<string, Destination>>;
   domains: Claims;
+  proven: Claims;
   domainProofs: Map<string, Map<string, DomainProof>>;
   measurementIds: Claims;
   adminTokens: Map<string, AdminToken>;
@@ -87,6 +88,7 @@ export function createSettingsTable(): SettingsTable {
     keysBySite: new Map(),
     destinations: new Map(),
     domains: createClaims(),
+    proven: createClaims(),
     domainProofs: new Map(),
     measurementIds: createClaims(),
     adminTokens: new Map(),
@@ -138,7 +140,7 @@ function lookups(state: State): Lookups {
     destinationsNamed: (name) => destinationsNamed(state, name),
     destination: (siteId, name) => state.destinations.get(name)?.get(siteId),
     siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
-    siteServedAt: (domain) => siteServedAt(state, domain),
+    siteServedAt: (domain) => ownedSite(state, state.proven.owner(domain)),
     domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
     siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
     isMeasurementIdContested: (measurementId) => state.measurementIds.isContested(measurementId),
@@ -177,13 +179,6 @@ function sortedBy<T>(items: T[], text: (item: T) => string): T[] {
 
 function ownedSite(state: State, siteId: string | undefined): Site | undefined {
   return siteId === undefined ? undefined : state.sites.get(siteId);
-}
-
-function siteServedAt(state: State, domain: string): Site | undefined {
-  const siteId = state.domains.owner(domain);
-  if (siteId === undefined) return undefined;
-  const proof = state.domainProofs.get(siteId)?.get(domain);
-  return proof === undefined || proof.verified_at === null ? undefined : state.sites.get(siteId);
 }
 
 function apply(state: State, recordKey: string, setting: Setting | null): ApplyResult {
@@ -242,7 +237,16 @@ function storeKey(state: State, keyHash: string, key: ApiKey | null): boolean {
 
 function storeSite(state: State, siteId: string, site: Site | null): boolean {
   state.domains.replace(siteId, state.sites.get(siteId)?.domains ?? [], site?.domains ?? []);
-  return replace(state.sites, siteId, site);
+  return withProven(state, siteId, () => replace(state.sites, siteId, site));
+}
+
+/** Makes a change to a site's claims or proofs. */
+function withProven(state: State, siteId: string, change: () => boolean): boolean {
+  const names = (): string[] => provenDomains(state.sites.get(siteId), state.domainProofs.get(siteId));
+  const before = names();
+  const isChanged = change();
+  state.proven.replace(siteId, before, names());
+  return isChanged;
 }
 
 function storeItem<Item extends { kind: string; id: string }>(
@@ -261,7 +265,7 @@ function storeItem<Item extends { kind: string; id: string }>(
 function storeProof(state: State, siteId: string, domain: string, proof: DomainProof | null): boolean {
   const proofs = state.domainProofs.get(siteId) ?? new Map<string, DomainProof>();
   state.domainProofs.set(siteId, proofs);
-  return replace(proofs, domain, proof);
+  return withProven(state, siteId, () => replace(proofs, domain, proof));
 }
 
 function storeDestination(state: State, siteId: string, name: string, destination: Destination | null): boolean {

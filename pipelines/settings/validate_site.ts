@@ -50,7 +50,7 @@ export function siteProblems(
     ...vocabularyProblems(site),
     ...tagIdProblems(site),
     ...identifyEventProblems(site.identify_events ?? []),
-    ...domainProblems(site, table),
+    ...domainProblems(site, table, before),
     ...site.domains.flatMap((domain, index) => unclaimableProblems(domain, `domains[${index}]`, cnameTarget)),
     ...blockProblems(site),
     ...definitionProblems(site.event_definitions),
@@ -105,15 +105,24 @@ function identifyEventProblems(names: readonly string[]): Problem[] {
   ];
 }
 
-function domainProblems(site: Site, table: SettingsTable): Problem[] {
+/** Anybody may claim what nobody has proven; who had claimed it before another site proved it may leave that as it is. */
+function domainProblems(site: Site, table: SettingsTable, before: Site | null): Problem[] {
   return [...listProblems(site.domains, DOMAINS_MAX, 'domains'), ...site.domains.flatMap(claimProblems)];
 
   function claimProblems(domain: string): Problem[] {
     if (canonicalDomain(domain) !== domain) {
-      return [problem('domain_malformed', 'domains', 'one of them is not a domain in lower-case punycode')];
+      return [
+        problem(
+          'domain_malformed',
+          'domains',
+          'one of them is no domain as t.shop.example: without scheme, port or path, and in lower-case punycode',
+        ),
+      ];
     }
-    const owner = table.siteByDomain(domain)?.site_id ?? site.site_id;
-    return unless(owner === site.site_id, 'domain_claimed', 'domains', `${domain} is claimed by another site`);
+    const isKept = before?.domains.includes(domain) === true;
+    const owner = table.siteServedAt(domain)?.site_id ?? site.site_id;
+    const isFree = isKept || owner === site.site_id;
+    return unless(isFree, 'domain_claimed', 'domains', `${domain} is proven to be another site's`);
   }
 }
 

@@ -102,7 +102,7 @@ async function choosePrefix(args: Arguments, { client }: Context): Promise<Outco
 function described(item: DomainItem): Outcome {
   const { domain, site_id, state, records } = item;
   const lines = [`${domain} of site ${site_id}: ${state}.`];
-  if (state !== 'verified') lines.push('', SAID[state], '', recordTable(records));
+  if (state !== 'verified') lines.push('', SAID[state], '', recordTable(records), '', addressHint(item));
   return { text: lines.join('\n'), json: item };
 }
 
@@ -111,6 +111,12 @@ const SAID = {
   failing: 'Its DNS record is gone. It is served for a while still; set one of these again:',
   lapsed: 'Its DNS record is gone for too long, and it is served no more. Set one of these again:',
 } as const;
+
+/** What proves a domain does not bring its traffic, but for an alias. */
+function addressHint({ domain, records: { cname } }: DomainItem): string {
+  const unless = cname === null ? '' : 'The CNAME brings the traffic too. With the TXT record: ';
+  return `${unless}${domain} itself has to lead to the edge, by an A, AAAA or CNAME record to the address that the operator names.`;
+}
 
 function recordTable({ txt, cname }: DomainItem['records']): string {
   const rows = [['TXT', txt.name, txt.value], ...(cname === null ? [] : [['CNAME', cname.name, cname.value]])];

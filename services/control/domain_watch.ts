@@ -1,7 +1,8 @@
 import type { Logger } from '#infra/log/logger.ts';
 import { type DnsResolver, domainRecords, findProof } from '#pipelines/settings/domain_proof.ts';
 import { auditedRecords, JournalError, type SettingsJournal } from '#pipelines/settings/journal.ts';
-import { foundFacts, ownClaims } from './domains.ts';
+import { allClaims, foundFacts } from './domains.ts';
+import { createLookRounds, type LookRounds } from './look_rounds.ts';
 import type { DomainRules } from './route.ts';
 
 export interface DomainWatchOptions {
@@ -18,14 +19,16 @@ const WATCH_LABEL = 'domain-watch';
 const TOGETHER = 16;
 
 /**
- * Looks for the records of every claimed domain, and writes what has changed. Where two control services do so, the second
+ * Looks for the records of every claim that is due, and writes what has changed. Where two control services do so, the second
  * finds nothing to write. What cannot be stored is found again the next time.
  */
-export async function checkDomains(options: DomainWatchOptions): Promise<void> {
-  const claims = ownClaims(options.journal.view().table);
-  const next = claims.values();
+export async function checkDomains(options: DomainWatchOptions, rounds: LookRounds): Promise<void> {
+  const next = rounds.begin(allClaims(options.journal.view().table)).values();
   const worker = async (): Promise<void> => {
-    for (const claim of next) await checkDomain(options, claim);
+    for (const claim of next) {
+      await checkDomain(options, claim);
+      if (claim.verified_at === null) rounds.looked(claim);
+    }
   };
   await Promise.all(Array.from({ length: TOGETHER }, worker));
 }
@@ -56,9 +59,10 @@ export function watchDomains(
 ): () => Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
+  const rounds = createLookRounds();
   let running: Promise<void> = Promise.resolve();
   const run = (): void => {
-    running = checkDomains(options)
+    running = checkDomains(options, rounds)
       .catch(fatal)
       .then(() => {
         if (!isStopped) timer = setTimeout(run, everyMs).unref();

@@ -7,6 +7,7 @@ import {
   unprovenDomain,
 } from '#pipelines/settings/domain_proof.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
+import { type Problem, problem } from '#pipelines/settings/problem.ts';
 import { domainProofKey } from '#pipelines/settings/setting_address.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate_site.ts';
@@ -28,25 +29,20 @@ export const domainRoutes: Route[] = [
     path: '/v1/admin/domains',
     operationId: 'listDomains',
     tag,
-    summary: 'List claimed first-party domains, the site that each belongs to, and whether it is verified',
+    summary: 'List claimed first-party domains, the site that claims each, and whether it is verified',
     params: nothing,
     query: closed({ site_id: Type.Optional(idField('Only domains of this site')), ...pageFields }),
     body: null,
     ifMatch: 'none',
-    success: { status: 200, schema: pageOf(domainShape), description: 'Domains, sorted by name' },
+    success: { status: 200, schema: pageOf(domainShape), description: 'Claims, sorted by domain and site' },
     errors: ['site_unknown'],
     run({ query }, { view: { table }, domainRules }) {
       const { site_id } = query;
       if (site_id !== undefined && table.site(site_id) === undefined) return refused('site_unknown');
-      const claims = ownClaims(table)
+      const claims = allClaims(table)
         .filter((claim) => site_id === undefined || claim.site_id === site_id)
-        .sort((a, b) => (a.domain < b.domain ? -1 : 1));
-      const body = page(
-        claims,
-        query,
-        ({ domain }) => domain,
-        (proof) => itemOf(proof, domainRules),
-      );
+        .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+      const body = page(claims, query, nameOf, (proof) => itemOf(proof, domainRules));
       return done([], () => ({ body }));
     },
   }),
@@ -89,10 +85,11 @@ export const domainRoutes: Route[] = [
     summary: 'Look for the DNS records of a claimed domain now, as is done regularly anyway',
     success: shown('The domain as it stands after that'),
     looksForProof: true,
-    errors: ['site_unknown', 'domain_unknown', 'dns_unavailable'],
+    errors: ['site_unknown', 'domain_unknown', 'claimed_elsewhere', 'dns_unavailable'],
     run({ params }, world) {
       const found = claimOf(world.view, params);
       if ('code' in found) return refused(found.code);
+      if (isTaken(world.view, found)) return refused('claimed_elsewhere', [takenProblem(found)]);
       if (world.proofFinding === null || world.proofFinding === 'unavailable') return refused('dns_unavailable');
       const after = proofAfter(found, world.proofFinding, world.nowMs, world.domainRules.graceMs);
       return answered(proofFacts(world.view.table, after), after, world);
@@ -131,15 +128,27 @@ export function foundFacts(
   graceMs: number,
 ): Fact[] {
   const found = claimOf(view, claim);
-  return 'code' in found ? [] : proofFacts(view.table, proofAfter(found, finding, nowMs, graceMs));
+  if ('code' in found) return [];
+  // Where two were proven at the same moment, one of them is served.
+  if (isTaken(view, found)) return found.verified_at === null ? [] : proofFacts(view.table, unproven(found));
+  return proofFacts(view.table, proofAfter(found, finding, nowMs, graceMs));
 }
 
-/** Every domain by the site that owns it, with how far it is proven. */
-export function ownClaims(table: SettingsTable): DomainProof[] {
-  return table
-    .sites()
-    .flatMap(({ site_id, domains }) => domains.map((domain) => proofOf(table, site_id, domain)))
-    .filter(({ domain, site_id }) => table.siteByDomain(domain)?.site_id === site_id);
+/** Whether another site has proven the domain: who does so first has it, until its records are gone for the grace. */
+function isTaken({ table }: SettingsView, { site_id, domain }: DomainProof): boolean {
+  return (table.siteServedAt(domain)?.site_id ?? site_id) !== site_id;
+}
+
+const takenProblem = ({ domain }: DomainProof): Problem =>
+  problem('domain_claimed', 'domain', `${domain} is proven to be another site's`);
+
+const unproven = ({ site_id, domain }: DomainProof): DomainProof => unprovenDomain(site_id, domain);
+
+const nameOf = ({ domain, site_id }: DomainProof): string => `${domain} ${site_id}`;
+
+/** Every claim of every site, with how far it is proven. */
+export function allClaims(table: SettingsTable): DomainProof[] {
+  return table.sites().flatMap(({ site_id, domains }) => domains.map((domain) => proofOf(table, site_id, domain)));
 }
 
 function proofFacts(table: SettingsTable, after: DomainProof): Fact[] {

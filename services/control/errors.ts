@@ -38,7 +38,7 @@ export const CONTROL_ERRORS = {
   token_last: { status: 409, message: 'The last active admin token cannot be revoked: issue another one first.' },
   replay_over: { status: 409, message: 'The replay is over or cancelled: ask for a new one instead.' },
   key_not_active: { status: 409, message: 'The key was revoked or has expired: issue a new one instead.' },
-  claimed_elsewhere: { status: 409, message: 'Another site has claimed this; problems says what.' },
+  claimed_elsewhere: { status: 409, message: 'Another site has this; problems says what.' },
   limit_reached: { status: 409, message: 'There are as many of these as there may be.' },
   version_conflict: { status: 412, message: 'It was changed since it was read: read it again and decide anew.' },
   body_too_large: { status: 413, message: 'The body must not exceed 1 MiB.' },

@@ -56,7 +56,7 @@ const settable = {
   clarity_project_id: nullable(Type.String({ pattern: '^[a-z0-9]{4,20}$' }), refusedAs('clarity_id_malformed')),
   gtm_container_id: nullable(Type.String({ pattern: '^GTM-[A-Z0-9]{4,10}$' }), refusedAs('gtm_id_malformed')),
   domains: Type.Array(Type.String({ minLength: 1, maxLength: 253, ...refusedAs('domain_malformed') }), {
-    description: 'Claimed first-party domains; a domain belongs to one site',
+    description: 'Claimed first-party domains; a domain belongs to the one site that proves it',
     maxItems: 100,
     ...refusedAs('too_many'),
   }),

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TAG_DEFAULTS } from '#schemas/setting.ts';
+import { put } from '#test/unit/settings/filled_table.ts';
+import { domainProof } from '#test/unit/settings/samples.ts';
 import { expectDone, installation, installedShop, NOW_MS } from './harness.ts';
 
 describe('accounts', () => {
@@ -141,9 +143,10 @@ describe('sites', () => {
     expect(shop.store.table.accountOfSite('shop')?.account_id).toBe('other');
   });
 
-  it('refuse a domain that another site has', async () => {
+  it('refuse a domain that another site has proven', async () => {
     const shop = await installedShop();
     await expectDone(shop.svc('site set shop --domain a.example'));
+    put(shop.store.table, { domain_proof: domainProof('a.example') });
     const result = await shop.svc('site create new --account acme --domain a.example');
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^svc: domain_claimed: /) });
   });

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { JournalError } from '#pipelines/settings/journal.ts';
 import { checkDomains } from '#services/control/domain_watch.ts';
+import { createLookRounds } from '#services/control/look_rounds.ts';
 import { type Control, controlWithShop, DOMAIN_RULES, LABEL, NOW_MS } from './harness.ts';
 
 const place = 'sites/shop/domains/t.shop.example';
 const warnings: unknown[] = [];
 const logger = { warn: (facts: unknown) => void warnings.push(facts) };
 
-function watch(world: Control): Promise<void> {
+function watch(world: Control, rounds = createLookRounds()): Promise<void> {
   const { journal, dns, clock } = world;
-  return checkDomains({ journal, dns, rules: DOMAIN_RULES, nowMs: () => clock.nowMs, logger } as Parameters<
-    typeof checkDomains
-  >[0]);
+  const options = { journal, dns, rules: DOMAIN_RULES, nowMs: () => clock.nowMs, logger };
+  return checkDomains(options as Parameters<typeof checkDomains>[0], rounds);
 }
 
 function setRecord(world: Control, { txt }: { txt: { name: string; value: string } }): void {
@@ -153,6 +153,72 @@ test("what proves one site's claim proves no other's", async () => {
   await world.call('PUT', 'sites/other/domains/t.shop.example');
   const looked = await world.call('POST', 'sites/other/domains/t.shop.example/verify');
   expect(looked.body.state).toBe('pending');
+});
+
+const otherPlace = 'sites/other/domains/t.shop.example';
+
+/** A stranger's site, which claims the same domain. */
+async function stranger(world: Control): Promise<{ txt: { name: string; value: string } }> {
+  await world.call('POST', 'sites', { body: { site_id: 'other', account_id: 'acme' } });
+  const claimed = await world.call('PUT', otherPlace);
+  expect(claimed).toMatchObject({ status: 200, body: { site_id: 'other', state: 'pending' } });
+  return claimed.body.records;
+}
+
+test('a claim that is not proven keeps nobody out: who proves it first has it', async () => {
+  const world = await controlWithShop();
+  const records = await stranger(world);
+  setRecord(world, (await world.call('PUT', place)).body.records);
+  expect(await world.call('POST', `${place}/verify`)).toMatchObject({ status: 200, body: { state: 'verified' } });
+  expect(servedAt(world)).toBe('shop');
+  world.zone.set(`TXT ${records.txt.name}`, [
+    [records.txt.value],
+    [(await world.call('GET', place)).body.records.txt.value],
+  ]);
+  await watch(world);
+  expect(await world.call('POST', `${otherPlace}/verify`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'claimed_elsewhere' }, problems: [{ code: 'domain_claimed' }] },
+  });
+  expect(servedAt(world)).toBe('shop');
+  expect(await world.call('PATCH', 'sites/other', { body: { name: 'Renamed' }, ifMatch: '*' })).toMatchObject({
+    status: 200,
+  });
+  const listed = (await world.call('GET', 'domains')).body.items;
+  expect(listed.map(({ site_id, state }: { site_id: string; state: string }) => [site_id, state])).toEqual([
+    ['other', 'pending'],
+    ['shop', 'verified'],
+  ]);
+});
+
+test('a domain that changed hands is the next site’s once the former one’s has lapsed', async () => {
+  const world = await verified();
+  await world.call('POST', 'sites', { body: { site_id: 'other', account_id: 'acme' } });
+  world.zone.clear();
+  await watch(world);
+  expect(await world.call('PUT', otherPlace)).toMatchObject({ status: 409 });
+  world.clock.nowMs += DOMAIN_RULES.graceMs;
+  await watch(world);
+  setRecord(world, (await world.call('PUT', otherPlace)).body.records);
+  await watch(world);
+  expect(servedAt(world)).toBe('other');
+  expect((await world.call('GET', place)).body.state).toBe('lapsed');
+  expect(await world.call('DELETE', place)).toMatchObject({ status: 200 });
+  expect(servedAt(world)).toBe('other');
+});
+
+test('what is never proven is looked for more and more rarely, and what is served in every round', async () => {
+  const world = await verified();
+  await world.call('PUT', 'sites/shop/domains/u.shop.example');
+  const asked: string[] = [];
+  const txt: typeof world.dns.txt = (name) => {
+    asked.push(name);
+    return world.dns.txt(name);
+  };
+  const rounds = createLookRounds();
+  for (let at = 0; at < 40; at += 1) await watch({ ...world, dns: { ...world.dns, txt } }, rounds);
+  expect(asked.filter((name) => name.endsWith('.u.shop.example'))).toHaveLength(6);
+  expect(asked.filter((name) => name.endsWith('.t.shop.example'))).toHaveLength(40);
 });
 
 test('what is unknown, malformed or taken is refused', async () => {

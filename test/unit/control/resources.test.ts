@@ -76,6 +76,9 @@ describe('sites', () => {
   it('cannot claim what another site has', async () => {
     const world = await controlWithShop();
     await world.call('PATCH', 'sites/shop', { body: { domains: ['a.example'] }, ifMatch: '*' });
+    const { txt } = (await world.call('GET', 'sites/shop/domains/a.example')).body.records;
+    world.zone.set(`TXT ${txt.name}`, [[txt.value]]);
+    await world.call('POST', 'sites/shop/domains/a.example/verify');
     const taken = await world.call('POST', 'sites', {
       body: { site_id: 'b', account_id: 'acme', domains: ['a.example'] },
     });

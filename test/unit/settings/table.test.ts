@@ -174,6 +174,17 @@ describe('public names', () => {
     expect(table.domainProofs('shop').size).toBe(0);
   });
 
+  it('are served for the one that proves them, whoever else claims them', () => {
+    const claim = (site_id: string) => ({ site: site({ site_id, domains: ['shop.example'] }) });
+    const table = filledTable(claim('a'), claim('shop'), { domain_proof: domainProof('shop.example') });
+    expect(table.siteServedAt('shop.example')?.site_id).toBe('shop');
+    put(table, { domain_proof: domainProof('shop.example', { site_id: 'a' }) });
+    table.apply('site/shop', null);
+    expect(table.siteServedAt('shop.example')?.site_id).toBe('a');
+    put(table, { domain_proof: domainProof('shop.example', { site_id: 'a', verified_at: null }) });
+    expect(table.siteServedAt('shop.example')).toBeUndefined();
+  });
+
   it('lead from a measurement id to its site', () => {
     const table = filledTable({ site: site() }, { destination: ga4('shop', 'G-1') });
     expect(table.siteByMeasurementId('G-1')?.site_id).toBe('shop');

@@ -3,11 +3,13 @@ import { BUSINESS_CATEGORIES, siteProblems } from '#pipelines/settings/validate_
 import type { BlockRule, Site } from '#schemas/setting.ts';
 import { filledTable } from './filled_table.ts';
 import { problemsOf } from './problems_of.ts';
-import { account, site } from './samples.ts';
+import { account, domainProof, site } from './samples.ts';
 
 const table = filledTable(
   { account: account() },
   { site: site({ site_id: 'travel', domains: ['taken.example'] }) },
+  { site: site({ site_id: 'travel2', domains: ['unproven.example'] }) },
+  { domain_proof: domainProof('taken.example', { site_id: 'travel' }) },
   { site: site({ domains: ['mine.example'] }) },
 );
 const definition = (changes: object): string =>
@@ -46,6 +48,7 @@ describe('a site', () => {
     [{ domains: ['Shop.example'] }, ['domain_malformed domains']],
     [{ domains: ['localhost'] }, ['domain_malformed domains']],
     [{ domains: ['a.example', 'co.uk'] }, ['domain_unclaimable domains[1]']],
+    [{ domains: ['unproven.example'] }, []],
     [{ domains: ['taken.example'] }, ['domain_claimed domains']],
     [{ domains: ['a.example', 'a.example'] }, ['repeated domains']],
     [{ domains: numbered(101, (index) => `s${index}.example`) }, ['too_many domains']],
