@@ -1,6 +1,7 @@
 import type { EngageKind } from './definition_fields.ts';
 import type { Definition } from './engage_definition.ts';
 import type { Form } from './form.ts';
+import { MARKETING_FIELD } from './form_submission.ts';
 import { directionOf, panelWords } from './panel_words.ts';
 import type { Promo } from './promo.ts';
 import { translated } from './shown_texts.ts';
@@ -29,6 +30,7 @@ const SERVERS: ReadonlySet<string> = new Set([
   'value',
   'currency',
   'redirect_invalid',
+  'marketing_text',
 ]);
 
 /**
@@ -63,12 +65,25 @@ function moreOf(kind: EngageKind, shown: Definition): object {
   return kind === 'survey' ? { questions: (shown as Survey).questions.map(questionContent) } : {};
 }
 
-/** A form that a script shows has no hidden fields, as nothing of the page fills them in. */
-function formContent({ fields, spam }: Form): object {
+/**
+ * A form that a script shows has no hidden fields, as nothing of the page fills them in. What has to be filled in is marked,
+ * and what marketing is agreed to by is a box more.
+ */
+function formContent({ fields, spam, consent_text, consent_required, marketing_text }: Form): object {
+  const marked = (text: string, required: boolean): string => (required && text !== '' ? `${text} *` : text);
   const shownFields = fields
     .filter(({ type }) => type !== 'hidden')
-    .map(({ map: _map, store: _store, ...field }) => field);
-  return { fields: shownFields, honeypot: spam.honeypot };
+    .map(({ map: _map, store: _store, ...field }) => ({ ...field, label: marked(field.label, field.required) }));
+  const box = {
+    ...{ name: MARKETING_FIELD, type: 'checkbox', label: marketing_text, placeholder: '', required: false },
+    ...{ max_length: 1, options: [] },
+  };
+  return {
+    fields: [...shownFields, ...(marketing_text === '' ? [] : [box])],
+    consent_text: marked(consent_text, consent_required),
+    honeypot: spam.honeypot,
+    min_ms: spam.min_ms,
+  };
 }
 
 /** With what comes next stated, and whether the survey ends here whatever is answered, so that the button can say so. */

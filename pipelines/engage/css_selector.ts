@@ -1,6 +1,9 @@
-/** Names of Selectors Level 4 that browsers take without brackets; one that they do not know spoils the whole selector. */
+/**
+ * Names of Selectors Level 4 that browsers take without brackets. One that a browser does not know spoils the whole selector, so
+ * those that only newer ones know are none: modal, open, popover-open, user-invalid, user-valid.
+ */
 const PSEUDO =
-  'active any-link autofill checked default defined disabled empty enabled first-child first-of-type focus focus-visible focus-within fullscreen hover indeterminate in-range invalid last-child last-of-type link modal only-child only-of-type open optional out-of-range placeholder-shown popover-open read-only read-write required root scope target user-invalid user-valid valid visited';
+  'active any-link autofill checked default defined disabled empty enabled first-child first-of-type focus focus-visible focus-within fullscreen hover indeterminate in-range invalid last-child last-of-type link only-child only-of-type optional out-of-range placeholder-shown read-only read-write required root scope target valid visited';
 const PSEUDO_NAMES: ReadonlySet<string> = new Set(PSEUDO.split(' '));
 const OF_SELECTORS: ReadonlySet<string> = new Set(['not', 'is', 'where', 'has']);
 /** Whether a place may be counted among the elements of a selector alone, as in `2n of .x`. */

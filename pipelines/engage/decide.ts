@@ -58,6 +58,19 @@ export function decide(
   return shown;
 }
 
+/**
+ * Of the items that a page still has open from the one before, those that are not for it: their definition is gone or
+ * disabled, or names other pages. What the visitor was shown in its time may be answered after that.
+ *
+ * @param items Those that are enabled.
+ */
+export function overOn(open: readonly string[], items: readonly ReadyItem[], look: Look): string[] {
+  return open.filter((name) => {
+    const item = items.find((one) => one.name === name);
+    return item === undefined || !fitsPage(item, look);
+  });
+}
+
 function isInTime({ definition: { starts_at, ends_at } }: ReadyItem, { nowMs }: Look): boolean {
   return (starts_at === null || starts_at <= nowMs) && (ends_at === null || nowMs < ends_at);
 }

@@ -12,6 +12,8 @@ const COLOUR = '^#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$';
 const LENGTH = '^(?:0|[0-9]{1,3}(?:px|%)|[0-9]{1,2}(?:\\.[0-9]{1,2})?(?:rem|em))$';
 const LOCALE = '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,2}$';
 
+const COUNTRY = '^[A-Z]{2}$';
+
 export const fixed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
 
@@ -50,6 +52,17 @@ const LINK = `^(?:/(?!/)[^\\s\\\\]{0,2000}|${ADDRESS.slice(1, -1)})$`;
 export const linkText = (description: string) =>
   Type.String({ pattern: LINK, maxLength: 2048, default: '', description });
 
+/** What a text must be that does not have the form of its field, in words: nobody reads regular expressions. */
+export const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
+  [ID_PATTERN.source, 'must have 1 to 64 of a-z, 0-9, _ and -'],
+  [COLOUR, 'must be a colour as #1f4fd8'],
+  [LENGTH, 'must be a length as 8px, 1.5rem, 2em or 50%'],
+  [LOCALE, 'must be a language as de or de-AT'],
+  [COUNTRY, 'must be a country by its two letters, as BE'],
+  [ADDRESS, 'must be an https address'],
+  [LINK, 'must be an https address, or a path that begins with /'],
+]);
+
 const urlPattern = Type.String({ minLength: 1, maxLength: 500 });
 
 const audience = fixed({
@@ -65,7 +78,7 @@ const targeting = defaulted(
     url_exclude: texts(urlPattern, 20, 'Pages it is not shown on'),
     device: texts(Type.Enum(['mobile', 'tablet', 'desktop']), 3, 'Empty: every device'),
     locale: texts(Type.String({ pattern: LOCALE }), 50, 'Languages, as de or de-AT; empty: every language'),
-    country: texts(Type.String({ pattern: '^[A-Z]{2}$' }), 250, 'ISO 3166-1 alpha-2; empty: every country'),
+    country: texts(Type.String({ pattern: COUNTRY }), 250, 'ISO 3166-1 alpha-2; empty: every country'),
     audience: texts(audience, 5, 'What the visitor must have done, all of it'),
   },
   'Who sees it, and where',
@@ -80,7 +93,8 @@ const frequency = defaulted(
     every_days: count(0, MEMORY_DAYS, 0, 'Days between two times it is shown to one person'),
     after_done: Type.Union([Type.Literal('never'), Type.Integer({ minimum: 0, maximum: MEMORY_DAYS })], {
       default: 'never',
-      description: 'Once answered, clicked or submitted: never again, or after so many days',
+      description:
+        'Once answered, submitted or clicked, or its code copied or redeemed: never again, or after so many days',
     }),
     wait_any_days: count(0, MEMORY_DAYS, 0, 'Days since the person was last shown anything of the site'),
   },

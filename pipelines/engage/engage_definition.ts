@@ -5,11 +5,11 @@ import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problem.ts';
 import { isPlainText, isReservedName } from '#pipelines/settings/text_rules.ts';
 import { isSelector } from './css_selector.ts';
-import type { EngageKind } from './definition_fields.ts';
-import { type Form, formProblems, formSchema } from './form.ts';
+import { type EngageKind, PATTERN_WORDS } from './definition_fields.ts';
+import { type Form, formProblems, formSchema, unsendableProblems } from './form.ts';
 import { type Promo, promoProblems, promoSchema } from './promo.ts';
 import { shownTextNames } from './shown_texts.ts';
-import { type Survey, surveyProblems, surveySchema } from './survey.ts';
+import { idleBranchProblems, type Survey, surveyProblems, surveySchema } from './survey.ts';
 
 export interface Definitions {
   survey: Survey;
@@ -45,7 +45,7 @@ const validators: Record<EngageKind, Validator> = {
  * Fills in what was left out, and checks it. The input is left as it was. No message holds a value.
  *
  * @param isStored It was written before, by rules that may have been fewer: a selector that no browser takes shows it
- *   nowhere, and spoils nothing else of it.
+ *   nowhere, a branch that never holds is never taken, and neither spoils anything else of it.
  */
 export function readDefinition<Kind extends EngageKind>(
   kind: Kind,
@@ -56,8 +56,8 @@ export function readDefinition<Kind extends EngageKind>(
   const validator = validators[kind];
   if (!validator.Check(filled)) return { ok: false, problems: schemaProblem(validator, filled) };
   const definition = filled as Definitions[Kind];
-  const selectors = isStored ? [] : selectorProblems(definition);
-  const problems = [...commonProblems(definition), ...selectors, ...kindProblems(kind, definition)];
+  const ofNew = isStored ? [] : newProblems(kind, definition);
+  const problems = [...commonProblems(definition), ...ofNew, ...kindProblems(kind, definition)];
   return problems.length === 0 ? { ok: true, definition } : { ok: false, problems };
 }
 
@@ -75,7 +75,9 @@ export function parseDefinition<Kind extends EngageKind>(kind: Kind, text: strin
 function schemaProblem(validator: Validator, value: unknown): Problem[] {
   const [error] = validator.Errors(value);
   const field = error?.instancePath.slice(1).replaceAll('/', '.') ?? '';
-  return [problem('engage_definition_malformed', field, error?.message ?? 'is malformed')];
+  const pattern = error?.keyword === 'pattern' ? String(error.params.pattern) : undefined;
+  const message = pattern === undefined ? error?.message : PATTERN_WORDS.get(pattern);
+  return [problem('engage_definition_malformed', field, message ?? 'is malformed')];
 }
 
 function kindProblems(kind: EngageKind, definition: Definition): Problem[] {
@@ -109,6 +111,13 @@ function commonProblems(definition: Definition): Problem[] {
       `has more than ${CHARACTERS_MAX} characters of JSON`,
     ),
   ];
+}
+
+/** What nothing can come of. */
+function newProblems(kind: EngageKind, definition: Definition): Problem[] {
+  const selectors = selectorProblems(definition);
+  if (kind === 'survey') return [...selectors, ...idleBranchProblems(definition as Survey)];
+  return kind === 'form' ? [...selectors, ...unsendableProblems(definition as Form)] : selectors;
 }
 
 function selectorProblems({ show, mount }: Definition): Problem[] {

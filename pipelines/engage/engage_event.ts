@@ -1,6 +1,6 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
-import type { SentVisitor } from './engage_request.ts';
+import type { SentPage, SentVisitor } from './engage_request.ts';
 
 /** An event as the acceptor takes it. */
 export interface EngageEvent {
@@ -13,12 +13,13 @@ export interface EngageEvent {
 
 /** What came with a request beside what was done. */
 export interface Circumstances {
-  page?: { url: string; title?: string; referrer?: string };
+  page?: SentPage;
   visitor?: SentVisitor;
   timestamp?: string;
 }
 
-const CAMPAIGN = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
+/** Parameters of a page's address that tell the campaign. */
+export const CAMPAIGN = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
 const CAMPAIGN_CHARACTERS_MAX = 200;
 
 /**
@@ -71,7 +72,7 @@ function pageProperties(page: Circumstances['page']): Record<string, string> {
   if (page === undefined) return {};
   const query = URL.parse(page.url)?.searchParams;
   const campaign = CAMPAIGN.flatMap((name) => {
-    const value = query?.get(name) ?? null;
+    const value = query?.get(name) ?? page.campaign?.[name] ?? null;
     // Cut off, an e-mail address would no longer be known for one.
     return value === null || value === '' || value.length > CAMPAIGN_CHARACTERS_MAX ? [] : [[name, value] as const];
   });

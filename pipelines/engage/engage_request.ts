@@ -2,8 +2,11 @@ import { type Static, type TObject, Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { ID_PATTERN } from '#pipelines/settings/setting_address.ts';
 
-/** Bodies of the routes of surveys, promos and forms; after decompression. */
-export const ENGAGE_BODY_BYTES_MAX = 32 * 1024;
+/**
+ * Bodies of the routes of surveys, promos and forms; after decompression. A plain form has nine bytes for each letter of
+ * Chinese or Japanese, and a field may have 5,000 letters.
+ */
+export const ENGAGE_BODY_BYTES_MAX = 64 * 1024;
 /** Definitions of a site, of every kind: a browser remembers no more. */
 const SEEN_MAX = 150;
 /** Fields that a form may send: a definition has 50 at most. */
@@ -37,7 +40,20 @@ const pageShape = Type.Object({
   url: text(4096, 'Address of the page'),
   title: Type.Optional(text(1000, 'Its title')),
   referrer: Type.Optional(text(4096, 'Where the visitor came from')),
+  campaign: Type.Optional(
+    Type.Object(
+      {
+        utm_source: Type.Optional(text(200, 'As newsletter')),
+        utm_medium: Type.Optional(text(200, 'As email')),
+        utm_campaign: Type.Optional(text(200, 'As spring')),
+        utm_term: Type.Optional(text(200, 'What was searched for')),
+        utm_content: Type.Optional(text(200, 'Which ad or link')),
+      },
+      { description: 'What the address itself does not say of the campaign' },
+    ),
+  ),
 });
+export type SentPage = Static<typeof pageShape>;
 
 const seenShape = Type.Object({
   n: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'How often it was shown' }),
@@ -45,12 +61,21 @@ const seenShape = Type.Object({
   done: Type.Optional(time('When it was answered, clicked or submitted')),
 });
 
+/** As survey:nps. */
+const NAME_PATTERN = '^(?:survey|promo|form):[a-z0-9_-]{1,64}$';
+
 /** Body of POST /v1/engage. */
 export const engageShape = Type.Object({
   page: pageShape,
   visitor: Type.Optional(visitorShape),
+  open: Type.Optional(
+    Type.Array(Type.String({ pattern: NAME_PATTERN }), {
+      maxItems: SEEN_MAX,
+      description: 'What the page has open, by kind and id as survey:nps: of an application that is on its next page',
+    }),
+  ),
   seen: Type.Optional(
-    Type.Record(Type.String({ pattern: '^(?:survey|promo|form):[a-z0-9_-]{1,64}$' }), seenShape, {
+    Type.Record(Type.String({ pattern: NAME_PATTERN }), seenShape, {
       maxProperties: SEEN_MAX,
       description: 'What this browser remembers, by kind and id as survey:nps',
     }),
@@ -102,6 +127,13 @@ export const respondShape = Type.Object({
   status: Type.Enum(['shown', 'partial', 'completed', 'dismissed'], { description: 'How far the visitor is' }),
   answers: Type.Optional(Type.Array(answerShape, { maxItems: 20, description: 'All answers so far' })),
   elapsed_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, description: 'Since it was shown' })),
+  revision: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Which answer of the showing came last, from 1: the same again is the same response sent once more',
+    }),
+  ),
   challenge: Type.Optional(proofShape),
   ...circumstances,
 });
@@ -109,9 +141,9 @@ export type RespondRequest = Static<typeof respondShape>;
 
 const promoAction = Type.Object({
   promo_id: id('The promo'),
-  version,
-  impression_id: uuid('One for each time it is shown'),
-  token,
+  version: Type.Optional(Type.Integer({ ...version, description: 'As /v1/engage said; absent: the newest' })),
+  impression_id: uuid('One for each time it is shown; for what a server redeems, one for each order'),
+  token: Type.Optional(text(200, 'As /v1/engage said; a key for servers needs none to redeem')),
   action: Type.Enum(['view', 'click', 'dismiss', 'copy_code', 'redeem'], { description: 'What the visitor did' }),
   value: Type.Optional(Type.Number({ description: 'For redeem: what the order is worth' })),
   currency: Type.Optional(text(3, 'For redeem')),

@@ -4,10 +4,10 @@ import type { ItemName } from './visitor_memory.ts';
 
 /** Proves that an item was handed out, by which edge ever, and when; nothing of it is kept. */
 export const TOKEN_MS = 24 * 3_600_000;
-/** A form that waited for a connection may come so late; then its token proves nothing but that it is ours. */
-const OLD_TOKEN_MS = 7 * 24 * 3_600_000;
-/** Clocks of two edges may differ by so much. */
-const AHEAD_MS = 60_000;
+/** What waited for a connection, or stood open in a tab, may come so late; then its token proves that it is ours alone. */
+export const OLD_TOKEN_MS = 7 * 24 * 3_600_000;
+/** Clocks of two edges may differ by so much: one that is behind sees a token before its time. */
+export const AHEAD_MS = 60_000;
 const MAC_BYTES = 16;
 const TOKEN = /^([0-9a-z]{1,10})\.([A-Za-z0-9_-]{12})\.([A-Za-z0-9_-]{22})$/;
 
@@ -43,6 +43,11 @@ export function checkEngageToken(secret: Buffer, subject: TokenSubject, token: s
     return { ok: false, code: 'token_expired', nonce: ageMs > TOKEN_MS && ageMs <= OLD_TOKEN_MS ? nonce : null };
   }
   return { ok: true, issuedMs, nonce };
+}
+
+/** What tells a token of ours from every other, also where it is up to a week old; null: it is none that counts. */
+export function nonceOf(check: TokenCheck): string | null {
+  return 'nonce' in check ? check.nonce : null;
 }
 
 function macOf(secret: Buffer, { siteId, name, version }: TokenSubject, issued: string, nonce: string): Buffer {

@@ -64,6 +64,7 @@ export const formSchema = fixed({
   button: shownText(100, 'What the button says'),
   consent_text: shownText(2000, 'What the visitor agrees to by sending it'),
   consent_required: flag(false, 'Whether consent.process must be true'),
+  marketing_text: shownText(2000, 'What the visitor may agree to beside it: a box more, which is consent.marketing'),
   consent_version: Type.String({ maxLength: 64, default: '', description: 'Stands in the event' }),
   conversion_event: Type.String({ minLength: 1, maxLength: 200, default: 'generate_lead', description: 'Its event' }),
   currency: Type.String({ pattern: '^(?:|[A-Z]{3})$', default: '', description: 'Of value, where no field says it' }),
@@ -105,5 +106,15 @@ export function formProblems({
       ...unless(type !== 'select' || options.length > 0, 'field_missing', `fields[${index}].options`, 'is missing'),
       ...unless(type === 'hidden' || label !== '', 'field_missing', `fields[${index}].label`, 'is missing'),
     ]),
+  ];
+}
+
+/** What would have every visitor's form refused that a script shows: it shows no hidden fields, and no box without its text. */
+export function unsendableProblems({ fields, consent_text, consent_required }: Form): Problem[] {
+  return [
+    ...unless(!consent_required || consent_text !== '', 'field_missing', 'consent_text', 'is missing'),
+    ...fields.flatMap(({ type, required }, index) =>
+      unless(type !== 'hidden' || !required, 'field_malformed', `fields[${index}].required`, 'is for no hidden field'),
+    ),
   ];
 }

@@ -6,6 +6,11 @@ import { redactCards } from '#pipelines/privacy/redact_cards.ts';
 import { type Circumstances, type EngageEvent, engageEvent } from './engage_event.ts';
 import type { FormRequest } from './engage_request.ts';
 import type { Form, FormField } from './form.ts';
+import { showingEventId } from './showing_event_id.ts';
+import { itemName } from './visitor_memory.ts';
+
+/** The box for marketing among the fields of a form that a script sends. No field of a definition can have the name. */
+export const MARKETING_FIELD = '_marketing';
 
 /** What is wrong with a field, by its name in the definition. */
 interface FieldProblem {
@@ -55,7 +60,8 @@ function isOfItsTime({ name, type }: FormField, { fields }: FormRequest): boolea
 export function sentText(fields: FormRequest['fields'], name: string): string {
   const value = fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (value === undefined || value === null || value === false) return '';
-  return (value === true ? 'yes' : String(value)).trim();
+  // A browser counts a line break once for maxlength, and a plain form has it in two characters.
+  return (value === true ? 'yes' : String(value)).replaceAll('\r\n', '\n').trim();
 }
 
 function problemOf(field: FormField, value: string, country: string | null): FieldProblem['code'] | null {
@@ -103,7 +109,8 @@ export function formEvent(
     ...consentVersion(form, request),
     ...Object.fromEntries(kept),
   };
-  return engageEvent(form.conversion_event, submissionId, properties, request);
+  const id = showingEventId(submissionId, itemName('form', form.id), 'submitted');
+  return engageEvent(form.conversion_event, id, properties, request);
 }
 
 /** That a form was shown, or closed without being sent. */
@@ -115,7 +122,8 @@ export function formStatusEvent(
   circumstances: Circumstances,
 ): EngageEvent {
   const properties = formProperties(form, version, submissionId);
-  return engageEvent(`form_${status}`, `${submissionId}:${status}`, properties, circumstances);
+  const id = showingEventId(submissionId, itemName('form', form.id), status);
+  return engageEvent(`form_${status}`, id, properties, circumstances);
 }
 
 function formProperties(form: Form, version: number, submissionId: string): JsonObject {

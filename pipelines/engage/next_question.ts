@@ -21,8 +21,8 @@ function holds({ is, to }: Branch, answer: GivenAnswer | undefined): boolean {
   if (is === 'answered' || is === 'skipped') return (answer !== undefined) === (is === 'answered');
   if (is === 'equals' || is === 'in') return [answer].flat().some((one) => to.includes(one as string | number));
   const [limit] = to;
-  if (typeof answer !== 'number' || typeof limit !== 'number') return false;
-  return is === 'at_most' ? answer <= limit : answer >= limit;
+  const areNumbers = typeof answer === 'number' && typeof limit === 'number';
+  return areNumbers && (is === 'at_most' ? answer <= limit : answer >= limit);
 }
 
 /** The place of the question that comes after one: that of its first branch that holds, else `next`. -1: none. */

@@ -11,6 +11,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'placeholder',
   'image_alt',
   'consent_text',
+  'marketing_text',
   'message',
 ]);
 /** Parts of a definition that visitors do not read. */

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import type { TokenCheck } from './engage_token.ts';
 import type { Form } from './form.ts';
 import { linksIn } from './links.ts';
@@ -30,7 +31,7 @@ export type SpamVerdict =
 
 /** How often the same was seen, this time included; null where nobody could be asked. */
 export interface SpamCounts {
-  /** The token came with another submission before. */
+  /** The token came with another submission before, or with too many visitors. */
   tokenUsed: boolean;
   /** Submissions of the address in 10 minutes. */
   address: number;
@@ -60,6 +61,9 @@ const EMAIL_MAX = 3;
 const TEXT_DOUBT = 5;
 const TEXT_MAX = 20;
 
+/** So far two edges' clocks may be apart, and so much faster a person is who has everything filled in by the browser. */
+const CLOCKS_MS = 1_000;
+
 export interface Submission {
   /** A plain HTML form, which has no token. */
   withoutScript: boolean;
@@ -83,13 +87,18 @@ const later = (reason: SpamReason): SpamVerdict => ({ kind: 'later', reason });
 export function judgeAlone({ spam: rules }: Pick<Form, 'spam'>, sent: Submission): SpamVerdict {
   if (sent.honeypot !== '') return spam('honeypot');
   const { token } = sent;
-  const isExcused = sent.withoutScript && rules.without_script && rules.challenge !== 'always';
-  if (!token.ok && !(isExcused && isTokenAbsent(token)) && !isTokenOld(token)) return spam(token.code);
-  if (token.ok && sent.nowMs - token.issuedMs < rules.min_ms) return spam('too_fast');
+  if (!token.ok && !isTokenOld(token)) {
+    if (!sent.withoutScript || !isTokenAbsent(token)) return spam(token.code);
+    // It may be a person's, who would never learn that it was not taken.
+    if (!rules.without_script) return later(token.code);
+    if (rules.challenge === 'always') return later('challenge_missing');
+  }
+  const earlyMs = token.ok ? rules.min_ms - (sent.nowMs - token.issuedMs) : 0;
+  if (earlyMs > CLOCKS_MS) return spam('too_fast');
   if (countLinks(sent.texts) > rules.links_max) return spam('links');
   if (sent.emailDomain !== null && isBlocked(sent.emailDomain, rules.domains_blocked)) return spam('domain');
   if (isWithoutToken(sent) && countLinks(sent.messages) > 0) return { kind: 'links' };
-  const isDoubtful = rules.challenge === 'always' || (!sent.withoutScript && isTokenOld(token));
+  const isDoubtful = rules.challenge === 'always' || earlyMs > 0 || (!sent.withoutScript && isTokenOld(token));
   return isDoubtful ? DOUBT : CLEAN;
 }
 
@@ -97,11 +106,12 @@ export function judgeAlone({ spam: rules }: Pick<Form, 'spam'>, sent: Submission
 const ANSWER_MS_MIN = 1_000;
 
 /**
- * What the answers of a survey say by themselves, which came with a token that holds. Its time is by the clock of the edge
- * that issued it, which may be ahead of this one's: too fast is a doubt, and no proof of spam.
+ * What the answers of a survey say by themselves, which came with a token of ours. Its time is by the clock of the edge
+ * that issued it, which may be ahead of this one's: too fast is a doubt, and no proof of spam. So is a survey that stood open
+ * for more than a day.
  */
-export function judgeAnswers({ issuedMs }: Extract<TokenCheck, { ok: true }>, nowMs: number): SpamVerdict {
-  return nowMs - issuedMs < ANSWER_MS_MIN ? DOUBT : CLEAN;
+export function judgeAnswers(token: TokenCheck, nowMs: number): SpamVerdict {
+  return token.ok && nowMs - token.issuedMs >= ANSWER_MS_MIN ? CLEAN : DOUBT;
 }
 
 /** What it says beside the others that came before. */
@@ -129,7 +139,10 @@ const isTokenAbsent = (token: TokenCheck): boolean => !token.ok && token.code !=
 
 const countLinks = (texts: readonly string[]): number => texts.reduce((count, text) => count + linksIn(text), 0);
 
-/** A domain and every name below it. */
+/** A domain and every name below it, in whatever letters it is written. */
 function isBlocked(domain: string, blocked: readonly string[]): boolean {
-  return blocked.some((one) => domain === one.toLowerCase() || domain.endsWith(`.${one.toLowerCase()}`));
+  const name = asciiName(domain);
+  return blocked.map(asciiName).some((one) => name === one || name.endsWith(`.${one}`));
 }
+
+const asciiName = (domain: string): string => domainToASCII(domain) || domain.toLowerCase();

@@ -120,4 +120,20 @@ function conditionProblems(one: Question, { is, to }: Branch, field: string): Pr
   return unless(isKnown, 'field_malformed', `${field}.to`, 'names a choice that is not there');
 }
 
+/** Branches of ratings that compare with what is no step, and so can never hold, or always do. */
+export function idleBranchProblems({ questions }: Survey): Problem[] {
+  return questions.flatMap((question, index) => {
+    const [lowest, highest] = stepRange(question);
+    const isStep = (item: string | number): boolean => Number.isInteger(item) && lowest <= +item && +item <= highest;
+    const message = `compares with something else than the steps from ${lowest} to ${highest}`;
+    const branches = question.type === 'rating' ? question.branches : [];
+    return branches.flatMap(({ to }, at) =>
+      unless(to.every(isStep), 'field_malformed', `questions[${index}].branches[${at}].to`, message),
+    );
+  });
+}
+
+/** The lowest and the highest step of a rating. */
+export const stepRange = ({ scale }: Question): readonly [number, number] => (scale === 11 ? [0, 10] : [1, scale]);
+
 export const hasChoices = ({ type }: Question): boolean => type === 'single' || type === 'multiple';

@@ -3,7 +3,9 @@ import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { redactCards } from '#pipelines/privacy/redact_cards.ts';
 import { type EngageEvent, engageEvent } from './engage_event.ts';
 import type { RespondRequest } from './engage_request.ts';
-import { hasChoices, type Question, type Survey } from './survey.ts';
+import { showingEventId } from './showing_event_id.ts';
+import { hasChoices, type Question, type Survey, stepRange } from './survey.ts';
+import { itemName } from './visitor_memory.ts';
 
 /** `texts`: what was written in answer to open questions. */
 export type ResponseRead = { ok: true; event: EngageEvent; texts: string[] } | { ok: false; field: string };
@@ -18,10 +20,10 @@ const EVENTS = {
 } as const;
 
 /**
- * The event of a response. Answers to questions that the survey does not have, or no longer, are left out. One that its
- * question does not take is refused, but where the visitor saw another version than the survey is in now, which may have
- * asked otherwise: then that answer alone is left out. The same response again has the same event id; a partial one with
- * other answers is another event, and the last of a submission holds all answers.
+ * The event of a response. An answer to a question that the survey does not have is refused, as is one that its question
+ * does not take, but where the visitor saw another version than the survey is in now, which may have asked otherwise: then
+ * that answer alone is left out. The same response again has the same event id; a partial one with
+ * other answers, or of another place or time, is another event, and the last of a submission holds all answers.
  *
  * @param version The survey's own.
  */
@@ -40,12 +42,15 @@ export function surveyEvent(survey: Survey, version: number, request: RespondReq
   return { ok: true, event, texts: answered.texts };
 }
 
-function eventIdOf({ submission_id, status, answers = [] }: RespondRequest, secret: Buffer): string {
-  const submission = submission_id.toLowerCase();
-  if (status !== 'partial') return `${submission}:${status}`;
+function eventIdOf(request: RespondRequest, secret: Buffer): string {
+  const { submission_id, survey_id, status, answers = [], revision, timestamp, elapsed_ms } = request;
+  const name = itemName('survey', survey_id);
+  if (status !== 'partial') return showingEventId(submission_id, name, status);
+  // Whoever comes back to an answer gives it once more: its place tells it from a repeated request, else its time.
+  const place = revision ?? [timestamp ?? null, elapsed_ms ?? null];
   // Under a secret: by a digest that anybody can make, what was written could be tried out.
-  const digest = keyedHash(secret, `partial\0${JSON.stringify(answers)}`).toString('base64url');
-  return `${submission}:partial:${digest.slice(0, 12)}`;
+  const digest = keyedHash(secret, `partial\0${JSON.stringify([place, answers])}`).toString('base64url');
+  return showingEventId(submission_id, name, `partial:${digest.slice(0, 12)}`);
 }
 
 type Answered = { ok: true; properties: JsonObject; texts: string[] } | { ok: false; field: string };
@@ -55,7 +60,8 @@ function readAnswers({ questions }: Survey, answers: readonly Answer[], isOfOthe
   const texts: string[] = [];
   for (const [index, { question_id, value }] of answers.entries()) {
     const question = questions.find(({ id }) => id === question_id);
-    if (question === undefined) continue;
+    if (question === undefined && isOfOtherVersion) continue;
+    if (question === undefined) return { ok: false, field: `answers.${index}.question_id` };
     const read = readAnswer(question, value);
     if (read === null && isOfOtherVersion) continue;
     if (read === null) return { ok: false, field: `answers.${index}.value` };
@@ -82,8 +88,8 @@ function readAnswer(question: Question, value: Answer['value']): string | number
   }
 }
 
-function isStep({ scale }: Question, value: Answer['value']): value is number {
-  const [lowest, highest] = scale === 11 ? [0, 10] : [1, scale];
+function isStep(question: Question, value: Answer['value']): value is number {
+  const [lowest, highest] = stepRange(question);
   return typeof value === 'number' && Number.isInteger(value) && value >= lowest && value <= highest;
 }
 

@@ -1,3 +1,4 @@
+import { isShowingEventId } from '#pipelines/engage/showing_event_id.ts';
 import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { networkOf } from '#pipelines/privacy/network.ts';
 import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
@@ -41,12 +42,17 @@ export function sentId(text: string): string {
   return (trimmed.length === UUID_CHARACTERS ? lowerUuid(trimmed) : null) ?? trimmed;
 }
 
-/** The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null. */
+/**
+ * The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null.
+ *
+ * @param isOfShowings The event was made here of what was shown to a visitor. Nobody else's has an id as those have.
+ */
 export function readUuid(
   sent: unknown,
   secret: Buffer,
   countries: readonly string[],
   reads?: PhoneReads,
+  isOfShowings = false,
 ): string | null {
   const whole = typeof sent === 'string' ? uuidOrNull(sent) : null;
   if (whole !== null) return whole;
@@ -54,6 +60,7 @@ export function readUuid(
   if (uuid === null) return null;
   const trimmed = uuidOrNull(uuid);
   if (trimmed !== null) return trimmed;
+  if (isShowingEventId(uuid)) return isOfShowings ? uuid : hashedSecretly(uuid, secret);
   return holdsPersonalText(uuid, countries, idReads(reads)) ? hashedSecretly(uuid, secret) : uuid;
 }
 

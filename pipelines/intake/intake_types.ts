@@ -28,6 +28,8 @@ export interface IntakeContext {
   identitySecret: Buffer;
   /** A new UUIDv7. */
   randomEventId(): string;
+  /** The events were made here of what visitors did with surveys, promos and forms. */
+  isOfShowings?: boolean;
 }
 
 /** Why an event does not count. */

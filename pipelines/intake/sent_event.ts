@@ -28,7 +28,7 @@ export function readSentEvent(
   const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
   const uuid = isAbsent(sent['uuid'])
     ? null
-    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), reads);
+    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), reads, context.isOfShowings);
   if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');

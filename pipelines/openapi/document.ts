@@ -13,10 +13,18 @@ export interface DocumentedRoute {
   query: TObject | null;
   headers: TObject | null;
   /** Schema of the request body by content type, and a body as people would send it. */
-  body: { contentTypes: string[]; schema: TSchema; example?: object | string } | null;
+  body: DocumentedBody | null;
   responses: DocumentedResponse[];
   /** Ways to authenticate, any of which does; empty: none is needed. */
   security: string[];
+}
+
+interface DocumentedBody {
+  contentTypes: string[];
+  schema: TSchema;
+  example?: object | string;
+  /** What is sent as other content types, which hold the same in another form. */
+  otherwise?: DocumentedBody;
 }
 
 export interface DocumentedResponse {
@@ -96,9 +104,16 @@ function parametersOf(place: string, schema: TObject | null, names: Names): Json
 }
 
 function requestBody(body: NonNullable<DocumentedRoute['body']>, names: Names): Json {
+  return { required: true, content: bodyContent(body, names) };
+}
+
+function bodyContent(body: DocumentedBody, names: Names): Json {
   const example = body.example === undefined ? {} : { example: body.example };
   const content = body.contentTypes.map((type) => [type, { schema: referred(body.schema, names), ...example }]);
-  return { required: true, content: Object.fromEntries(content) };
+  return {
+    ...Object.fromEntries(content),
+    ...(body.otherwise === undefined ? {} : bodyContent(body.otherwise, names)),
+  };
 }
 
 function response({ description, schema, contentType, otherwise, headers }: DocumentedResponse, names: Names): Json {

@@ -8,17 +8,21 @@ const VALUES = 50;
 
 /** What one submission or impression says, counted. `name` is a status or a question, by the section. */
 export interface EngageRow {
-  section: 'status' | 'answer' | 'nps' | 'source';
+  section: 'status' | 'converted' | 'question' | 'answer' | 'nps' | 'source';
   name: string;
   text: string;
   /** 1: the text is a number. */
   is_number: number;
   times: number;
   persons: number;
-  units: string;
+  /** What it brought in: currency and units of amount, by currency. */
+  amounts: [currency: string, units: string][];
   /** Different texts of the name, and all their times. */
   texts: number;
   all_times: number;
+  /** Of the name's texts that are numbers, how often they came, and their sum. */
+  numbers: number;
+  total: number;
 }
 
 /** Results with everything decided that their question leaves open. */
@@ -37,8 +41,17 @@ const reached = Type.Object({
   persons: Type.Integer({ minimum: 0 }),
 });
 const share = (description: string) =>
-  Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: `${description}; null where none was` });
+  Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+    description: `${description}; null where none was`,
+  });
 const value = Type.Object({ value: Type.String(), ...reached.properties });
+
+const worth = {
+  sums: Type.Array(
+    Type.Object({ currency: Type.String({ description: 'Empty: none was said' }), sum: Type.Number() }),
+    { description: 'Of value, by currency; money of different currencies is never added' },
+  ),
+};
 
 /** The answer about a survey. */
 export const surveyResultsShape = Type.Object({
@@ -46,7 +59,7 @@ export const surveyResultsShape = Type.Object({
   answered: reached,
   completed: reached,
   dismissed: reached,
-  completion: share('Completed of shown'),
+  completion: share('Of those shown how many were completed'),
   nps: Type.Union(
     [
       Type.Object({
@@ -63,7 +76,10 @@ export const surveyResultsShape = Type.Object({
     Type.Object({
       id: Type.String(),
       answers: Type.Integer({ description: 'Of several choices each is one' }),
-      average: share('Of the answers that are numbers'),
+      respondents: reached,
+      average: Type.Union([Type.Number(), Type.Null()], {
+        description: 'Of the answers that are numbers; null where none was',
+      }),
       values: Type.Array(value, { description: 'The commonest first' }),
       more_values: Type.Boolean(),
     }),
@@ -77,18 +93,22 @@ export const promoResultsShape = Type.Object({
   clicked: reached,
   dismissed: reached,
   code_copied: reached,
-  redeemed: Type.Object({ ...reached.properties, sum: Type.Number({ description: 'Of value' }) }),
-  conversion: share('Clicked of viewed'),
+  redeemed: Type.Object({ ...reached.properties, ...worth }),
+  conversion: share('Of those viewed how many were clicked'),
 });
 export type PromoResults = Static<typeof promoResultsShape>;
 
 /** The answer about a form. */
 export const formResultsShape = Type.Object({
   shown: reached,
-  submitted: Type.Object({ ...reached.properties, sum: Type.Number({ description: 'Of value' }) }),
+  submitted: Type.Object({ ...reached.properties, ...worth }),
+  unshown: Type.Integer({
+    minimum: 0,
+    description: 'Of those submitted how many a script did not show in this time, as plain forms',
+  }),
   dismissed: reached,
-  conversion: share('Submitted of shown'),
-  sources: Type.Array(Type.Object({ ...value.properties, sum: Type.Number() }), {
+  conversion: share('Of those shown how many were submitted'),
+  sources: Type.Array(Type.Object({ ...value.properties, ...worth }), {
     description: 'Where leads came from: utm_source, else the host of the referrer; empty where neither is known',
   }),
   more_sources: Type.Boolean(),
@@ -98,13 +118,13 @@ export type FormResults = Static<typeof formResultsShape>;
 export function surveyResults(_query: EngageQuery, rows: readonly EngageRow[]): SurveyResults {
   const of = statuses(rows);
   const answers = rows.filter(({ section }) => section === 'answer');
-  const questions = [...Map.groupBy(answers, ({ name }) => name)].map(([id, values]) => questionOf(id, values));
+  const questions = [...Map.groupBy(answers, ({ name }) => name)].map(([id, values]) => questionOf(id, values, rows));
   return {
     shown: of('shown'),
     answered: of('answered'),
     completed: of('completed'),
     dismissed: of('dismissed'),
-    completion: shareOf(of('completed'), of('shown')),
+    completion: shareOf(rows, of('shown')),
     nps: npsOf(rows),
     questions,
   };
@@ -117,8 +137,8 @@ export function promoResults(_query: EngageQuery, rows: readonly EngageRow[]): P
     clicked: of('select_promotion'),
     dismissed: of('promotion_dismissed'),
     code_copied: of('promotion_code_copied'),
-    redeemed: { ...of('promotion_redeemed'), sum: sumOf(rows, 'promotion_redeemed') },
-    conversion: shareOf(of('select_promotion'), of('view_promotion')),
+    redeemed: { ...of('promotion_redeemed'), sums: sumsOf(statusRow(rows, 'promotion_redeemed')) },
+    conversion: shareOf(rows, of('view_promotion')),
   };
 }
 
@@ -127,43 +147,49 @@ export function formResults(_query: EngageQuery, rows: readonly EngageRow[]): Fo
   const sources = rows.filter(({ section }) => section === 'source');
   return {
     shown: of('shown'),
-    submitted: { ...of('submitted'), sum: sumOf(rows, 'submitted') },
+    submitted: { ...of('submitted'), sums: sumsOf(statusRow(rows, 'submitted')) },
+    unshown: of('submitted').times - convertedOf(rows),
     dismissed: of('dismissed'),
-    conversion: shareOf(of('submitted'), of('shown')),
-    sources: sources.map(({ text, times, persons, units }) => ({
-      value: text,
-      times,
-      persons,
-      sum: Number(units) / AMOUNT_UNITS,
-    })),
+    conversion: shareOf(rows, of('shown')),
+    sources: sources.map((row) => ({ value: row.text, times: row.times, persons: row.persons, sums: sumsOf(row) })),
     more_sources: (sources[0]?.texts ?? 0) > sources.length,
   };
 }
 
 type Reached = Static<typeof reached>;
 
+const statusRow = (rows: readonly EngageRow[], status: string): EngageRow | undefined =>
+  rows.find(({ section, name }) => section === 'status' && name === status);
+
 function statuses(rows: readonly EngageRow[]): (name: string) => Reached {
   return (name) => {
-    const row = rows.find((one) => one.section === 'status' && one.name === name);
+    const row = statusRow(rows, name);
     return { times: row?.times ?? 0, persons: row?.persons ?? 0 };
   };
 }
 
-function sumOf(rows: readonly EngageRow[], status: string): number {
-  const row = rows.find(({ section, name }) => section === 'status' && name === status);
-  return Number(row?.units ?? 0) / AMOUNT_UNITS;
-}
+const sumsOf = (row: EngageRow | undefined): { currency: string; sum: number }[] =>
+  (row?.amounts ?? []).map(([currency, units]) => ({ currency, sum: Number(units) / AMOUNT_UNITS }));
 
-const shareOf = (part: Reached, whole: Reached): number | null => (whole.times === 0 ? null : part.times / whole.times);
+/** Showings that were begun and came to what is wanted, both in the time that is asked about: none is more than was begun. */
+const convertedOf = (rows: readonly EngageRow[]): number =>
+  rows.find(({ section }) => section === 'converted')?.times ?? 0;
 
-function questionOf(id: string, values: readonly EngageRow[]): SurveyResults['questions'][number] {
-  const numbers = values.filter((row) => row.is_number === 1);
-  const count = numbers.reduce((sum, { times }) => sum + times, 0);
-  const total = numbers.reduce((sum, { text, times }) => sum + Number(text) * times, 0);
+const shareOf = (rows: readonly EngageRow[], { times }: Reached): number | null =>
+  times === 0 ? null : convertedOf(rows) / times;
+
+function questionOf(
+  id: string,
+  values: readonly EngageRow[],
+  rows: readonly EngageRow[],
+): SurveyResults['questions'][number] {
+  const respondents = rows.find(({ section, name }) => section === 'question' && name === id);
+  const { numbers = 0, total = 0 } = values[0] ?? {};
   return {
     id,
     answers: values[0]?.all_times ?? 0,
-    average: count === 0 ? null : total / count,
+    respondents: { times: respondents?.times ?? 0, persons: respondents?.persons ?? 0 },
+    average: numbers === 0 ? null : total / numbers,
     values: values.map(({ text, times, persons }) => ({ value: text, times, persons })),
     more_values: (values[0]?.texts ?? 0) > values.length,
   };

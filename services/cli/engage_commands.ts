@@ -5,7 +5,7 @@ import { withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { readText } from './inputs.ts';
 import { UsageError } from './usage_error.ts';
-import { pathOf } from './values.ts';
+import { pathOf, readInstant } from './values.ts';
 
 const site: OptionSpec = { kind: 'text', value: 'SITE', help: 'The site it belongs to', required: true };
 const file: OptionSpec = { kind: 'text', value: 'FILE', help: 'The definition as JSON (- is stdin)', required: true };
@@ -122,16 +122,26 @@ const pathTo = (kind: EngageKind, args: Arguments): string => `${collectionOf(ki
 /** @throws UsageError when the file holds no JSON object; what is wrong within is for the service to say. */
 function readDefinitionFile(args: Arguments, context: Context): object {
   const path = args.text('file') ?? '';
-  const body = parsed(readText(context, path));
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+  const body = parsed(readText(context, path), path);
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return withTimes(body);
   throw new UsageError('engage_definition_malformed', `${path} does not hold a JSON object`);
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    // The engine says line and column.
+    throw new UsageError('engage_definition_malformed', `${path} is no JSON: ${error.message}`);
   }
+}
+
+/** With `starts_at` and `ends_at` in milliseconds, where the file has them as people write dates. */
+function withTimes(body: object): object {
+  const times = ['starts_at', 'ends_at'].flatMap((name): [string, number][] => {
+    const value: unknown = Reflect.get(body, name);
+    return typeof value === 'string' ? [[name, readInstant(value, name)]] : [];
+  });
+  return { ...body, ...Object.fromEntries(times) };
 }

@@ -38,6 +38,19 @@ export function readMoment(text: string, option: string, nowMs: number): number 
   return instantMs;
 }
 
+/**
+ * Reads an ISO 8601 date, its first moment in UTC, or time with offset, in milliseconds since 1970 UTC. @throws UsageError
+ * for anything else.
+ */
+export function readInstant(text: string, field: string): number {
+  const instantMs = INSTANT_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(instantMs)) return instantMs;
+  throw new UsageError(
+    'moment_malformed',
+    `${field} is neither a date (2027-01-31) nor a time with its offset (2027-01-31T08:00Z)`,
+  );
+}
+
 /** Reads a length of time in milliseconds: `7d`, `12h`, `30m` or `0`. @throws UsageError for anything else. */
 export function readDuration(text: string, option: string): number {
   const length = readLength(text);

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import { PATTERN_WORDS } from '#pipelines/engage/definition_fields.ts';
 import { type Problem, type ProblemCode, problem } from '#pipelines/settings/problem.ts';
 import { PROBLEM_KEYWORD } from '#services/control_api/fields.ts';
 
@@ -43,8 +44,11 @@ function problemsOf(schema: TSchema, error: SchemaError): Problem[] {
 }
 
 function messageOf({ keyword, params, message }: SchemaError): string {
+  if (keyword === 'pattern' && 'pattern' in params) return PATTERN_WORDS.get(String(params.pattern)) ?? 'is malformed';
   const allowed = keyword === 'enum' && 'allowedValues' in params ? namesIn(params.allowedValues) : [];
-  return allowed.length > 0 && allowed.length <= LISTED_MAX ? `must be one of: ${allowed.join(', ')}` : message;
+  if (allowed.length === 0 || allowed.length > LISTED_MAX) return message;
+  const orEmpty = allowed.includes('') ? 'empty or ' : '';
+  return `must be ${orEmpty}one of: ${allowed.filter((name) => name !== '').join(', ')}`;
 }
 
 function namesIn(names: unknown): string[] {

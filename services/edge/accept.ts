@@ -44,6 +44,8 @@ export interface IngestCaller {
 /** Where a request comes from. */
 interface Peer extends CallerSigns {
   clientIp: string;
+  /** The events were made here of what visitors did with surveys, promos and forms. */
+  isOfShowings?: boolean;
 }
 
 /** What became of events: what Kafka holds of them, or why it cannot be said that it holds all. */
@@ -53,6 +55,8 @@ export type Acceptance =
       accepted: number;
       /** Over the month's allowance and its grace. */
       dropped: number;
+      /** By a rule of the site's. */
+      blocked: number;
       rejected: readonly Rejection[];
       rate: RateState | null;
     }
@@ -132,7 +136,8 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
       countAnswered(batch, dropped);
       options.onAccepted(site.site_id, taken);
-      return { ok: true, accepted: taken.length, dropped, rejected: batch.rejected, rate };
+      const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
+      return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };
     },
     limited: (clientIp, { key, account }) => admitter.limited({ key, account, clientIp }),
     async countRefused(clientIp, { key, account }) {

@@ -76,6 +76,10 @@ export const EDGE_ERRORS = {
   },
   overloaded: { status: 503, message: 'Too much is waiting; send the same events again later.' },
   not_acknowledged: { status: 503, message: 'The events could not be stored for certain; send the same events again.' },
+  not_taken_now: {
+    status: 503,
+    message: "Nothing was stored, as the month's events are used up or the site does not take it; send it again later.",
+  },
   script_not_configured: {
     status: 404,
     message: 'The site has not configured this platform for browsers, or has another id there.',

@@ -9,7 +9,13 @@ import {
 } from '#pipelines/engage/engage_request.ts';
 import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi/document.ts';
 import type { EdgeErrorCode } from './errors.ts';
-import { ENGAGE_EXAMPLE, FORM_EXAMPLE, RESPOND_EXAMPLE, TRACK_EXAMPLE } from './openapi_engage_examples.ts';
+import {
+  ENGAGE_EXAMPLE,
+  FORM_EXAMPLE,
+  PLAIN_FORM_EXAMPLE,
+  RESPOND_EXAMPLE,
+  TRACK_EXAMPLE,
+} from './openapi_engage_examples.ts';
 import { failures } from './openapi_failures.ts';
 
 const TAG = 'Surveys, promos and forms';
@@ -33,6 +39,7 @@ const itemShape = Type.Object({
 });
 const shownShape = Type.Object({
   items: Type.Array(itemShape, { description: 'The most important first', maxItems: 5 }),
+  over: Type.Array(Type.String(), { description: 'Of what the page has open, what is not for it: to be closed' }),
   next_check_ms: Type.Integer({ description: 'After which a page that stays open asks again' }),
 });
 const takenShape = Type.Object({
@@ -58,6 +65,34 @@ const formTakenShape = Type.Object({
   message: Type.Optional(Type.String({ description: 'What the definition has to say' })),
   redirect: Type.Optional(Type.String({ description: 'Where the definition leads' })),
 });
+
+const plainFormShape = Type.Object(
+  {
+    _form_id: Type.String(),
+    _version: Type.Optional(Type.String({ description: 'Of the definition that the page shows' })),
+    _submission_id: Type.Optional(Type.String()),
+    _token: Type.Optional(Type.String()),
+    _page: Type.Optional(
+      Type.String({ description: 'The address of the page, of which the referrer tells the origin alone' }),
+    ),
+    _distinct_id: Type.Optional(Type.String()),
+    _session_id: Type.Optional(Type.String()),
+    _consent: Type.Optional(Type.String({ description: 'A ticked box' })),
+    _marketing: Type.Optional(Type.String({ description: 'A ticked box' })),
+    _charset_: Type.Optional(Type.String({ description: 'The coding of the page, which browsers fill in' })),
+  },
+  {
+    additionalProperties: Type.String(),
+    description:
+      'What a plain HTML form sends: fields of the definition by their names, and those of ours, which begin with _',
+  },
+);
+
+const plainFormBody = {
+  contentTypes: ['application/x-www-form-urlencoded', 'multipart/form-data'],
+  schema: plainFormShape,
+  example: PLAIN_FORM_EXAMPLE,
+};
 
 interface Shared {
   keyed: Pick<DocumentedRoute, 'params' | 'query' | 'headers' | 'security'>;
@@ -93,7 +128,7 @@ export function engageRoutes({ keyed, errors }: Shared): DocumentedRoute[] {
       tag: TAG,
       summary: 'Tell that a survey was shown, answered or dismissed',
       body: json(respondShape, RESPOND_EXAMPLE),
-      responses: [ok('What became of it', answeredShape), ...failures(taking)],
+      responses: [ok('What became of it', answeredShape), ...failures([...taking, 'not_taken_now'])],
     },
     {
       ...keyed,
@@ -112,10 +147,7 @@ export function engageRoutes({ keyed, errors }: Shared): DocumentedRoute[] {
       operationId: 'submitForm',
       tag: TAG,
       summary: 'Send a form, with a script or as a plain HTML form',
-      body: {
-        ...json(formRequestShape, FORM_EXAMPLE),
-        contentTypes: ['application/json', 'text/plain', 'application/x-www-form-urlencoded'],
-      },
+      body: { ...json(formRequestShape, FORM_EXAMPLE), otherwise: plainFormBody },
       responses: [
         ok(
           'What became of it. A plain form gets a page (text/html) that says the message of the definition, where that has no redirect; spam gets the same',
@@ -128,7 +160,7 @@ export function engageRoutes({ keyed, errors }: Shared): DocumentedRoute[] {
           schema: null,
           headers: { Location: 'Of the definition' },
         },
-        ...failures([...taking, 'form_invalid']).map(toldToVisitors),
+        ...failures([...taking, 'form_invalid', 'not_taken_now']).map(toldToVisitors),
       ],
     },
   ];
@@ -136,7 +168,8 @@ export function engageRoutes({ keyed, errors }: Shared): DocumentedRoute[] {
 
 /** What the page says that a visitor gets after a plain form, in the place of JSON. */
 const PAGES: Readonly<Record<number, string>> = {
-  400: 'A plain form with a field that is not right gets a page (text/html) that names the fields, in the language of the form.',
+  400: 'A plain form gets a page (text/html): with a field that is not right one that names the fields, in the language of the form.',
+  415: 'A plain form gets a page (text/html).',
   404: 'A plain form gets a page (text/html), in the language of the browser.',
   413: 'A plain form gets a page (text/html), in the language of the browser.',
   429: 'A plain form gets a page (text/html) that says to come again later, with `Retry-After`: beyond the rate of its address or key; where too many without a token came from its address, its network or for this form in 10 minutes; and where there is doubt about it, as it can bring no proof.',

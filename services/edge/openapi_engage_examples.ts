@@ -48,3 +48,11 @@ export const FORM_EXAMPLE = {
   page,
   visitor,
 };
+
+/** The same, as a plain HTML form sends it. */
+export const PLAIN_FORM_EXAMPLE = {
+  _form_id: FORM_EXAMPLE.form_id,
+  _page: page.url,
+  _consent: 'on',
+  ...FORM_EXAMPLE.fields,
+};

@@ -111,8 +111,8 @@ test('a survey is answered once however often it is sent, and is not shown again
   const submission = await answerSurvey('reader');
   const rows = await rowsOf('reader', 2);
   expect(rows.map(({ event, event_id }) => [event, event_id])).toEqual([
-    ['survey_answered', `${submission}:completed`],
-    ['survey_shown', `${submission}:shown`],
+    ['survey_answered', `${submission}:survey:nps:completed`],
+    ['survey_shown', `${submission}:survey:nps:shown`],
   ]);
   expect(JSON.parse(rows[0]?.properties ?? '')).toMatchObject({
     survey_id: 'nps',
@@ -151,7 +151,7 @@ test('a promo is seen and clicked once each, and delivered like every other even
       .filter((id) => id.startsWith(action.impression_id))
       .sort();
   const delivered = await until('both at the webhook', own, (ids) => ids.length >= 2, { timeoutMs: 20_000 });
-  expect(delivered).toEqual([`${action.impression_id}:click`, `${action.impression_id}:view`]);
+  expect(delivered).toEqual(['click', 'view'].map((what) => `${action.impression_id}:promo:sale:${what}`));
 });
 
 test('a plain HTML form is a lead with a hashed address, and leads where the definition says', async () => {

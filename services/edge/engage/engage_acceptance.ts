@@ -13,7 +13,12 @@ import { idsOf } from './engage_visitor.ts';
 export interface Happened {
   event: EngageEvent;
   notes: readonly EngageNote[];
+  /** A person waits for what becomes of it, and would be thanked. */
+  isAwaited: boolean;
 }
+
+/** When a visitor may send again what cannot be taken now. */
+export const LATER_S = 600;
 
 export type Taken = { ok: true; accepted: number; acceptance: Acceptance } | { ok: false; answer: Answer };
 
@@ -31,9 +36,12 @@ export async function acceptEngage(
     const limited = acceptance.code === 'rate_limited';
     return { ok: false, answer: limited ? limitedAnswer(acceptance.limited) : refusal(acceptance.code) };
   }
-  const { accepted, rejected } = acceptance;
+  const { accepted, dropped, blocked, rejected } = acceptance;
   if (rejected.length > 0 && rejected.length === events.length) {
     return { ok: false, answer: { status: 400, body: { ...errorAnswer('events_rejected').body, rejected } } };
+  }
+  if (accepted === 0 && dropped + blocked > 0 && happened.some(({ isAwaited }) => isAwaited)) {
+    return { ok: false, answer: { ...refusal('not_taken_now'), retryAfterS: LATER_S } };
   }
   if (accepted > 0) {
     for (const { event, notes } of happened) {

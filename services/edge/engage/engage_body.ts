@@ -7,7 +7,7 @@ import { hasBody } from '../payload.ts';
 
 export type BodyRead<Body> = { ok: true; body: Body } | { ok: false; answer: Answer };
 
-/** Reads a body of one of these routes: JSON of at most 32 KiB in the shape that `read` knows. */
+/** Reads a body of one of these routes: JSON of at most 64 KiB in the shape that `read` knows. */
 export function readEngageBody<Body>(
   request: HttpRequestIn,
   read: (value: unknown) => RequestRead<Body>,

@@ -1,4 +1,5 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import { redactCards } from '#pipelines/privacy/redact_cards.ts';
 import type { Acceptance } from '../accept.ts';
 import { type Answer, limitedAnswer } from '../answer.ts';
 import { callerSigns } from '../caller.ts';
@@ -25,7 +26,9 @@ export function createEngageRate({ acceptor, callerOf }: Pick<EdgeContext, 'acce
   return {
     accept(request, events) {
       counted.add(request);
-      const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+      const signs = callerSigns(request);
+      const userAgent = signs.userAgent === null ? null : redactCards(signs.userAgent);
+      const peer = { clientIp: clientAddress(request), ...signs, userAgent, isOfShowings: true };
       return acceptor.accept(events, peer, callerOf(request));
     },
     settle: async (request, answer) => (await refusalOf(request)) ?? answer,

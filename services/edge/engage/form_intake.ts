@@ -1,5 +1,6 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { Challenge } from '#pipelines/engage/challenge.ts';
+import { circumstancesProblem } from '#pipelines/engage/circumstances_problem.ts';
 import type { FormRequest } from '#pipelines/engage/engage_request.ts';
 import { checkEngageToken } from '#pipelines/engage/engage_token.ts';
 import type { Form } from '#pipelines/engage/form.ts';
@@ -16,11 +17,17 @@ import { type Answer, refusal } from '../answer.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import { errorAnswer } from '../errors.ts';
 import { acceptEngage, type Happened } from './engage_acceptance.ts';
+import { invalidBody } from './engage_body.ts';
 import type { EngageParts } from './engage_parts.ts';
 import type { EngageRate } from './engage_rate.ts';
 import { readFormBody, type SentForm } from './form_body.ts';
 import { judgeForm, judgeFormAlone, type SubmittedForm } from './form_judge.ts';
-import { isTokenUsed } from './token_use.ts';
+import { tokenProblem } from './token_use.ts';
+
+interface FormProblem {
+  name: string;
+  code: string;
+}
 
 /** What became of a form. */
 export type FormOutcome =
@@ -30,7 +37,14 @@ export type FormOutcome =
   | { kind: 'later'; form: Form }
   | { kind: 'challenge'; challenge: Challenge }
   /** `labels`: of the fields at fault, as the visitor knows them. */
-  | { kind: 'invalid'; form: Form; answer: Answer; labels: string[]; hasLinks: boolean }
+  | {
+      kind: 'invalid';
+      form: Form;
+      answer: Answer;
+      problems: readonly FormProblem[];
+      labels: string[];
+      hasLinks: boolean;
+    }
   | { kind: 'refused'; answer: Answer };
 
 /** Judges forms and hands those that are no spam to the acceptor. */
@@ -52,25 +66,26 @@ export function createFormIntake(
 
   async function tell(
     request: HttpRequestIn,
-    { form, siteId, token, version, submissionId, request: body }: SubmittedForm,
+    { form, token, version, submissionId, request: body }: SubmittedForm,
     status: 'shown' | 'dismissed',
   ): Promise<FormOutcome> {
-    const reason = token.ok ? await isTokenUsed(parts, siteId, token.nonce, submissionId) : token.code;
+    const reason = await tokenProblem(parts, context.callerOf(request), token, submissionId, body.visitor);
     if (reason !== null) return spamOutcome(form, reason);
     const event = formStatusEvent(form, status, version, submissionId, body);
     const notes = [{ kind: 'shown', name: itemName('form', form.id), id: submissionId } as const];
-    return accepted(request, form, { event, notes });
+    return accepted(request, form, { event, notes, isAwaited: false });
   }
 
   async function submit(request: HttpRequestIn, sent: SubmittedForm): Promise<FormOutcome> {
     const { form, version, submissionId, request: body } = sent;
-    const { default_country: country } = context.callerOf(request).site;
+    const caller = context.callerOf(request);
+    const { default_country: country } = caller.site;
     const read = readFields(form, body, country, sent.isOfOtherVersion);
     if (!read.ok) {
       const alone = judgeFormAlone(sent, { texts: [], messages: [] }, context.nowMs());
       return alone.kind === 'spam' ? spamOutcome(form, alone.reason) : invalidOutcome(form, read.problems);
     }
-    const judged = await judgeForm(request, sent, read, parts, context.nowMs());
+    const judged = await judgeForm(request, caller, sent, read, parts, context.nowMs());
     if (judged.kind === 'spam') return spamOutcome(form, judged.reason);
     if (judged.kind === 'links') return invalidOutcome(form, linkProblems(form, read.values), true);
     if (judged.kind === 'later') {
@@ -84,20 +99,32 @@ export function createFormIntake(
     const event = formEvent(form, read.values, body, { submissionId, version, secret: parts.identitySecret });
     const name = itemName('form', form.id);
     const shown = { kind: 'shown', name, id: submissionId } as const;
-    return accepted(request, form, { event, notes: [shown, { kind: 'done', name }] });
+    return accepted(request, form, { event, notes: [shown, { kind: 'done', name }], isAwaited: true });
   }
 
   return async (request) => {
-    const { site_id: siteId, tag } = context.callerOf(request).site;
-    const read = readFormBody(request, tag.consent_required);
+    const read = await readSent(request, context, parts);
     if (!read.ok) return { kind: 'refused', answer: read.answer };
-    const { byName } = siteEngage(context.table.engageItems(siteId));
-    const item = byName.get(itemName('form', read.body.form.form_id));
-    if (item === undefined) return { kind: 'refused', answer: refusal('engage_unknown') };
-    const sent = submittedForm(request, siteId, item, read.body, parts.secret, context.nowMs());
-    const { status = 'submitted' } = sent.request;
-    return status === 'submitted' ? submit(request, sent) : tell(request, sent, status);
+    const { status = 'submitted' } = read.sent.request;
+    return status === 'submitted' ? submit(request, read.sent) : tell(request, read.sent, status);
   };
+}
+
+type SentRead = { ok: true; sent: SubmittedForm } | { ok: false; answer: Answer };
+
+/** A form that the site has, as it was sent. */
+async function readSent(request: HttpRequestIn, context: EdgeContext, parts: EngageParts): Promise<SentRead> {
+  const caller = context.callerOf(request);
+  const siteId = caller.site.site_id;
+  const read = await readFormBody(request, caller);
+  if (!read.ok) return read;
+  const nowMs = context.nowMs();
+  const problem = circumstancesProblem(read.body.form, nowMs);
+  if (problem !== null) return { ok: false, answer: invalidBody(problem) };
+  const { byName } = siteEngage(context.table.engageItems(siteId));
+  const item = byName.get(itemName('form', read.body.form.form_id));
+  if (item === undefined) return { ok: false, answer: refusal('engage_unknown') };
+  return { ok: true, sent: submittedForm(request, siteId, item, read.body, parts.secret, nowMs) };
 }
 
 function submittedForm(
@@ -130,20 +157,16 @@ function emailOf(form: Form, { fields }: FormRequest): string | null {
   return field === undefined ? null : normaliseEmail(sentText(fields, field.name));
 }
 
-function linkProblems(form: Form, values: ReadonlyMap<string, string>): { name: string; code: string }[] {
+function linkProblems(form: Form, values: ReadonlyMap<string, string>): FormProblem[] {
   const messages = form.fields.filter(({ type, name }) => type === 'textarea' && linksIn(values.get(name) ?? '') > 0);
   return messages.map(({ name }) => ({ name, code: 'format' }));
 }
 
-function invalidOutcome(
-  form: Form,
-  problems: readonly { name: string; code: string }[],
-  hasLinks = false,
-): FormOutcome {
+function invalidOutcome(form: Form, problems: readonly FormProblem[], hasLinks = false): FormOutcome {
   const { status, body } = errorAnswer('form_invalid');
   const labels = problems.map(({ name }) => labelOf(form, name));
   const answer = { status, body: { error: { ...body.error, fields: problems } } };
-  return { kind: 'invalid', form, labels, hasLinks, answer };
+  return { kind: 'invalid', form, problems, labels, hasLinks, answer };
 }
 
 /** What the visitor reads beside a field; beside the box for consent it is what they agree to. */

@@ -1,7 +1,7 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { Challenge } from '#pipelines/engage/challenge.ts';
 import type { FormRequest } from '#pipelines/engage/engage_request.ts';
-import type { TokenCheck } from '#pipelines/engage/engage_token.ts';
+import { nonceOf, type TokenCheck } from '#pipelines/engage/engage_token.ts';
 import type { Form } from '#pipelines/engage/form.ts';
 import {
   isWithoutToken,
@@ -12,9 +12,11 @@ import {
   type Submission,
 } from '#pipelines/engage/spam.ts';
 import { wideNetworkOf } from '#pipelines/privacy/network.ts';
+import type { IngestCaller } from '../accept.ts';
 import { digestOf, textDigest } from './counted_digests.ts';
 import type { EngageParts } from './engage_parts.ts';
 import { challengeFor } from './proofs.ts';
+import { SENT_NONCE_HELD_MS, visitorDigest } from './token_use.ts';
 
 /** A form as it was sent, with what is known of it before it is judged. */
 export interface SubmittedForm {
@@ -52,6 +54,7 @@ export function judgeFormAlone(sent: SubmittedForm, { texts, messages }: Written
 /** Whether a form that is right is spam; where there is doubt, a script is asked for a proof, and a plain form can bring none. */
 export async function judgeForm(
   request: HttpRequestIn,
+  caller: IngestCaller,
   sent: SubmittedForm,
   written: Written,
   parts: EngageParts,
@@ -59,7 +62,9 @@ export async function judgeForm(
 ): Promise<FormJudgement> {
   const alone = judgeFormAlone(sent, written, nowMs);
   const verdict =
-    alone.kind === 'clean' || alone.kind === 'doubt' ? await amongOthers(request, sent, alone, written, parts) : alone;
+    alone.kind === 'clean' || alone.kind === 'doubt'
+      ? await amongOthers(request, caller, sent, alone, written, parts)
+      : alone;
   if (verdict.kind !== 'doubt') return verdict;
   const { form, submissionId, request: body, isPlain } = sent;
   const challenge = form.spam.challenge === 'off' ? null : challengeFor(parts, submissionId, body.challenge, nowMs);
@@ -69,18 +74,21 @@ export async function judgeForm(
 
 async function amongOthers(
   request: HttpRequestIn,
-  { form, isPlain: withoutScript, siteId, submissionId, token, email }: SubmittedForm,
+  caller: IngestCaller,
+  { form, request: body, isPlain: withoutScript, siteId, submissionId, token, email }: SubmittedForm,
   alone: SpamVerdict,
   { texts }: Written,
-  { spam, secret, addressOf }: EngageParts,
+  parts: EngageParts,
 ): Promise<SpamVerdict> {
+  const { spam, secret, addressOf } = parts;
   const address = addressOf(clientAddress(request));
   const isCounted = isWithoutToken({ withoutScript, token });
-  const nonce = 'nonce' in token ? token.nonce : null;
   const counts = await spam.count({
     siteId,
     submissionId,
-    nonce,
+    visitor: visitorDigest(parts, caller, body.visitor),
+    nonce: nonceOf(token),
+    nonceHeldMs: SENT_NONCE_HELD_MS,
     address,
     email: email === null ? null : digestOf(secret, email),
     text: textDigest(secret, texts),

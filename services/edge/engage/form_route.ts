@@ -3,7 +3,7 @@ import { type Answer, sendAnswer } from '../answer.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import { SPAM_ANSWER } from './engage_acceptance.ts';
 import type { EngageMount } from './engage_parts.ts';
-import { isPlainForm } from './form_body.ts';
+import { wantsPage } from './form_body.ts';
 import { createFormIntake, type FormOutcome } from './form_intake.ts';
 import { sendPlain } from './plain_answers.ts';
 
@@ -18,7 +18,7 @@ export function mountForm(app: HttpServer, context: EdgeContext, { parts, rate, 
     const limited = await rate.refusal(request);
     const outcome = limited === null ? judged : ({ kind: 'refused', answer: limited } as const);
     // A plain form is never asked for a proof, which it could not bring.
-    return isPlainForm(request) && outcome.kind !== 'challenge'
+    return wantsPage(request) && outcome.kind !== 'challenge'
       ? sendPlain(request, reply, outcome)
       : sendAnswer(reply, answerOf(outcome));
   });

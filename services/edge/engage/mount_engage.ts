@@ -5,7 +5,7 @@ import type { EdgeContext, RequestHook } from '../edge_context.ts';
 import { faultHandler } from '../faults.ts';
 import type { EngageParts } from './engage_parts.ts';
 import { createEngageRate } from './engage_rate.ts';
-import { FORM_CONTENT_TYPES, isPlainForm } from './form_body.ts';
+import { FORM_CONTENT_TYPES, wantsPage } from './form_body.ts';
 import { mountForm } from './form_route.ts';
 import { sendPlainRefusal } from './plain_answers.ts';
 import { mountRespond } from './respond_route.ts';
@@ -21,14 +21,14 @@ export function mountEngage(app: HttpServer, context: EdgeContext, parts: Engage
     const known = acceptor.limited(clientAddress(request), callerOf(request));
     if (known === null) return undefined;
     const answer = limitedAnswer(known);
-    return isPlainForm(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
+    return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
   };
   const hooks = [keyed, limitedBeforeBody];
   const rate = createEngageRate(context);
   const onFault = faultHandler(context.errors, context.refuse, async (code, request, reply) => {
     const isKnown = code !== 'overloaded' && context.knownCaller(request) !== undefined;
     const answer = isKnown ? await rate.settle(request, refusal(code)) : refusal(code);
-    return isPlainForm(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
+    return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
   });
   void app.register(async (scope) => {
     scope.setErrorHandler(onFault);

@@ -1,7 +1,8 @@
 import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
 import type { EngageNote } from '#infra/redis/engage_memory.ts';
+import { circumstancesProblem } from '#pipelines/engage/circumstances_problem.ts';
 import { bodyReader, type RespondRequest, respondShape } from '#pipelines/engage/engage_request.ts';
-import { checkEngageToken } from '#pipelines/engage/engage_token.ts';
+import { checkEngageToken, nonceOf } from '#pipelines/engage/engage_token.ts';
 import { missingAnswer } from '#pipelines/engage/missing_answer.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SpamReason } from '#pipelines/engage/spam.ts';
@@ -28,25 +29,29 @@ export function mountRespond(app: HttpServer, context: EdgeContext, { parts, rat
     const caller = context.callerOf(request);
     const read = readEngageBody(request, readBody);
     if (!read.ok) return read.answer;
+    const problem = circumstancesProblem(read.body, context.nowMs());
+    if (problem !== null) return invalidBody(problem);
     const siteId = caller.site.site_id;
     const name = itemName('survey', read.body.survey_id);
     const item = siteEngage(context.table.engageItems(siteId)).byName.get(name);
     if (item === undefined) return refusal('engage_unknown');
     const subject = { siteId, name, version: read.body.version };
     const token = checkEngageToken(parts.secret, subject, read.body.token, context.nowMs());
-    if (!token.ok) return spamAnswer(token.code);
+    const nonce = nonceOf(token);
+    if (!token.ok && nonce === null) return spamAnswer(token.code);
     const made = surveyEvent(item.definition as Survey, item.version, read.body, parts.secret);
     if (!made.ok) return invalidBody(made.field);
     const missing = missingOf(item, read.body);
     if (missing !== null) return invalidBody(`answers.${missing}`);
-    const sent = { siteId, token, body: read.body, texts: made.texts };
+    const sent = { caller, token, body: read.body, texts: made.texts };
     const judged = await judgeResponse(request, sent, parts, context.nowMs());
     if (judged.kind === 'spam') return spamAnswer(judged.reason);
     if (judged.kind === 'challenge') {
       parts.spam.challenged();
       return { status: 200, body: { accepted: 0, challenge: judged.challenge } };
     }
-    const happened = [{ event: made.event, notes: notesOf(read.body) }];
+    const isAwaited = read.body.status === 'partial' || read.body.status === 'completed';
+    const happened = [{ event: made.event, notes: notesOf(read.body), isAwaited }];
     const taken = await acceptEngage(request, caller, happened, rate, parts);
     if (!taken.ok) return taken.answer;
     return { status: 200, body: { accepted: taken.accepted, event_id: made.event.uuid } };

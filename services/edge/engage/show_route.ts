@@ -1,5 +1,5 @@
 import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
-import { decide, fitting, inShare, type Look } from '#pipelines/engage/decide.ts';
+import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
 import { bodyReader, type EngageRequest, engageShape } from '#pipelines/engage/engage_request.ts';
 import { issueEngageToken } from '#pipelines/engage/engage_token.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
@@ -35,8 +35,12 @@ export function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, 
     const isKnown = candidates.length > 0 && rememberedId !== null;
     const memory = isKnown ? await parts.memory.read(site.site_id, rememberedId) : null;
     const shareId = memory?.personId ?? shareIdOf(request, site, ids);
-    const shown = decide(inShare(candidates, shareId, parts.secret), look, browserMemory(body), memory);
-    return answerOf(shown.map((item) => withToken(item, visitor.locale ?? null, site, look)));
+    const shown = decide(inShare(candidates, shareId, parts.secret), look, browserMemory(body, look.nowMs), memory);
+    const over = overOn(body.open ?? [], items, look);
+    return answerOf(
+      shown.map((item) => withToken(item, visitor.locale ?? null, site, look)),
+      over,
+    );
   }
 
   function withToken(item: ReadyItem, locale: string | null, { site_id: siteId }: Site, { nowMs }: Look): string {
@@ -51,8 +55,10 @@ export function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, 
     reply.header('cache-control', 'no-store');
     const limited = await rate.refusal(request);
     if (limited !== null) return sendAnswer(reply, limited);
-    if (siteEngage(table.engageItems(site.site_id)).items.length === 0) return reply.code(204).send();
     const read = readEngageBody(request, readBody);
+    const isOpenSomewhere = read.ok && (read.body.open ?? []).length > 0;
+    const { items } = siteEngage(table.engageItems(site.site_id));
+    if (items.length === 0 && !isOpenSomewhere) return reply.code(204).send();
     if (!read.ok) return sendAnswer(reply, read.answer);
     const answer = await shownItems(request, read.body, caller);
     if (answer === null) return sendAnswer(reply, invalidBody('page.url'));
@@ -60,11 +66,19 @@ export function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, 
   });
 }
 
-const answerOf = (items: readonly string[]): string =>
-  `{"items":[${items.join(',')}],"next_check_ms":${NEXT_CHECK_MS}}`;
+const answerOf = (items: readonly string[], over: readonly string[]): string =>
+  `{"items":[${items.join(',')}],"over":${JSON.stringify(over)},"next_check_ms":${NEXT_CHECK_MS}}`;
 
-function browserMemory({ seen = {} }: EngageRequest): Map<string, SeenItem> {
+/** Clocks of visitors' devices are right to an hour mostly. */
+const CLOCK_AHEAD_MS = 3_600_000;
+
+/** A time that is far ahead is of a wrong clock and says nothing of when: taken as it is, it would keep everything from the visitor until then. */
+function browserMemory({ seen = {} }: EngageRequest, nowMs: number): Map<string, SeenItem> {
+  const past = (ms: number): number => (ms > nowMs + CLOCK_AHEAD_MS ? 0 : Math.min(ms, nowMs));
   return new Map(
-    Object.entries(seen).map(([name, { n, last, done }]) => [name, { times: n, lastMs: last, doneMs: done ?? null }]),
+    Object.entries(seen).map(([name, { n, last, done }]) => [
+      name,
+      { times: n, lastMs: past(last), doneMs: done === undefined ? null : past(done) },
+    ]),
   );
 }

@@ -10,6 +10,7 @@ import type { ApiKey, Site } from '#schemas/setting.ts';
 import { parseJson } from '../decode.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import { sentHits } from '../ga4/sent_hits.ts';
+import { isMultipart, readMultipart } from '../multipart_form.ts';
 import { sentBody } from '../sent_request.ts';
 import type { CollectorPath } from './collector_paths.ts';
 
@@ -65,30 +66,13 @@ const NOT_OURS = { ok: false, code: 'pixel_unknown' } as const;
 
 type Text = { ok: true; value: string } | { ok: false; code: EdgeErrorCode };
 
-const MULTIPART = /^multipart\/form-data\b/i;
-
 /** Meta's pixel sends a form: in the query, in a body of the same form, or by beacon as `multipart/form-data`. */
 async function formText(request: HttpRequestIn): Promise<Text> {
   const body = sentBody(request);
   if (!body.ok) return body;
   const type = request.headers['content-type'] ?? '';
-  if (!MULTIPART.test(type)) return { ok: true, value: body.value.toString('utf8') };
-  if (partsOf(body.value, type) > HIT_KEYS_MAX) return { ok: false, code: 'hit_too_large' };
-  try {
-    const form = await new Response(Uint8Array.from(body.value), { headers: { 'content-type': type } }).formData();
-    const texts = [...form].filter((pair): pair is [string, string] => typeof pair[1] === 'string');
-    return { ok: true, value: new URLSearchParams(texts).toString() };
-  } catch {
-    // What the reader says of a form that is none may quote it.
-    return { ok: false, code: 'request_malformed' };
-  }
-}
-
-/** Counted before the form is taken apart. */
-function partsOf(body: Buffer, type: string): number {
-  const boundary = /boundary="?([^";]{1,70})/i.exec(type)?.[1];
-  if (boundary === undefined) return 0;
-  let parts = 0;
-  for (let at = body.indexOf(boundary); at >= 0; at = body.indexOf(boundary, at + boundary.length)) parts += 1;
-  return parts;
+  if (!isMultipart(type)) return { ok: true, value: body.value.toString('utf8') };
+  const read = await readMultipart(body.value, type, HIT_KEYS_MAX);
+  if (read.ok) return { ok: true, value: new URLSearchParams(read.fields).toString() };
+  return { ok: false, code: read.reason === 'too_many' ? 'hit_too_large' : 'request_malformed' };
 }

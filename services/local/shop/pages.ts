@@ -1,10 +1,10 @@
 import type { PageParts, TagPlace } from './layout.ts';
 import { CATEGORIES, type CategorySlug, PRODUCTS, type Product, priceText, productsOf } from './products.ts';
 
-/** The page at a path; undefined where the shop has none. */
-export function pageAt(path: string, tag: TagPlace): PageParts | undefined {
+/** The page at an address; undefined where the shop has none. */
+export function pageAt({ pathname: path, search }: URL, tag: TagPlace): PageParts | undefined {
   const [, kind = '', name = ''] = path.split('/');
-  const found = pageOf(kind, name) ?? (path === '/quote' ? quotePage(tag) : PAGES[path]);
+  const found = pageOf(kind, name) ?? (path === '/quote' ? quotePage(tag, path + search) : PAGES[path]);
   return found === undefined ? undefined : { ...found, path };
 }
 
@@ -73,8 +73,13 @@ function lookbook(): Content {
   };
 }
 
-/** The tag shows the form in the place that is reserved for it. Without scripts an ordinary form goes to the same address. */
-function quotePage({ edge, key }: TagPlace): Content {
+/**
+ * The tag shows the form in the place that is reserved for it. Without scripts an ordinary form goes to the same address,
+ * and states the page itself, of which the browser tells the edge no more than the origin.
+ *
+ * @param page path and query, of which the URL parser has left no quote.
+ */
+function quotePage({ edge, key }: TagPlace, page: string): Content {
   return {
     title: 'Quote',
     body: `<h1>Ask for a quote</h1>
@@ -83,6 +88,7 @@ function quotePage({ edge, key }: TagPlace): Content {
 <noscript>
 <form method="post" action="${edge}/v1/form?key=${key}">
 <input type="hidden" name="_form_id" value="quote">
+<input type="hidden" name="_page" value="${page.replaceAll('&', '&amp;')}">
 ${field('email', 'E-mail', 'email', 'email')}
 <label>Message <textarea name="message" rows="4"></textarea></label>
 <label class="trap" aria-hidden="true">Leave this empty <input name="website_2" tabindex="-1" autocomplete="off"></label>

@@ -33,7 +33,7 @@ export async function startShop(port: number, tag: TagPlace): Promise<ShopServer
     app.get(path, (_request, reply) => reply.type(type).header('cache-control', 'no-cache').send(body));
   }
   app.get('/*', (request, reply) => {
-    const page = pageAt(new URL(request.url, 'http://shop').pathname, tag);
+    const page = pageAt(new URL(request.url, 'http://shop'), tag);
     reply.type('text/html; charset=utf-8').header('content-security-policy', policy(tag));
     if (page !== undefined) return reply.send(layout(page, tag));
     const missing = { title: 'Not found', path: '', body: '<h1>There is no such page</h1>' };

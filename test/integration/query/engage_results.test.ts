@@ -18,8 +18,11 @@ interface Told {
 /** An event of a showing, a minute after the one before. */
 function row(person: string, event: string, properties: Told, value: number | null = null) {
   minute += 1;
-  const event_id = `${properties.submission_id ?? properties.impression_id ?? ''}:${event}:${minute}`;
-  return storedRow(person, event, minute, { event_id, properties: JSON.stringify(properties), value });
+  const item = ['survey', 'promotion', 'form'].map((kind) => [kind.replace('otion', 'o'), properties[`${kind}_id`]]);
+  const name = item.find(([, id]) => id !== undefined)?.join(':');
+  const currency = value === null ? '' : 'EUR';
+  const event_id = `${properties.submission_id ?? properties.impression_id ?? ''}:${name}:${event}:${minute}`;
+  return storedRow(person, event, minute, { event_id, properties: JSON.stringify(properties), value, currency });
 }
 
 const survey = (person: string, submission_id: string, survey_status: string, answers: object = {}) =>
@@ -36,6 +39,7 @@ const SURVEY_ROWS = [
   survey('a', 'a', 'completed', { answer_score: 9, nps_class: 'promoter', answer_all: ['x', 'y'], answer_why: '5' }),
   survey('b', 'b', 'completed', { answer_score: 10, nps_class: 'promoter', answer_all: ['x'] }),
   survey('c', 'c', 'partial', { answer_score: 4, nps_class: 'detractor' }),
+  survey('c', 'c', 'dismissed'),
   row('e', 'survey_shown', { survey_id: 'other', submission_id: 'e', survey_status: 'shown' }),
 ];
 
@@ -47,7 +51,7 @@ test('a survey counts each showing by its last answers', async () => {
     shown: { times: 4, persons: 4 },
     answered: { times: 3 },
     completed: { times: 2 },
-    dismissed: { times: 0 },
+    dismissed: { times: 1 },
     completion: 0.5,
     nps: { promoters: 2, passives: 0, detractors: 1, score: (1 / 3) * 100 },
   });
@@ -55,6 +59,7 @@ test('a survey counts each showing by its last answers', async () => {
     {
       id: 'all',
       answers: 3,
+      respondents: { times: 2, persons: 2 },
       average: null,
       values: [
         { value: 'x', times: 2, persons: 2 },
@@ -65,14 +70,22 @@ test('a survey counts each showing by its last answers', async () => {
     {
       id: 'score',
       answers: 3,
+      respondents: { times: 3, persons: 3 },
       average: 23 / 3,
       values: ['10', '4', '9'].map((value) => ({ value, times: 1, persons: 1 })),
       more_values: false,
     },
-    { id: 'why', answers: 1, average: null, values: [{ value: '5', times: 1, persons: 1 }], more_values: false },
+    {
+      id: 'why',
+      answers: 1,
+      respondents: { times: 1, persons: 1 },
+      average: null,
+      values: [{ value: '5', times: 1, persons: 1 }],
+      more_values: false,
+    },
   ]);
   const few = await world.ask<SurveyResults>('survey', { ...range, id: 'nps', limit: 1 });
-  expect(few.questions[1]).toMatchObject({ answers: 3, values: [{ value: '10' }], more_values: true });
+  expect(few.questions[1]).toMatchObject({ answers: 3, average: 23 / 3, values: [{ value: '10' }], more_values: true });
   const svc = commandLine(world, to);
   const { stdout } = await svc(
     'survey',
@@ -103,12 +116,19 @@ test('a promo counts impressions, and how many of them were clicked', async () =
       storedRow('c', 'select_promotion', 1, {
         properties: JSON.stringify({ promotion_id: 'sale', impression_id: '6' }),
       }),
+      // What somebody sends as an event like ours.
+      ...['7', '7:click', '7:promo:other:click'].map((event_id) =>
+        storedRow('c', 'select_promotion', 1, {
+          event_id,
+          properties: JSON.stringify({ promotion_id: 'sale', impression_id: '7' }),
+        }),
+      ),
     ],
   ]);
   expect(await world.ask<PromoResults>('promo', { ...range, id: 'sale' })).toMatchObject({
     viewed: { times: 5, persons: 2 },
     clicked: { times: 1, persons: 1 },
-    redeemed: { times: 1, persons: 1, sum: 12.5 },
+    redeemed: { times: 1, persons: 1, sums: [{ currency: 'EUR', sum: 12.5 }] },
     code_copied: { times: 0 },
     conversion: 0.2,
   });
@@ -125,15 +145,20 @@ test('a form counts leads by where they came from', async () => {
       form('b', 'generate_lead', { utm_source: 'newsletter' }, 20),
       row('d', 'form_start', { form_id: 'quote' }),
       form('c', 'quote_requested', { referrer: 'https://www.search.example/?q=x' }),
+      // Plain forms are shown by no script.
+      form('p', 'generate_lead', {}, 5),
+      form('q', 'generate_lead', {}, 5),
     ],
   ]);
   expect(await world.ask<FormResults>('form', { ...range, id: 'quote' })).toMatchObject({
     shown: { times: 4 },
-    submitted: { times: 3, persons: 3, sum: 30 },
+    submitted: { times: 5, persons: 5, sums: [{ currency: 'EUR', sum: 40 }] },
+    unshown: 2,
     conversion: 0.75,
     sources: [
-      { value: 'newsletter', times: 2, persons: 2, sum: 30 },
-      { value: 'search.example', times: 1, persons: 1, sum: 0 },
+      { value: '', times: 2, persons: 2, sums: [{ currency: 'EUR', sum: 10 }] },
+      { value: 'newsletter', times: 2, persons: 2, sums: [{ currency: 'EUR', sum: 30 }] },
+      { value: 'search.example', times: 1, persons: 1, sums: [] },
     ],
     more_sources: false,
   });

@@ -84,8 +84,8 @@ test('all ids of one person share it, whichever of them leads', async () => {
 });
 
 const submission = (fields: object = {}) => {
-  const nothing = { nonce: null, address: null, email: null, text: null, network: null, form: null };
-  return { siteId: 'shop', submissionId: randomUUID(), ...nothing, ...fields };
+  const nothing = { visitor: null, nonce: null, address: null, email: null, text: null, network: null, form: null };
+  return { siteId: 'shop', submissionId: randomUUID(), nonceHeldMs: 86_460_000, ...nothing, ...fields };
 };
 
 test('a token goes with one submission, however often that is sent', async () => {
@@ -94,6 +94,30 @@ test('a token goes with one submission, however often that is sent', async () =>
   for (let at = 0; at < 2; at += 1) expect((await guard.count(first)).tokenUsed).toBe(false);
   expect((await guard.count({ ...first, submissionId: randomUUID() })).tokenUsed).toBe(true);
   expect((await guard.count({ ...first, siteId: 'other', submissionId: randomUUID() })).tokenUsed).toBe(false);
+});
+
+test('the token of what was sent is remembered for as long as that may be sent again', async () => {
+  const guard = createEngageGuard(redis());
+  const shown = submission({ nonce: randomUUID() });
+  const sent = { ...shown, nonceHeldMs: 7 * 86_400_000 };
+  const heldS = async () => redis().ttl(`engage:{shop}:token:${shown.nonce}`);
+  await guard.count(shown);
+  expect(await heldS()).toBeLessThanOrEqual(86_460);
+  for (const again of [sent, shown]) {
+    await guard.count(again);
+    expect(await heldS()).toBeGreaterThan(6.9 * 86_400);
+  }
+});
+
+test('a token goes with one visitor, and with who they say meanwhile that they are', async () => {
+  const guard = createEngageGuard(redis());
+  const first = submission({ nonce: randomUUID() });
+  const usedBy = async (visitor: string | null) => (await guard.count({ ...first, visitor })).tokenUsed;
+  for (const visitor of [null, 'a', 'b', 'a', 'b', null]) expect(await usedBy(visitor)).toBe(false);
+  for (const visitor of ['c', 'd']) expect(await usedBy(visitor)).toBe(true);
+  expect(await usedBy('a')).toBe(false);
+  const keys = await redis().keys(`engage:{shop}:token:${first.nonce}`);
+  expect(await redis().ttl(keys[0] ?? '')).toBeGreaterThan(86_000);
 });
 
 test('submissions are counted by address, e-mail address and text, a repeated one once, and not beyond every limit', async () => {

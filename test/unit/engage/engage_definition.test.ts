@@ -77,6 +77,20 @@ describe.each(KINDS)('a %s', (kind) => {
 });
 
 describe('a survey', () => {
+  it.each([
+    [{ scale: 5 }, [0], false],
+    [{ scale: 5 }, [6], false],
+    [{ scale: 5 }, [2.5], false],
+    [{ scale: 5 }, [1, 5], true],
+    [{ scale: 11 }, [0, 10], true],
+    [{ scale: 11 }, [11], false],
+  ])('compares a rating of %j with %j: %j', (scale, to, isRight) => {
+    const question = { id: 'a', type: 'rating', text: '?', ...scale, branches: [{ is: 'in', to, go_to: 'end' }] };
+    const survey = { ...SURVEY, questions: [question] };
+    expect(readDefinition('survey', survey).ok).toBe(isRight);
+    expect(readDefinition('survey', survey, true).ok).toBe(true);
+  });
+
   const survey = (...questions: object[]) => ({ ...SURVEY, questions });
 
   it.each([
@@ -191,4 +205,16 @@ describe('a translation', () => {
     const refused = ['id', 'name', 'questions.a.id', 'questions.b.text', 'theme.text'];
     expect(fieldsOf('survey', { ...SURVEY, questions, translations: texts(refused) })).toHaveLength(refused.length);
   });
+});
+
+it.each([
+  ['a box for consent without its text', { consent_required: true }, 'consent_text'],
+  [
+    'a hidden field that must be filled in',
+    { fields: [{ name: 'src', type: 'hidden', required: true }] },
+    'fields[0].required',
+  ],
+])('a form with %s is refused, and read where it is stored', (_what, change, field) => {
+  expect(fieldsOf('form', { ...FORM, ...change })).toEqual([field]);
+  expect(readDefinition('form', { ...FORM, ...change }, true).ok).toBe(true);
 });

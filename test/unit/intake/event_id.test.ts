@@ -27,6 +27,22 @@ describe('a sent uuid', () => {
   );
 });
 
+describe('an id as what was shown to visitors has', () => {
+  const uuid = '0151291a-0917-4000-8000-4155550100aa:form:quote:submitted';
+
+  it('is nobody else’s', () => {
+    for (const sent of [uuid, uuid.toUpperCase().replace('FORM', 'form'), ` ${uuid}`]) {
+      expect(id({ uuid: sent })).toMatch(/^h_[0-9a-f]{64}$/);
+    }
+    expect(id({ uuid: uuid.replace(':form:', ':order:') })).toBe(uuid.replace(':form:', ':order:'));
+  });
+
+  it('stays what it is where it was made here', () => {
+    const [event] = takeBatch([{ event: 'generate_lead', uuid }], server({ isOfShowings: true })).taken;
+    expect(event?.event_id).toBe(uuid);
+  });
+});
+
 describe('without a uuid', () => {
   it('and without a timestamp the id is random', () => {
     expect(id({})).toBe(RANDOM_ID);

@@ -194,4 +194,18 @@ describe('the examples of the public document', () => {
       expect.not.stringContaining('rejected'),
     ]);
   });
+
+  it('of a plain form is taken by an edge as browsers send it', async () => {
+    const { content } = document.paths['/v1/form']?.['post']?.requestBody ?? {};
+    const sent = content?.['application/x-www-form-urlencoded']?.example as Record<string, string>;
+    const before = edge.records.length;
+    const answer = await fetch(`${edge.url}/v1/form?key=${edge.browserKey}`, {
+      method: 'POST',
+      headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' },
+      // The same words a second time would pass for spam.
+      body: new URLSearchParams({ ...sent, message: 'Are there chairs of oak?' }),
+      redirect: 'manual',
+    });
+    expect([answer.status, edge.records.length - before]).toEqual([303, 1]);
+  });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Admitter } from '#services/edge/admission.ts';
 import { FORM, PROMO } from '#test/unit/engage/samples.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
 import { site } from '#test/unit/settings/samples.ts';
@@ -48,11 +49,14 @@ describe('POST /v1/form', () => {
     const consent = { process: true, marketing: false, text_version: '2026-11' };
     const sent = filledIn(fields, { consent, visitor: { distinct_id: 'v1' } });
     const { status, body } = await edge.post('/v1/form', sent);
-    expect({ status, body }).toEqual({ status: 200, body: { accepted: 1, event_id: sent.submission_id } });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { accepted: 1, event_id: `${sent.submission_id}:form:quote:submitted` },
+    });
     const [event] = edge.events();
     expect(event).toMatchObject({
       event: 'generate_lead',
-      event_id: sent.submission_id,
+      event_id: `${sent.submission_id}:form:quote:submitted`,
       value: 250,
       currency: 'EUR',
       identify: true,
@@ -72,7 +76,7 @@ describe('POST /v1/form', () => {
       ...{ field_customer: expect.stringMatching(/^h_[0-9a-f]{64}$/), utm_source: 'news' },
       ...{ consent_process: true, consent_marketing: false, consent_version: '2026-11' },
     });
-    expect(JSON.stringify(event)).not.toMatch(/jane|475|secret words|C-77/);
+    expect(JSON.stringify(event)).not.toMatch(/jane|475 ?12 ?34|secret words|C-77/);
   });
 
   it('says message and redirect of the definition, and takes the name of its event from there', async () => {
@@ -104,7 +108,7 @@ describe('POST /v1/form', () => {
   });
 
   it('asks for consent where the definition does', async () => {
-    edge.define('form', { ...DEFINITION, consent_required: true });
+    edge.define('form', { ...DEFINITION, consent_required: true, consent_text: 'We answer you.' });
     const consent = { name: 'consent', code: 'required' };
     expect((await edge.post('/v1/form', filledIn())).body.error.fields).toEqual([consent]);
     expect((await edge.post('/v1/form', filledIn({}, { consent: { process: true } }))).body.accepted).toBe(1);
@@ -128,7 +132,28 @@ describe('POST /v1/form', () => {
   it('has one id however often it is clicked', async () => {
     const sent = filledIn();
     const answers = await Promise.all([1, 2, 3].map(() => edge.post('/v1/form', sent)));
-    expect(new Set(answers.map(({ body }) => body.event_id))).toEqual(new Set([sent.submission_id]));
+    expect(new Set(answers.map(({ body }) => body.event_id))).toEqual(
+      new Set([`${sent.submission_id}:form:quote:submitted`]),
+    );
+  });
+
+  it('is another event than that of another form under the same id', async () => {
+    edge.define('form', { ...DEFINITION, id: 'lead' });
+    const sent = filledIn();
+    expect((await edge.post('/v1/form', sent)).body.accepted).toBe(1);
+    const other = { ...sent, form_id: 'lead', token: edge.token('form', 'lead') };
+    expect((await edge.post('/v1/form', other)).body.accepted).toBe(1);
+    expect(new Set(edge.events().map(({ event_id }) => event_id)).size).toBe(2);
+  });
+
+  it.each([
+    [{ timestamp: '2019-01-01T00:00:00Z' }, 'timestamp'],
+    [{ visitor: { distinct_id: 'v\u0001' } }, 'visitor.distinct_id'],
+  ])('is refused for %j, and its token is as good as before', async (wrong, field) => {
+    const sent = filledIn();
+    const { status, body } = await edge.post('/v1/form', { ...sent, ...wrong });
+    expect([status, body.error.code, body.error.field]).toEqual([400, 'engage_invalid', field]);
+    expect((await edge.post('/v1/form', { ...sent, submission_id: randomUUID() })).body.accepted).toBe(1);
   });
 
   it.each(['shown', 'dismissed'])('tells that it was %s, and is not shown again', async (status) => {
@@ -137,7 +162,7 @@ describe('POST /v1/form', () => {
     const sent = filledIn({}, { status, visitor });
     expect((await edge.post('/v1/form', sent)).body).toMatchObject({
       accepted: 1,
-      event_id: `${sent.submission_id}:${status}`,
+      event_id: `${sent.submission_id}:form:quote:${status}`,
     });
     expect(edge.events()[0]).toMatchObject({ event: `form_${status}`, identifiers: null });
     expect((await edge.post('/v1/engage', { page: PAGE, visitor })).body.items).toEqual([]);
@@ -168,6 +193,51 @@ describe('POST /v1/form', () => {
   });
 });
 
+describe('a form that is over the allowance, or that a rule of the site blocks', () => {
+  const unable = { code: 'not_taken_now' };
+
+  it('is never thanked for: a script is told to send it later, and a person to come again', async () => {
+    put(edge.table, { site: site({ block_rules: [{ kind: 'event', value: 'generate_lead', property: null }] }) });
+    const sent = await edge.post('/v1/form', filledIn());
+    expect(sent).toMatchObject({ status: 503, body: { error: unable } });
+    expect(sent.headers.get('retry-after')).toBe('600');
+    const redirect = 'https://shop.example/thanks';
+    edge.define('form', { ...DEFINITION, redirect });
+    const page = await edge.post('/v1/form', new URLSearchParams({ _form_id: 'quote', email: EMAIL }).toString());
+    expect(page.status).toBe(503);
+    expect(page.headers.get('location')).toBeNull();
+    expect(page.headers.get('retry-after')).toBe('600');
+    expect(page.body).toContain('<p>Please try again later</p>');
+    const shown = await edge.post('/v1/form', filledIn({}, { status: 'shown' }));
+    expect(shown.status).toBe(200);
+  });
+
+  it('is kept by the visitor’s browser for the next month', async () => {
+    const admitter: Admitter = {
+      limited: () => null,
+      admit: async () => ({
+        ok: true,
+        rate: null,
+        reservation: { accountId: 'acme', month: '2026-11', granted: 0, lease: '' },
+      }),
+      release: () => undefined,
+      doubt: () => undefined,
+      isShared: () => true,
+      stop: () => undefined,
+    };
+    const spent = await openShopWindow({ admitter });
+    try {
+      spent.define('form', DEFINITION);
+      const sent = { ...filledIn(), token: spent.token('form', 'quote') };
+      expect(await spent.post('/v1/form', sent)).toMatchObject({ status: 503, body: { error: unable } });
+      const shown = { ...sent, status: 'shown' };
+      expect(await spent.post('/v1/form', shown)).toMatchObject({ status: 200, body: { accepted: 0 } });
+    } finally {
+      await spent.close();
+    }
+  });
+});
+
 describe('more fields than any form has', () => {
   const NAMES = Array.from({ length: 6_700 }, (_, at) => at.toString(36));
   const many = Object.fromEntries(NAMES.slice(0, 3_500).map((name) => [name, 0]));
@@ -185,7 +255,6 @@ describe('more fields than any form has', () => {
   }
 
   it.each([
-    ['a plain form', '/v1/form', `_form_id=quote&${NAMES.map((name) => `${name}=`).join('&')}`, 'fields'],
     ['a form by a script', '/v1/form', { form_id: 'quote', fields: many }, 'fields'],
     ['a survey', '/v1/surveys/respond', { answers: NAMES.map(() => 1) }, 'answers'],
     ['promos', '/v1/promos/track', { events: NAMES.map(() => 1) }, 'events'],
@@ -214,6 +283,50 @@ describe('a plain HTML form', () => {
     expect(edge.events()[0]).toMatchObject({ event: 'generate_lead', identifiers: { email: expect.any(String) } });
   });
 
+  describe('says its page', () => {
+    const LANDING = 'https://shop.example/contact?utm_source=letter&utm_medium=email';
+    const told = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+      await edge.post('/v1/form', plain(fields), headers);
+      const { url, utm_source, utm_medium } = propertiesOf(edge.events().at(-1));
+      return [url, utm_source, utm_medium];
+    };
+
+    it('itself, where browsers tell nothing but its origin', async () => {
+      const referer = { referer: 'https://shop.example/' };
+      expect(await told({ _page: LANDING }, referer)).toEqual([LANDING, 'letter', 'email']);
+      expect(await told({ _page: '/contact?utm_source=letter' }, referer)).toEqual([
+        'https://shop.example/contact?utm_source=letter',
+        'letter',
+        undefined,
+      ]);
+      expect(await told({}, { referer: LANDING })).toEqual([LANDING, 'letter', 'email']);
+    });
+
+    it('and its campaign, where the address does not say it', async () => {
+      const campaign = { utm_source: 'hidden', utm_medium: '', utm_term: 'x'.repeat(201) };
+      expect(await told(campaign, { referer: 'https://shop.example/' })).toEqual([
+        'https://shop.example/',
+        'hidden',
+        undefined,
+      ]);
+      expect(await told({ ...campaign, _page: LANDING })).toEqual([LANDING, 'letter', 'email']);
+    });
+
+    it('of its own origin, or of one that the key may be used from, and of no other', async () => {
+      await edge.close();
+      edge = await openShopWindow({ browserOrigins: ['https://shop.example', 'https://*.shop.example'] });
+      edge.define('form', DEFINITION);
+      const referer = { referer: 'https://shop.example/' };
+      expect(await told({ _page: 'https://www.shop.example/a' }, referer)).toEqual([
+        'https://www.shop.example/a',
+        undefined,
+        undefined,
+      ]);
+      for (const _page of ['https://evil.example/', 'data:text/plain,x', 'javascript:1', 'https://['])
+        expect(await told({ _page }, referer)).toEqual(['https://shop.example/', undefined, undefined]);
+    });
+  });
+
   it('sent twice from one device is one', async () => {
     await edge.post('/v1/form', plain());
     await edge.post('/v1/form', plain());
@@ -232,15 +345,26 @@ describe('a plain HTML form', () => {
     expect(body).toContain('<h1>Quote &amp; more</h1><p>&lt;b&gt;Thanks&lt;/b&gt;</p>');
   });
 
+  it.each([
+    [{}, '<h1>Thank you</h1></main>'],
+    [{ message: 'We call you.' }, '<h1>Thank you</h1><p>We call you.</p></main>'],
+    [{ title: 'A quote' }, '<h1>A quote</h1><p>Thank you</p></main>'],
+  ])('says nothing of what the form is called by those who work with it: %j', async (texts, page) => {
+    edge.define('form', { ...DEFINITION, ...texts, name: 'internal' });
+    const { body } = await edge.post('/v1/form', plain());
+    expect(body).toContain(page);
+    expect(body + (await edge.post('/v1/form', plain({ email: 'jane' }))).body).not.toContain('internal');
+  });
+
   it('that is not right names its fields as the visitor knows them, or leads where the definition says', async () => {
     const { status, body } = await edge.post('/v1/form', plain({ email: 'jane' }));
     expect({ status, said: body.includes('<p>E-mail</p>') }).toEqual({ status: 400, said: true });
-    expect(body).toContain('<p>The form could not be sent</p><p>Please check this:</p>');
+    expect(body).toContain('<h1>The form could not be sent</h1><p>Please check this:</p>');
     edge.define('form', { ...DEFINITION, redirect_invalid: 'https://shop.example/again' });
     const led = await edge.post('/v1/form', plain({ email: 'jane' }));
     expect({ status: led.status, location: led.headers.get('location') }).toEqual({
       status: 303,
-      location: 'https://shop.example/again',
+      location: 'https://shop.example/again?svc_invalid=email%3Aformat',
     });
   });
 
@@ -248,7 +372,7 @@ describe('a plain HTML form', () => {
     edge.define('form', { ...DEFINITION, locale: 'ar' });
     const { body } = await edge.post('/v1/form', plain({ email: 'jane' }));
     expect(body).toContain('<html lang="ar" dir="rtl">');
-    expect(body).toContain('<p>تعذر إرسال النموذج</p>');
+    expect(body).toContain('<h1>تعذر إرسال النموذج</h1>');
   });
 
   it('of a form that is not there, or too large, is told to its sender in the browser’s language', async () => {
@@ -258,11 +382,38 @@ describe('a plain HTML form', () => {
       type: 'text/html; charset=utf-8',
     });
     expect(gone.body).toContain('<p>Dieses Formular gibt es nicht mehr</p>');
-    const large = await edge.post('/v1/form', plain({ subject: 'x'.repeat(40_000) }));
+    const large = await edge.post('/v1/form', plain({ subject: 'x'.repeat(70_000) }));
     expect({ status: large.status, isPage: String(large.body).includes('<h1>') }).toEqual({
       status: 413,
       isPage: true,
     });
+  });
+
+  it.each([
+    ['a type that no form has', '{}', { 'content-type': 'application/xml', accept: 'text/html' }, 415, 'Send'],
+    ['text/plain', '_form_id=quote\r\n', { 'content-type': 'text/plain', accept: 'text/html,*/*' }, 400, 'JSON'],
+    ['no form', 'subject=a', {}, 400, 'form_id'],
+    ['too many fields', `_form_id=quote&${'a=&'.repeat(201)}`, {}, 400, 'fields'],
+    ['parts that are none', 'x', { 'content-type': 'multipart/form-data; boundary=y' }, 400, 'could not be'],
+  ])('of %s is told so by a page', async (_what, sent, headers, status, said) => {
+    const answer = await edge.post('/v1/form', sent, headers as Record<string, string>);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
+    expect(answer.body).toContain('<h1>The form could not be sent</h1>');
+    expect(answer.body).toContain(said);
+  });
+
+  it('may come as multipart/form-data, of which files are left out', async () => {
+    edge.define('form', { ...DEFINITION, redirect: 'https://shop.example/thanks' });
+    const form = new FormData();
+    for (const [name, value] of new URLSearchParams(plain({ subject: 'Bögen' }))) form.append(name, value);
+    form.append('message', new File(['secret'], 'a.txt'));
+    const url = `${edge.url}/v1/form?key=${edge.browserKey}`;
+    const { origin } = new URL('https://shop.example/');
+    const headers = { origin, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
+    const answer = await fetch(url, { method: 'POST', body: form, headers, redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, 'https://shop.example/thanks']);
+    expect(propertiesOf(edge.events()[0])).toMatchObject({ field_subject: 'Bögen' });
+    expect(JSON.stringify(edge.events())).not.toContain('secret');
   });
 
   it('says what was agreed to by its boxes', async () => {
@@ -301,6 +452,21 @@ describe('a plain HTML form', () => {
       expect(consentOf()).toEqual({ analytics: true, ads: true });
     });
 
+    it.each([
+      [{ ads: true, analytics: true }, true, { analytics: true, ads: true }],
+      [{ ads: true, analytics: true }, false, { analytics: true, ads: false }],
+      [{ ads: false, analytics: true }, true, { analytics: true, ads: false }],
+      [undefined, false, { analytics: true, ads: false }],
+    ])('by the box for marketing of a form that a script shows: %j, %j', async (said, marketing, consent) => {
+      edge.define('form', { ...DEFINITION, marketing_text: 'You may send me offers.' });
+      const { body } = await edge.post('/v1/engage', { page: PAGE });
+      const box = body.items[0].content.fields.at(-1);
+      expect(box).toMatchObject({ type: 'checkbox', label: 'You may send me offers.', required: false });
+      await edge.post('/v1/form', filledIn({ [box.name]: marketing }, { visitor: { consent: said } }));
+      expect(propertiesOf(edge.events().at(-1))).toMatchObject({ consent, consent_marketing: marketing });
+      expect(propertiesOf(edge.events().at(-1))).not.toHaveProperty(`field_${box.name}`);
+    });
+
     it('by a script that says nothing of it as well, where the site asks', async () => {
       put(edge.table, { site: site(asking) });
       await edge.post('/v1/form', filledIn());
@@ -321,7 +487,14 @@ describe('a plain HTML form', () => {
     expect(propertiesOf(edge.events()[0]).field_subject).toBe(subject);
   });
 
-  it('is spam where the form is for scripts alone', async () => {
+  it('counts a line break once, as the browser does for maxlength', async () => {
+    edge.define('form', { ...DEFINITION, fields: [{ ...FIELDS[6], max_length: 20, store: 'keep' }] });
+    const message = `${'x'.repeat(9)}\r\n${'y'.repeat(10)}`;
+    expect((await edge.post('/v1/form', plain({ message }))).status).toBe(200);
+    expect(propertiesOf(edge.events()[0]).field_message).toBe(message.replace('\r\n', '\n'));
+  });
+
+  it('makes no event where the form is for scripts alone', async () => {
     edge.define('form', { ...DEFINITION, spam: { without_script: false } });
     await edge.post('/v1/form', plain());
     expect(edge.events()).toEqual([]);

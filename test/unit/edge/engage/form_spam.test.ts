@@ -53,7 +53,7 @@ describe('spam', () => {
     const kinds = [
       () => honest({}, { token: randomUUID() }),
       () => honest({ website_2: 'https://pills.example' }),
-      () => honest({}, { token: edge.token('form', 'quote', { agoMs: 1_000 }) }),
+      () => honest({}, { token: edge.token('form', 'quote', { agoMs: 400 }) }),
       (at: number) => honest({ message: `Buy at https://a.example/${at} and www.b.example and http://c.example now` }),
       () => honest({}, { token: replayed }),
     ];
@@ -67,6 +67,13 @@ describe('spam', () => {
       );
     }
   }, 60_000);
+
+  it('is not what an honest visitor sends a little early: a proof is asked for', async () => {
+    const quick = honest({}, { token: edge.token('form', 'quote', { agoMs: 600 }) });
+    const { body } = await edge.post('/v1/form', quick);
+    expect(body).toEqual({ accepted: 0, challenge: expect.anything() });
+    expect((await edge.post('/v1/form', { ...quick, challenge: solutionOf(body.challenge) })).body.accepted).toBe(1);
+  });
 
   it('is answered as everything else is, and teaches nothing', async () => {
     const { status, body } = await edge.post('/v1/form', honest({ website_2: 'x', email: 'no address' }));
@@ -89,6 +96,9 @@ describe('spam', () => {
     edge.define('form', { ...DEFINITION, spam: { domains_blocked: ['junk.example'] } });
     expect((await edge.post('/v1/form', honest({ email: 'a@junk.example' }))).body.accepted).toBe(0);
     expect((await edge.post('/v1/form', honest({ email: 'a@x.junk.example' }))).body.accepted).toBe(0);
+    for (const disguised of ['ｊｕｎｋ.example', 'ju\u00adnk.example', 'junk.example\u200b', 'JUNK\u3002example']) {
+      expect((await edge.post('/v1/form', honest({ email: `a@${disguised}` }))).body.accepted).toBe(0);
+    }
     expect((await edge.post('/v1/form', honest({ email: 'a@notjunk.example' }))).body.accepted).toBe(1);
   });
 });
@@ -116,6 +126,15 @@ describe('without a script and a token', () => {
     for (let at = 0; at < 3; at += 1) await edge.post('/v1/form', plain(at, { email: 'jane' }), from(1));
     for (let at = 0; at < 5; at += 1) expect((await edge.post('/v1/form', plain(at), from(1))).status).toBe(200);
     expect(edge.events()).toHaveLength(5);
+  });
+
+  it('a form that takes no plain ones, or a proof of everybody, tells so, and thanks nobody', async () => {
+    for (const spam of [{ without_script: false }, { challenge: 'always' }]) {
+      edge.define('form', { ...DEFINITION, spam });
+      const { status, body } = await edge.post('/v1/form', plain(1), from(1));
+      expect([status, body.includes('<p>Please try again in a few minutes</p>')]).toEqual([429, true]);
+    }
+    expect(edge.events()).toEqual([]);
   });
 
   it.each([

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { open, PROMO, SURVEY } from '#test/unit/engage/samples.ts';
+import { put } from '#test/unit/settings/filled_table.ts';
+import { site } from '#test/unit/settings/samples.ts';
 import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
+import { solutionOf } from './solution.ts';
 
 let edge: ShopWindow;
 beforeEach(async () => {
@@ -39,13 +42,12 @@ describe('POST /v1/surveys/respond', () => {
       { question_id: 'all', value: ['other', 'free words'] },
       { question_id: 'why', value: 'it is good' },
       { question_id: 'more', value: true },
-      { question_id: 'gone', value: 'x' },
     ];
     const sent = response({ answers, elapsed_ms: 900 });
     const { status, body } = await edge.post('/v1/surveys/respond', sent);
     expect({ status, body }).toEqual({
       status: 200,
-      body: { accepted: 1, event_id: `${sent.submission_id}:completed` },
+      body: { accepted: 1, event_id: `${sent.submission_id}:survey:nps:completed` },
     });
     const [event] = edge.events();
     expect(event).toMatchObject({ event: 'survey_answered', event_id: body.event_id, distinct_id: 'v1' });
@@ -61,6 +63,35 @@ describe('POST /v1/surveys/respond', () => {
       ...{ elapsed_ms: 900, answer_score: 9, score: 9, nps_score: 9, nps_class: 'promoter', answer_what: 'price' },
       ...{ answer_all: ['other', 'free words'], answer_why: 'it is good', answer_more: true },
     });
+  });
+
+  it('is refused with an answer to a question that the survey does not have, unless it had another version', async () => {
+    const answers = [
+      { question_id: 'score', value: 9 },
+      { question_id: 'gone', value: 'x' },
+    ];
+    const refused = await edge.post('/v1/surveys/respond', response({ answers }));
+    expect(refused).toMatchObject({ status: 400, body: { error: { field: 'answers.1.question_id' } } });
+    expect(
+      await edge.post(
+        '/v1/surveys/respond',
+        response({ answers, version: 2, token: edge.token('survey', 'nps', { version: 2 }) }),
+      ),
+    ).toMatchObject({
+      status: 200,
+      body: { accepted: 1 },
+    });
+  });
+
+  it('has no number of a card that the browser calls itself by', async () => {
+    for (const agent of [
+      'Mozilla/5.0 (X11; 4539578012345671) Firefox/140.0',
+      'Mozilla/5.0 (X11; 4539 5780 1234 5671) Firefox/140.0',
+    ]) {
+      await edge.post('/v1/surveys/respond', response({ status: 'shown' }), { 'user-agent': agent });
+    }
+    const agents = edge.events().map((event) => event.client_user_agent);
+    expect(agents).toEqual(Array.from({ length: 2 }, () => 'Mozilla/5.0 (X11; redacted) Firefox/140.0'));
   });
 
   describe('with required questions', () => {
@@ -160,6 +191,42 @@ describe('POST /v1/surveys/respond', () => {
     expect(ids[2]).not.toBe(ids[0]);
   });
 
+  it.each([
+    [{ revision: 1 }, { revision: 2 }, { revision: 3 }],
+    [{ elapsed_ms: 1 }, { elapsed_ms: 2 }, { elapsed_ms: 3 }],
+  ])('is another event where an answer is changed and changed back: %j, %j, %j', async (...places) => {
+    const sent = response({ status: 'partial' });
+    const ids: string[] = [];
+    for (const [at, value] of [3, 3, 10, 3].entries()) {
+      const answers = [{ question_id: 'score', value }];
+      const place = places[Math.max(0, at - 1)];
+      ids.push((await edge.post('/v1/surveys/respond', { ...sent, ...place, answers })).body.event_id);
+    }
+    expect(ids[0]).toBe(ids[1]);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('is told of one visitor, and of who they say they are meanwhile: of no third', async () => {
+    const sent = response({ status: 'shown' });
+    const accepted: number[] = [];
+    for (const distinct_id of ['v1', 'v2', 'v1', 'v3', 'v4']) {
+      accepted.push((await edge.post('/v1/surveys/respond', { ...sent, visitor: { distinct_id } })).body.accepted);
+    }
+    expect(accepted).toEqual([1, 1, 1, 0, 0]);
+    const isShownTo = async (distinct_id: string) =>
+      (await edge.post('/v1/engage', { page: PAGE, visitor: { distinct_id } })).body.items.length > 0;
+    edge.define('survey', { ...SURVEY, frequency: { max_times: 1 } });
+    expect(await Promise.all(['v1', 'v3', 'v4'].map(isShownTo))).toEqual([false, true, true]);
+  });
+
+  it('uses up no token where it is refused for its time', async () => {
+    const sent = response();
+    const { status, body } = await edge.post('/v1/surveys/respond', { ...sent, timestamp: 'yesterday' });
+    expect([status, body.error.field]).toEqual([400, 'timestamp']);
+    const right = { ...sent, submission_id: randomUUID() };
+    expect((await edge.post('/v1/surveys/respond', right)).body.accepted).toBe(1);
+  });
+
   it('is not shown again, however often one showing is reported', async () => {
     edge.define('survey', { ...SURVEY, frequency: { max_times: 2 } });
     const items = async () => (await edge.post('/v1/engage', { page: PAGE, visitor })).body.items.length;
@@ -187,6 +254,35 @@ describe('POST /v1/surveys/respond', () => {
     expect((await edge.post('/v1/surveys/respond', sent)).body.accepted).toBe(1);
     expect((await edge.post('/v1/surveys/respond', { ...sent, status: 'completed' })).body.accepted).toBe(1);
     expect((await edge.post('/v1/surveys/respond', { ...sent, submission_id: randomUUID() })).body.accepted).toBe(0);
+  });
+
+  it('that stood open for three days is asked for a proof, and after eight days it is spam', async () => {
+    const day = 86_400_000;
+    const answers = [{ question_id: 'score', value: 9 }];
+    const late = response({ answers, token: edge.token('survey', 'nps', { agoMs: 3 * day }) });
+    const { body } = await edge.post('/v1/surveys/respond', late);
+    expect(body).toEqual({ accepted: 0, challenge: expect.anything() });
+    const solved = await edge.post('/v1/surveys/respond', { ...late, challenge: solutionOf(body.challenge) });
+    expect(solved.body.accepted).toBe(1);
+    const closed = response({ status: 'dismissed', token: edge.token('survey', 'nps', { agoMs: 3 * day }) });
+    expect((await edge.post('/v1/surveys/respond', closed)).body.accepted).toBe(1);
+    const lost = response({ answers, token: edge.token('survey', 'nps', { agoMs: 8 * day }) });
+    expect((await edge.post('/v1/surveys/respond', lost)).body).toEqual({ accepted: 0 });
+  });
+
+  it('that a rule of the site blocks is never thanked for; that it was shown needs no thanks', async () => {
+    const rules = ['survey_answered', 'survey_shown'].map(
+      (value) => ({ kind: 'event', value, property: null }) as const,
+    );
+    put(edge.table, { site: site({ block_rules: rules }) });
+    expect(await edge.post('/v1/surveys/respond', response({ status: 'completed' }))).toMatchObject({
+      status: 503,
+      body: { error: { code: 'not_taken_now' } },
+    });
+    expect(await edge.post('/v1/surveys/respond', response({ status: 'shown' }))).toMatchObject({
+      status: 200,
+      body: { accepted: 0 },
+    });
   });
 
   it('of a survey that is not there is refused', async () => {
@@ -228,7 +324,7 @@ describe('POST /v1/promos/track', () => {
     const sent = action({ action: what, value: 12.5, currency: 'EUR' });
     expect((await edge.post('/v1/promos/track', sent)).body).toEqual({ accepted: 1 });
     const [event] = edge.events();
-    expect(event).toMatchObject({ event: name, event_id: `${sent.impression_id}:${what}` });
+    expect(event).toMatchObject({ event: name, event_id: `${sent.impression_id}:promo:sale:${what}` });
     expect(event?.value).toBe(what === 'redeem' ? 12.5 : null);
     expect(propertiesOf(event)).toMatchObject({
       promotion_id: 'sale',
@@ -238,6 +334,32 @@ describe('POST /v1/promos/track', () => {
       coupon: 'WINTER20',
       utm_source: 'news',
     });
+  });
+
+  it('takes what a shop’s server says was redeemed, days after the promo was shown or of nobody it was shown to', async () => {
+    const { token: _token, version: _version, ...redeemed } = action({ action: 'redeem', value: 80, currency: 'EUR' });
+    const post = async (key: string, body: object) => {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`${edge.url}/v1/promos/track?key=${key}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      return answer.json();
+    };
+    expect(await post(edge.serverKey, redeemed)).toEqual({ accepted: 1 });
+    expect(await post(edge.serverKey, { ...redeemed, action: 'click' })).toEqual({ accepted: 0 });
+    expect((await edge.post('/v1/promos/track', redeemed)).body).toEqual({ accepted: 0 });
+    expect(edge.events()).toMatchObject([
+      { event: 'promotion_redeemed', event_id: `${redeemed.impression_id}:promo:sale:redeem`, value: 80 },
+    ]);
+    expect(propertiesOf(edge.events()[0])).toMatchObject({ promotion_version: 1 });
+  });
+
+  it('refuses several of which one is refused, and uses up nothing', async () => {
+    const events = [action(), action({ timestamp: '2019-01-01T00:00:00Z' })];
+    expect((await edge.post('/v1/promos/track', { events })).body.error.field).toBe('events.1.timestamp');
+    expect((await edge.post('/v1/promos/track', action({ token: events[0]?.token }))).body.accepted).toBe(1);
   });
 
   it('takes several at once, and leaves out what is no visitor’s', async () => {

@@ -21,6 +21,19 @@ describe('POST /v1/engage', () => {
     expect((await edge.post('/v1/engage', {})).status).toBe(204);
   });
 
+  it('says of what a page has open what is not for it, were the site to show nothing any more', async () => {
+    const open = ['promo:sale', 'survey:nps', 'form:gone'];
+    const overOn = async (path: string) =>
+      (await edge.post('/v1/engage', { page: { url: `https://shop.example${path}` }, open })).body.over;
+    edge.define('promo', { ...PROMO, targeting: { url_pattern: ['/sale*'] } });
+    edge.define('survey', { ...SURVEY, ends_at: edge.clock.nowMs - 1 });
+    expect(await overOn('/sales?x=1')).toEqual(['form:gone']);
+    expect(await overOn('/boats')).toEqual(['promo:sale', 'form:gone']);
+    edge.define('promo', { ...PROMO, enabled: false });
+    edge.define('survey', { ...SURVEY, enabled: false });
+    expect(await overOn('/sales')).toEqual(open);
+  });
+
   it('shows what fits, in the visitor’s language, with a token', async () => {
     edge.define('promo', { ...PROMO, translations: { de: { title: '20 % Rabatt' } } }, 4);
     const { status, body, headers } = await edge.post('/v1/engage', { page: PAGE, visitor: { locale: 'de-AT' } });
@@ -80,7 +93,7 @@ describe('POST /v1/engage', () => {
 
   it('refuses bodies that are too large or no JSON', async () => {
     edge.define('promo', PROMO);
-    expect((await edge.post('/v1/engage', { page: PAGE, x: 'x'.repeat(40_000) })).body.error.code).toBe(
+    expect((await edge.post('/v1/engage', { page: PAGE, x: 'x'.repeat(70_000) })).body.error.code).toBe(
       'body_too_large',
     );
     expect((await edge.post('/v1/engage', 'a=b')).status).toBe(415);
@@ -155,6 +168,20 @@ describe('POST /v1/engage', () => {
     const { body } = await edge.post('/v1/engage', { page: PAGE, visitor });
     expect(body.items.map(({ id }: { id: string }) => id)).toEqual(['quote']);
   });
+});
+
+it('what a browser saw while its clock was a year ahead keeps nothing from its visitor but what it answered', async () => {
+  edge.define('promo', { ...PROMO, id: 'weekly', frequency: { max_times: null, every_days: 7 } });
+  edge.define('promo', { ...PROMO, id: 'other', frequency: { wait_any_days: 1 } });
+  edge.define('promo', { ...PROMO, id: 'done', frequency: { max_times: null, after_done: 'never' } });
+  const shown = async (aheadMs: number) => {
+    const last = edge.clock.nowMs + aheadMs;
+    const seen = { 'promo:weekly': { n: 1, last }, 'promo:done': { n: 1, last, done: last } };
+    const { body } = await edge.post('/v1/engage', { page: PAGE, seen });
+    return body.items.map(({ id }: { id: string }) => id);
+  };
+  expect(await shown(365 * 86_400_000)).toEqual(['other', 'weekly']);
+  expect(await shown(60_000)).toEqual([]);
 });
 
 it('the browsers of one person draw the same shares', async () => {
