@@ -41,8 +41,8 @@ const source = (name: string, entry: string, format: ScriptSource['format'] = 'i
 
 /** What browsers load: the tag in two forms, and its parts that not every page needs, which the tag loads itself. */
 export const TAG_SOURCES: readonly ScriptSource[] = [
-  source('svc.min.js', 'classic.ts'),
-  source('svc.mjs', 'module.ts', 'esm'),
+  { ...source('svc.min.js', 'classic.ts'), runsWhole: true },
+  { ...source('svc.mjs', 'module.ts', 'esm'), runsWhole: true },
   source('svc-engage.min.js', 'engage.ts'),
   source('svc-vitals.min.js', 'vitals_script.ts'),
   source('svc-definitions.min.js', 'definitions_script.ts'),

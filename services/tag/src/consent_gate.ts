@@ -26,13 +26,13 @@ interface TcData {
   gdprApplies?: boolean;
   purpose?: { consents?: Record<number, boolean> };
 }
-const page = window as unknown as ConsentWindow;
+declare const window: ConsentWindow;
 
-const tellTabs = (): void => tabs?.postMessage(words);
+/** What was said; nothing: the visitor is another. */
+export const tellTabs = (said?: object): void => tabs?.postMessage(said);
 
 export function say(choice: Choice): void {
-  Object.assign(words, choice, { told: true });
-  tellTabs();
+  tellTabs(Object.assign(words, choice, { told: true }));
 }
 
 /**
@@ -55,7 +55,7 @@ export function choiceOf(purpose: Purpose): boolean | 0 | undefined {
 export function watchConsent(settle: () => void): void {
   const onChange = guarded(() => {
     settle();
-    if (words['told']) tellTabs();
+    if (words['told']) tellTabs(words);
   });
   attempt(() => {
     tabs = new BroadcastChannel('svc');
@@ -65,9 +65,9 @@ export function watchConsent(settle: () => void): void {
     });
   });
   attempt(() => {
-    const layer = page.dataLayer;
-    if (!layer) return;
-    const { push } = layer;
+    const layer = window.dataLayer;
+    const push = layer?.push;
+    if (!push) return;
     layer.push = (...entries) => {
       const length = push.apply(layer, entries);
       if (entries.some(isConsent)) onChange();
@@ -75,7 +75,7 @@ export function watchConsent(settle: () => void): void {
     };
   });
   attempt(() =>
-    page.__tcfapi?.('addEventListener', 2, (data, success) => {
+    window.__tcfapi?.('addEventListener', 2, (data, success) => {
       if (success) readTcf(data);
       onChange();
     }),
@@ -88,7 +88,7 @@ const isConsent = (entry: unknown): entry is ArrayLike<unknown> =>
 
 /** Google's commands: `['consent', 'default' or 'update', {ad_storage: 'granted', …}]`. */
 function readGoogle(): void {
-  for (const entry of page.dataLayer ?? []) {
+  for (const entry of window.dataLayer ?? []) {
     if (!isConsent(entry) || seen.has(entry)) continue;
     seen.add(entry);
     words['told'] ||= entry[1] === 'update';

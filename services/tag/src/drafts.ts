@@ -30,7 +30,7 @@ export function turnPage(): void {
  * @param as another id of the visitor that the event is told under.
  */
 export function draftOf(
-  event: string | undefined,
+  event?: string,
   given?: Properties,
   statedUuid?: string,
   as_?: string | number,
@@ -40,6 +40,11 @@ export function draftOf(
   // Also of one millisecond, later events have later keys.
   keyMs = Math.max(atMs_, keyMs + 1);
   const key_ = uuid7(keyMs);
-  const page = { $current_url: location.href, $referrer: referrer || undefined, $title: document.title };
-  return { key_, event, uuid: `${statedUuid || key_}`, atMs_, properties: { ...given, ...page }, as_, definition_ };
+  const properties = {
+    ...given,
+    $current_url: location.href,
+    $referrer: referrer || undefined,
+    $title: document.title,
+  };
+  return { key_, event, uuid: `${statedUuid || key_}`, atMs_, properties, as_, definition_ };
 }

@@ -36,7 +36,7 @@ export function openStore(name: string): EventStore {
       };
     });
 
-  const run = <Result>(mode: IDBTransactionMode, use: (held: IDBObjectStore) => IDBRequest<Result> | undefined) =>
+  const run = <Result>(use: (held: IDBObjectStore) => IDBRequest<Result> | undefined) =>
     new Promise<Result | undefined>((resolve, reject) => {
       // Who waits for it holds the lock under which all tabs send.
       const timer = setTimeout(reject, STORE_ANSWER_MS_MAX);
@@ -44,7 +44,8 @@ export function openStore(name: string): EventStore {
       opened
         .then((database) => {
           // Browsers do not wait for the disk, unless they are told to; that lost nothing.
-          const transaction = database.transaction(HELD, mode);
+          // Who reads all is about to remove it, and holds the lock: a mode for reading would gain nothing.
+          const transaction = database.transaction(HELD, 'readwrite');
           const request = use(transaction.objectStore(HELD));
           transaction.oncomplete = () => {
             resolve(request?.result);
@@ -60,10 +61,10 @@ export function openStore(name: string): EventStore {
     });
 
   return {
-    put: (waiting) => run('readwrite', (held) => held.put(waiting, waiting[0])),
-    all: () => run('readonly', (held) => held.getAll()),
+    put: (waiting) => run((held) => held.put(waiting, waiting[0])),
+    all: () => run((held) => held.getAll()),
     remove: (batch) =>
-      run('readwrite', (held) => {
+      run((held) => {
         for (const [key] of batch) held.delete(key);
         return undefined;
       }),

@@ -76,8 +76,8 @@ export function addWaiting(key: string, event: { properties: Properties }, isUrg
   const all = [...waitingHere];
   drop(all.slice(0, excessOf(all)));
   // Nobody knows how long a page lives that is hidden, and its other listeners may still have something to say.
-  const isLeaving = document.hidden;
-  if (isLeaving || isUrgent) sendNow(isLeaving);
+  if (document.hidden) sendNow(true);
+  else if (isUrgent) sendNow();
   else wakeAfter(TOGETHER_MS);
 }
 
@@ -198,7 +198,7 @@ function pause(answer?: Response): void {
 }
 
 /** Sends all that this page still has at once, as much as may be in flight when it is left; in a pause what nothing else keeps. */
-function sendNow(isLeaving: boolean): void {
+function sendNow(isLeaving?: boolean): void {
   const isPaused = pauseMs() > 0;
   if ((isPaused && (isPauseAsked || !isLeaving)) || navigator.onLine === false) return;
   let room = LEAVING_BYTES_MAX - flyingBytes;

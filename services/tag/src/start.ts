@@ -1,5 +1,5 @@
 import { bare, covered } from './bare.ts';
-import { type Choice, choiceOf, say, watchConsent } from './consent_gate.ts';
+import { type Choice, choiceOf, say, tellTabs, watchConsent } from './consent_gate.ts';
 import { count, counters, forgetDay, keepDays } from './day_counters.ts';
 import { type Draft, draftOf, turnPage } from './drafts.ts';
 import { type EventStore, openStore } from './event_store.ts';
@@ -10,7 +10,7 @@ import { loadScript } from './load_script.ts';
 import { addWaiting, openOutbox, waitingHere, wake } from './outbox.ts';
 import { watchPages } from './page_views.ts';
 import { askConfig } from './site_settings.ts';
-import type { PartHost, Properties, SiteConfig, Vendors } from './types.ts';
+import type { PartHost, Properties, SiteConfig, VendorEvent, Vendors } from './types.ts';
 import { adIds, arrivalOf, forgetClicks, forgetVisitor, isKnown, ownId, sessionId, visitorId } from './visitor_ids.ts';
 
 /** What the page that loads the tag says about itself. */
@@ -57,7 +57,7 @@ const hasGpc = (): unknown =>
 const hasDnt = (): boolean => config?.tag?.respect_dnt !== false && navigator.doNotTrack === '1';
 const isRequired = (): boolean => config?.tag?.consent?.required || options?.consent === 'required';
 
-const isPermitted = (): boolean | 0 => choiceOf('analytics') ?? (isKnown() || !isRequired());
+const isPermitted = (): boolean | 0 => choiceOf('analytics') ?? (!isRequired() || isKnown());
 
 type Gate = 'open' | 'wait' | 'shut';
 
@@ -109,13 +109,14 @@ function release(one: Draft): void {
     forgetVisitor();
     // Without an id this and the other tabs would take it that the visitor refuses now.
     if (keepsConsent) visitorId(atMs);
+    tellTabs();
     return;
   }
   // Of a page that is left before the configuration came, unless the browser was given an id before.
   const isAnonymous = isOffline() || (!host && !isKnown());
   if (gate() === 'shut' || (isAnonymous && IDENTITIES.test(event))) return;
-  const properties = isAnonymous ? (strip ?? bare)(one.properties) : { ...visitOf(one), ...one.properties };
   const own = isAnonymous ? undefined : visitorId(atMs);
+  const properties = isAnonymous ? (strip ?? bare)(one.properties) : { ...visitOf(one), ...one.properties };
   // Of who says to be somebody the id up to now is told as well, under PostHog's word for it.
   if (as) properties['$anon_distinct_id'] = own;
   const name = isAnonymous ? covered(event) : event;
@@ -129,7 +130,7 @@ function release(one: Draft): void {
   };
   one.sent_ = sent;
   addWaiting(one.key_, sent, CONVERSIONS.test(event) || definition?.conversion_event);
-  tellVendors((all) => all.event({ ...one, event }));
+  tellVendors((all) => all.event(one as VendorEvent));
 }
 
 function releaseAll(isLeaving?: boolean): void {
@@ -209,7 +210,7 @@ function shown(): void {
  * in it tells one visitor from another, unless the browser was given an id before.
  */
 function leave(): void {
-  isReady ||= !!host;
+  if (host) isReady = true;
   shown();
   if (!hasDnt() && isPermitted()) releaseAll(true);
 }
@@ -226,7 +227,8 @@ function begin(): void {
     .catch(() => undefined);
   const presume = (): void => {
     isLate = true;
-    settle();
+    // What the configuration asks for is done. To do it again would send a page that is just being rendered.
+    if (!host) settle();
   };
   setTimeout(guarded(presume), CONFIG_MS_MAX);
   if (options.pages === 'manual') return;
@@ -256,7 +258,7 @@ function configured(answer: SiteConfig | undefined): void {
 export const api = {
   /** @returns the event's uuid, by which pixels and the edge know it; `given.uuid` is taken where it is stated. */
   track: guarded((event: string, properties?: Properties, given?: { uuid?: string }) =>
-    draft(String(event), host?.enrich?.(event, properties ?? {}) ?? properties, given?.uuid),
+    draft(`${event}`, host?.enrich?.(event, properties ?? {}) ?? properties, given?.uuid),
   ),
   /** `identify('customer-1', { email })`, or `identify({ email })` where there is no id. */
   identify: guarded((id?: string | number | Properties, traits?: Properties) =>
@@ -270,7 +272,7 @@ export const api = {
     settle();
   }),
   /** The next event is another visitor's. */
-  reset: guarded(() => void draft(undefined)),
+  reset: guarded(() => void draft()),
   /** Calls it when the site's configuration is there. */
   ready: guarded((listener: () => void) => {
     if (config) listener();

@@ -25,6 +25,8 @@ export const isKnown = (): boolean => !!readCookie(VISITOR);
 export function visitorId(nowMs: number): string {
   const kept = readCookie(VISITOR);
   if (!kept || kept !== visitor) {
+    // Whoever another tab has made the visitor came by other ways.
+    if (!withoutCookies) arrival = undefined;
     visitor = kept || withoutCookies || uuid7(nowMs);
     writeCookie(VISITOR, visitor, VISITOR_S);
     withoutCookies = isKnown() ? '' : visitor;
@@ -84,7 +86,7 @@ export function adIds(click: string | undefined, nowMs: number, withMeta: boolea
   const give = (name: string, id: string): void => writeCookie(name, `fb.1.${nowMs}.${id}`, CLICK_S);
   if (withMeta) {
     if (click && !readCookie('_fbc')?.endsWith(`.${click}`)) give('_fbc', click);
-    if (!readCookie('_fbp')) give('_fbp', String(Math.random()).slice(2, 12));
+    if (!readCookie('_fbp')) give('_fbp', `${Math.random()}`.slice(2, 12));
   }
   return { _fbp: readCookie('_fbp'), _fbc: readCookie('_fbc'), _ttp: readCookie('_ttp') };
 }

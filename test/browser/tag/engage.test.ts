@@ -74,6 +74,7 @@ test('under a strict policy a survey is answered by keyboard alone, each step to
     ['completed', [1, 'The lamp']],
   ]);
   expect(new Set(all.map(({ submission_id }) => submission_id)).size).toBe(1);
+  expect(all.map(({ revision }) => revision)).toEqual([undefined, 1, 2]);
   expect(toldTo(world, 'surveys/respond')).toHaveLength(3);
   expect([violations, await shiftsOf(page)]).toEqual([[], 0]);
   await context.close();
@@ -138,6 +139,7 @@ const FORM = {
     { name: 'message', type: 'textarea', label: 'Message' },
   ],
   consent_text: 'You may write to me.',
+  spam: { min_ms: 0 },
   consent_version: '2026-11',
 };
 
@@ -201,7 +203,10 @@ const PROMO = {
   button: { text: 'Look', url: '/next' },
 };
 const WRITTEN = {
-  questions: SURVEY.questions.map((one) => ({ ...one, ...(one.type === 'rating' && { display: 'star', scale: 5 }) })),
+  questions: SURVEY.questions.map((one) => ({
+    ...one,
+    ...(one.type === 'rating' && { display: 'star', scale: 5, branches: [] }),
+  })),
 };
 const ARABIC = { ar: { title: 'سؤال واحد', 'questions.score.text': 'ما رأيك؟' } };
 

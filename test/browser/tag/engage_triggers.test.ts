@@ -74,6 +74,24 @@ test('what waits for its time does not appear on the next page of an application
   await page.context().close();
 });
 
+test('on the next page of an application what is not for it gives way to what is, and the rest stays', async () => {
+  const page = await shopWith({});
+  await page.getByRole('heading', { name: 'Winter sale' }).waitFor();
+  showOn(world, []);
+  await page.evaluate(() => history.pushState({}, '', '/sales'));
+  const [, second] = await told(world, 'engage', 2);
+  expect(second?.open).toEqual(['promo:sale']);
+  await page.waitForTimeout(QUIET_MS);
+  expect(await shown(page)).toBe(1);
+  showOn(world, [handedOut('promo', { ...PROMO, id: 'boats', title: 'Boats' })], ['promo:sale']);
+  await page.evaluate(() => history.pushState({}, '', '/boats'));
+  await page.getByRole('heading', { name: 'Boats' }).waitFor();
+  expect(await shown(page)).toBe(1);
+  const tracked = await told(world, 'promos/track', 2);
+  expect(tracked.map(({ action }) => action)).toEqual(['view', 'view']);
+  await page.context().close();
+});
+
 test('a promo has its picture with its text, and the picture’s server is not told the page', async () => {
   world.edge.files['/lamp.gif'] = { type: 'image/gif', body: PIXEL };
   const picture = { image_url: `${world.collector}/lamp.gif`, image_alt: 'A lamp' };
@@ -105,7 +123,14 @@ test('a copied code is told once the clipboard has it', async () => {
 test('what is said of a high form that was sent is in view', async () => {
   world.pages['/'] = { head: '<style>#here{min-height:2200px}</style>', body: '<div id="here"></div><p>below</p>' };
   const fields = ['name', 'city', 'street', 'message'].map((name) => ({ name, type: 'textarea', label: name }));
-  const form = { id: 'quote', place: 'inline', mount: '#here', fields, message: 'We call you back.' };
+  const form = {
+    id: 'quote',
+    place: 'inline',
+    mount: '#here',
+    fields,
+    message: 'We call you back.',
+    spam: { min_ms: 0 },
+  };
   showOn(world, [handedOut('form', form)]);
   world.edge.replies['/v1/form'] = { accepted: 1, message: 'We call you back.' };
   const context = await world.visitor({ viewport: { width: 390, height: 400 } });

@@ -129,6 +129,8 @@ test('what is read of a page is read once an application has rendered it', async
   const context = await world.visitor();
   const page = await world.visit(context);
   await world.settled(page);
+  // What comes while the queue looks once more whether anything waits is sent with that look, before it is rendered.
+  await page.waitForTimeout(500);
   await page.evaluate(goOn, 40);
   const [thanks] = await world.taken('thanks');
   expect(thanks?.properties).toMatchObject({ value: 12.5, $title: 'Thanks' });
@@ -136,6 +138,26 @@ test('what is read of a page is read once an application has rendered it', async
   expect(view?.properties).toMatchObject({ $current_url: `${world.shop}/thanks`, $title: 'Thanks' });
   await page.waitForTimeout(500);
   expect(world.events().map(({ event }) => event)).toEqual(['$pageview', '$pageview', 'thanks']);
+  await context.close();
+});
+
+test('a page that is being rendered is not sent by the timer that waits for the configuration', async () => {
+  const context = await world.visitor();
+  await context.addInitScript(() => {
+    const { setTimeout: later } = window;
+    Object.assign(window, {
+      setTimeout(run: () => void, ms?: number, ...given: []) {
+        // The store's timers, which are as long, come after it.
+        if (ms !== 2_000 || 'presume' in window) return later(run, ms, ...given);
+        return Object.assign(window, { presume: run }) && 0;
+      },
+    });
+  });
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(`(${goOn.toString()})(40); presume()`);
+  const [, view] = await world.taken('$pageview', 2);
+  expect(view?.properties).toMatchObject({ $current_url: `${world.shop}/thanks`, $title: 'Thanks' });
   await context.close();
 });
 

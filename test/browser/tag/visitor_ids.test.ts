@@ -39,6 +39,20 @@ test('two tabs are one visitor in one session, and a sign-out makes another of b
   await context.close();
 });
 
+test('how the visitor before came goes with no event of the next one, in another tab neither', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context, '/?utm_campaign=spring&gclid=G1');
+  const other = await world.visit(context, '/next');
+  const [first] = await world.taken('$pageview', 2);
+  expect(world.events('$pageview')[1]?.properties).toMatchObject({ gclid: 'G1' });
+  await page.evaluate(() => window.svc.reset());
+  await other.evaluate(() => window.svc.track('after'));
+  const [after] = await world.taken('after');
+  expect(after?.distinct_id).not.toBe(first?.distinct_id);
+  expect(Object.keys(after?.properties ?? {}).filter((name) => /^(utm_|gclid)/.test(name))).toEqual([]);
+  await context.close();
+});
+
 test('how a visitor came goes with events on later pages', async () => {
   const context = await world.visitor();
   const page = await world.visit(context, '/?utm_campaign=spring&gclid=G1');

@@ -32,6 +32,15 @@ describe('a bundle', () => {
     expect(Object.keys(page)).toEqual(['greeted']);
   });
 
+  it('tells the browser in its first line to compile what runs at once, and runs', async () => {
+    const text = await textOf({ runsWhole: true });
+    const page: { greeted?: string } = {};
+    runInNewContext(text, page);
+    expect(text.split('\n', 1)).toEqual(['//# allFunctionsCalledOnLoad']);
+    expect(page.greeted).toBe('hello world ✓');
+    expect(await textOf()).not.toContain('allFunctionsCalledOnLoad');
+  });
+
   it('exports as a module', async () => {
     const text = await textOf({ format: 'esm' });
     const module = await import(`data:text/javascript,${encodeURIComponent(text)}`);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openReports, type Report } from '#services/tag/src/engage/engage_reports.ts';
+import { openReports, type Reply, type Report, type Reports } from '#services/tag/src/engage/engage_reports.ts';
 
 type Answered = { status: number; body?: object; retryAfter?: string } | 'nothing';
 
@@ -8,7 +8,7 @@ let waiting: Report[];
 let sent: Report[];
 const kept = {
   waiting: () => waiting,
-  keepWaiting(reports: Report[]) {
+  keepWaiting_(reports: Report[]) {
     waiting = reports;
   },
 };
@@ -22,6 +22,9 @@ function edge(...answers: Answered[]): (path: string, body: string) => Promise<R
     return new Response(JSON.stringify(answer.body ?? {}), { status: answer.status, headers });
   };
 }
+/** What is heard of a report first: undefined where it waits. */
+const heard = (reports: Reports, path: string, body: object): Promise<Reply | undefined> =>
+  new Promise((hear) => reports.send(path, body, hear));
 beforeEach(() => {
   vi.useFakeTimers();
   waiting = [];
@@ -31,8 +34,8 @@ afterEach(() => vi.useRealTimers());
 
 test('what was taken waits no more', async () => {
   const reports = openReports(kept, edge({ status: 200, body: { accepted: 1 } }));
-  const reply = reports.send('form', { form_id: 'f' });
-  expect(waiting).toEqual([['form', '{"form_id":"f"}']]);
+  const reply = heard(reports, 'form', { form_id: 'f' });
+  expect(waiting).toEqual([['form', '{"form_id":"f"}', undefined]]);
   expect(await reply).toEqual({ status: 200, body: { accepted: 1 } });
   expect(waiting).toEqual([]);
 });
@@ -41,8 +44,10 @@ test.for(['nothing', { status: 503 }, { status: 429, retryAfter: '1' }] satisfie
   'after %j the same is sent again',
   async (first) => {
     const reports = openReports(kept, edge(first, { status: 200 }));
-    expect(await reports.send('form', { form_id: 'f' })).toBeUndefined();
+    const replies: unknown[] = [];
+    reports.send('form', { form_id: 'f' }, (reply) => replies.push(reply));
     await vi.advanceTimersByTimeAsync(2_500);
+    expect(replies).toEqual([undefined, { status: 200, body: {} }]);
     expect(sent).toEqual([
       ['form', '{"form_id":"f"}'],
       ['form', '{"form_id":"f"}'],
@@ -51,9 +56,25 @@ test.for(['nothing', { status: 503 }, { status: 429, retryAfter: '1' }] satisfie
   },
 );
 
+test('what is too early waits, and goes with a later page where this one is left', async () => {
+  const reports = openReports(kept, edge({ status: 200 }));
+  const reply = vi.fn();
+  reports.send('form', { form_id: 'f' }, reply, 1_000);
+  // Whatever becomes of the device's clock meanwhile.
+  vi.setSystemTime(Date.now() - 3_600_000);
+  await vi.advanceTimersByTimeAsync(900);
+  // A later page, or a connection that is back, waits as well.
+  reports.sendWaiting_();
+  openReports(kept, edge({ status: 200 })).sendWaiting_();
+  expect([sent.length, waiting.length, reply.mock.calls.length]).toEqual([0, 1, 0]);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(sent.length).toBeGreaterThan(0);
+  expect([waiting.length, reply.mock.calls.at(0)]).toEqual([0, [{ status: 200, body: {} }]]);
+});
+
 test('what is refused is not sent again', async () => {
   const reports = openReports(kept, edge({ status: 400 }));
-  expect(await reports.send('form', {})).toEqual({ status: 400, body: {} });
+  expect(await heard(reports, 'form', {})).toEqual({ status: 400, body: {} });
   await vi.advanceTimersByTimeAsync(600_000);
   expect([sent.length, waiting.length]).toEqual([1, 0]);
 });
@@ -63,7 +84,7 @@ test('what an earlier page left is sent, each by itself', async () => {
     ['form', '1'],
     ['promos/track', '2'],
   ];
-  openReports(kept, edge({ status: 200 })).sendWaiting();
+  openReports(kept, edge({ status: 200 })).sendWaiting_();
   await vi.advanceTimersByTimeAsync(0);
   expect(sent).toEqual([
     ['form', '1'],
@@ -83,11 +104,10 @@ test('where a proof is asked for, the form is sent again with the number that wa
   const challenge = challengeOf(1234);
   const taken = { status: 200, body: { accepted: 1 } };
   const reports = openReports(kept, edge({ status: 200, body: { accepted: 0, challenge } }, taken));
-  expect(await reports.send('form', { form_id: 'f' })).toEqual(taken);
-  const { salt, challenge: digest, signature } = challenge as Record<string, string>;
+  expect(await heard(reports, 'form', { form_id: 'f' })).toEqual(taken);
   expect(sent.map(([, body]) => JSON.parse(body) as object)).toEqual([
     { form_id: 'f' },
-    { form_id: 'f', challenge: { salt, challenge: digest, signature, number: 1234 } },
+    { form_id: 'f', challenge: { ...challenge, number: 1234 } },
   ]);
   expect(waiting).toEqual([]);
 });
@@ -97,12 +117,12 @@ test('a proof that holds no more is found anew, three times at most', async () =
   waiting = [['form', JSON.stringify({ form_id: 'f', challenge: { number: 7 } })]];
   const ask = (number: number): Answered => ({ status: 200, body: { accepted: 0, challenge: challengeOf(number) } });
   const reports = openReports(kept, edge(ask(1), { status: 200, body: { accepted: 1 } }));
-  reports.sendWaiting();
+  reports.sendWaiting_();
   await vi.waitFor(() => expect(waiting).toEqual([]));
   expect(numbersSent()).toEqual([7, 1]);
   sent = [];
   const stubborn = openReports(kept, edge(ask(2), ask(3), ask(4), ask(5)));
-  expect((await stubborn.send('form', {}))?.body.challenge).toEqual(challengeOf(5));
+  expect((await heard(stubborn, 'form', {}))?.body.challenge).toEqual(challengeOf(5));
   expect(numbersSent()).toEqual([undefined, 2, 3, 4]);
 });
 
@@ -110,7 +130,7 @@ test('where no proof can be made, the answer says what was asked for', async () 
   vi.useRealTimers();
   vi.stubGlobal('crypto', {});
   const reports = openReports(kept, edge({ status: 200, body: { accepted: 0, challenge: challengeOf(1) } }));
-  expect((await reports.send('form', {}))?.body.challenge).toEqual(challengeOf(1));
+  expect((await heard(reports, 'form', {}))?.body.challenge).toEqual(challengeOf(1));
   vi.unstubAllGlobals();
   expect([sent.length, waiting.length]).toEqual([1, 0]);
 });
@@ -118,11 +138,11 @@ test('where no proof can be made, the answer says what was asked for', async () 
 test('a survey’s answer without a proof waits for a later page, and is not asked for at once', async () => {
   vi.stubGlobal('crypto', {});
   const asked = { status: 200, body: { accepted: 0, challenge: challengeOf(1) } };
-  expect((await openReports(kept, edge(asked)).send('surveys/respond', {}))?.body.challenge).toEqual(challengeOf(1));
+  expect((await heard(openReports(kept, edge(asked)), 'surveys/respond', {}))?.body.challenge).toEqual(challengeOf(1));
   vi.unstubAllGlobals();
   await vi.advanceTimersByTimeAsync(600_000);
-  expect([sent.length, waiting]).toEqual([1, [['surveys/respond', '{}']]]);
-  openReports(kept, edge({ status: 200, body: { accepted: 1 } })).sendWaiting();
+  expect([sent.length, waiting]).toEqual([1, [['surveys/respond', '{}', undefined]]]);
+  openReports(kept, edge({ status: 200, body: { accepted: 1 } })).sendWaiting_();
   await vi.advanceTimersByTimeAsync(0);
   expect(waiting).toEqual([]);
 });

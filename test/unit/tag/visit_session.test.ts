@@ -12,6 +12,12 @@ test('a session goes on for thirty minutes after it was last seen', () => {
   expect(sessionOf(sessionAt(begun, NOW_MS + 30 * MINUTE_MS, uuid7))).not.toBe(sessionOf(begun));
 });
 
+test('a session that was last seen by a clock half an hour ahead does not go on until then', () => {
+  const ahead = sessionAt('', NOW_MS + 3 * 60 * MINUTE_MS, uuid7);
+  expect(sessionOf(sessionAt(ahead, NOW_MS, uuid7))).not.toBe(sessionOf(ahead));
+  expect(sessionOf(sessionAt(begun, NOW_MS - MINUTE_MS, uuid7))).toBe(sessionOf(begun));
+});
+
 test('each event moves the end of a session', () => {
   const seen = sessionAt(begun, NOW_MS + 20 * MINUTE_MS, uuid7);
   expect(sessionOf(sessionAt(seen, NOW_MS + 45 * MINUTE_MS, uuid7))).toBe(sessionOf(begun));

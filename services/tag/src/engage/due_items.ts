@@ -8,6 +8,5 @@ export function mayAppear(
   { place, show }: Pick<ShownItem, 'place' | 'show'>,
   above: { isOpen: boolean; wasOpen: boolean },
 ): boolean {
-  if (place === 'inline') return true;
-  return !above.isOpen && (show.on === 'click' || !above.wasOpen);
+  return place === 'inline' || (!above.isOpen && (show.on === 'click' || !above.wasOpen));
 }

@@ -8,21 +8,20 @@ export interface FilledForm {
   consent?: { process: boolean; text_version?: string };
 }
 
-/** What became of a form: taken, not right in these fields, not yet sent, or not taken at all. */
+/** What became of a form: taken, not right in these fields, not yet sent, which is heard before the others, or not taken at all. */
 export type FormResult =
-  | { kind: 'taken'; message: string }
-  | { kind: 'invalid'; names: string[] }
-  | { kind: 'later' }
-  | { kind: 'failed' };
+  | [kind: 'taken', message: string]
+  | [kind: 'invalid', names: string[]]
+  | [kind: 'later' | 'failed', nothing?: undefined];
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** Shows a form. `send` is called once for each time it is sent, and not again before the answer. */
+/** Shows a form. `send` is called once for each time it is sent, and not again before it is settled. */
 export function showForm(
   panel: Panel,
   content: FormContent,
   words: Words,
-  send: (filled: FilledForm) => Promise<FormResult>,
+  send: (filled: FilledForm, settled: (...result: FormResult) => void) => void,
 ): void {
   const { title, body, fields, button, consent_text, consent_required, honeypot } = content;
   const controls = new Map(fields.map((field) => [field.name, control(field)]));
@@ -35,20 +34,15 @@ export function showForm(
   const problem = element('p', { role: 'alert' });
   // A button that is disabled loses the focus, and what is said then would be out of view on a high form.
   let isSending = false;
-  function settled(result: FormResult): void {
-    isSending = false;
+  function settled(...[kind, more]: FormResult): void {
+    isSending = kind === 'later';
     // What was filled in stays: the visitor may copy it, shorten it, or try again.
-    if (result.kind === 'failed') {
-      problem.textContent = words.failed;
-      return;
-    }
-    if (result.kind === 'invalid') {
-      for (const name of result.names) (controls.get(name) ?? (consent || submit)).setCustomValidity(words.check);
+    problem.textContent = kind === 'later' || kind === 'failed' ? words[kind] : '';
+    if (kind === 'taken') panel.fill(textBlock('p', more || words.thanks));
+    if (kind === 'invalid') {
+      for (const name of more) (controls.get(name) ?? (consent || submit)).setCustomValidity(words.check);
       form.reportValidity();
-      return;
     }
-    const text = result.kind === 'taken' ? result.message || words.thanks : words.later;
-    panel.fill(textBlock('p', text));
   }
   const oninput = ({ target }: Event): void => (target as Control).setCustomValidity('');
   const onclick = (): void => submit.setCustomValidity('');
@@ -56,8 +50,8 @@ export function showForm(
     event.preventDefault();
     if (isSending) return;
     isSending = true;
-    problem.textContent = '';
-    send(filledIn(controls, consent, content, trap.value)).then(settled, () => settled({ kind: 'later' }));
+    problem.textContent = words.sending;
+    send(filledIn(controls, consent, content, trap.value), settled);
   };
   const parts = [...labels, consent && labelled(consent, consent_text), hidden, problem, submit];
   const form = element('form', { onsubmit, oninput, onclick }, ...parts);

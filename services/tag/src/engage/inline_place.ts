@@ -12,7 +12,7 @@ function whenObserved(element: Element, isIt: (entry: IntersectionObserverEntry)
       observer.disconnect();
       then();
     }),
-    { threshold: [0, 0.1, 0.2, 0.3, 0.4, 0.5] },
+    { threshold: [0, 0.1, 0.25, 0.5] },
   );
   observer.observe(element);
 }

@@ -29,59 +29,64 @@ const WAITING_MAX = 50;
 const OPEN_MAX = 5;
 /** A lead that nobody took for so long is none. */
 const WAITING_MS_MAX = 7 * 24 * 3_600_000;
-/** A token holds no longer, and without one nothing is taken. */
-const OPEN_MS_MAX = 24 * 3_600_000;
+/** A reload goes on with nothing older, and nobody takes that long to answer. */
+export const OPEN_MS_MAX = 24 * 3_600_000;
 
 /** What is remembered of one visitor, where that may be kept in the browser, and else as long as the page is there. */
 export interface KeptShowings extends ReportQueue {
   seen(): SeenItems;
   note(seen: SeenItems): void;
   /** What pages that were left had open. */
-  open(nowMs: number): OpenShowing[];
+  open(): OpenShowing[];
   /** What this page has open. */
-  mine(): OpenShowing[];
+  mine(): Iterable<OpenShowing>;
   /** Of one id; undefined: it is over. */
-  keepOpen(id: string, open?: OpenShowing): void;
-  forget(): void;
+  keepOpen_(id: string, open?: OpenShowing): void;
 }
 
-/** @param visitor the visitor's id; undefined: none may be kept. */
-export function openKept(visitor: () => string | undefined): KeptShowings {
+/**
+ * Begins with removing what is kept no longer.
+ *
+ * @param own the visitor's id; undefined: none may be kept.
+ * @param isTheirs_ whether they are still who looks, and may be measured: else nothing of them is kept any more.
+ */
+export function openKept(own: string | undefined, isTheirs_: () => boolean): KeptShowings {
   let ofPage: Kept = {};
   const mine = new Map<string, OpenShowing>();
 
-  function read(): Kept {
-    const own = visitor();
-    if (own === undefined) return ofPage;
-    const kept = readKept<Kept>(KEY) ?? {};
+  function read(): Required<Kept> {
+    const kept = own ? readKept<Kept>(KEY) : ofPage;
     // Another visitor of the same browser has seen nothing yet, and does not send what the one before filled in.
-    return kept.visitor === own ? kept : { visitor: own };
+    const { seen = {}, open = [], waiting = [] } = (kept?.visitor === own && kept) || {};
+    return { visitor: own, seen, open: open.filter(isOpenStill), waiting: waiting.filter(isYoung) };
   }
-  function write(change: Kept): void {
-    const kept = { ...read(), ...change };
-    if (visitor() === undefined) ofPage = kept;
-    else keep(KEY, kept);
+  function write(change: Partial<Kept>): void {
+    if (!isTheirs_()) return;
+    ofPage = { ...read(), ...change };
+    if (own) keep(KEY, ofPage);
   }
+  if (readKept(KEY)) write({});
   return {
-    seen: () => read().seen ?? {},
+    seen: () => read().seen,
     note: (seen) => write({ seen }),
-    open: (nowMs) => (read().open ?? []).filter(({ isLeft, shownMs }) => isLeft && nowMs - shownMs < OPEN_MS_MAX),
-    mine: () => [...mine.values()],
-    keepOpen(id, open) {
+    open: () => read().open.filter(({ isLeft }) => isLeft),
+    mine: () => mine.values(),
+    keepOpen_(id, open) {
       if (open) mine.set(id, open);
       else mine.delete(id);
-      const others = (read().open ?? []).filter((one) => one.id !== id);
+      const others = read().open.filter((one) => one.id !== id);
       write({ open: [...others, ...(open ? [open] : [])].slice(-OPEN_MAX) });
     },
-    waiting: () => (read().waiting ?? []).filter(isYoung),
-    forget() {
-      ofPage = {};
-      keep(KEY);
-    },
+    waiting: () => read().waiting,
     // Of too many the oldest are dropped.
-    keepWaiting: (waiting) => write({ waiting: waiting.slice(-WAITING_MAX) }),
+    keepWaiting_: (waiting) => write({ waiting: waiting.slice(-WAITING_MAX) }),
   };
 }
 
+/** How long ago that was; what a clock that was ahead calls later is as old as it will be then. */
+export const agoMs = (atMs: number): number => Math.abs(Date.now() - atMs);
+
+const isOpenStill = ({ shownMs }: OpenShowing): boolean => agoMs(shownMs) < OPEN_MS_MAX;
+
 const isYoung = ([, body]: Report): boolean =>
-  Date.now() - Date.parse((JSON.parse(body) as { timestamp: string }).timestamp) < WAITING_MS_MAX;
+  agoMs(Date.parse((JSON.parse(body) as { timestamp: string }).timestamp)) < WAITING_MS_MAX;

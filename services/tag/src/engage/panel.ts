@@ -17,10 +17,10 @@ const SAID_MS = 200;
 const FIELDS = 'input:not([tabindex],[type=hidden]),textarea,select';
 
 /** Whether an item is on the page. */
-export const isOnPage = (name: string): boolean => document.querySelector(`${NAME}[data-item="${name}"]`) !== null;
+export const isOnPage = (name: string): boolean => !!document.querySelector(`${NAME}[data-item="${name}"]`);
 
 /** Whether anything is open above the page. */
-export const isAbovePage = (): boolean => document.querySelector(`${NAME}:not([data-place=inline])`) !== null;
+export const isAbovePage = (): boolean => !!document.querySelector(`${NAME}:not([data-place=inline])`);
 
 function makeHost(item: ShownItem): { host: HTMLElement; root: ShadowRoot } {
   const { locale: lang, dir, theme, place } = item;

@@ -3,9 +3,10 @@ import { attempt, guarded, listen } from '../guarded.ts';
 import type { PartHost } from '../types.ts';
 import { appearWhen } from './appear_when.ts';
 import { circumstancesOf, isRefused, visitorOf } from './circumstances.ts';
-import { openReports, type Post } from './engage_reports.ts';
+import { openReports, type Post, type Reports } from './engage_reports.ts';
 import { hearEvents } from './hear_events.ts';
 import { type KeptShowings, openKept } from './kept_showings.ts';
+import { isOnPage } from './panel.ts';
 import { createPlacing } from './placing.ts';
 import { withDone, withShown } from './seen_items.ts';
 import type { ShowingHost } from './showing.ts';
@@ -15,101 +16,146 @@ const ASK_AGAIN_MS = 60_000;
 const TRY_AGAIN_MS = 200;
 const TRIES = 50;
 
-/** Asks on each page what of the site's surveys, promos and forms is shown there, and shows it. */
-export function startShowing(host: PartHost): void {
-  const kept = openKept(() => visitorOf(host));
-  // A text needs no preflight.
-  const post: Post = (path, body) => ask(host.address(path), { method: 'POST', body, keepalive: true });
-  const reports = openReports(kept, post);
-  let page = new AbortController();
-  let listeners: ((event: string) => void)[] = [];
-  let askAgainAtMs = 0;
-  const closers: (() => void)[] = [];
-  function refused(): void {
-    for (const close of closers.splice(0)) close();
-    kept.forget();
-  }
-  const lookAgain = () => {
-    if (isRefused(host)) refused();
-    else if (!document.hidden && Date.now() > askAgainAtMs) begin();
-  };
+interface EngageAnswer {
+  items: ShownItem[];
+  /** What is open and not for this page. */
+  over?: string[];
+  next_check_ms: number;
+}
 
-  const place = createPlacing(host, {
-    ...notesIn(kept),
-    async tell(path, body) {
-      if (!isRefused(host))
-        return reports.send(path, { ...body, ...circumstancesOf(host), timestamp: new Date().toISOString() });
-      refused();
-      return undefined;
+/** What one visitor is shown, keeps and tells. Of who refuses to be measured, or was before another, nothing goes on. */
+interface Turn extends ShowingHost, KeptShowings, Reports {
+  post: Post;
+  /** What closes each item that is shown, by its name. */
+  closers_: Map<string, () => void>;
+}
+
+/**
+ * @param tellTabs that an item was shown, or with its name that it was answered.
+ * @param begin looks anew what is to be shown.
+ */
+function openTurn(host: PartHost, tellTabs: (done?: string) => void, begin: () => void): Turn {
+  const own = visitorOf(host);
+  const isTheirs_ = (): boolean => !isRefused(host) && visitorOf(host) === own;
+  const kept = openKept(own, isTheirs_);
+  // A text needs no preflight.
+  const post: Post = (path, body) =>
+    isTheirs_() ? ask(host.address(path), { method: 'POST', body, keepalive: true }) : Promise.reject();
+  const reports = openReports(kept, post);
+  reports.sendWaiting_();
+  const closers_: Turn['closers_'] = new Map();
+  const note = (withIt: typeof withShown, item: ShownItem): void =>
+    kept.note(withIt(kept.seen(), nameOf(item), Date.now()));
+  return {
+    ...kept,
+    ...reports,
+    isTheirs_,
+    post,
+    closers_,
+    shown(item) {
+      note(withShown, item);
+      tellTabs();
     },
-    opened: (close) => void closers.push(close),
+    done(item) {
+      note(withDone, item);
+      // An answer may be heard of when it is another's turn.
+      if (isTheirs_()) tellTabs(nameOf(item));
+    },
+    tell(path, body, ...more) {
+      if (!isTheirs_()) begin();
+      else reports.send(path, { ...body, ...circumstancesOf(host), timestamp: new Date().toISOString() }, ...more);
+    },
+    opened: (item, close) => void closers_.set(nameOf(item), close),
     closed(item) {
+      closers_.delete(nameOf(item));
       // What a click opens may be opened again, under another token.
       if (item.show.on === 'click') begin();
     },
+  };
+}
+
+/** Asks on each page what of the site's surveys, promos and forms is shown there, and shows it. */
+export const startShowing = (host: PartHost): void => whenAllowed(host, () => showAll(host));
+
+function showAll(host: PartHost): void {
+  let page = new AbortController();
+  let listeners: ((event: string) => void)[] = [];
+  /** By the clock that nobody sets. */
+  let askAgainAtMs = 0;
+  // What another tab has just shown may be one too many here, and what was answered there is not to be asked here.
+  const tabs = channel('svc_e', ({ data }) => {
+    turn.closers_.get(data as string)?.();
+    begin();
   });
+  const newTurn = (): Turn => openTurn(host, (done) => tabs?.postMessage(done), begin);
+  let turn = newTurn();
+  const place = createPlacing();
   async function look(signal: AbortSignal): Promise<void> {
-    askAgainAtMs = Date.now() + ASK_AGAIN_MS;
-    const answer = await post('engage', JSON.stringify({ ...circumstancesOf(host), seen: kept.seen() }));
+    askAgainAtMs = performance.now() + ASK_AGAIN_MS;
+    const now = turn;
+    const open = [...now.closers_.keys()].filter(isOnPage);
+    const answer = await now.post('engage', JSON.stringify({ ...circumstancesOf(host), open, seen: now.seen() }));
     if (answer.status !== 200) return;
-    const { items, next_check_ms } = (await answer.json()) as { items: ShownItem[]; next_check_ms: number };
-    askAgainAtMs = Date.now() + next_check_ms;
+    const { items, over = [], next_check_ms } = (await answer.json()) as EngageAnswer;
     if (signal.aborted) return;
+    askAgainAtMs = performance.now() + next_check_ms;
+    for (const name of over) now.closers_.get(name)?.();
+    if (over[0]) place.newPage_(now);
     const hear = (one: (event: string) => void) => listeners.push(one);
-    for (const item of items) appearWhen(item.show, hear, signal, () => place.fresh(item, signal));
+    for (const item of items) appearWhen(item.show, hear, signal, () => place.fresh(item, signal, now));
   }
-  /** What was to appear on the page before does so no more. */
-  function begin(): void {
+  /** What was to appear on the page before, or to the visitor before, does so no more. */
+  function begin(isAnothers = !turn.isTheirs_()): void {
+    const { closers_ } = turn;
+    if (isAnothers) {
+      turn = newTurn();
+      for (const close of closers_.values()) close();
+    }
     page.abort();
     page = new AbortController();
     listeners = [];
     askAgainAtMs = 0;
     // Where nothing comes, nothing is shown; the next page asks again. A page that is hidden asks when it is seen.
-    if (!isRefused(host) && !document.hidden) look(page.signal).catch(() => undefined);
+    if (!document.hidden) look(page.signal).catch(() => undefined);
   }
   hearEvents(host, (event) => {
     for (const listener of listeners) listener(event);
   });
-  whenAllowed(host, () => {
-    const open = kept.open(Date.now()).filter(({ path }) => path === location.pathname);
-    host.onPage(() => {
-      place.newPage(kept);
-      begin();
-    });
-    const isReload = performance.getEntriesByType('navigation')[0]?.toJSON().type === 'reload';
-    if (isReload && !isRefused(host)) for (const one of open) place.resumed(one, page.signal);
-    reports.sendWaiting();
-    listen(window, 'online', reports.sendWaiting);
-    keepOpenOverLeaving(kept);
-    hearChoices(() => isRefused(host) && refused());
-    listen(document, 'visibilitychange', lookAgain);
+  host.onPage(() => {
+    place.newPage_(turn);
+    begin();
   });
-}
-
-/** What is chosen on this page or in another tab the tag says on a channel of its own. */
-function hearChoices(heard: () => void): void {
-  attempt(() => {
-    new BroadcastChannel('svc').onmessage = () => setTimeout(heard);
-  });
-}
-
-/** A page that comes back goes on with what it had open. */
-function keepOpenOverLeaving(kept: KeptShowings): void {
+  if (isReload()) {
+    for (const one of turn.open()) if (one.path === location.pathname) place.resumed(one, page.signal, turn);
+  }
+  listen(window, 'online', () => turn.sendWaiting_());
+  // A page that comes back goes on with what it had open.
   for (const type of ['pagehide', 'pageshow'])
     listen(window, type, () => {
-      for (const one of kept.mine()) kept.keepOpen(one.id, { ...one, isLeft: type === 'pagehide' });
+      for (const one of turn.mine()) turn.keepOpen_(one.id, { ...one, isLeft: type === 'pagehide' });
     });
+  // What is chosen on this page or in another tab the tag says on a channel of its own, and nothing for a reset.
+  channel('svc', ({ data }) => {
+    if (!turn.isTheirs_() || !data) begin(true);
+  });
+  listen(document, 'visibilitychange', () => {
+    if (!turn.isTheirs_() || (!document.hidden && performance.now() > askAgainAtMs)) begin();
+  });
 }
+
+const isReload = (): boolean =>
+  (performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined)?.type === 'reload';
+
+/** A channel to the other tabs. What they keep in the browser is there a moment after what they say. */
+const channel = (name: string, heard: (message: MessageEvent) => void): BroadcastChannel | undefined =>
+  attempt(() =>
+    Object.assign(new BroadcastChannel(name), {
+      onmessage: (message: MessageEvent) => setTimeout(guarded(heard), 99, message),
+    }),
+  );
 
 /** The tag starts its parts where that is allowed, and may still wait for another of them. */
 function whenAllowed(host: PartHost, start: () => void, triesLeft = TRIES): void {
   if (triesLeft > 0 && isRefused(host)) setTimeout(whenAllowed, TRY_AGAIN_MS, host, start, triesLeft - 1);
   else guarded(start)();
 }
-
-/** How the showings of this visitor are remembered. */
-const notesIn = (kept: KeptShowings): Pick<ShowingHost, 'shown' | 'done' | 'keepOpen'> => ({
-  shown: (item) => kept.note(withShown(kept.seen(), nameOf(item), Date.now())),
-  done: (item) => kept.note(withDone(kept.seen(), nameOf(item), Date.now())),
-  keepOpen: kept.keepOpen,
-});

@@ -48,6 +48,8 @@ export interface SurveyProgress {
   at: number;
   /** By question id, in the order in which they were given. */
   answers: Record<string, Answer>;
+  /** How often an answer was given, also once more to one question. */
+  revision?: number;
 }
 
 export interface PromoContent {
@@ -79,6 +81,8 @@ export interface FormContent {
   consent_version: string;
   message: string;
   honeypot: string;
+  /** Nobody fills it in faster. */
+  min_ms: number;
 }
 
 /** What makes an item appear. */
@@ -92,7 +96,18 @@ export interface Show {
 
 /** What a panel says by itself (pipelines/engage/panel_words.ts). */
 export type Words = Record<
-  'close' | 'next' | 'send' | 'other' | 'choose' | 'copy' | 'copied' | 'thanks' | 'later' | 'check' | 'failed',
+  | 'close'
+  | 'next'
+  | 'send'
+  | 'sending'
+  | 'other'
+  | 'choose'
+  | 'copy'
+  | 'copied'
+  | 'thanks'
+  | 'later'
+  | 'check'
+  | 'failed',
   string
 >;
 

@@ -1,33 +1,38 @@
 import { nextQuestion } from '#pipelines/engage/next_question.ts';
+import { guarded } from '../guarded.ts';
 import { element, textBlock } from './build_element.ts';
 import { answerOf, stepsOf } from './given_answer.ts';
 import type { Panel } from './panel.ts';
 import type { Answer, Question, SurveyContent, SurveyProgress, Words } from './shown_item.ts';
 
-/** What comes of an answer: more questions, the end, or an end at which nothing is said. */
-export type SurveyStep = 'partial' | 'completed' | 'closed';
-
 /** So long after a question came a click may be the second of two on the one before. */
 const DOUBLE_CLICK_MS = 500;
 const FACES = ['😞', '🙁', '😐', '🙂', '😀'];
 
-/** Asks a survey's questions one after the other, from where the visitor was. */
+/**
+ * Asks a survey's questions one after the other, from where the visitor was.
+ *
+ * @param went is told of each answer, and whether it was the last.
+ * @param close where nothing is said at the end.
+ */
 export function showSurvey(
   panel: Panel,
   { title, questions, thanks }: SurveyContent,
   words: Words,
   from: SurveyProgress | undefined,
-  went: (step: SurveyStep, progress: SurveyProgress) => void,
+  went: (isLast: boolean, progress: SurveyProgress) => void,
+  close: () => void,
 ): void {
-  let { at, answers } = from ?? { at: 0, answers: {} };
+  let { at, answers, revision = 0 } = from ?? { at: 0, answers: {} };
 
   function answered(question: Question, answer: Answer | undefined): void {
     answers = { ...answers };
+    revision += 1;
     delete answers[question.id];
     if (answer !== undefined) answers[question.id] = answer;
     const next = nextQuestion(questions, question, answer);
     if (next >= 0) at = next;
-    went(next < 0 ? 'completed' : 'partial', { at, answers });
+    went(next < 0, { at, answers, revision });
     if (next < 0) end();
     else ask(questions[next]);
   }
@@ -40,7 +45,7 @@ export function showSurvey(
   }
   function end(): void {
     const { title: heading, text } = thanks;
-    if (!heading && !text) went('closed', { at, answers });
+    if (!heading && !text) close();
     panel.fill(textBlock('h2', heading), textBlock('p', text));
   }
   ask();
@@ -84,8 +89,10 @@ function questionParts(question: Question, words: Words): (Node | string | false
   }
   if (type === 'link') {
     const followed = element('input', { type: 'hidden', name: 'a', value: '1', disabled: true });
+    // To follow it is the answer: nothing else would tell if the visitor does not come back. The browser needs it until then.
     const onclick = (): void => {
       followed.disabled = false;
+      setTimeout(guarded(() => followed.form?.requestSubmit()));
     };
     const link = { className: 'button', href: url, target: '_blank', rel: 'noopener', onclick };
     return [textBlock('p', text), more, element('a', link, button || url), followed];

@@ -17,9 +17,9 @@ export function handedOut(kind: EngageKind, given: Record<string, unknown> & { i
   return { ...(JSON.parse(`${contentOf(kind, 1, read.definition, locale)}}`) as object), token: `token-${given.id}` };
 }
 
-/** The site shows these from now on, on every page. */
-export function showOn(world: TagWorld, items: readonly object[]): void {
-  world.edge.replies['/v1/engage'] = { items, next_check_ms: 60_000 };
+/** The site shows these from now on, on every page. `over`: names of what is for none of them. */
+export function showOn(world: TagWorld, items: readonly object[], over: readonly string[] = []): void {
+  world.edge.replies['/v1/engage'] = { items, over, next_check_ms: 60_000 };
 }
 
 /** A body of one of the routes, as far as tests look at it. */
@@ -27,11 +27,13 @@ export interface Told {
   status?: string;
   action?: string;
   submission_id?: string;
+  revision?: number;
   impression_id?: string;
   token: string;
   answers?: { question_id: string; value: unknown }[];
   fields?: Record<string, unknown>;
   consent?: object;
+  open?: string[];
   seen?: Record<string, { n: number; done?: number }>;
   page: { url: string };
   visitor: Record<string, unknown>;
