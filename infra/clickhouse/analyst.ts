@@ -10,6 +10,14 @@ export const ANALYST_TABLES = [
   'person_links',
 ] as const;
 
+/**
+ * The views that an analyst reads by name and parameters, each of a time; with the names of these. Each has a column for the
+ * site too.
+ */
+export const TIME_VIEWS = { sessions_between: ['begin', 'end'] } as const;
+
+const READABLE: readonly string[] = [...ANALYST_TABLES, ...Object.keys(TIME_VIEWS)];
+
 /** Limits of one query of an analyst, who has read-only access and cannot change them. */
 export const ANALYST_SETTINGS = {
   readonly: 1,
@@ -47,15 +55,12 @@ export const readerRows = (siteId: string): Record<string, string> => rowsWhere(
 
 /** One condition for the rows of every table that analysts read. */
 export function rowsWhere(condition: string): Record<string, string> {
-  return Object.fromEntries(ANALYST_TABLES.map((table) => [table, condition]));
+  return Object.fromEntries(READABLE.map((table) => [table, condition]));
 }
 
 /** Privileges of an analyst's reader, as GRANT takes them. */
 export function readerGrants(database: string): string[] {
-  return [
-    ...ANALYST_TABLES.map((table) => `SELECT ON ${database}.${table}`),
-    `dictGet ON ${database}.person_overrides`,
-  ];
+  return [...READABLE.map((table) => `SELECT ON ${database}.${table}`), `dictGet ON ${database}.person_overrides`];
 }
 
 /** Privileges of an analyst: its own views, and not the tables behind them. @throws AnalystSiteError */
@@ -69,11 +74,13 @@ export const analystViews = (siteId: string, database: string): string[] =>
 
 /** Statements that make views of every table that analysts read, which read with the rights of `reader`. */
 export function viewsAs(reader: string, views: string, database: string): string[] {
+  const view = (name: string, of: string): string =>
+    `CREATE OR REPLACE VIEW \`${views}\`.${name} DEFINER = \`${reader}\` SQL SECURITY DEFINER AS SELECT * FROM ${database}.${of}`;
   return [
     `CREATE DATABASE IF NOT EXISTS \`${views}\``,
-    ...ANALYST_TABLES.map(
-      (table) =>
-        `CREATE OR REPLACE VIEW \`${views}\`.${table} DEFINER = \`${reader}\` SQL SECURITY DEFINER AS SELECT * FROM ${database}.${table}`,
+    ...ANALYST_TABLES.map((table) => view(table, table)),
+    ...Object.entries(TIME_VIEWS).map(([name, times]) =>
+      view(name, `${name}(${times.map((time) => `${time} = {${time}:DateTime64(3, 'UTC')}`).join(', ')})`),
     ),
   ];
 }

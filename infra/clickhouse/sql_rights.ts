@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ANALYST_TABLES, readerGrants, rowsWhere, viewsAs } from './analyst.ts';
+import { readerGrants, rowsWhere, viewsAs } from './analyst.ts';
 
 /** As whom the control service asks what analysts write. Users of single sites are `analyst_...` and `reader_...`: no site's. */
 export const SQL_ASKER = 'sql_asker';
@@ -59,7 +59,7 @@ export function sqlRightsStatements(database: string, passwordSha256: string): s
   const settings = Object.entries(SQL_SETTINGS).map(([setting, value]) => `${setting} = ${value} READONLY`);
   return [
     `CREATE USER IF NOT EXISTS ${SQL_READER} NOT IDENTIFIED HOST NONE`,
-    ...ANALYST_TABLES.map(
+    ...Object.keys(SQL_SITE_ROWS).map(
       (table) =>
         `CREATE ROW POLICY IF NOT EXISTS ${SQL_READER} ON ${database}.${table} FOR SELECT USING ${SITE_OF_QUERY} TO ${SQL_READER}`,
     ),

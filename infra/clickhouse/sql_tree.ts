@@ -1,5 +1,10 @@
-/** Table functions that make rows of nothing but their arguments. */
-const TABLE_FUNCTIONS = /^(numbers|numbers_mt|zeros|zeros_mt|generate_?series|values)$/i;
+import { TIME_VIEWS } from './analyst.ts';
+
+/** Table functions that make rows of nothing but their arguments, and the views that are read as table functions are. */
+const TABLE_FUNCTIONS = new RegExp(
+  `^(numbers|numbers_mt|zeros|zeros_mt|generate_?series|values|${Object.keys(TIME_VIEWS).join('|')})$`,
+  'i',
+);
 
 /** Of the system tables, those that say what there is to ask, and only of what the user may read. */
 const SYSTEM_TABLES = /^system\.(tables|columns|functions)(\.|$)/i;

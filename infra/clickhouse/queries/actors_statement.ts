@@ -1,9 +1,9 @@
 import type { ActorsPlan, ListedPart } from '#pipelines/query/actor_lists.ts';
 import { FIRST_ROW } from './conditions.ts';
 import { SPILLED } from './first_rows.ts';
-import { EVENT_DIGEST } from './funnel_actors.ts';
 import { askedSpan, spanBefore, type TimeSpan } from './interval_starts.ts';
 import { barActorsSql, cohortActorsSql, funnelActorsSql } from './listed_actors.ts';
+import { EVENT_DIGEST } from './packed_events.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 /**

@@ -5,8 +5,12 @@ import type { Selection } from '#pipelines/query/shapes.ts';
 import { holds, type Operand, ofText, withoutNot } from './operators.ts';
 import type { Binder } from './statement.ts';
 
-/** Which row counts if an event is stored more than once: the first by time, then by arrival. */
-export const FIRST_ROW = 'tuple(timestamp, received_at, raw_index)';
+/**
+ * Which row counts if an event is stored more than once: the first by time, then by arrival, then by its place in the request. As
+ * one number, which ClickHouse compares in a fraction of the time that it takes for a tuple.
+ */
+export const FIRST_ROW =
+  'bitShiftLeft(toInt128(toUnixTimestamp64Milli(timestamp)), 64) + bitShiftLeft(toUnixTimestamp64Milli(received_at), 20) + raw_index';
 
 const texts = (names: Iterable<string>): string => `[${[...names].map((name) => `'${name}'`).join(', ')}]`;
 
@@ -90,8 +94,8 @@ function holdsOfPerson({ person, seen, among }: PersonField, condition: Conditio
       ? []
       : [`timestamp < fromUnixTimestamp64Milli(${binder.bind(among.before, 'Int64')}, 'UTC')`]),
   ];
-  return `person_id GLOBAL IN (SELECT person_id FROM (SELECT person_id, ${value} AS seen FROM event_rows
-  WHERE ${allOf(rows)} GROUP BY person_id) WHERE ${holds(ofText('seen'), condition, binder)})`;
+  return `actor GLOBAL IN (SELECT actor FROM (SELECT actor, ${value} AS seen FROM event_rows
+  WHERE ${allOf(rows)} GROUP BY actor) WHERE ${holds(ofText('seen'), condition, binder)})`;
 }
 
 /** The condition of a selection; `true` if it selects every event. */

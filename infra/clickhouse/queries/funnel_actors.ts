@@ -1,25 +1,17 @@
 import { type FunnelPlan, SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts';
 import { EXCLUSIONS_MAX, type Selection, STEPS_MAX } from '#pipelines/query/shapes.ts';
 import { allOf, conditionOf, inRange, selects, textOf } from './conditions.ts';
+import { PACKED, personArraysSql, timeOf } from './packed_events.ts';
 import type { Binder } from './statement.ts';
 
 /** How many low bits of a stamp hold the position. */
 export const PLACE_BITS = 20;
-
-/** An actor with more events than this in one query is refused. */
-const ACTOR_EVENTS_MAX = 1_000_000;
 
 /** Bits of an event's mask, a UInt16: step n is bit n - 1, then come the exclusions, then that it passes the filters. */
 const EXCLUSION_BIT = STEPS_MAX;
 const PASSES_BIT = EXCLUSION_BIT + EXCLUSIONS_MAX;
 const MASK_BITS = PASSES_BIT + 1;
 if (MASK_BITS > 16) throw new Error('a mask of steps and exclusions does not fit 16 bits');
-
-/** Persons are divided by their digests into so many parts, which are sorted separately, on as many cores at most. */
-const BUCKETS = 16;
-
-/** ClickHouse gives fewer groups than this to a single core. */
-const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
 
 /**
  * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in
@@ -36,49 +28,13 @@ FROM (${plan.countBy === 'session' ? sessionsSql(siteId, plan, binder) : persons
 
 const textColumns = ({ breakdown }: FunnelPlan): string[] => (breakdown === null ? [] : ['texts']);
 
-/**
- * An event as one number of 256 bits. Of 64 each, the highest first: its actor; its time; its arrival and its place in the
- * request; 48 bits of a digest of its id, and its mask. Sorting many of them puts each actor's events side by side and in
- * order.
- */
-const PACKED = `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(actor), 64) + toUInt64(toUnixTimestamp64Milli(timestamp))), 128)
-  + (bitShiftLeft(toUInt128(bitShiftLeft(toUInt64(toUnixTimestamp64Milli(received_at)), 16) + toUInt16(raw_index)), 64)
-  + (bitShiftLeft(event_hash, 16) + flags))`;
-
-/** What of the digest of an event's id PACKED has. */
-export const EVENT_DIGEST = `bitAnd(event_hash, ${2 ** 48 - 1})`;
-
-export const actorOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 192))`;
-export const timeOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 128))`;
-export const digestOf = (packed: string): string => `bitShiftRight(toUInt64(${packed}), 16)`;
 const maskOf = (packed: string): string => `toUInt16(${packed})`;
 
 /** `packed` and `texts` of each person that may have reached a step. */
 function personsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
-  const names = ['packed', ...textColumns(plan)];
-  const digests = `arrayMap(x -> ${digestOf('x')}, all_packed)`;
-  const firsts = (name: string): string => `arrayFilter((x, n) -> n = 1, all_${name}, arrayEnumerateUniq(${digests}))`;
   const first = plan.order === 'any' ? 2 ** plan.steps.length - 1 : 1;
-  return `SELECT has(arrayPopFront(arrayDifference(arraySort(${digests}))), 0) AS repeated,
-  ${names.map((name) => `if(repeated, ${firsts(name)}, all_${name}) AS ${name}`).join(', ')}
-FROM (${bucketsSql(siteId, plan, binder)}) ARRAY JOIN ${names.map((name) => `cut_${name} AS all_${name}`).join(', ')}
-WHERE arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, all_packed)
-  AND throwIf(length(all_packed) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
-}
-
-/**
- * `cut_packed` and `cut_texts`: of some of the persons together their events, an array for each person. Gathering into a few
- * long arrays and sorting these takes a quarter of the time that it takes to gather into an array for each person.
- */
-function bucketsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
-  const names = ['packed', ...textColumns(plan)];
-  const texts = textColumns(plan).map(
-    (name) => `arraySort((text, entry) -> entry, groupArray(text), groupArray(entry)) AS ${name}`,
-  );
-  const changes = `arrayDifference(arrayMap(x -> ${actorOf('x')}, packed))`;
-  const cuts = names.map((name) => `arraySplit((x, change) -> change != 0, ${name}, ${changes}) AS cut_${name}`);
-  return `SELECT ${['arraySort(groupArray(entry)) AS packed', ...texts, ...cuts].join(', ')}
-FROM (${rowsSql(siteId, plan, binder)}) GROUP BY bitAnd(actor, ${BUCKETS - 1}) ${BUCKETS_APART}`;
+  const mayHave = `arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, all_packed)`;
+  return personArraysSql(rowsSql(siteId, plan, binder), { hasTexts: plan.breakdown !== null, wanted: [mayHave] });
 }
 
 /** Sessions are made of all events of a person; the filters apply afterwards. */

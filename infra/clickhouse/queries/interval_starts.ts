@@ -12,6 +12,7 @@ const ADDERS: Record<Interval, string> = { hour: 'addHours', day: 'addDays', wee
 
 /** No interval is shorter: where clocks change by half an hour, one of that length begins or ends. */
 const SHORTEST_MS = 900_000;
+const HOUR_MS = 3_600_000;
 
 /** The start of the interval that a time lies in, in milliseconds since 1970 UTC. */
 export function startOf(interval: Interval, time: string, timeZone: string, binder: Binder): string {
@@ -27,6 +28,29 @@ export interface TimeSpan {
 /** How many intervals after one time another lies, by the calendar of a time zone. */
 export function intervalsUntil(interval: Interval, { from, to }: TimeSpan, timeZone: string, binder: Binder): string {
   return `toInt32(dateDiff('${interval}', ${from}, ${to}, ${binder.bind(timeZone, 'String')}))`;
+}
+
+/** As short as an interval may be: of a day or more one hour less, where clocks change. */
+const LEAST_MS: Record<Interval, number> = {
+  hour: SHORTEST_MS,
+  day: 23 * HOUR_MS,
+  week: (7 * 24 - 1) * HOUR_MS,
+  month: (28 * 24 - 1) * HOUR_MS,
+};
+const MASK_BITS = 64;
+
+/**
+ * An aggregate: the different values of `place`, the number of an interval of a time, as an array. As bits of one number
+ * where there are few, as everybody then has eight bytes instead of a set.
+ *
+ * @param least The lowest that there can be.
+ */
+export function differentPlaces({ from, to, interval }: Cut, least: number): string {
+  // Two more: of the first and the last there may be a part, and a zone has left out a day of the calendar.
+  const bits = Math.ceil((to - from) / LEAST_MS[interval]) + 2 - least;
+  if (bits > MASK_BITS) return 'groupUniqArray(place)';
+  const mask = `groupBitOr(bitShiftLeft(toUInt64(1), place - (${least})))`;
+  return `arrayMap(bit -> toInt32(bit) + (${least}), bitPositionsToArray(${mask}))`;
 }
 
 /** A time in a statement, which is milliseconds since 1970 UTC here. */

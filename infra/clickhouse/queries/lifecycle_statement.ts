@@ -1,7 +1,7 @@
 import type { LifecyclePlan } from '#pipelines/query/lifecycle.ts';
 import { conditionOf, selects } from './conditions.ts';
 import { firstRowsSql, SPILLED } from './first_rows.ts';
-import { askedSpan, calendarSql, intervalsUntil, timeAt } from './interval_starts.ts';
+import { askedSpan, calendarSql, differentPlaces, intervalsUntil, timeAt } from './interval_starts.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 /** Places of what happened in the interval before the first, and of everything earlier. */
@@ -30,7 +30,7 @@ export function lifecycleStatement(siteId: string, plan: LifecyclePlan): Stateme
     },
     binder,
   );
-  const persons = `SELECT groupUniqArray(place) AS places FROM (${events}) GROUP BY person`;
+  const persons = `SELECT ${differentPlaces(plan, EARLIER)} AS places FROM (${events}) GROUP BY person`;
   const last = placeOf(timeAt(plan.to - 1, binder));
   const active = `arrayMap(x -> (multiIf(has(places, x - 1), 'returning', arrayMin(places) < x, 'resurrecting', 'new'), x),
     arrayFilter(x -> x >= 0, places))`;

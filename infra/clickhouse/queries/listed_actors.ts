@@ -1,9 +1,9 @@
 import type { ListedPart } from '#pipelines/query/actor_lists.ts';
 import type { FunnelPlan } from '#pipelines/query/funnel_plan.ts';
 import { allOf } from './conditions.ts';
-import { actorOf, digestOf, EVENT_DIGEST, timeOf } from './funnel_actors.ts';
 import { attemptsSql } from './funnel_statement.ts';
 import { askedSpan, intervalsUntil, startOf, type TimeSpan, timeAt } from './interval_starts.ts';
+import { actorOf, digestOf, EVENT_DIGEST, timeOf } from './packed_events.ts';
 import { startsAndReturnsSql } from './retention_statement.ts';
 import type { Binder } from './statement.ts';
 import { isRestSql, seriesEventsSql } from './trends_statement.ts';

@@ -21,23 +21,37 @@ ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${
 /**
  * The statement of what a person did, newest first, under whichever of its ids: the person that was named, or that it has
  * become part of, or that a distinct id belongs to. Rows: ListedRow.
+ *
+ * The projections of event_rows by person and by visitor say where the rows are, so that others are not read.
  */
 export function timelineStatement(siteId: string, plan: TimelinePlan): Statement {
   const binder = createBinder();
   const site = binder.bind(siteId, 'String');
-  const named =
-    'personId' in plan.of
-      ? `arrived_person_id = ${binder.bind(plan.of.personId, 'String')} OR person_id = ${binder.bind(plan.of.personId, 'String')}`
-      : `distinct_id = ${binder.bind(plan.of.distinctId, 'String')}`;
-  const persons = `SELECT person_id FROM event_rows WHERE site_id = ${site} AND (${named})${mergedInto(site, plan.of, binder)}`;
-  const wanted = allOf([...inScope(siteId, plan, binder), `person_id GLOBAL IN (${persons})`]);
+  const persons = 'personId' in plan.of ? personsNow(site, plan.of.personId, binder) : ownersOf(site, plan.of, binder);
+  const arrived = `SELECT cityHash64(person_id) FROM (${persons}
+  UNION ALL SELECT person_id FROM person_links WHERE site_id = ${site} AND target GLOBAL IN (${persons}))`;
+  const wanted = allOf([
+    ...inScope(siteId, plan, binder),
+    `person_hash GLOBAL IN (${arrived})`,
+    `person_id GLOBAL IN (${persons})`,
+  ]);
   return binder.statement(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
-ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}`);
+ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}
+${ROWS_BY_PLACE}`);
 }
 
-/** Once merges are written into the rows, only the links still know a person that became part of another. */
-function mergedInto(site: string, of: TimelinePlan['of'], binder: Binder): string {
-  if (!('personId' in of)) return '';
-  return ` UNION ALL SELECT argMax(target, version) FROM person_links
-  WHERE site_id = ${site} AND person_id = ${binder.bind(of.personId, 'String')} HAVING count() > 0`;
+/** Who a distinct id belongs to: the projection by visitor has each person of it once. */
+function ownersOf(site: string, { distinctId }: { distinctId: string }, binder: Binder): string {
+  return `SELECT person_id FROM event_rows
+  WHERE site_id = ${site} AND cityHash64(distinct_id) = cityHash64(${binder.bind(distinctId, 'String')}) GROUP BY person_id`;
 }
+
+/** Who a person is now: itself, or whom it became part of. */
+function personsNow(site: string, personId: string, binder: Binder): string {
+  const person = binder.bind(personId, 'String');
+  return `SELECT ${person} AS person_id UNION ALL SELECT argMax(target, version) FROM person_links
+  WHERE site_id = ${site} AND person_id = ${person} HAVING count() > 0`;
+}
+
+/** Projections tell places in tables of any size. */
+const ROWS_BY_PLACE = 'SETTINGS min_table_rows_to_use_projection_index = 0';

@@ -1,10 +1,8 @@
 import { SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts';
 import type { PathsPlan } from '#pipelines/query/paths.ts';
 import { allOf, conditionOf, inRange, selects, textOf } from './conditions.ts';
+import { PACKED, personArraysSql, timeOf } from './packed_events.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
-
-/** A person with more events than this in one query is refused. */
-const PERSON_EVENTS_MAX = 1_000_000;
 
 /**
  * The statement of paths, as docs/analytics.md defines them. Rows: PathRow. A path of n values is n + 1 steps from one to the
@@ -40,27 +38,30 @@ const kindOf = (text: string, { top }: PathsPlan): string =>
  */
 function pathsSql(siteId: string, plan: PathsPlan, binder: Binder): string {
   const { before, after } = plan;
-  return `SELECT toInt64(${anchorIn('texts', plan, binder)}) AS anchor, greatest(1, anchor - ${before}) AS first,
+  const place = plan.anchor === null ? 'notEmpty(texts)' : anchorIn('texts', plan.anchor, binder);
+  return `SELECT toInt64(${place}) AS anchor, greatest(1, anchor - ${before}) AS first,
   arraySlice(texts, first, anchor + ${after} - first + 1) AS given, length(texts) > anchor + ${after} AS goes_on
-FROM (SELECT arrayCompact(arrayMap(x -> x.5, ${nearSql(plan, binder)})) AS texts FROM (${sequencesSql(siteId, plan, binder)}))
+FROM (SELECT arrayCompact(${nearSql(plan, binder)}) AS texts FROM (${sequencesSql(siteId, plan, binder)}))
 WHERE anchor > 0`;
 }
 
-const anchorIn = (texts: string, { anchor }: PathsPlan, binder: Binder): string =>
-  anchor === null ? 'notEmpty(texts)' : `indexOf(${texts}, ${binder.bind(anchor, 'String')})`;
+const anchorIn = (texts: string, anchor: string, binder: Binder): string =>
+  `indexOf(${texts}, ${binder.bind(anchor, 'String')})`;
 
-/** The events of a sequence that may be part of its path: on the sides of the anchor that are given, and in the window. */
+/** The texts of a sequence's events that may be part of its path: on the sides of the anchor that are given, and in the window. */
 function nearSql({ anchor, before, after, windowMs }: PathsPlan, binder: Binder): string {
-  const at = anchor === null ? '1' : `arrayFirstIndex(x -> x.5 = ${binder.bind(anchor, 'String')}, deeds)`;
+  const at = anchor === null ? '1' : anchorIn('deeds', anchor, binder);
   const sides = [...(before === 0 ? [`i >= ${at}`] : []), ...(after === 0 ? [`i <= ${at}`] : [])];
-  const distance = `abs(x.1 - deeds[${at}].1)`;
+  const distance = `abs(toInt64(time) - toInt64(times[${at}]))`;
   const near = [...sides, ...(windowMs === null ? [] : [`${distance} <= ${binder.bind(windowMs, 'Int64')}`])];
-  return near.length === 0 ? 'deeds' : `arrayFilter((x, i) -> ${allOf(near)}, deeds, arrayEnumerate(deeds))`;
+  return near.length === 0
+    ? 'deeds'
+    : `arrayFilter((text, time, i) -> ${allOf(near)}, deeds, times, arrayEnumerate(deeds))`;
 }
 
 /**
- * `deeds`: the events of each session, or of each person where there is a window, in order: of each its time, its arrival, its
- * place in the request, the digest of its id and its text. Sessions are made of all events; then those without a text go.
+ * `deeds`, texts of the events of each session in order, or of each person where there is a window, and `times`, when they
+ * happened. Sessions are made of all events; then those without a text go.
  */
 function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder): string {
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
@@ -68,10 +69,15 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder): string {
   const isBySession = plan.windowMs === null;
   const text = textOf(plan.by, binder);
   const rows = [...inRange(siteId, plan, binder), ...(isBySession ? [] : [passes])];
-  const event = `(toUnixTimestamp64Milli(timestamp), received_at, raw_index, event_hash, ${isBySession ? `if(${passes}, ${text}, '')` : text})`;
-  const persons = `SELECT arraySort(groupArray(${event})) AS every, arrayFilter((x, n) -> n = 1, every, arrayEnumerateUniq(arrayMap(x -> x.4, every))) AS once
-FROM event_rows WHERE ${rows.join(' AND ')} GROUP BY actor HAVING throwIf(length(every) > ${PERSON_EVENTS_MAX}, 'actor_too_large') = 0`;
-  const pauses = 'arrayDifference(arrayMap(x -> x.1, once))';
-  const parts = isBySession ? `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, once, ${pauses})` : '[once]';
-  return `SELECT arrayFilter(x -> x.5 != '', part) AS deeds FROM (${persons}) ARRAY JOIN ${parts} AS part WHERE notEmpty(deeds)`;
+  const entries = `SELECT actor, toUInt64(0) AS flags, ${PACKED} AS entry, ${isBySession ? `if(${passes}, ${text}, '')` : text} AS text
+FROM event_rows WHERE ${rows.join(' AND ')}`;
+  const persons = `SELECT arrayMap(x -> ${timeOf('x')}, packed) AS person_times, texts AS person_texts
+FROM (${personArraysSql(entries, { hasTexts: true, wanted: [] })})`;
+  const [parts, partTimes] = ['person_texts', 'person_times'].map((name) =>
+    isBySession
+      ? `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, ${name}, arrayDifference(person_times))`
+      : `[${name}]`,
+  );
+  return `SELECT arrayFilter(x -> x != '', part) AS deeds, arrayFilter((x, text) -> text != '', part_times, part) AS times
+FROM (${persons}) ARRAY JOIN ${parts} AS part, ${partTimes} AS part_times WHERE notEmpty(deeds)`;
 }

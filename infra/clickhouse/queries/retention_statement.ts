@@ -7,6 +7,10 @@ import { type Binder, createBinder, type Statement } from './statement.ts';
 /** The place of everything that happened before the question's time. */
 const EARLIER = -1;
 
+/** Later and earlier than any event: a place without a start, and one without an event to come back with. */
+const NEVER_BEGAN = 'toInt64(9223372036854775807)';
+const NEVER_BACK = 'toInt64(-9223372036854775807)';
+
 /**
  * The statement of retention. A person is in the interval of a start event, and returns in each interval in which it has an
  * event to come back with that happened later than the first start event there. Which of its start events count is the
@@ -14,10 +18,10 @@ const EARLIER = -1;
  */
 export function retentionStatement(siteId: string, plan: RetentionPlan): Statement {
   const binder = createBinder();
-  const places = `SELECT person, place, minIf(at, isStart) AS began, maxIf(at, isBack) AS last,
-    countIf(isStart) > 0 AS hasStart, countIf(isBack) > 0 AS hasBack
+  const places = `SELECT person, place, min(if(isStart, at, ${NEVER_BEGAN})) AS began, max(if(isBack, at, ${NEVER_BACK})) AS last
   FROM (${startsAndReturnsSql(siteId, plan, binder)}) GROUP BY person, place`;
-  const persons = `SELECT arraySort(groupArrayIf((place, began), hasStart)) AS starts, groupArrayIf((place, last), hasBack) AS backs
+  const persons = `SELECT arraySort(groupArrayIf((place, began), began != ${NEVER_BEGAN})) AS starts,
+    groupArrayIf((place, last), last != ${NEVER_BACK}) AS backs
   FROM (${places}) GROUP BY person HAVING notEmpty(starts)`;
   const cohorts = plan.mode === 'recurring' ? 'starts' : 'arraySlice(starts, 1, 1)';
   const periods = `arrayMap(x -> x.1 - begun.1, arrayFilter(x -> x.2 > begun.2, backs))`;

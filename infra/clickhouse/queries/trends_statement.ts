@@ -31,12 +31,14 @@ export function seriesEventsSql(
   binder: Binder,
   more: Readonly<Record<string, string>> = {},
 ): string {
+  const isOne = plan.series.length === 1;
   const conditions = plan.series.map((series) => selects(series, binder));
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
   const columns = {
     person: 'actor',
     bucket: startOf(plan.interval, 'timestamp', plan.timeZone, binder),
-    matched: listOf(conditions.map((condition) => `toBool(${condition})`)),
+    ...(plan.breakdown === null ? {} : { parts: listOf(plan.breakdown.fields.map((field) => textOf(field, binder))) }),
+    ...(isOne ? {} : { matched: listOf(conditions.map((condition) => `toBool(${condition})`)) }),
     ...measuredColumns(plan, binder),
     ...more,
   };
@@ -46,20 +48,25 @@ export function seriesEventsSql(
   );
   const measured = [
     ...(plan.breakdown === null ? [] : ['parts']),
-    ...(hasAmounts(plan) ? ['amounts[series] AS amount'] : []),
-    ...(hasUniques(plan) ? ['digests[series] AS digest'] : []),
+    ...(hasAmounts(plan) ? [`amounts${isOne ? '' : '[series]'} AS amount`] : []),
+    ...(hasUniques(plan) ? [`digests${isOne ? '' : '[series]'} AS digest`] : []),
   ];
-  return `SELECT ${['series', 'bucket', 'person', ...measured, ...Object.keys(more)].join(', ')}
+  const names = ['bucket', 'person', ...measured, ...Object.keys(more)].join(', ');
+  // Events of one series need no list of those that they are of, which would take longer than reading them.
+  if (isOne) return `SELECT toUInt32(1) AS series, ${names} FROM (${rows})`;
+  return `SELECT series, ${names}
 FROM (${rows}) ARRAY JOIN arrayEnumerate(matched) AS series WHERE matched[series]`;
 }
 
-/** Of an event the texts of the breakdown's fields, and of each series the number, or the digest of the text, it measures. */
+/** Of each series the number, or the digest of the text, that it measures of an event; of one series itself, of several a list. */
 function measuredColumns(plan: TrendsPlan, binder: Binder): Record<string, string> {
-  const { breakdown, series } = plan;
+  const of = (each: (series: TrendSeries, binder: Binder) => string): string => {
+    const [first = '', ...others] = plan.series.map((one) => each(one, binder));
+    return others.length === 0 ? first : listOf([first, ...others]);
+  };
   return {
-    ...(breakdown === null ? {} : { parts: listOf(breakdown.fields.map((field) => textOf(field, binder))) }),
-    ...(hasAmounts(plan) ? { amounts: listOf(series.map((one) => amountOf(one, binder))) } : {}),
-    ...(hasUniques(plan) ? { digests: listOf(series.map((one) => digestOf(one, binder))) } : {}),
+    ...(hasAmounts(plan) ? { amounts: of(amountOf) } : {}),
+    ...(hasUniques(plan) ? { digests: of(digestOf) } : {}),
   };
 }
 
@@ -88,14 +95,23 @@ FROM (${events})
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
 }
 
-/** First the greatest values are found, then each event is counted under its value, or with the rest. */
+/**
+ * First the greatest values are found, then each event is counted under its value, or with the rest. A value is the number of
+ * its place among the greatest until the counting is done, since groups of numbers take a fraction of the time of groups of texts.
+ */
 function byValueSql(plan: TrendsPlan, events: string, asked: string): string {
-  return `SELECT period, series, ${KIND} AS kind, named AS parts, isRest AS rest, uniqExactIf(partsDigest, isRest) AS texts,
-  bucket, ${figuresSql(plan)}
-FROM (SELECT *, cityHash64(parts) AS partsDigest, ${isRestOf(plan, asked)} AS isRest, if(isRest, emptyArrayString(), parts) AS named
-  FROM (${events}))
-GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, isRest, named),
-  (period, series, isRest, named, bucket))`;
+  const [value, digest] =
+    plan.breakdown?.rankedBy === 'first'
+      ? ['slots[slot]', 'partsDigest']
+      : ['slots[slot].2', 'cityHash64(series, parts)'];
+  const slotDigest = plan.breakdown?.rankedBy === 'first' ? 'cityHash64(x)' : 'cityHash64(x.1, x.2)';
+  return `WITH (SELECT groupArray(value) FROM (${greatestSql(plan, asked)})) AS slots,
+  arrayPushBack(arrayMap(x -> ${slotDigest}, slots), 0) AS slotDigests
+SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), ${value}) AS parts, grouping(slot) = 0 AND slot = 0 AS rest,
+  uniqExactIf(partsDigest, slot = 0) AS texts, bucket, ${figuresSql(plan)}
+FROM (SELECT *, cityHash64(parts) AS partsDigest,
+  transform(${digest}, slotDigests, arrayPushBack(arrayPopBack(arrayEnumerate(slotDigests)), 0), 0) AS slot FROM (${events}))
+GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
 
 /** Whether an event of a series is of a value that is not given one by one; over what seriesEventsSql selects. */
@@ -108,7 +124,7 @@ function isRestOf(plan: TrendsPlan, asked: string): string {
   return `${value} NOT IN (${greatestSql(plan, asked)})`;
 }
 
-const KIND = `multiIf(grouping(named) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(named) = 0, 'value',
+const KIND = `multiIf(grouping(slot) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(slot) = 0, 'value',
   grouping(bucket) = 0, 'interval', 'all')`;
 
 /** The values that are given one by one: of each series its own, or for all of them those of the first. */
@@ -118,7 +134,7 @@ function greatestSql(plan: TrendsPlan, events: string): string {
   const ranks = ranked.map(({ rank }, index) => `series = ${index + 1}, ${RANKS[rank]}`);
   const groups = `SELECT series, parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
   FROM (${events}) WHERE series <= ${ranked.length} GROUP BY series, parts`;
-  return `SELECT ${rankedBy === 'first' ? 'greatest.2' : '(series, greatest.2)'}
+  return `SELECT ${rankedBy === 'first' ? 'greatest.2' : '(series, greatest.2)'} AS value
 FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts))) AS greatest FROM (${groups}) GROUP BY series)`;
 }
 

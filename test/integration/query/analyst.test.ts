@@ -81,7 +81,9 @@ async function ask(as: Warehouse, query: string): Promise<Record<string, unknown
   return (await as.query({ query, format: 'JSONEachRow' })).json<Record<string, unknown>>();
 }
 
-test.for(ANALYST_TABLES)('an analyst sees the rows of its site only: %s', async (table) => {
+const SESSIONS = "sessions_between(begin = '2026-01-01', end = now())";
+
+test.for([...ANALYST_TABLES, SESSIONS])('an analyst sees the rows of its site only: %s', async (table) => {
   const query = `SELECT DISTINCT site_id FROM ${table} ORDER BY site_id`;
   expect(await ask(service, query)).toEqual([{ site_id: ANALYST_SITE }, { site_id: FOREIGN }]);
   expect(await ask(analyst, query)).toEqual([{ site_id: ANALYST_SITE }]);

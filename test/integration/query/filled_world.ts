@@ -1,13 +1,16 @@
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { makeWorld } from './reference/reference_world.ts';
-import { WORLD_EVENTS } from './worlds_config.ts';
+import { makeUnevenWorld } from './reference/uneven_world.ts';
+import { WORLD_EVENTS, type WorldSeed } from './worlds_config.ts';
+
+const GENERATORS = { even: makeWorld, uneven: makeUnevenWorld };
 
 /** Makes generated worlds for the tests of one file, their rows left unmerged, so that some stand there twice. */
-export function useFilledWorld(): (seed: number) => Promise<{ world: QueryWorld; ledger: Ledger }> {
+export function useFilledWorld(): (from: WorldSeed) => Promise<{ world: QueryWorld; ledger: Ledger }> {
   const create = useQueryWorld();
-  return async (seed) => {
-    const { ledger, blocks, links } = makeWorld(seed, WORLD_EVENTS);
+  return async ({ kind, seed }) => {
+    const { ledger, blocks, links } = GENERATORS[kind](seed, WORLD_EVENTS);
     const world = await create();
     await world.database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
     await world.store(blocks);

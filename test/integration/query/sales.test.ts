@@ -96,6 +96,36 @@ test('a session lands on the first page that it names, and is worth its conversi
   ]);
 });
 
+test('sessions of a time are those of all that began in it, whole, and other parts of the table are not read', async () => {
+  const world = await create();
+  const day = 24 * 60;
+  await world.store([
+    [
+      ...[-40, -20, 5].map((minute) => storedRow('before', 'page_view', minute)),
+      ...[-31, 0, 29].map((minute) => storedRow('at-begin', 'page_view', minute)),
+      ...[day - 1, day + 20, day + 45].map((minute) => storedRow('over-end', 'page_view', minute)),
+      storedRow('after', 'page_view', day),
+      ...Array.from({ length: 40 * day }, (_, minute) => storedRow(`other-${minute}`, 'page_view', 2 * day + minute)),
+    ],
+  ]);
+  const iso = (minute: number): string => new Date(START + minute * 60_000).toISOString().slice(0, 19);
+  const between = `sessions_between(begin = '${iso(0)}', end = '${iso(day)}')`;
+  const columns = 'person_id, toString(started_at) AS started, events, names, landing_url, conversions';
+  const rows = await rowsOf<{ events: number }>(
+    world.database,
+    `SELECT ${columns} FROM ${between} ORDER BY started_at`,
+  );
+  expect(rows.map(({ events }) => events)).toEqual([2, 3]);
+  const filtered = `SELECT ${columns} FROM sessions WHERE started_at >= '${iso(0)}' AND started_at < '${iso(day)}'`;
+  expect(rows).toEqual(await rowsOf(world.database, `${filtered} ORDER BY started_at`));
+  const read = async (table: string): Promise<number> => {
+    const query = `SELECT count() FROM ${table}`;
+    const answer = await (await world.database.warehouse.query({ query, format: 'JSON' })).json();
+    return answer.statistics?.rows_read ?? Number.NaN;
+  };
+  expect(await read(between)).toBeLessThan((await read('sessions')) / 2);
+});
+
 test('a merge that is corrected by a newer one counts as the newer one has it', async () => {
   const world = await create();
   await world.store([

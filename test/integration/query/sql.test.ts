@@ -72,7 +72,9 @@ async function fill(): Promise<void> {
 const ask = (sql: string, { site = 'shop', format = '' } = {}) =>
   api.call('POST', `/v1/query/${site}/sql${format && `?format=${format}`}`, { body: { sql } });
 
-test.for(ANALYST_TABLES)('each site sees its own rows only: %s', async (table) => {
+const SESSIONS = "sessions_between(begin = '2026-01-01', end = now())";
+
+test.for([...ANALYST_TABLES, SESSIONS])('each site sees its own rows only: %s', async (table) => {
   const sql = `SELECT DISTINCT site_id FROM ${table}`;
   for (const site of ['shop', FOREIGN]) expect((await ask(sql, { site })).body.rows).toEqual([[site]]);
 });

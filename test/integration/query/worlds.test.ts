@@ -14,7 +14,7 @@ import { FROM, TO } from './reference/reference_world.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { anyTrends } from './reference/trend_questions.ts';
 import { trendsByHand } from './reference/trends.ts';
-import { QUESTIONS, WORLDS } from './worlds_config.ts';
+import { QUESTIONS, SEEDS } from './worlds_config.ts';
 
 const filled = useFilledWorld();
 const TIMEOUT_MS = 1_200_000;
@@ -49,22 +49,24 @@ const KINDS = [
   kind('top', anyTop, topByHand),
 ];
 
-const seeds = Array.from({ length: WORLDS }, (_, seed) => seed);
-
-test.for(seeds)('in world %i every answer equals a computation by hand', { timeout: TIMEOUT_MS }, async (seed) => {
-  const { world, ledger } = await filled(seed);
-  for (const { name, make } of KINDS) {
-    for (let number = 0; number < QUESTIONS; number++) {
-      const { query, expected } = make(randomFor(`question ${seed} ${name} ${number}`), ledger);
-      expect(await world.ask(name, query), `${name} ${number}: ${JSON.stringify(query)}`).toEqual(expected);
+test.for(SEEDS)(
+  'in world $kind $seed every answer equals a computation by hand',
+  { timeout: TIMEOUT_MS },
+  async (from) => {
+    const { world, ledger } = await filled(from);
+    for (const { name, make } of KINDS) {
+      for (let number = 0; number < QUESTIONS; number++) {
+        const { query, expected } = make(randomFor(`question ${from.kind} ${from.seed} ${name} ${number}`), ledger);
+        expect(await world.ask(name, query), `${name} ${number}: ${JSON.stringify(query)}`).toEqual(expected);
+      }
     }
-  }
-});
+  },
+);
 
 test('every condition chooses the events that it chooses by hand', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  const { world, ledger } = await filled(0);
+  const { world, ledger } = await filled({ kind: 'even', seed: 0 });
   for (const condition of CONDITIONS) {
     const query: TrendsQuery = { from: FROM, to: TO, interval: 'month', series: [{ filters: [condition] }] };
     const expected = trendsByHand(untilItsEnd(query), ledger);

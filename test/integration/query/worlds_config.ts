@@ -1,5 +1,11 @@
 /** How many worlds of how many events: `WORLDS=20 WORLD_EVENTS=100000` for the long run. */
-export const WORLDS = Number(process.env['WORLDS'] ?? 3);
+const WORLDS = Number(process.env['WORLDS'] ?? 1);
+/** Which generators' worlds, with the seed of each: one of the uneven ones beside the others. */
+export const SEEDS = [
+  ...Array.from({ length: WORLDS }, (_, seed) => ({ kind: 'even', seed }) as const),
+  { kind: 'uneven', seed: 0 } as const,
+];
+export type WorldSeed = (typeof SEEDS)[number];
 export const WORLD_EVENTS = Number(process.env['WORLD_EVENTS'] ?? 5_000);
 /** Questions of each kind that a world is asked. */
 export const QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 20);
