@@ -1,3 +1,5 @@
+import { PERSON_DICTIONARIES } from './person_dictionaries.ts';
+
 /** The tables an analyst may read; each has a column for the site. */
 export const ANALYST_TABLES = [
   'events',
@@ -60,7 +62,10 @@ export function rowsWhere(condition: string): Record<string, string> {
 
 /** Privileges of an analyst's reader, as GRANT takes them. */
 export function readerGrants(database: string): string[] {
-  return [...READABLE.map((table) => `SELECT ON ${database}.${table}`), `dictGet ON ${database}.person_overrides`];
+  return [
+    ...READABLE.map((table) => `SELECT ON ${database}.${table}`),
+    ...PERSON_DICTIONARIES.map((name) => `dictGet ON ${database}.${name}`),
+  ];
 }
 
 /** Privileges of an analyst: its own views, and not the tables behind them. @throws AnalystSiteError */

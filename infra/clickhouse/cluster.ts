@@ -2,6 +2,7 @@
 const SHARDED_BY: Record<string, string> = {
   event_rows: 'cityHash64(site_id, distinct_id)',
   person_links: 'cityHash64(site_id, person_id)',
+  merged_persons: 'key',
   quota_usage: 'cityHash64(account_id, partition)',
   delivery_outcomes: 'cityHash64(site_id, event_id)',
   inventory: 'cityHash64(site_id, page)',
@@ -61,11 +62,11 @@ function tables(kind: string, name: string, rest: string, cluster: string, datab
   ];
 }
 
-/** Columns and comments are for both tables; an index only for the one that holds the rows. */
+/** Columns, how they are computed, and comments are for both tables; an index only for the one that holds the rows. */
 function altered(name: string, rest: string, cluster: string): string[] {
   const alter = (table: string): string =>
     `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`;
-  return /(COMMENT|ADD) COLUMN/.test(rest) ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
+  return /(COMMENT|ADD) COLUMN| ALIAS /.test(rest) ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
 }
 
 /** The table that holds a table's rows, as ALTER TABLE names it: on a cluster the replicated one of each shard. */
@@ -78,7 +79,14 @@ export function localTable(table: string, cluster: string | null): string {
   return cluster === null ? table : `${table}_local`;
 }
 
-/** A materialised view works on each shard, on the rows there. */
+/**
+ * A materialised view works on each shard, on the rows there. What it makes stays there too, if it may be on any shard;
+ * else it goes through the distributed table to the shard of its key.
+ */
 function onShards(statement: string): string {
-  return statement.replace(/ TO (\w+) AS/, ' TO $1_local AS').replace(/\nFROM (\w+)/, '\nFROM $1_local');
+  return statement
+    .replace(/ TO (\w+) AS/, (whole, target: string) =>
+      SHARDED_BY[target] === 'rand()' ? ` TO ${target}_local AS` : whole,
+    )
+    .replace(/\nFROM (\w+)/, '\nFROM $1_local');
 }

@@ -76,9 +76,12 @@ function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string
   });
 }
 
+/** A header now and then while a statement copies many rows: the client takes a minute without a byte for a failure. */
+const SIGNS_OF_LIFE = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '20000' } as const;
+
 /** A statement that an interrupted run has executed already answers "exists", which is ignored. */
 async function apply(warehouse: Warehouse, migration: Migration, statements: readonly string[]): Promise<void> {
-  for (const query of statements) await warehouse.command({ query });
+  for (const query of statements) await warehouse.command({ query, clickhouse_settings: SIGNS_OF_LIFE });
   await warehouse.insert({
     table: 'schema_migrations',
     values: [{ name: migration.name, checksum: migration.checksum }],

@@ -21,6 +21,7 @@ export interface Metrics extends StageMetrics {
   registry: Registry;
   counter(name: string, help: string, labels: string[]): Counter;
   histogram(name: string, help: string, labels: string[], buckets: number[]): Histogram;
+  gauge(name: string, help: string, labels: string[]): Gauge;
   /** Prometheus text. */
   text(): Promise<string>;
 }
@@ -91,6 +92,7 @@ export function createMetrics(stage: string): Metrics {
     ageSeconds: (seconds) => age.observe(seconds),
     counter: (name, help, labelNames) => new Counter({ name, help, labelNames, registers }),
     histogram: (name, help, labelNames, buckets) => new Histogram({ name, help, labelNames, buckets, registers }),
+    gauge: (name, help, labelNames) => new Gauge({ name, help, labelNames, registers }),
     text: () => registry.metrics(),
   };
 }

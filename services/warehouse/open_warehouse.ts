@@ -1,23 +1,30 @@
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
-import { createReloader, PERSON_DICTIONARIES, type Reloader } from '#infra/clickhouse/reloader.ts';
+import { createPersonReloader, type PersonReloader } from '#infra/clickhouse/person_reloader.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import type { Runtime } from '#services/runtime.ts';
+import { personReport } from './person_report.ts';
 import { applyRetention, mergeEveryNight } from './table_upkeep.ts';
 
 /** ClickHouse as the warehouse writes to it: connected, watched, and with the upkeep of its tables under way. */
 export async function openWarehouse(
   runtime: Runtime,
   config: WarehouseConfig,
-): Promise<{ warehouse: Warehouse; personReloader: Reloader }> {
-  const { logger, onStop } = runtime;
+): Promise<{ warehouse: Warehouse; personReloader: PersonReloader }> {
+  const { logger, metrics, onStop } = runtime;
   const { clickhouseUrl, clickhouseCluster } = runtime.config.parts;
   const warehouse = createWarehouse(clickhouseUrl);
   onStop(() => warehouse.close());
   const probe = watchWarehouse(clickhouseUrl);
   onStop(() => probe.stop());
   runtime.ableWhen('clickhouse', probe.isAlive);
-  const personReloader = createReloader(warehouse, PERSON_DICTIONARIES, logger);
+  const personReloader = createPersonReloader({
+    warehouse,
+    cluster: clickhouseCluster,
+    report: personReport(metrics),
+    logger,
+    nowMs: Date.now,
+  });
   onStop(async () => personReloader.stop());
   await applyRetention(warehouse, config, clickhouseCluster);
   mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);

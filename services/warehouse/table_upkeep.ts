@@ -1,5 +1,6 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { keepDays, mergePersons } from '#infra/clickhouse/maintenance.ts';
+import { keepDays } from '#infra/clickhouse/maintenance.ts';
+import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import type { Runtime } from '#services/runtime.ts';
@@ -28,8 +29,7 @@ export function mergeEveryNight(
 ): void {
   const merging = everyNight(
     hour,
-    async () =>
-      logger.info({ rows: await mergePersons(warehouse, cluster) }, 'merged persons are written into the rows'),
+    async () => logger.info(await mergeNightly(warehouse, cluster), 'merged persons are written into the rows'),
     (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
   );
   onStop(async () => merging.stop());

@@ -1,12 +1,14 @@
 import { benchEdge } from './edge/bench.ts';
 import { benchEngage } from './engage/bench.ts';
 import { benchFlow } from './flow/bench.ts';
+import { benchPersons } from './persons/bench.ts';
 import { benchQuery } from './query/bench.ts';
 
 const BENCHES: Record<string, () => Promise<void>> = {
   edge: benchEdge,
   engage: benchEngage,
   flow: benchFlow,
+  persons: benchPersons,
   query: benchQuery,
 };
 

@@ -1,5 +1,5 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
+import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 
 export const EVENTS = 5_000_000;
 const SITES = 10;
@@ -20,9 +20,7 @@ export async function fill(warehouse: Warehouse): Promise<void> {
     query: `INSERT INTO person_links SELECT concat('site', toString(number % ${SITES})), ${personSql(`intDiv(number, ${SITES})`)},
             ${personSql(`intDiv(number, ${SITES}) + ${MERGED}`)}, now(), 1 FROM numbers(${MERGED * SITES})`,
   });
-  for (const name of PERSON_DICTIONARIES) {
-    await warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
-  }
+  await reloadPersons(warehouse);
 }
 
 function personSql(number: string): string {

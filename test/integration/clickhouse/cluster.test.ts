@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { NotShardedError, onCluster } from '#infra/clickhouse/cluster.ts';
-import { keepDays, mergePersons } from '#infra/clickhouse/maintenance.ts';
+import { keepDays } from '#infra/clickhouse/maintenance.ts';
+import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import { useClickhouse } from './warehouse_world.ts';
@@ -35,7 +36,7 @@ test('each table is replicated on each shard under the window of its tokens, and
   const replicated = statements.filter((statement) => statement.includes('ENGINE = Replicated'));
   const names = replicated.map((statement) => /EXISTS (\w+)_local /.exec(statement)?.[1]);
   const first = ['event_rows', 'person_links', 'quota_usage', 'delivery_outcomes', 'inventory', 'event_hours'];
-  expect(names).toEqual([...first, 'duplicates']);
+  expect(names).toEqual([...first, 'duplicates', 'merged_persons']);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);
     expect(secondsIn(replicated[index])).toBe(keptSeconds());
@@ -45,8 +46,12 @@ test('each table is replicated on each shard under the window of its tokens, and
     expect(replicated[index]).toContain(`'/clickhouse/tables/{shard}/svc/${name}', '{replica}'`);
     expect(statements.filter((statement) => statement.includes(`'${name}_local', `))).toHaveLength(1);
   }
-  const filled = statements.find((statement) => statement.includes('MATERIALIZED VIEW'));
-  expect(filled).toMatch(/ TO event_hours_local AS(.|\n)*FROM event_rows_local/);
+  const filled = statements.filter((statement) => statement.includes('MATERIALIZED VIEW'));
+  expect(filled.map((statement) => / TO (\w+) AS(?:.|\n)*FROM (\w+)/.exec(statement)?.slice(1))).toEqual([
+    ['event_hours_local', 'event_rows_local'],
+    // Spread by another key than the links: each row goes to the shard that has the others of its key.
+    ['merged_persons', 'person_links_local'],
+  ]);
 });
 
 const secondsIn = (statement = ''): number =>
@@ -73,7 +78,10 @@ test('migrations, ages and the rewriting of persons go to the whole cluster', as
     command: async ({ query }: { query: string }) => void commands.push(query),
     insert: async () => undefined,
     query: async ({ query }: { query: string }) => ({
-      json: async () => (query.includes('found') ? [{ found: 1 }] : []),
+      json: async () => {
+        if (query.includes(' AS month')) return [{ month: 202611, found: 1 }];
+        return query.includes(' AS day') && !query.includes('event_rows') ? [{ day: '2026-01-02' }] : [];
+      },
     }),
   } as unknown as Warehouse;
   const { applied } = await migrate(warehouse, 'http://127.0.0.1/svc', 'main');
@@ -84,10 +92,15 @@ test('migrations, ages and the rewriting of persons go to the whole cluster', as
 
   commands.length = 0;
   await keepDays(warehouse, 'inventory', 30, 'main');
-  await mergePersons(warehouse, 'main');
-  const tables = commands.map((query) => query.split(/ MODIFY | UPDATE /)[0]);
+  await mergeNightly(warehouse, 'main');
+  const tables = commands.map((query) => query.split(/ MODIFY | UPDATE | PARTITION /)[0]);
   expect(tables).toEqual([
     "ALTER TABLE inventory_local ON CLUSTER 'main'",
+    "ALTER TABLE merged_persons_local ON CLUSTER 'main' DROP",
+    "DROP DICTIONARY IF EXISTS person_overrides ON CLUSTER 'main'",
+    "DROP DICTIONARY IF EXISTS person_hashes ON CLUSTER 'main'",
+    "SYSTEM RELOAD DICTIONARY ON CLUSTER 'main' merged_persons_base",
+    'SYSTEM RELOAD DICTIONARY merged_persons_recent',
     "ALTER TABLE event_rows_local ON CLUSTER 'main'",
   ]);
 });

@@ -1,15 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { createReloader, PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { ACTION_SOURCES, type Event, type EventEntry, type Identifiers } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, encodePerson, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
-import { quiet } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
@@ -137,22 +134,4 @@ test('rows of wrong types and unknown tables are refused, without their content 
   }
   const nowhere = insertBlock(database.warehouse, 'no_such_table', 'token', [row({})]);
   await expect(nowhere).rejects.toMatchObject({ code: 'warehouse_refused', recovery: 'stop' });
-});
-
-test('a later merge shows in the events view within three seconds', { timeout: 30_000 }, async () => {
-  const database = await migrated();
-  await insertBlock(database.warehouse, 'event_rows', 'events', [row({}, 'p_2'), row({ event_id: 'other' }, 'p_9')]);
-  const overrides = createReloader(database.warehouse, PERSON_DICTIONARIES, quiet);
-  onTestFinished(() => overrides.stop());
-  const persons = async (): Promise<string> => {
-    const found = await rowsOf<{ person_id: string }>(database, 'SELECT person_id FROM events ORDER BY person_id');
-    return found.map(({ person_id }) => person_id).join();
-  };
-  expect(await persons()).toBe('p_2,p_9');
-  for (const [version, target] of ['p_1', 'p_0'].entries()) {
-    const link = { site_id: 'shop', person_id: 'p_2', target, first_seen: 1_790_000_000_000, version: version + 1 };
-    await insertBlock(database.warehouse, 'person_links', `links-${version}`, [link]);
-    overrides.changed();
-    await until(`the person to be ${target}`, async () => (await persons()) === `${target},p_9`, 3_000);
-  }
 });

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { keepDays, mergePersons } from '#infra/clickhouse/maintenance.ts';
+import { keepDays } from '#infra/clickhouse/maintenance.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
-import { until } from '../support/wait.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
@@ -28,27 +26,6 @@ async function persons(database: Database, of: string, table: string): Promise<s
   const rows = await rowsOf<{ person: string }>(database, `SELECT ${of} AS person FROM ${table} ORDER BY event_id`);
   return rows.map(({ person }) => person);
 }
-
-test('what merged after it arrived is written into the rows, and the view says the same as before', async () => {
-  const database = await migrated();
-  await insertBlock(database.warehouse, 'event_rows', 'e', [row('a', 'p_1'), row('b', 'p_2'), row('c', 'p_3')]);
-  const link = { site_id: 'shop', person_id: 'p_2', target: 'p_1', first_seen: 0, version: 1 };
-  await insertBlock(database.warehouse, 'person_links', 'l', [link]);
-  for (const name of PERSON_DICTIONARIES) {
-    await database.warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
-  }
-  const before = await persons(database, 'person_id', 'events');
-  expect(before).toEqual(['p_1', 'p_1', 'p_3']);
-  expect(await persons(database, 'person_id', 'event_rows')).toEqual(before);
-  const actors = await persons(database, 'toString(actor)', 'event_rows');
-  expect(actors).toEqual(await persons(database, 'toString(cityHash64(person_id))', 'events'));
-  expect(await mergePersons(database.warehouse)).toBe(1);
-  await until('the rows to be changed', async () => (await mergePersons(database.warehouse)) === 0);
-  expect(await persons(database, 'arrived_person_id', 'event_rows')).toEqual(before);
-  expect(await persons(database, 'person_id', 'events')).toEqual(before);
-  expect(await persons(database, 'toString(person_hash)', 'event_rows')).toEqual(actors);
-  expect(await persons(database, 'toString(actor)', 'event_rows')).toEqual(actors);
-});
 
 test('rows older than a table keeps them go, until it keeps them for ever again', async () => {
   const database = await migrated();

@@ -9,15 +9,22 @@ export interface Database {
   url: string;
 }
 
-/** A ClickHouse for the tests of one file; the answer makes an empty database for a test. */
-export function useClickhouse(): () => Promise<Database> {
+export interface Clickhouse {
+  /** Makes an empty database for a test. */
+  (): Promise<Database>;
+  /** Ends the server as a power cut would, and starts it again. */
+  restart(): Promise<void>;
+}
+
+/** A ClickHouse for the tests of one file. */
+export function useClickhouse(): Clickhouse {
   const parts = useParts('clickhouse');
   let root: Warehouse;
   beforeAll(() => {
     root = createWarehouse(parts().addresses.clickhouseUrl);
   });
   afterAll(() => root.close());
-  return async () => {
+  const create = async (): Promise<Database> => {
     const name = uniqueName('test').replaceAll('-', '_');
     await root.command({ query: `CREATE DATABASE ${name}` });
     const address = new URL(parts().addresses.clickhouseUrl);
@@ -26,6 +33,14 @@ export function useClickhouse(): () => Promise<Database> {
     onTestFinished(() => warehouse.close());
     return { warehouse, url: address.href };
   };
+  return Object.assign(create, {
+    async restart() {
+      const { clickhouse } = parts().parts;
+      clickhouse?.kill('SIGKILL');
+      await clickhouse?.stop();
+      await clickhouse?.start();
+    },
+  });
 }
 
 /** Rows of a query. */

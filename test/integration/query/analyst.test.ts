@@ -12,10 +12,11 @@ import {
 } from '#infra/clickhouse/analyst.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
+import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
 import { ANALYST_SITE } from '#infra/local/clickhouse/users.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
 import { START, storedRow } from './few_rows.ts';
 
 const NOWHERE = '127.0.0.1:1';
@@ -73,8 +74,12 @@ async function fill(): Promise<void> {
   await insertBlock(service, 'person_links', 'l', [
     { site_id: ANALYST_SITE, person_id: 'a', target: 'b', first_seen: START, version: 1 },
     { site_id: FOREIGN, person_id: `${FOREIGN}_person`, target: `${FOREIGN}_target`, first_seen: START, version: 1 },
+    ...[ANALYST_SITE, FOREIGN].map((site_id) => ({
+      ...{ site_id, person_id: basePersonId(site_id, `${site_id}_a`), target: basePersonId(site_id, 'b') },
+      ...{ first_seen: START, version: 1 },
+    })),
   ]);
-  for (const name of PERSON_DICTIONARIES) await service.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
+  await reloadPersons(service);
 }
 
 async function ask(as: Warehouse, query: string): Promise<Record<string, unknown>[]> {
@@ -100,7 +105,7 @@ test.for([
   ['DROP TABLE event_rows', /Not enough privileges|readonly/],
   ['TRUNCATE TABLE events', /Not enough privileges|readonly/],
   ['CREATE TABLE mine (a Int8) ENGINE = Memory', /Not enough privileges|readonly/],
-  ['SYSTEM RELOAD DICTIONARY person_overrides', /Not enough privileges|readonly/],
+  ['SYSTEM RELOAD DICTIONARY merged_persons_recent', /Not enough privileges|readonly/],
 ] as const)('an analyst cannot write: %s', async ([query, refusal]) => {
   await expect(analyst.command({ query })).rejects.toThrow(refusal);
 });
@@ -139,7 +144,7 @@ const LEADS = [
   "'svc', 'event_rows'",
   'svc, event_rows',
   'svc.event_rows',
-  "'svc.person_overrides'",
+  "'svc.merged_persons_base'",
   "'svc', '.*'",
   "'^event_rows$'",
   "'default', 'svc', 'event_rows'",
@@ -225,10 +230,11 @@ test.for([
 });
 
 test.for([
-  "SELECT dictGet('svc.person_overrides', 'target', ('zweitladen', 'zweitladen_person'))",
-  "SELECT dictGetOrDefault('svc.person_hashes', 'target', toUInt64(1), toUInt64(0))",
-  "SELECT dictHas('svc.person_overrides', ('zweitladen', 'zweitladen_person'))",
-  'SELECT * FROM svc.person_overrides',
+  "SELECT dictGet('svc.merged_persons_base', 'actor', toUInt64(1))",
+  "SELECT dictGetOrDefault('svc.merged_persons_recent', 'actor', toUInt64(1), toUInt64(0))",
+  "SELECT dictHas('svc.merged_persons_base', toUInt64(1))",
+  'SELECT * FROM svc.merged_persons_base',
+  'SELECT * FROM svc.merged_persons',
   "SELECT joinGet('svc.event_rows', 'event', 'a')",
   "SELECT hasColumnInTable('svc', 'event_rows', 'site_id')",
   'SHOW CREATE TABLE svc.event_rows',

@@ -1,7 +1,7 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
-import { PERSON_DICTIONARIES } from '#infra/clickhouse/reloader.ts';
+import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
@@ -51,9 +51,7 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
       async link(links) {
         const rows = links.map(({ kind: _kind, ...row }) => row);
         await insertBlock(database.warehouse, 'person_links', `links-${block++}`, rows);
-        for (const name of PERSON_DICTIONARIES) {
-          await database.warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
-        }
+        await reloadPersons(database.warehouse);
       },
       async ask<Answer>(name: string, query: object) {
         const { status, body } = await service.call('POST', `/v1/query/shop/${name}`, { body: query });

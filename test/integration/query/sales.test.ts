@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergePersons } from '#infra/clickhouse/maintenance.ts';
+import { mergePersons } from '#infra/clickhouse/merge_persons.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
@@ -60,7 +60,7 @@ test('the timeline of a person that became part of another is that of the whole 
   ]);
   await world.link([link('till-7', 'bob')]);
   await mergePersons(world.database.warehouse);
-  await until('the rows to be changed', async () => (await mergePersons(world.database.warehouse)) === 0);
+  await until('the rows to be changed', async () => (await mergePersons(world.database.warehouse)).rows === 0);
   for (const person of ['till-7', 'bob']) {
     const { events } = await world.ask<Listing>('timeline', { ...TIME, person_id: basePersonId('shop', person) });
     expect(

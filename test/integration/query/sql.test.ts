@@ -139,7 +139,7 @@ test.for([
   ['SELECT * APPLY(file) FROM events', 'takes no APPLY'],
   ["SELECT arrayMap(x -> file(x), ['/etc/passwd'])", 'takes no function file'],
   ["SELECT 1 IN merge('svc', '.*')", 'takes no function merge'],
-  ["SELECT dictGet('svc.person_overrides', 'target', ('zweitladen', 'a'))", 'takes no function dictGet'],
+  ["SELECT dictGet('svc.merged_persons_base', 'actor', toUInt64(1))", 'takes no function dictGet'],
   ["SELECT joinGet('svc.event_rows', 'event', 'a')", 'takes no function joinGet'],
   ['SELECT hostName(), version()', 'takes no function hostName'],
   ['SELECT sleep(3)', 'takes no function sleep'],
@@ -247,7 +247,7 @@ test.for([
   "SELECT count() FROM event_rows WHERE site_id = 'zweitladen'",
   "SELECT throwIf(site_id != 'shop') FROM event_rows",
   "SELECT count() FROM (SELECT * FROM events SETTINGS additional_table_filters = {'svc.event_rows': '1'})",
-  "SELECT dictGet('svc.person_overrides', 'target', ('zweitladen', 'a'))",
+  "SELECT dictGet('svc.merged_persons_base', 'actor', toUInt64(1))",
   "SELECT initialQueryID() = '' FROM (SELECT * FROM event_rows SETTINGS readonly = 0)",
 ])('its rights alone keep other sites away: %s', async (query) => {
   expect(tells(await asUser(query))).toBe(false);

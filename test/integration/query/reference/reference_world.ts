@@ -79,7 +79,7 @@ function somebody(random: Random, number: number): Somebody {
     const base = basePersonId(SITE, distinctId);
     if (base === id || random.chance(0.3)) return { distinctId, arrivesAs: id };
     // First part of somebody else, then of this person: the newer link counts.
-    if (random.chance(0.3)) links.push(link(base, `p_passing_${number}`, 1));
+    if (random.chance(0.3)) links.push(link(base, basePersonId(SITE, `passing-${number}`), 1));
     links.push(link(base, id, 2));
     return { distinctId, arrivesAs: base };
   });

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { migrate } from '#infra/clickhouse/migrate.ts';
+import { startParts } from '#infra/local/parts.ts';
+import { fillTo } from './fill.ts';
+import { addSteadily } from './links.ts';
+import { allocatedMib, measureReload, type Server } from './reload.ts';
+
+const NOWHERE = '127.0.0.1:1';
+/**
+ * What loading the dictionaries of merged persons costs at some sizes, then how long links take to show that come at the rate of
+ * a million in an hour, at the last of these sizes. `--millions 1,10,50 --seconds 3600` says the sizes and how long.
+ */
+export async function benchPersons(): Promise<void> {
+  const { values } = parseArgs({
+    args: process.argv.slice(3),
+    options: {
+      millions: { type: 'string', default: '1,10,50' },
+      seconds: { type: 'string', default: '3600' },
+    },
+  });
+  const sizes = values.millions.split(',').map(Number);
+  const seconds = Number(values.seconds);
+  if ([...sizes, seconds].some((number) => !(number >= 0))) throw new Error('--millions 1,10,50 --seconds 3600');
+  await withServer(async (server) => {
+    say(
+      `${'merged persons'.padEnd(20)}${['load s', 'CPU s', 'bytes each', 'MiB', 'MiB at peak'].map(padded).join('')}`,
+    );
+    const idleMib = await allocatedMib(server.warehouse);
+    for (const millions of sizes) await measureSize(server, millions, idleMib);
+    if (seconds > 0) await addSteadily(server, seconds, say);
+  });
+}
+
+async function measureSize(server: Server, millions: number, idleMib: number): Promise<void> {
+  const persons = millions * 1e6;
+  await fillTo(server.warehouse, persons);
+  // The second time the first one's dictionary is in memory beside it.
+  for (const time of ['first', 'again']) {
+    const name = `${millions} million, ${time}`.padEnd(20);
+    try {
+      const { tookSeconds, cpuSeconds, mib, peakMib } = await measureReload(server, idleMib);
+      const each = ((mib * 1024 ** 2) / persons).toFixed(0);
+      const figures = [tookSeconds.toFixed(1), cpuSeconds.toFixed(1), each, mib.toFixed(0), peakMib.toFixed(0)];
+      say(`${name}${figures.map(padded).join('')}`);
+    } catch (error) {
+      say(`${name}not loaded: ${String(error)}`);
+    }
+  }
+}
+
+async function withServer(measure: (server: Server) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'bench-persons-'));
+  const { addresses, parts, stop } = await startParts({
+    dataDir,
+    external: { kafkaBrokers: NOWHERE, registryUrl: `http://${NOWHERE}`, redisUrl: `redis://${NOWHERE}` },
+    onProgress: say,
+    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
+  });
+  const warehouse = createWarehouse(addresses.clickhouseUrl);
+  try {
+    await migrate(warehouse, addresses.clickhouseUrl);
+    await measure({ warehouse, pid: parts.clickhouse?.pid ?? 0 });
+  } finally {
+    await warehouse.close();
+    await stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+const padded = (text: string): string => text.padStart(13);
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,225 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { forgetMerges, MERGE_KEPT_DAYS, mergeNightly, mergePersons } from '#infra/clickhouse/merge_persons.ts';
+import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
+import {
+  BASE_DICTIONARY,
+  dictionaryFigures,
+  RECENT_DICTIONARY,
+  reloadDictionary,
+  reloadPersons,
+} from '#infra/clickhouse/person_dictionaries.ts';
+import { createPersonReloader } from '#infra/clickhouse/person_reloader.ts';
+import { randomFor } from '#services/local/demo/world/random.ts';
+import { quiet } from '../support/kafka.ts';
+import { until } from '../support/wait.ts';
+import { arrived, createPeople, DAY_MS, linkAt, linkOf, person, personsNow } from './person_merges_world.ts';
+import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
+
+const create = useClickhouse();
+const FOLDER = new URL('../../../infra/clickhouse/migrations/', import.meta.url);
+const STEPS = 24;
+const MANY_MS = 240_000;
+
+async function migrated(): Promise<Database> {
+  const database = await create();
+  await migrate(database.warehouse, database.url);
+  return database;
+}
+
+const link = ({ warehouse }: Database, token: string, links: readonly object[]): Promise<void> =>
+  insertBlock(warehouse, 'person_links', token, links);
+
+/** What the version before made of the same links, of each person. */
+async function resolvedBefore(database: Database, persons: readonly string[]): Promise<string[]> {
+  const name = new URL(database.url).pathname.slice(1);
+  const result = await database.warehouse.query({
+    query: `SELECT dictGetOrDefault('${name}.person_overrides', 'target', ('shop', each), each) AS found
+            FROM (SELECT arrayJoin({persons:Array(String)}) AS each)`,
+    query_params: { persons: [...persons] },
+    format: 'JSONEachRow',
+  });
+  return (await result.json<{ found: string }>()).map(({ found }) => found);
+}
+
+test('whatever merges, in whatever order, is known at once, and as the version before knew it', {
+  timeout: MANY_MS,
+}, async () => {
+  const database = await migrated();
+  const { warehouse } = database;
+  const random = randomFor('merges of persons');
+  const people = createPeople(random, Date.now() - 70 * DAY_MS);
+  for (let step = 0; step < STEPS; step++) {
+    const nowMs = people.pass();
+    await insertBlock(warehouse, 'event_rows', `e${step}`, [people.event(`${step}-a`), people.event(`${step}-b`)]);
+    const links = people.merge();
+    if (links.length > 0) {
+      const tokens = random.chance(0.2) ? [`l${step}`, `l${step} again`] : [`l${step}`];
+      for (const token of tokens) await linkAt(database, links, nowMs, token);
+      await reloadDictionary(warehouse, RECENT_DICTIONARY);
+    }
+    if (random.chance(0.2)) await reloadDictionary(warehouse, BASE_DICTIONARY);
+    if (random.chance(0.1)) await mergePersons(warehouse);
+    if (random.chance(0.2)) await forgetMerges(warehouse);
+    if (step === STEPS / 2) await create.restart();
+    expect(await personsNow(database), `step ${step}`).toEqual(people.expected());
+  }
+  await warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
+  const expected = people.expected();
+  const ids = Object.keys(expected);
+  expect(
+    await resolvedBefore(
+      database,
+      ids.map((id) => people.arrivals[id] ?? ''),
+    ),
+  ).toEqual(ids.map((id) => expected[id]));
+  const [kept] = await rowsOf<{ first: number }>(
+    database,
+    'SELECT toUnixTimestamp64Milli(min(changed_at)) AS first FROM merged_persons',
+  );
+  await mergePersons(warehouse);
+  await until('all rows to be written', async () => (await mergePersons(warehouse)).rows === 0);
+  await forgetMerges(warehouse);
+  await reloadPersons(warehouse);
+  expect(await personsNow(database)).toEqual(expected);
+  expect(kept?.first).toBeGreaterThan(0);
+});
+
+test('links show within three seconds, and later ones of the same person', { timeout: 30_000 }, async () => {
+  const database = await migrated();
+  await insertBlock(database.warehouse, 'event_rows', 'e', [arrived('a', person(2)), arrived('b', person(9))]);
+  const delays: number[] = [];
+  const reloader = createPersonReloader({
+    warehouse: database.warehouse,
+    cluster: null,
+    report: { reloaded: () => undefined, holds: () => undefined, delayed: (seconds) => delays.push(seconds) },
+    logger: quiet,
+    nowMs: Date.now,
+  });
+  onTestFinished(() => reloader.stop());
+  for (const [version, to] of [1, 0].entries()) {
+    await link(database, `l${version}`, [linkOf(person(2), person(to), version + 1)]);
+    reloader.changed();
+    const wanted = { a: person(to), b: person(9) };
+    await until(`the person to be ${to}`, async () => equal(await personsNow(database), wanted), 3_000);
+  }
+  // It is told after it is there to be read.
+  await until('both to be told', () => delays.length > 1);
+  expect(delays).toEqual([expect.any(Number), expect.any(Number)]);
+});
+
+const equal = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+test('a link that was under way while all were loaded is not missed, though newer ones were there', async () => {
+  const database = await migrated();
+  await insertBlock(database.warehouse, 'event_rows', 'e', [arrived('a', person(1)), arrived('b', person(2))]);
+  await link(database, 'l1', [linkOf(person(2), person(9), 2)]);
+  await reloadPersons(database.warehouse);
+  await linkAt(database, [linkOf(person(1), person(9), 1)], Date.now() - 4 * 60_000, 'l2');
+  await reloadDictionary(database.warehouse, RECENT_DICTIONARY);
+  expect(await personsNow(database)).toEqual({ a: person(9), b: person(9) });
+});
+
+test('an older link that comes again changes nothing, whether the newer is in the base or recent', async () => {
+  const database = await migrated();
+  const { warehouse } = database;
+  await insertBlock(warehouse, 'event_rows', 'e', [arrived('a', person(1)), arrived('b', person(2))]);
+  const hourAgoMs = Date.now() - 3_600_000;
+  await linkAt(database, [linkOf(person(1), person(8), 5)], hourAgoMs, 'l1');
+  await linkAt(database, [linkOf(person(3), person(8), 6)], hourAgoMs + 1_200_000, 'l2');
+  await reloadDictionary(warehouse, BASE_DICTIONARY);
+  await link(database, 'l3', [linkOf(person(2), person(9), 7)]);
+  await link(database, 'l4', [linkOf(person(1), person(7), 4), linkOf(person(2), person(7), 3)]);
+  await reloadDictionary(warehouse, RECENT_DICTIONARY);
+  expect(await personsNow(database)).toEqual({ a: person(8), b: person(9) });
+  const figures = await dictionaryFigures(warehouse);
+  // The base holds its mark beside the two. Of what came since, one is older than what the base has.
+  expect(Object.fromEntries(figures.map(({ name, rows }) => [name, rows]))).toEqual({
+    [BASE_DICTIONARY]: 3,
+    [RECENT_DICTIONARY]: 1,
+  });
+});
+
+/** The number that the file system has for the data of each month: a part that is not rewritten keeps its file. */
+async function filesOf(database: Database): Promise<Record<string, number>> {
+  const parts = await rowsOf<{ partition: string; path: string }>(
+    database,
+    "SELECT partition, path FROM system.parts WHERE database = currentDatabase() AND table = 'event_rows' AND active ORDER BY partition",
+  );
+  return Object.fromEntries(parts.map(({ partition, path }) => [partition, statSync(join(path, 'data.bin')).ino]));
+}
+
+test('a night rewrites the months with persons that merged since, and no others', async () => {
+  const database = await migrated();
+  const { warehouse } = database;
+  const months = [Date.UTC(2026, 5, 3), Date.UTC(2026, 6, 3), Date.UTC(2026, 7, 3)];
+  const rows = months.map((timestamp, at) => arrived(`e${at}`, person(at), timestamp));
+  await insertBlock(warehouse, 'event_rows', 'e', rows);
+  await link(database, 'l', [linkOf(person(1), person(7), 1), linkOf(person(7), person(7), 1)]);
+  await reloadPersons(warehouse);
+  const before = await personsNow(database);
+  expect(before).toEqual({ e0: person(0), e1: person(7), e2: person(2) });
+  const files = await filesOf(database);
+  expect(await mergeNightly(warehouse)).toEqual({ rows: 1, months: 1, daysForgotten: 0 });
+  await until('the rows to be changed', async () => (await mergePersons(warehouse)).rows === 0);
+  expect(await personsNow(database)).toEqual(before);
+  expect(
+    await rowsOf(database, 'SELECT event_id, arrived_person_id AS person FROM event_rows ORDER BY event_id'),
+  ).toEqual(Object.entries(before).map(([event_id, each]) => ({ event_id, person: each })));
+  const filesAfter = await filesOf(database);
+  expect(Object.keys(files).map((month) => [month, filesAfter[month] === files[month]])).toEqual([
+    ['202606', true],
+    ['202607', false],
+    ['202608', true],
+  ]);
+  expect(
+    await rowsOf(
+      database,
+      "SELECT name FROM system.dictionaries WHERE database = currentDatabase() AND name LIKE 'person%'",
+    ),
+  ).toEqual([]);
+});
+
+test('merges are forgotten when they are old and every row knows them, the oldest first', async () => {
+  const database = await migrated();
+  const { warehouse } = database;
+  const old = (days: number): number => Date.now() - (MERGE_KEPT_DAYS + days) * DAY_MS;
+  await insertBlock(warehouse, 'event_rows', 'e', [arrived('a', person(2)), arrived('b', person(4))]);
+  for (const [at, days] of [9, 7, 5, -3].entries()) {
+    await linkAt(database, [linkOf(person(at + 1), person(9), at + 1)], old(days), `l${at}`);
+  }
+  await reloadPersons(warehouse);
+  const day = (days: number): string => new Date(old(days)).toISOString().slice(0, 10);
+  // The event of person 2 does not say 9 yet.
+  expect(await forgetMerges(warehouse)).toEqual([day(9)]);
+  await mergePersons(warehouse);
+  await until('the rows to be changed', async () => (await mergePersons(warehouse)).rows === 0);
+  expect(await forgetMerges(warehouse)).toEqual([day(7), day(5)]);
+  await reloadPersons(warehouse);
+  expect(await personsNow(database)).toEqual({ a: person(9), b: person(9) });
+  expect(await rowsOf(database, 'SELECT count() AS kept FROM merged_persons')).toEqual([{ kept: 1 }]);
+  expect(await rowsOf(database, 'SELECT count() AS links FROM person_links')).toEqual([{ links: 4 }]);
+});
+
+test('what was merged before the upgrade stays merged, and processes of the version before go on', async () => {
+  const database = await create();
+  const { warehouse, url } = database;
+  for (const name of readdirSync(FOLDER).sort()) {
+    if (name >= '0016') break;
+    for (const query of statementsOf(readFileSync(new URL(name, FOLDER), 'utf8'), url))
+      await warehouse.command({ query });
+  }
+  await insertBlock(warehouse, 'event_rows', 'e', [arrived('a', person(1)), arrived('b', person(2))]);
+  await link(database, 'l1', [linkOf(person(1), person(8), 2), linkOf(person(8), person(8), 2)]);
+  await migrate(warehouse, url);
+  expect(await personsNow(database)).toEqual({ a: person(8), b: person(2) });
+  await link(database, 'l2', [linkOf(person(2), person(8), 3)]);
+  for (const name of ['person_overrides', 'person_hashes']) {
+    await warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
+  }
+  expect(await resolvedBefore(database, [person(2)])).toEqual([person(8)]);
+  await reloadDictionary(warehouse, RECENT_DICTIONARY);
+  expect(await personsNow(database)).toEqual({ a: person(8), b: person(8) });
+});
