@@ -89,6 +89,33 @@ export interface Destination {
   created_at?: number | null;
 }
 
+/** A role in a place: one site, one account with its sites, or the whole installation where both are null. */
+export interface Grant {
+  /** One of the roles of pipelines/settings/access.ts; another one permits nothing. */
+  role: string;
+  account_id: string | null;
+  site_id: string | null;
+}
+
+/** A person who may sign in to the dashboard. */
+export interface User {
+  user_id: string;
+  name: string;
+  created_at: number;
+  disabled_at: number | null;
+  grants: Grant[];
+  /** The scrypt hash, sealed; null: there is no sign-in by password. */
+  password: string | null;
+  /** Secret of the second factor, sealed; null: there is none. */
+  totp: string | null;
+  /** SHA-256 of each recovery code that is left, in lower-case hex. */
+  recovery_codes: string[];
+  /** SHA-256 of issuer and subject of each linked account of an OpenID provider. */
+  oidc_subjects: string[];
+  /** Sessions that began before are over; milliseconds since 1970 UTC. */
+  sessions_from: number;
+}
+
 /** Who may change settings through the control service. */
 export interface AdminToken {
   /** SHA-256 of the token in lower-case hex. */
@@ -99,6 +126,8 @@ export interface AdminToken {
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
+  /** What it may; null: as an owner of the whole installation. */
+  grants?: Grant[] | null;
 }
 
 /** What the operator wants of a replay. */
@@ -193,5 +222,6 @@ export interface Setting {
   engage?: EngageItem | null;
   domain_proof?: DomainProof | null;
   saved?: SavedItem | null;
+  user?: User | null;
   audit?: AuditEntry | null;
 }

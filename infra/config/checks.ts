@@ -12,6 +12,19 @@ export function isAddressWithPort(text: string): boolean {
   return isIP(bare) !== 0;
 }
 
+/** The name or address of a host, as a Host header has it, with a port or without. */
+export function isHostName(text: string): boolean {
+  return /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/.test(text);
+}
+
+/** The origin of a page that may have cookies: nobody on the way reads what is sent to it. */
+export function isPublicUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.href !== `${url.origin}/`) return false;
+  const isOwnMachine = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnMachine);
+}
+
 /** A name of two labels or more, in lower case. */
 export function isDomainName(text: string): boolean {
   return text.length <= 200 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text);

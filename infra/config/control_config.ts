@@ -1,7 +1,8 @@
 import { type StaticDecode, Type } from 'typebox';
-import { isAddressWithPort, isDomainName } from './checks.ts';
+import { isPasswordHash } from '#infra/secrets/password.ts';
+import { isAddressWithPort, isDomainName, isHostName, isPublicUrl } from './checks.ts';
 import { ConfigError, type Environment } from './config.ts';
-import { HTTP } from './edge_config.ts';
+import { EDGE, HTTP } from './edge_config.ts';
 import { readSettings } from './read_settings.ts';
 import { ANY_PROCESS, SECRETS } from './service_config.ts';
 import { EGRESS } from './stage_config.ts';
@@ -21,6 +22,26 @@ const FIRST_TOKEN = Type.Object({
     startDefault: '`local`',
     description: 'Label of that admin token.',
   }),
+});
+
+const FIRST_USER = Type.Object({
+  userId: orNull(
+    text('CONTROL_FIRST_USER', {
+      pattern: '^[a-z0-9_-]{1,64}$',
+      allowed: 'up to 64 of a-z, 0-9, _ and -',
+      startDefault: '`admin`',
+      description:
+        'A user who owns the installation and is made at start unless there is one of this id; not without `CONTROL_FIRST_PASSWORD_HASH`.',
+    }),
+  ),
+  passwordHash: orNull(
+    text('CONTROL_FIRST_PASSWORD_HASH', {
+      check: isPasswordHash,
+      allowed: 'what `npm run svc -- user hash` prints',
+      startDefault: "that of the data folder's `admin.password`",
+      description: 'Hash of the password of that user.',
+    }),
+  ),
 });
 
 const MINUTE_MS = 60_000;
@@ -79,6 +100,20 @@ export const CONTROL = Type.Object({
     startDefault: 'a free port, kept',
     description: 'Port to listen on; `0` takes any free port.',
   }),
+  publicUrl: orNull(
+    text('CONTROL_PUBLIC_URL', {
+      check: isPublicUrl,
+      allowed: 'an https URL without a path, or an http one of this machine',
+      defaultText: 'none: people reach it on this machine alone',
+      description: 'Where people reach the dashboard, and sign in.',
+    }),
+  ),
+  hosts: list('CONTROL_HOSTS', {
+    check: isHostName,
+    allowed: 'names or addresses, each with a port or without, separated by commas',
+    default: [],
+    description: 'Further hosts that programs ask it under with an admin token; it answers no others.',
+  }),
   domains: DOMAINS,
   dns: DNS,
   sqlUrl: orNull(
@@ -91,6 +126,7 @@ export const CONTROL = Type.Object({
         'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`; not together with `CLICKHOUSE_CLUSTER`.',
     }),
   ),
+  firstUser: FIRST_USER,
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
 
@@ -99,6 +135,7 @@ const CONTROL_PROCESS = Type.Object({
   ...CONTROL.properties,
   ...HTTP.properties,
   ...EGRESS.properties,
+  trustedProxies: EDGE.properties.trustedProxies,
   secretsKeys: SECRETS.secretsKeys,
 });
 
@@ -111,6 +148,10 @@ export function controlConfig(env: Environment): ControlConfig {
     throw new ConfigError([
       'CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is: SQL is not taken on a cluster',
     ]);
+  }
+  const { userId, passwordHash } = config.firstUser;
+  if ((userId === null) !== (passwordHash === null)) {
+    throw new ConfigError(['CONTROL_FIRST_USER and CONTROL_FIRST_PASSWORD_HASH must be set together']);
   }
   return config;
 }

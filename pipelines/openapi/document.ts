@@ -17,6 +17,8 @@ export interface DocumentedRoute {
   responses: DocumentedResponse[];
   /** Ways to authenticate, any of which does; empty: none is needed. */
   security: string[];
+  /** What it takes beside that, any of which may be needed by what is asked; left out: nothing. */
+  permissions?: readonly string[];
 }
 
 interface DocumentedBody {
@@ -83,6 +85,7 @@ function operation(route: DocumentedRoute, names: Names): Json {
     summary: route.summary,
     tags: [route.tag],
     security: route.security.map((name) => ({ [name]: [] })),
+    ...(route.permissions === undefined ? {} : { 'x-permissions': route.permissions }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === null ? {} : { requestBody: requestBody(route.body, names) }),
     responses: Object.fromEntries(route.responses.map((item) => [String(item.status), response(item, names)])),

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditAction, AuditEntry, Destination, Setting, Site } from '#schemas/setting.ts';
+import type { AuditAction, AuditEntry, Setting, Site, User } from '#schemas/setting.ts';
 import { parseEventDefinition } from './event_definitions.ts';
 import { AUDIT_SLOTS } from './setting_address.ts';
 
@@ -57,7 +57,7 @@ export function auditEntry(seq: number, settingKey: string, before: Setting | nu
     action: actionOf(before, after),
     before: left === null ? null : JSON.stringify(left),
     after: right === null ? null : JSON.stringify(right),
-    secrets_changed: secretsChanged(before?.destination, after?.destination),
+    secrets_changed: secretsChanged(secretsOf(before), secretsOf(after)),
   };
 }
 
@@ -77,12 +77,18 @@ type Fields = Record<string, unknown>;
 /** The body of a setting as people may see it: of secrets only the names. */
 function shown(setting: Setting | null): Fields | null {
   if (setting === null) return null;
-  const { account, site, key, destination, admin_token, replay, engage, domain_proof, saved } = setting;
+  const { account, site, key, destination, admin_token, replay, engage, domain_proof, saved, user } = setting;
   if (site !== null) return shownSite(site);
   if (destination !== null) return { ...destination, secrets: Object.keys(destination.secrets) };
+  if (user) return shownUser(user);
   if (saved) return { ...saved, definition: parsed(saved.definition) };
   if (engage) return { ...engage, definition: parsed(engage.definition) };
   return { ...(account ?? key ?? admin_token ?? replay ?? domain_proof) };
+}
+
+/** Without what signs in. */
+function shownUser({ user_id, name, created_at, disabled_at, grants, sessions_from }: User): Fields {
+  return { user_id, name, created_at, disabled_at, grants, sessions_from };
 }
 
 /** Definitions by their id, so that a change of one does not repeat the others. */
@@ -104,9 +110,20 @@ function parsed(definition: string): unknown {
   }
 }
 
-function secretsChanged(before: Destination | null | undefined, after: Destination | null | undefined): string[] {
-  const left = before?.secrets ?? {};
-  const right = after?.secrets ?? {};
+/** What of a setting is never shown, by name. */
+function secretsOf(setting: Setting | null): Record<string, string> {
+  if (setting?.destination) return setting.destination.secrets;
+  if (!setting?.user) return {};
+  const { password, totp, recovery_codes, oidc_subjects } = setting.user;
+  return {
+    ...(password === null ? {} : { password }),
+    ...(totp === null ? {} : { totp }),
+    ...(recovery_codes.length === 0 ? {} : { recovery_codes: recovery_codes.join() }),
+    ...(oidc_subjects.length === 0 ? {} : { oidc_subjects: oidc_subjects.join() }),
+  };
+}
+
+function secretsChanged(left: Record<string, string>, right: Record<string, string>): string[] {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...names].filter((name) => left[name] !== right[name]).sort();
 }

@@ -64,7 +64,7 @@ export function createSettingsView(): SettingsView {
 type Body = Partial<
   Pick<
     Setting,
-    'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage' | 'domain_proof' | 'saved'
+    'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage' | 'domain_proof' | 'saved' | 'user'
   >
 >;
 

@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '#schemas/event.ts';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
+import { type RandomBytes, randomBase62 } from './random_text.ts';
 import type { SettingsTable } from './table.ts';
 import { isOriginAllowed } from './web_names.ts';
-
-/** A source of unpredictable bytes; node:crypto's randomBytes in production. */
-export type RandomBytes = (bytes: number) => Uint8Array;
 
 /** A key as issued. The secret is shown once and kept nowhere; the rest is stored. */
 export interface IssuedKey {
@@ -23,12 +21,9 @@ export type KeyCheck =
 type KeyRefusalCode = 'key_invalid' | 'key_revoked' | 'key_expired' | 'key_not_for_browsers' | 'origin_not_allowed';
 
 const PREFIXES: Record<Caller, string> = { browser: 'svc_pk_', server: 'svc_sk_' };
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET_CHARACTERS = 32;
 const KEY_CHARACTERS = 7 + SECRET_CHARACTERS;
 const SHOWN_CHARACTERS = 7 + 4;
-/** The largest multiple of 62 in a byte: what lies above would favour the first characters of the alphabet. */
-const BYTE_LIMIT = 248;
 const KEY_PATTERN = /^svc_[ps]k_[0-9A-Za-z]{32}$/;
 
 /** Issues a key for a caller: svc_pk_ or svc_sk_ and 32 base62 characters, about 190 bits. */
@@ -106,15 +101,4 @@ export function originRefusal(
 
 function refuse(code: KeyRefusalCode): KeyCheck {
   return { ok: false, status: 403, code };
-}
-
-/** Base62 text without bias: bytes that would favour some characters are thrown away. */
-export function randomBase62(characters: number, randomBytes: RandomBytes): string {
-  let text = '';
-  while (text.length < characters) {
-    for (const byte of randomBytes(characters - text.length)) {
-      if (byte < BYTE_LIMIT) text += ALPHABET.charAt(byte % ALPHABET.length);
-    }
-  }
-  return text;
 }

@@ -43,12 +43,14 @@ export type ProblemCode =
   | 'too_large'
   | 'destination_unknown'
   | 'not_there'
+  | 'own_sign_in'
   | 'overlap_malformed'
   | 'field_missing'
   | 'field_unknown'
   | 'field_malformed'
   | 'formula_malformed'
-  | 'sql_refused';
+  | 'sql_refused'
+  | 'grant_malformed';
 
 export function problem(code: ProblemCode, field: string, message: string): Problem {
   return { code, field, message };

@@ -12,6 +12,7 @@ export type SettingAddress =
   | { kind: 'engage'; siteId: string; itemKind: EngageItem['kind']; itemId: string }
   | { kind: 'domain_proof'; siteId: string; domain: string }
   | { kind: 'saved'; siteId: string; itemKind: SavedKind; itemId: string }
+  | { kind: 'user'; userId: string }
   | { kind: 'audit'; slot: number };
 
 /** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
@@ -24,6 +25,8 @@ export const apiKeyKey = (keyHash: string): string => `key/${keyHash}`;
 export const destinationKey = (siteId: string, name: string): string => `destination/${siteId}/${name}`;
 
 export const adminTokenKey = (tokenHash: string): string => `admin_token/${tokenHash}`;
+
+export const userKey = (userId: string): string => `user/${userId}`;
 
 export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string): string =>
   `engage/${siteId}/${kind}/${id}`;
@@ -54,6 +57,7 @@ export function parseSettingKey(recordKey: string): SettingAddress | null {
   if (!ID_PATTERN.test(id)) return null;
   if (kind === 'account') return { kind, accountId: id };
   if (kind === 'site') return { kind, siteId: id };
+  if (kind === 'user') return { kind, userId: id };
   if (kind === 'replay') return { kind, replayId: id };
   return null;
 }
@@ -92,6 +96,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.engage) keys.push(engageKey(setting.engage.site_id, setting.engage.kind, setting.engage.id));
   if (setting.domain_proof) keys.push(domainProofKey(setting.domain_proof.site_id, setting.domain_proof.domain));
   if (setting.saved) keys.push(savedKey(setting.saved.site_id, setting.saved.kind, setting.saved.id));
+  if (setting.user) keys.push(userKey(setting.user.user_id));
   if (setting.audit) keys.push(auditKey(setting.audit.seq));
   const [only = null] = keys;
   return keys.length === 1 ? only : null;

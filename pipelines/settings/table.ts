@@ -9,6 +9,7 @@ import type {
   SavedItem,
   Setting,
   Site,
+  User,
 } from '#schemas/setting.ts';
 import { type Claims, createClaims, provenDomains } from './domain_claims.ts';
 import { keyOfSetting, parseSettingKey, type SettingAddress } from './setting_address.ts';
@@ -59,6 +60,8 @@ export interface SettingsTable {
   engageItems(siteId: string): readonly EngageItem[];
   /** Saved questions and boards of a site, in the order they were made. */
   savedItems(siteId: string): readonly SavedItem[];
+  user(userId: string): User | undefined;
+  users(): User[];
 }
 
 interface State {
@@ -76,6 +79,7 @@ interface State {
   replays: Map<string, Replay>;
   engage: Map<string, readonly EngageItem[]>;
   saved: Map<string, readonly SavedItem[]>;
+  users: Map<string, User>;
 }
 
 /** An empty table; feed it site.config from the beginning, in order. */
@@ -95,6 +99,7 @@ export function createSettingsTable(): SettingsTable {
     replays: new Map(),
     engage: new Map(),
     saved: new Map(),
+    users: new Map(),
   };
   return {
     get version() {
@@ -126,6 +131,7 @@ type Lookups = Pick<
   | 'replay'
   | 'engageItems'
   | 'savedItems'
+  | 'user'
 >;
 
 function lookups(state: State): Lookups {
@@ -149,13 +155,14 @@ function lookups(state: State): Lookups {
     replay: (replayId) => state.replays.get(replayId),
     engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
     savedItems: (siteId) => state.saved.get(siteId) ?? NO_ITEMS,
+    user: (userId) => state.users.get(userId),
   };
 }
 
 const NO_PROOFS: ReadonlyMap<string, DomainProof> = new Map();
 const NO_KEYS: ReadonlyMap<string, ApiKey> = new Map();
 
-type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens' | 'replays'>;
+type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens' | 'replays' | 'users'>;
 
 function lists(state: State): Lists {
   return {
@@ -168,6 +175,7 @@ function lists(state: State): Lists {
         (destination) => `${destination.site_id}/${destination.name}`,
       ),
     adminTokens: () => sortedBy([...state.adminTokens.values()], (token) => `${token.label}/${token.token_hash}`),
+    users: () => sortedBy([...state.users.values()], (user) => user.user_id),
     replays: () =>
       [...state.replays.values()].sort((a, b) => a.created_at - b.created_at || (a.replay_id < b.replay_id ? -1 : 1)),
   };
@@ -214,6 +222,8 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
       return storeItem(state.saved, address, setting?.saved ?? null);
     case 'domain_proof':
       return storeProof(state, address.siteId, address.domain, setting?.domain_proof ?? null);
+    case 'user':
+      return replace(state.users, address.userId, setting?.user ?? null);
     case 'audit':
       return false;
   }

@@ -26,6 +26,7 @@ import { tagHealthCommand } from './tag_health.ts';
 import { tokenCommands } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trendsCommand } from './trends.ts';
+import { userCommands } from './user_commands.ts';
 
 /** Every command that reads or changes settings. */
 export const COMMANDS: readonly Command[] = [
@@ -55,5 +56,6 @@ export const COMMANDS: readonly Command[] = [
   ...savedCommands,
   analystCommand,
   ...tokenCommands,
+  ...userCommands,
   ...auditCommands,
 ];

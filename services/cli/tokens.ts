@@ -3,6 +3,7 @@ import type { IssuedTokenItem, TokenItem } from '#services/control_api/token_sha
 import { renderTable, renderTime } from '#services/render.ts';
 import { given, known, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
+import { GRANT_OPTION, readGrant, renderGrants } from './grant_text.ts';
 import { UsageError } from './usage_error.ts';
 import { pathOf, readExpiry } from './values.ts';
 
@@ -23,8 +24,9 @@ export const tokenCommands: Command[] = [
     subject: { name: 'LABEL', help: 'who or what holds it; recorded with every change' },
     options: {
       expires: { kind: 'text', value: 'WHEN', help: '90d, 12h, 30m, a date or a time with offset, or never' },
+      grant: GRANT_OPTION,
     },
-    examples: ['token create deploy --expires 90d'],
+    examples: ['token create deploy --expires 90d', 'token create reports --grant viewer@site/shop'],
     run: createToken,
   },
   {
@@ -44,17 +46,27 @@ async function listTokens(_args: Arguments, { client }: Context): Promise<Outcom
     token.label,
     token.shown_prefix,
     token.state,
+    token.grants === null ? 'everything' : renderGrants(token.grants),
     renderTime(token.created_at),
     renderTime(token.expires_at),
   ]);
-  const text = renderTable(['LABEL', 'TOKEN', 'STATE', 'CREATED', 'EXPIRES'], rows, 'There are no admin tokens.');
+  const text = renderTable(
+    ['LABEL', 'TOKEN', 'STATE', 'MAY', 'CREATED', 'EXPIRES'],
+    rows,
+    'There are no admin tokens.',
+  );
   return { text, json: tokens.map(withoutMeta) };
 }
 
 async function createToken(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
   const expires = args.text('expires');
   const expiresAt = expires === undefined ? undefined : readExpiry(expires, nowMs);
-  const body = given({ label: args.subject, expires_at: expiresAt });
+  const grants = args.texts('grant').map(readGrant);
+  const body = given({
+    label: args.subject,
+    expires_at: expiresAt,
+    grants: grants.length === 0 ? undefined : grants,
+  });
   const { secret, token } = await client.send<IssuedTokenItem>('POST', '/tokens', null, body);
   const lines = [
     `Admin token ${token.label} created:`,

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { accountKey } from '#pipelines/settings/setting_address.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
@@ -7,6 +8,7 @@ import { accountChange, accountParams, accountShape, newAccount } from '#service
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
+import { inAccount, inAll, type Needs, ofListed } from './route_access.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 
 const ACCOUNTS_MAX = 10_000;
@@ -14,11 +16,22 @@ const ACCOUNTS_MAX = 10_000;
 const tag = 'Accounts';
 const base = '/v1/admin/accounts';
 
+/** The allowance is the installation's to give. */
+const changesAccount: Needs = {
+  permission: 'account.change',
+  of({ params, body }) {
+    const { account_id } = params as Static<typeof accountParams>;
+    const { monthly_allowance } = body as Static<typeof accountChange>;
+    return monthly_allowance === undefined ? { account: account_id } : 'installation';
+  },
+};
+
 export const accountRoutes: Route[] = [
   route({
     method: 'GET',
     path: base,
     operationId: 'listAccounts',
+    access: ofListed('account.read'),
     tag,
     showsMonthUse: true,
     summary: 'List accounts',
@@ -29,7 +42,9 @@ export const accountRoutes: Route[] = [
     success: { status: 200, schema: pageOf(accountShape), description: 'Accounts, sorted by id' },
     errors: [],
     run: ({ query }, world) => {
-      const items = world.view.table.accounts();
+      const items = world.view.table
+        .accounts()
+        .filter(({ account_id }) => world.may('account.read', { account: account_id }));
       const body = page(
         items,
         query,
@@ -43,6 +58,7 @@ export const accountRoutes: Route[] = [
     method: 'POST',
     path: base,
     operationId: 'createAccount',
+    access: inAll('account.create'),
     tag,
     showsMonthUse: true,
     summary: 'Create an account',
@@ -63,6 +79,7 @@ export const accountRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{account_id}`,
     operationId: 'getAccount',
+    access: inAccount('account.read'),
     tag,
     showsMonthUse: true,
     summary: 'Read an account',
@@ -81,6 +98,7 @@ export const accountRoutes: Route[] = [
     method: 'PATCH',
     path: `${base}/{account_id}`,
     operationId: 'changeAccount',
+    access: changesAccount,
     tag,
     showsMonthUse: true,
     summary: 'Change the fields of an account that are given',

@@ -27,6 +27,7 @@ export const actorQueryRoutes: Route[] = [
   queryRoute<typeof actorsShape, ActorsPlan, ActorRow>({
     name: 'actors',
     operationId: 'queryActors',
+    permission: 'query.persons',
     summary: 'Who is in a step of a funnel, a bar of trends or a cell of retention, page by page',
     shape: actorsShape,
     answerShape: actorsAnswerShape,

@@ -1,9 +1,14 @@
 import { Type } from 'typebox';
+import { OWNER_OF_ALL, type Place, placeOf } from '#pipelines/settings/access.ts';
 import type { AuditRecord } from '#pipelines/settings/audit.ts';
+import { parseSettingKey } from '#pipelines/settings/setting_address.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { Grant } from '#schemas/setting.ts';
 import type { AuditItem } from '#services/control_api/audit_shapes.ts';
 import { auditPage } from '#services/control_api/audit_shapes.ts';
 import { closed, limitField, nothing } from '#services/control_api/fields.ts';
 import { done, type Route, route } from './route.ts';
+import { ofListed, placeOfSite } from './route_access.ts';
 
 const LIMIT = 100;
 export const auditRoutes: Route[] = [
@@ -11,6 +16,7 @@ export const auditRoutes: Route[] = [
     method: 'GET',
     path: '/v1/admin/audit',
     operationId: 'listChanges',
+    access: ofListed('audit.read'),
     tag: 'Audit',
     summary: 'List the newest 10,000 changes, newest first: who changed what, when, from what to what',
     params: nothing,
@@ -26,15 +32,41 @@ export const auditRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: auditPage, description: 'Changes; secrets are named, never shown' },
     errors: [],
-    run({ query }, { view }) {
+    run({ query }, { view, may }) {
       const { limit = LIMIT, before = null } = query;
-      const found = view.audit.list(limit + 1, before, (record) => isWanted(record, query));
+      const isSeen = (record: AuditRecord) => placesOf(record, view.table).every((place) => may('audit.read', place));
+      const found = view.audit.list(limit + 1, before, (record) => isWanted(record, query) && isSeen(record));
       const taken = found.slice(0, limit);
       const next = found.length > limit ? (taken.at(-1)?.seq ?? null) : null;
       return done([], () => ({ body: { items: taken.map(itemOf), next } }));
     },
   }),
 ];
+
+/** Where a change is: that of a user or a token wherever they may something, now, before it or after it. */
+function placesOf({ setting_key, before, after }: AuditRecord, table: SettingsTable): Place[] {
+  const address = parseSettingKey(setting_key);
+  if (address === null || !('userId' in address || 'tokenHash' in address)) return [placeOfKey(setting_key, table)];
+  const now = 'userId' in address ? table.user(address.userId)?.grants : table.adminToken(address.tokenHash)?.grants;
+  const grants = [now, grantsIn(before), grantsIn(after)].flatMap((some) => some ?? []);
+  return grants.length === 0 ? ['installation'] : grants.map(placeOf);
+}
+
+/** A token without grants may do everything. */
+function grantsIn(text: string | null): readonly Grant[] {
+  const { grants } = (text === null ? {} : JSON.parse(text)) as { grants?: Grant[] | null };
+  return grants === null ? [OWNER_OF_ALL] : (grants ?? []);
+}
+
+/** Where a fact is; what is of no site and no account is the installation's. */
+function placeOfKey(settingKey: string, table: SettingsTable): Place {
+  const address = parseSettingKey(settingKey);
+  if (address === null) return 'installation';
+  if ('siteId' in address) return { site: address.siteId };
+  if ('accountId' in address) return { account: address.accountId };
+  if ('keyHash' in address) return placeOfSite(table.keyByHash(address.keyHash)?.site_id);
+  return 'replayId' in address ? placeOfSite(table.replay(address.replayId)?.site_id) : 'installation';
+}
 
 function isWanted(record: AuditRecord, wanted: { setting_key?: string; changed_by?: string }): boolean {
   const { setting_key: key, changed_by: by } = wanted;

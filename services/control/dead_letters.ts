@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
 import { type LetterPlace, letterId, parseLetterId } from '#pipelines/dead_letter_id.ts';
 import { isCut, refusedAsIs } from '#pipelines/resend.ts';
+import type { Permission } from '#pipelines/settings/access.ts';
 import {
   type LetterDetails,
   type LetterItem,
@@ -14,7 +15,8 @@ import {
   resendShape,
 } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
-import { done, type GatheredAnswer, type Route, type refused, route, type Sources } from './route.ts';
+import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from './route.ts';
+import { ofListed } from './route_access.ts';
 
 const tag = 'Dead letters';
 const base = '/v1/admin/dead-letters';
@@ -26,6 +28,7 @@ export const deadLetterRoutes: Route[] = [
     method: 'GET',
     path: base,
     operationId: 'listDeadLetters',
+    access: ofListed('dead_letters.read'),
     tag,
     summary: 'List dead letters, by stage and partition, oldest first; a page may be short and yet not the last',
     params: nothing,
@@ -41,6 +44,7 @@ export const deadLetterRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{letter_id}`,
     operationId: 'getDeadLetter',
+    access: ofListed('dead_letters.read'),
     tag,
     summary: 'Show a dead letter: whose events it holds, or the size and digest of what cannot be read',
     params: letterParams,
@@ -50,16 +54,19 @@ export const deadLetterRoutes: Route[] = [
     success: { status: 200, schema: letterDetails, description: 'The dead letter' },
     errors: ['dead_letter_unknown', 'dead_letters_unavailable'],
     run: () => done([], () => ({ body: {} })),
-    async gather({ params }, { letters }) {
+    async gather({ params }, { letters }, world) {
       const place = parseLetterId((params as { letter_id: string }).letter_id);
       const found = place === null ? null : await letters.read(place);
-      return found === null ? refusal('dead_letter_unknown') : { kind: 'answered', body: detailsOf(found) };
+      return found === null || !isSeen(found, 'dead_letters.read', world)
+        ? refused('dead_letter_unknown')
+        : { kind: 'answered', body: detailsOf(found) };
     },
   }),
   route({
     method: 'POST',
     path: `${base}/resend`,
     operationId: 'resendDeadLetters',
+    access: ofListed('dead_letters.change'),
     tag,
     summary: 'Send dead letters of dedup, identity or warehouse in again: each once, however often it is asked',
     params: nothing,
@@ -70,24 +77,47 @@ export const deadLetterRoutes: Route[] = [
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted: ({ body }) => ({ about: 'dead_letters', with: { resend: (body as Static<typeof resendBody>).ids } }),
-    async gather({ body }, { letters }, { view }) {
+    async gather({ body }, { letters }, world) {
       const places = (body as Static<typeof resendBody>).ids.flatMap((id) => parseLetterId(id) ?? []);
-      const outcomes = await letters.resend(places, (siteId) => view.table.site(siteId)?.account_id ?? '');
-      return { kind: 'answered', body: { items: [...outcomes].map(([id, outcome]) => ({ id, outcome })) } };
+      const own = await changeable(places, letters, world);
+      const accountOf = (siteId: string): string => world.view.table.site(siteId)?.account_id ?? '';
+      const outcomes = own.length === 0 ? new Map<string, never>() : await letters.resend(own, accountOf);
+      const items = [...new Set(places.map(letterId))].map((id) => ({
+        id,
+        outcome: outcomes.get(id) ?? ('unknown' as const),
+      }));
+      return { kind: 'answered', body: { items } };
     },
   }),
 ];
 
-async function listLetters({ query }: { query: unknown }, { letters }: Sources): Promise<GatheredAnswer> {
+/** A letter may be of several sites: it is for those who may see all of them. What cannot be read may be of any. */
+function isSeen({ views }: ShownLetter, permission: Permission, { may }: World): boolean {
+  if (may(permission, 'installation')) return true;
+  return views !== null && views.length > 0 && views.every(({ siteId }) => may(permission, { site: siteId }));
+}
+
+/** Those of which who asks may say what is done about them; the others are as unknown to them. */
+async function changeable(
+  places: readonly LetterPlace[],
+  letters: Sources['letters'],
+  world: World,
+): Promise<LetterPlace[]> {
+  if (world.may('dead_letters.change', 'installation')) return [...places];
+  const found = await Promise.all(places.map((place) => letters.read(place)));
+  return places.filter((_place, at) => {
+    const letter = found[at] ?? null;
+    return letter !== null && isSeen(letter, 'dead_letters.change', world);
+  });
+}
+
+async function listLetters({ query }: { query: unknown }, { letters }: Sources, world: World): Promise<GatheredAnswer> {
   const { stage = null, reason = null, since = null, limit = LIMIT, after } = query as Static<typeof letterQuery>;
   const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
   const page = await letters.list({ stage, reason, sinceMs: since, after: place, limit });
+  const seen = page.letters.filter((letter) => isSeen(letter, 'dead_letters.read', world));
   const next = page.next === null ? null : letterId(page.next);
-  return { kind: 'answered', body: { items: page.letters.map(itemOf), next } };
-}
-
-function refusal(code: Parameters<typeof refused>[0]): Extract<GatheredAnswer, { kind: 'refused' }> {
-  return { kind: 'refused', code, problems: [] };
+  return { kind: 'answered', body: { items: seen.map(itemOf), next } };
 }
 
 function itemOf({ id, letter, resentAtMs, views }: ShownLetter): LetterItem {

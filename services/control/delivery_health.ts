@@ -5,6 +5,7 @@ import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/lanes.ts';
 import { type HealthItem, healthQuery, healthShape } from '#services/control_api/delivery_health_shapes.ts';
 import { nothing, timeField } from '#services/control_api/fields.ts';
 import { type Route, refused, route } from './route.ts';
+import { ofListed } from './route_access.ts';
 
 const DAY_MS = 86_400_000;
 /** Answers are shared for this long. */
@@ -16,6 +17,7 @@ export const deliveryHealthRoutes: Route[] = [
       method: 'GET',
       path: '/v1/admin/delivery-health',
       operationId: 'getDeliveryHealth',
+      access: ofListed('destinations.read'),
       tag: 'Destinations',
       summary: 'How each destination of each site has done in the last 24 hours, by its outcomes in ClickHouse',
       params: nothing,
@@ -30,21 +32,27 @@ export const deliveryHealthRoutes: Route[] = [
       errors: ['query_too_heavy', 'query_unavailable'],
       run: () => refused('not_found'),
     }),
-    ask(input, { nowMs }) {
+    ask(input, { nowMs, may, principal }) {
       const { site_id = null, destination = null } = input.query as Static<typeof healthQuery>;
+      // Rows of all sites are one question, which those who see all of them and those who see some ask alike.
+      const isWhole = site_id !== null || may('destinations.read', 'installation');
       // In steps, so that equal questions of one second share an answer.
       const sinceMs = Math.floor((nowMs - DAY_MS) / KEPT_MS) * KEPT_MS;
       return {
         kind: 'ask',
-        asked: input.query as object,
+        asked: isWhole ? (input.query as object) : { by: principal.actor },
         statement: healthStatement({
           sinceMs,
           waitingSinceMs: sinceMs - RETRY_AGE_MAX_MS,
           siteId: site_id,
           destination,
         }),
-        keptMs: KEPT_MS,
-        answer: (rows) => ({ items: (rows as HealthRow[]).map(itemOf) }),
+        keptMs: isWhole ? KEPT_MS : 0,
+        answer: (rows) => ({
+          items: (rows as HealthRow[])
+            .filter((row) => isWhole || may('destinations.read', { site: row.site_id }))
+            .map(itemOf),
+        }),
       };
     },
   },

@@ -19,6 +19,7 @@ import { nothing, pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/site_shapes.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
+import { inSite, ofListed } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Destinations';
@@ -29,6 +30,7 @@ export const destinationRoutes: Route[] = [
     method: 'GET',
     path: '/v1/admin/destination-kinds',
     operationId: 'listDestinationKinds',
+    access: 'known',
     tag,
     summary: 'List the kinds of destinations, with the settings and secrets that each takes',
     params: nothing,
@@ -43,6 +45,7 @@ export const destinationRoutes: Route[] = [
     method: 'GET',
     path: '/v1/admin/destinations',
     operationId: 'listDestinations',
+    access: ofListed('destinations.read'),
     tag,
     summary: 'List destinations; of secrets, only the names',
     params: nothing,
@@ -51,10 +54,13 @@ export const destinationRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: pageOf(destinationShape), description: 'Destinations, sorted by site' },
     errors: ['site_unknown'],
-    run({ query }, { view }) {
+    run({ query }, { view, may }) {
       const { site_id } = query;
       if (site_id !== undefined && view.table.site(site_id) === undefined) return refused('site_unknown');
-      const found = view.table.destinations().filter((item) => site_id === undefined || item.site_id === site_id);
+      const found = view.table
+        .destinations()
+        .filter((item) => site_id === undefined || item.site_id === site_id)
+        .filter((item) => may('destinations.read', { site: item.site_id }));
       const body = page(
         found,
         query,
@@ -68,6 +74,7 @@ export const destinationRoutes: Route[] = [
     method: 'POST',
     path: base,
     operationId: 'createDestination',
+    access: inSite('destinations.change'),
     tag,
     summary: 'Send the events of a site to a destination',
     params: siteParams,
@@ -88,6 +95,7 @@ export const destinationRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{name}`,
     operationId: 'getDestination',
+    access: inSite('destinations.read'),
     tag,
     summary: 'Read a destination; of its secrets, only the names',
     params: destinationParams,
@@ -105,6 +113,7 @@ export const destinationRoutes: Route[] = [
     method: 'PATCH',
     path: `${base}/{name}`,
     operationId: 'changeDestination',
+    access: inSite('destinations.change'),
     tag,
     summary: 'Change the settings and secrets that are given, or switch it on or off; the others are kept',
     params: destinationParams,
@@ -129,6 +138,7 @@ export const destinationRoutes: Route[] = [
     method: 'DELETE',
     path: `${base}/{name}`,
     operationId: 'deleteDestination',
+    access: inSite('destinations.change'),
     tag,
     summary: 'Remove a destination with its settings and secrets',
     params: destinationParams,
@@ -173,7 +183,8 @@ function changed(before: Destination, change: Change, world: World): Outcome {
     ...destinationSettingProblems(adapter, draft),
     ...addressProblems(adapter, textsOf(settings), world),
   ];
-  if (misfits.length > 0) return refused('settings_invalid', misfits);
+  const problems = misfits.length > 0 ? misfits : resentProblems(adapter, before, textsOf(settings), Object.keys(kept));
+  if (problems.length > 0) return refused('settings_invalid', problems);
   const destination = { ...before, settings: after, secrets: { ...kept, ...sealed(before, given, world) } };
   return (
     refusedFor(destinationProblems(destination, world.view.table)) ??
@@ -193,6 +204,26 @@ function addressProblems(
     .map(([name]) =>
       problem('address_refused', name, 'must be https, without a password, and lead to the public internet'),
     );
+}
+
+/**
+ * The secrets that a change of a called address keeps: they would be sent to it, and whoever may change the address could read
+ * there what is never shown. So they are given again.
+ */
+function resentProblems(
+  { schema }: Adapter,
+  before: Destination,
+  given: Readonly<Record<string, string>>,
+  kept: readonly string[],
+): Problem[] {
+  const called = calledNames(schema);
+  const isMoved = Object.entries(given).some(
+    ([name, value]) => called.includes(name) && value !== before.settings[name],
+  );
+  if (!isMoved) return [];
+  return kept.map((name) =>
+    problem('field_missing', name, 'must be given again, as the address that it is sent to changes'),
+  );
 }
 
 function unknownKind(adapters: readonly Adapter[]): Problem {

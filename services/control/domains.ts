@@ -17,6 +17,7 @@ import { type DomainItem, domainParams, domainShape } from '#services/control_ap
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { page } from './list_page.ts';
 import { type DomainRules, done, type Route, refused, refusedFor, route, type World } from './route.ts';
+import { inSite, ofListed } from './route_access.ts';
 
 const tag = 'Sites';
 const base = '/v1/admin/sites/{site_id}/domains/{domain}';
@@ -28,6 +29,7 @@ export const domainRoutes: Route[] = [
     method: 'GET',
     path: '/v1/admin/domains',
     operationId: 'listDomains',
+    access: ofListed('site.read'),
     tag,
     summary: 'List claimed first-party domains, the site that claims each, and whether it is verified',
     params: nothing,
@@ -36,11 +38,12 @@ export const domainRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: pageOf(domainShape), description: 'Claims, sorted by domain and site' },
     errors: ['site_unknown'],
-    run({ query }, { view: { table }, domainRules }) {
+    run({ query }, { view: { table }, domainRules, may }) {
       const { site_id } = query;
       if (site_id !== undefined && table.site(site_id) === undefined) return refused('site_unknown');
       const claims = allClaims(table)
         .filter((claim) => site_id === undefined || claim.site_id === site_id)
+        .filter((claim) => may('site.read', { site: claim.site_id }))
         .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
       const body = page(claims, query, nameOf, (proof) => itemOf(proof, domainRules));
       return done([], () => ({ body }));
@@ -51,6 +54,7 @@ export const domainRoutes: Route[] = [
     method: 'GET',
     path: base,
     operationId: 'getDomain',
+    access: inSite('site.read'),
     summary: 'Read a claimed domain, with the DNS records of which one has to be set',
     success: shown('The domain'),
     errors: ['site_unknown', 'domain_unknown'],
@@ -64,6 +68,7 @@ export const domainRoutes: Route[] = [
     method: 'PUT',
     path: base,
     operationId: 'claimDomain',
+    access: inSite('site.change'),
     summary: 'Claim a first-party domain for a site; it is served once it is verified',
     success: shown('The domain, with the DNS records of which one has to be set'),
     errors: ['site_unknown', 'claimed_elsewhere'],
@@ -82,6 +87,7 @@ export const domainRoutes: Route[] = [
     method: 'POST',
     path: `${base}/verify`,
     operationId: 'verifyDomain',
+    access: inSite('site.change'),
     summary: 'Look for the DNS records of a claimed domain now, as is done regularly anyway',
     success: shown('The domain as it stands after that'),
     looksForProof: true,
@@ -100,6 +106,7 @@ export const domainRoutes: Route[] = [
     method: 'DELETE',
     path: base,
     operationId: 'releaseDomain',
+    access: inSite('site.change'),
     summary: 'Give up a claimed domain; it is served no more',
     success: shown('The domain that was given up'),
     errors: ['site_unknown', 'domain_unknown'],

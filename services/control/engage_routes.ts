@@ -17,6 +17,7 @@ import { closed, nothing, pageFields, pageOf } from '#services/control_api/field
 import { siteParams } from '#services/control_api/site_shapes.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
+import { inSite } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Surveys, promos and forms';
@@ -37,6 +38,7 @@ function listRoute(kind: EngageKind): Route {
     method: 'GET',
     path: baseOf(kind),
     operationId: `list${nameOf(kind)}s`,
+    access: inSite('site.read'),
     tag,
     summary: `List the ${ENGAGE_PATHS[kind]} of a site`,
     params: siteParams,
@@ -64,6 +66,7 @@ function createRoute(kind: EngageKind): Route {
     method: 'POST',
     path: baseOf(kind),
     operationId: `create${nameOf(kind)}`,
+    access: inSite('engage.change'),
     tag,
     summary: `Add a ${kind} to a site`,
     params: siteParams,
@@ -88,6 +91,7 @@ function readRoute(kind: EngageKind): Route {
     method: 'GET',
     path: `${baseOf(kind)}/{id}`,
     operationId: `get${nameOf(kind)}`,
+    access: inSite('site.read'),
     tag,
     summary: `Read a ${kind}`,
     params: engageParams,
@@ -108,6 +112,7 @@ function replaceRoute(kind: EngageKind): Route {
     method: 'PUT',
     path: `${baseOf(kind)}/{id}`,
     operationId: `replace${nameOf(kind)}`,
+    access: inSite('engage.change'),
     tag,
     summary: `Replace a ${kind}; its id stays`,
     params: engageParams,
@@ -137,6 +142,7 @@ function removeRoute(kind: EngageKind): Route {
     method: 'DELETE',
     path: `${baseOf(kind)}/{id}`,
     operationId: `delete${nameOf(kind)}`,
+    access: inSite('engage.change'),
     tag,
     summary: `Remove a ${kind}; its events and results stay`,
     params: engageParams,

@@ -13,6 +13,7 @@ import type { Site } from '#schemas/setting.ts';
 import { nothing } from '#services/control_api/fields.ts';
 import { definitionInput, definitionParams, siteParams } from '#services/control_api/site_shapes.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown } from './route.ts';
+import { inSite } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Event definitions';
@@ -25,6 +26,7 @@ export const definitionRoutes: Route[] = [
     method: 'GET',
     path: base,
     operationId: 'listEventDefinitions',
+    access: inSite('site.read'),
     tag,
     summary: 'List the event definitions of a site, in the order the tag has them',
     params: siteParams,
@@ -44,6 +46,7 @@ export const definitionRoutes: Route[] = [
     method: 'POST',
     path: base,
     operationId: 'createEventDefinition',
+    access: inSite('definitions.change'),
     tag,
     summary: 'Add an event definition to a site',
     params: siteParams,
@@ -66,6 +69,7 @@ export const definitionRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{definition_id}`,
     operationId: 'getEventDefinition',
+    access: inSite('site.read'),
     tag,
     summary: 'Read an event definition',
     params: definitionParams,
@@ -83,6 +87,7 @@ export const definitionRoutes: Route[] = [
     method: 'PUT',
     path: `${base}/{definition_id}`,
     operationId: 'replaceEventDefinition',
+    access: inSite('definitions.change'),
     tag,
     summary: 'Replace an event definition; its id stays',
     params: definitionParams,
@@ -108,6 +113,7 @@ export const definitionRoutes: Route[] = [
     method: 'DELETE',
     path: `${base}/{definition_id}`,
     operationId: 'deleteEventDefinition',
+    access: inSite('definitions.change'),
     tag,
     summary: 'Remove an event definition',
     params: definitionParams,

@@ -25,7 +25,9 @@ import { keyIdOf } from '#pipelines/settings/keys.ts';
 import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { EVENT_TRACE_EXAMPLE } from './event_trace_example.ts';
-import { done, type GatheredAnswer, type Input, type Route, route, type Sources, type World } from './route.ts';
+import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from './route.ts';
+import { inSite } from './route_access.ts';
+import type { Input } from './route_input.ts';
 
 const EVENT_ID_CHARACTERS_MAX = 200;
 /** Equal questions of one second share an answer. */
@@ -45,6 +47,7 @@ export const eventTraceRoutes: Route[] = [
     method: 'GET',
     path: '/v1/query/{site_id}/events/{event_id}',
     operationId: 'getEvent',
+    access: inSite('query.events'),
     tag: 'Queries',
     summary:
       'What became of one event: when it was accepted, its row, its person and why, and each attempt to deliver it',
@@ -85,13 +88,13 @@ class SourceRefusal extends Error {
 
 async function traceEvent(input: Input, sources: Sources, world: World): Promise<GatheredAnswer> {
   const { site_id: siteId, event_id: sent } = input.params as Static<typeof params>;
-  if (world.view.table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
+  if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
   try {
     const trace = await gatherTrace(siteId, sentId(sent), sources, world);
-    if (trace === null) return { kind: 'refused', code: 'event_unknown', problems: [] };
+    if (trace === null) return refused('event_unknown');
     return { kind: 'answered', body: { ...trace, as_of: world.nowMs } };
   } catch (error) {
-    if (error instanceof SourceRefusal) return { kind: 'refused', code: error.code, problems: [] };
+    if (error instanceof SourceRefusal) return refused(error.code);
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import type { ControlConfig } from '#infra/config/control_config.ts';
+import { CONFIGURATION } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { AdminToken } from '#schemas/setting.ts';
 
@@ -21,6 +22,6 @@ export async function ensureFirstToken(
   };
   await journal.change((view) => {
     const facts = view.table.adminToken(hash) === undefined ? [{ body: { admin_token: token } }] : [];
-    return { records: auditedRecords(view, facts, 'configuration', nowMs), result: undefined };
+    return { records: auditedRecords(view, facts, CONFIGURATION, nowMs), result: undefined };
   });
 }

@@ -18,6 +18,7 @@ import {
 } from '#services/control_api/key_shapes.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type World } from './route.ts';
+import { inBodySite, inKeySite, ofListed } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const ACTIVE_KEYS_PER_SITE_MAX = 100;
@@ -29,6 +30,7 @@ export const keyRoutes: Route[] = [
     method: 'GET',
     path: base,
     operationId: 'listKeys',
+    access: ofListed('keys.read'),
     tag,
     showsKeyUse: true,
     summary: 'List keys; of each only the first characters are known',
@@ -45,7 +47,8 @@ export const keyRoutes: Route[] = [
       const keys = table
         .keys()
         .filter((key) => site_id === undefined || key.site_id === site_id)
-        .filter((key) => shown_prefix === undefined || key.shown_prefix === shown_prefix);
+        .filter((key) => shown_prefix === undefined || key.shown_prefix === shown_prefix)
+        .filter((key) => world.may('keys.read', { site: key.site_id }));
       const body = page(
         keys,
         query,
@@ -59,6 +62,7 @@ export const keyRoutes: Route[] = [
     method: 'POST',
     path: base,
     operationId: 'issueKey',
+    access: inBodySite('keys.change'),
     tag,
     showsKeyUse: true,
     summary: 'Issue a key and show it, once',
@@ -85,6 +89,7 @@ export const keyRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{key_hash}`,
     operationId: 'getKey',
+    access: inKeySite('keys.read'),
     tag,
     showsKeyUse: true,
     summary: 'Read a key',
@@ -103,6 +108,7 @@ export const keyRoutes: Route[] = [
     method: 'PATCH',
     path: `${base}/{key_hash}`,
     operationId: 'changeKey',
+    access: inKeySite('keys.change'),
     tag,
     showsKeyUse: true,
     summary: 'Change the label, the origin allow-list, the expiry or the rate limit of a key',
@@ -125,6 +131,7 @@ export const keyRoutes: Route[] = [
     method: 'POST',
     path: `${base}/{key_hash}/revoke`,
     operationId: 'revokeKey',
+    access: inKeySite('keys.change'),
     tag,
     showsKeyUse: true,
     summary: 'Revoke a key, at once and for good; a revoked key stays as it is',
@@ -145,6 +152,7 @@ export const keyRoutes: Route[] = [
     method: 'POST',
     path: `${base}/{key_hash}/rotate`,
     operationId: 'rotateKey',
+    access: inKeySite('keys.change'),
     tag,
     showsKeyUse: true,
     summary: 'Issue a key in place of another, which goes on working for a while',

@@ -1,7 +1,8 @@
-import { randomBase62 } from '#pipelines/settings/keys.ts';
+import { randomBase62 } from '#pipelines/settings/random_text.ts';
 import { nothing } from '#services/control_api/fields.ts';
 import { siteParams, siteShape } from '#services/control_api/site_shapes.ts';
 import { done, type Outcome, type Route, refused, route, type World } from './route.ts';
+import { inSite } from './route_access.ts';
 import { showSite } from './sites.ts';
 
 const PREFIX_CHARACTERS = 12;
@@ -21,6 +22,7 @@ export const loaderPrefixRoutes: Route[] = [
     ...ofPrefix,
     method: 'PUT',
     operationId: 'chooseLoaderPrefix',
+    access: inSite('site.change'),
     summary: "Choose another random folder under which the site's domains have vendors' scripts and collectors as well",
     run({ params: { site_id } }, world) {
       return withPrefix(world, site_id, randomBase62(PREFIX_CHARACTERS, world.randomBytes).toLowerCase());
@@ -30,6 +32,7 @@ export const loaderPrefixRoutes: Route[] = [
     ...ofPrefix,
     method: 'DELETE',
     operationId: 'removeLoaderPrefix',
+    access: inSite('site.change'),
     summary: "Have no such folder any more; vendors' scripts and collectors stay under their own names",
     run({ params: { site_id } }, world) {
       return withPrefix(world, site_id, null);

@@ -10,17 +10,26 @@ import type { Logger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
+import { createSessionStore } from '#infra/redis/sessions.ts';
+import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
 import { readTagRecord } from '#infra/redis/tag_health.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { followReplays } from '#infra/replay/follow_replays.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { createPasswords } from '#infra/secrets/password.ts';
 import { sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { type ControlOptions, createControlApp } from './app.ts';
+import { createControlApp } from './app.ts';
+import type { ControlOptions } from './control_options.ts';
 import { watchDomains } from './domain_watch.ts';
 import { ensureFirstToken } from './first_token.ts';
+import { ensureFirstUser } from './first_user.ts';
 import { openQueries } from './open_queries.ts';
+import type { OwnNames } from './request_guard.ts';
+import { createSessionKeeper } from './session_keeper.ts';
+import { createSignInAudit } from './sign_in_audit.ts';
+import { createUserSecrets } from './user_secrets.ts';
 
 /** What a control service is made of; a process and a test each bring their own. */
 export interface ControlParts {
@@ -42,6 +51,11 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   const journal = await openSettingsJournal(session, registry, logger, fatal);
   onStop(() => journal.close());
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
+  const userSecrets = createUserSecrets(ring, randomBytes);
+  const { userId, passwordHash } = config.firstUser;
+  if (userId !== null && passwordHash !== null) {
+    await ensureFirstUser(journal, userSecrets, { userId, passwordHash }, Date.now());
+  }
   const redis = createRedis(addresses.redisUrl, logger);
   onStop(async () => redis.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);
@@ -53,6 +67,13 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   onStop(watchDomains({ journal, dns, rules: domainRules, nowMs: Date.now, logger }, config.domains.checkMs, fatal));
   return createControlApp({
     journal,
+    ownNames: ownNames(config),
+    trustedProxies: config.trustedProxies,
+    sessions: createSessionKeeper(createSessionStore(redis, Date.now), randomBytes, Date.now),
+    limits: createSignInLimits(redis),
+    passwords: createPasswords(),
+    userSecrets,
+    signInAudit: createSignInAudit(journal, logger, Date.now),
     adapters: DESTINATIONS,
     queries: queries.answers,
     deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
@@ -69,4 +90,10 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     healthy: () => journal.writable(),
     errors: parts.errors,
   });
+}
+
+/** An address to listen on is one to be asked under, unless it stands for every address. */
+function ownNames({ publicUrl, hosts, host }: ControlConfig): OwnNames {
+  const listened = host === '0.0.0.0' || host === '::' ? [] : [host.includes(':') ? `[${host}]` : host];
+  return { publicUrl: publicUrl === null ? null : new URL(publicUrl), hosts: [...hosts, ...listened] };
 }

@@ -8,8 +8,10 @@ import { engageInputs, engageShapes } from '#services/control_api/engage_shapes.
 import { closed, errorShape } from '#services/control_api/fields.ts';
 import { keyShape } from '#services/control_api/key_shapes.ts';
 import { savedShapes } from '#services/control_api/saved_shapes.ts';
+import { grantInput, grantShape, whoShape } from '#services/control_api/session_shapes.ts';
 import { definitionInput, siteShape } from '#services/control_api/site_shapes.ts';
 import { tokenShape } from '#services/control_api/token_shapes.ts';
+import { userShape } from '#services/control_api/user_shapes.ts';
 import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
 import { EXAMPLES } from './examples.ts';
 import type { Route } from './route.ts';
@@ -17,7 +19,7 @@ import { errorsOf, ROUTES } from './routes.ts';
 
 const DESCRIPTION = `Accounts, sites, keys and destinations of the event ingest service. Every change is recorded with the label of the
 admin token that made it. A change names the version it is of: the ETag that was read goes into If-Match, and 412 says
-that somebody else was faster. Times are in milliseconds since 1970 UTC. Secrets can be written and never read.`;
+that somebody else was faster. \`x-permissions\` says what a route takes; docs/dashboard.md says which roles have it. Times are in milliseconds since 1970 UTC. Secrets can be written and never read.`;
 
 const etag = { ETag: 'The version, for If-Match' };
 const healthShape = Type.Object({ ok: Type.Boolean() });
@@ -43,6 +45,10 @@ export function controlDocument(): Record<string, unknown> {
       Key: keyShape,
       Destination: destinationShape,
       AdminToken: tokenShape,
+      Grant: grantShape,
+      GrantInput: grantInput,
+      Who: whoShape,
+      User: userShape,
       Condition: conditionShape,
       Filter: filterShape,
       FilterInGroup: middleFilterShape,
@@ -52,7 +58,18 @@ export function controlDocument(): Record<string, unknown> {
       Error: errorShape,
     },
     securitySchemes: {
-      adminToken: { type: 'http', scheme: 'bearer', description: 'An admin token: svc_at_ and 32 characters' },
+      adminToken: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An admin token: svc_at_ or, where it has grants, svc_st_, and 32 characters',
+      },
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: '__Host-svc_session',
+        description:
+          'What signing in sets; `svc_session` on plain HTTP of this machine. Changes take X-Svc-CSRF: 1 beside it',
+      },
     },
   });
 }
@@ -86,7 +103,10 @@ function documented(route: Route): DocumentedRoute {
     headers: route.ifMatch === 'none' ? null : ifMatchHeader(route.ifMatch),
     body: bodyOf(route),
     responses: [success(route), ...failures(errorsOf(route))],
-    security: ['adminToken'],
+    security: route.access === 'open' ? [] : ['adminToken', 'session'],
+    ...(typeof route.access === 'string'
+      ? {}
+      : { permissions: [route.access.permission, ...(route.access.others ?? [])] }),
   };
 }
 

@@ -168,6 +168,7 @@ export const queryRoutes: Route[] = [
   queryRoute<typeof liveShape, LivePlan, ListedRow>({
     name: 'live',
     operationId: 'queryLive',
+    permission: 'query.events',
     summary: 'What arrived last, newest first',
     shape: liveShape,
     answerShape: listingShape,
@@ -180,6 +181,7 @@ export const queryRoutes: Route[] = [
   queryRoute<typeof timelineShape, TimelinePlan, ListedRow>({
     name: 'timeline',
     operationId: 'queryTimeline',
+    permission: 'query.persons',
     summary: 'What one person did, under all its ids, newest first',
     shape: timelineShape,
     answerShape: listingShape,

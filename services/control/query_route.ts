@@ -4,16 +4,22 @@ import { filterProblems } from '#pipelines/query/check_filters.ts';
 import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
 import { withPersonsOf } from '#pipelines/query/person_fields.ts';
+import { namesPersons } from '#pipelines/query/personal_fields.ts';
+import type { Permission } from '#pipelines/settings/access.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { formatQuery, OTHER_FORMATS } from './answer_formats.ts';
-import { type Input, type Question, type Route, refused, type World } from './route.ts';
+import { type Question, type Route, refused, type World } from './route.ts';
+import { inSite, type Needs } from './route_access.ts';
+import type { Input } from './route_input.ts';
 
 const siteParams = closed({ site_id: idField('The site') });
 
 interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
   name: string;
   operationId: string;
+  /** Without it, that for figures of many. */
+  permission?: 'query.events' | 'query.persons';
   summary: string;
   shape: Query;
   answerShape: TObject;
@@ -24,12 +30,20 @@ interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
   keptMs(query: Static<Query>, nowMs: number): number;
 }
 
+/** Figures or events of many; of one person where the question names what singles one out. */
+const ofPersons = (permission: Permission): Needs => ({
+  ...inSite(permission),
+  ...(permission === 'query.persons' ? {} : { others: ['query.persons'] }),
+  choose: ({ body }) => (namesPersons(body) ? 'query.persons' : permission),
+});
+
 /** A route that asks ClickHouse about the events of one site. */
 export function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: QuerySpec<Query, Plan, Row>): Route {
   return {
     method: 'POST',
     path: `/v1/query/{site_id}/${spec.name}`,
     operationId: spec.operationId,
+    access: ofPersons(spec.permission ?? 'query.aggregates'),
     tag: 'Queries',
     summary: spec.summary,
     params: siteParams,
@@ -49,10 +63,10 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
   world: World,
 ): Question {
   const { site_id: siteId } = input.params as Static<typeof siteParams>;
-  if (world.view.table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
+  if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
   const query = input.body as Static<Query>;
   const problems = [...filterProblems(query), ...spec.problems(query)];
-  if (problems.length > 0) return { kind: 'refused', code: 'settings_invalid', problems };
+  if (problems.length > 0) return refused('settings_invalid', problems);
   return {
     kind: 'ask',
     asked: { ...(query as object), fresh: undefined },

@@ -3,7 +3,8 @@ import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/byte_order_mark.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import type { ControlErrorCode } from './errors.ts';
-import type { Input, Route } from './route.ts';
+import type { Route } from './route.ts';
+import type { Input } from './route_input.ts';
 import { readQuery, schemaProblems } from './schema_problems.ts';
 
 type InputRead = { ok: true; input: Input } | { ok: false; code: ControlErrorCode; problems: Problem[] };

@@ -1,7 +1,7 @@
 import { isOver, shareRead } from '#pipelines/replay/progress.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
-import { randomBase62 } from '#pipelines/settings/keys.ts';
 import { type Problem, unless } from '#pipelines/settings/problem.ts';
+import { randomBase62 } from '#pipelines/settings/random_text.ts';
 import { replayKey } from '#pipelines/settings/setting_address.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
@@ -16,6 +16,7 @@ import {
 } from '#services/control_api/replay_shapes.ts';
 import { page } from './list_page.ts';
 import { done, type Route, refused, route, type Shown, type World } from './route.ts';
+import { inBodySite, inReplaySite, ofListed, placeOfSite } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const tag = 'Replays';
@@ -30,6 +31,7 @@ export const replayRoutes: Route[] = [
     method: 'GET',
     path: base,
     operationId: 'listReplays',
+    access: ofListed('replays.read'),
     tag,
     summary: 'List replays with how far they are, by their ids',
     params: nothing,
@@ -43,6 +45,7 @@ export const replayRoutes: Route[] = [
       const found = world.view.table
         .replays()
         .filter((one) => destination === undefined || one.destination === destination)
+        .filter(({ site_id }) => world.may('replays.read', placeOfSite(site_id)))
         .sort((a, b) => (a.replay_id < b.replay_id ? -1 : 1));
       const body = page(
         found,
@@ -57,6 +60,7 @@ export const replayRoutes: Route[] = [
     method: 'POST',
     path: base,
     operationId: 'createReplay',
+    access: inBodySite('replays.change'),
     tag,
     summary: 'Send again what a destination has not taken, of a range of time',
     params: nothing,
@@ -88,6 +92,7 @@ export const replayRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{replay_id}`,
     operationId: 'getReplay',
+    access: inReplaySite('replays.read'),
     tag,
     summary: 'Read a replay and how far it is',
     params: replayParams,
@@ -105,6 +110,7 @@ export const replayRoutes: Route[] = [
     method: 'PATCH',
     path: `${base}/{replay_id}`,
     operationId: 'changeReplay',
+    access: inReplaySite('replays.change'),
     tag,
     summary: 'Pause, resume or cancel a replay; what is written for delivery is delivered all the same',
     params: replayParams,

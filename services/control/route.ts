@@ -3,13 +3,17 @@ import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
 import type { ProofFinding } from '#pipelines/settings/domain_proof.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
-import type { RandomBytes } from '#pipelines/settings/keys.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
+import type { RandomBytes } from '#pipelines/settings/random_text.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Format, Sent } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
+import type { Access } from './route_access.ts';
+import type { Input } from './route_input.ts';
+import type { KnownAsked, SessionAnswer, SessionAsked } from './session_answer.ts';
 
 /** How this installation verifies domains. */
 export interface DomainRules {
@@ -30,8 +34,10 @@ export interface World {
   lastUsed(keyHash: string): number | null;
   /** Events of an account that were settled this month; null where that is not known. */
   monthUsed(accountId: string): number | null;
-  /** Label of the admin token that asks for a change; null where nothing is changed. */
-  actor: string | null;
+  /** Who asks. */
+  principal: Principal;
+  /** Whether who asks may do something in a place. */
+  may(permission: Permission, place: Place): boolean;
   /** What is remembered of the tag of the site that was asked for; null where that was not read. */
   tagRecord: TagRecord | null;
   domainRules: DomainRules;
@@ -44,14 +50,6 @@ export interface World {
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
 }
 
-export interface Input<Params = unknown, Query = unknown, Body = unknown> {
-  params: Params;
-  query: Query;
-  body: Body;
-  /** The If-Match header as received. */
-  ifMatch: string | null;
-}
-
 /** What is answered: `version` becomes the ETag. */
 export interface Shown {
   body: object;
@@ -59,9 +57,14 @@ export interface Shown {
 }
 
 /** What a request comes to. The facts are written first, and what is shown is read from the settings after that. */
-export type Outcome =
-  | { kind: 'done'; facts: Fact[]; show(view: SettingsView): Shown }
-  | { kind: 'refused'; code: ControlErrorCode; problems: Problem[] };
+export type Outcome = { kind: 'done'; facts: Fact[]; show(view: SettingsView): Shown } | Refused;
+
+/** What a request is refused with. */
+export interface Refused {
+  kind: 'refused';
+  code: ControlErrorCode;
+  problems: Problem[];
+}
 
 /** What a query of events comes to: what ClickHouse is asked, and how its rows are answered. */
 export type Question =
@@ -75,7 +78,7 @@ export type Question =
       answer(rows: readonly unknown[]): object;
     }
   | SqlQuestion
-  | Extract<Outcome, { kind: 'refused' }>;
+  | Refused;
 
 /** What an analyst asks in SQL of one site. */
 export interface SqlQuestion {
@@ -101,7 +104,7 @@ export interface Sources {
 }
 
 /** What a request to such sources comes to. */
-export type GatheredAnswer = { kind: 'answered'; body: object } | Extract<Outcome, { kind: 'refused' }>;
+export type GatheredAnswer = { kind: 'answered'; body: object } | Refused;
 
 /** A route is a value: what it takes, what it answers, and a pure function. The document is made from the same value. */
 export interface Route {
@@ -109,6 +112,8 @@ export interface Route {
   /** With parameters in braces. */
   path: string;
   operationId: string;
+  /** Who may use it, and where. */
+  access: Access;
   tag: string;
   summary: string;
   params: TObject;
@@ -132,8 +137,10 @@ export interface Route {
   ask?(input: Input, world: World): Question;
   /** Of dead letters and single events: what their sources are asked, in the place of `run`. */
   gather?(input: Input, sources: Sources, world: World): Promise<GatheredAnswer>;
-  /** What the audit notes before that is done: what it is about, and with what. */
-  noted?(input: Input): { about: string; with: Record<string, unknown> };
+  /** What the audit notes before that is done: what it is about, and with what; null where it will be refused. */
+  noted?(input: Input): { about: string; with: Record<string, unknown> } | null;
+  /** Of sessions and sign-ins: what they come to, in the place of `run`. */
+  inSession?(input: Input, asked: SessionAsked): Promise<SessionAnswer>;
 }
 
 interface RouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema>
@@ -151,18 +158,38 @@ export function route<Params extends TObject, Query extends TObject, Body extend
   return spec as unknown as Route;
 }
 
+interface SessionRouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema>
+  extends Omit<RouteSpec<Params, Query, Body>, 'run' | 'inSession'> {
+  answer(input: Input<Static<Params>, Static<Query>, Static<Body>>, asked: KnownAsked): Promise<SessionAnswer>;
+}
+
+/** Declares a route of sessions and sign-ins, for somebody who is known. */
+export function sessionRoute<Params extends TObject, Query extends TObject, Body extends TSchema>({
+  answer,
+  ...spec
+}: SessionRouteSpec<Params, Query, Body>): Route {
+  return {
+    ...route({ ...spec, run: () => refused('not_found') }),
+    async inSession(input, asked) {
+      const { caller } = asked;
+      if (caller === null) throw new Error('nobody is known on a route that needs somebody');
+      return answer(input as Parameters<typeof answer>[0], { ...asked, caller });
+    },
+  };
+}
+
 export function done(facts: Fact[], show: (view: SettingsView) => Shown): Outcome {
   return { kind: 'done', facts, show };
 }
 
-export function refused(code: ControlErrorCode, problems: Problem[] = []): Outcome {
+export function refused(code: ControlErrorCode, problems: Problem[] = []): Refused {
   return { kind: 'refused', code, problems };
 }
 
 const CLAIMS: ReadonlySet<string> = new Set(['domain_claimed', 'measurement_id_claimed']);
 
 /** The refusal for what the checks found, or null where they found nothing. */
-export function refusedFor(problems: Problem[]): Outcome | null {
+export function refusedFor(problems: Problem[]): Refused | null {
   if (problems.length === 0) return null;
   return refused(problems.every(({ code }) => CLAIMS.has(code)) ? 'claimed_elsewhere' : 'settings_invalid', problems);
 }

@@ -11,18 +11,24 @@ import { definitionRoutes } from './event_definitions.ts';
 import { eventTraceRoutes } from './event_routes.ts';
 import { keyRoutes } from './keys.ts';
 import { loaderPrefixRoutes } from './loader_prefix.ts';
+import { ownSessionRoutes } from './own_session.ts';
 import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
 import { savedAnswerRoute } from './saved_answer.ts';
 import { savedRoutes } from './saved_routes.ts';
+import { sessionRoutes } from './session_routes.ts';
 import { siteRoutes } from './sites.ts';
 import { sqlRoute } from './sql_route.ts';
 import { tagHealthRoutes } from './tag_health.ts';
 import { tokenRoutes } from './tokens.ts';
+import { userRoutes } from './user_routes.ts';
 
-/** Every route that needs an admin token. */
+/** Every route but those that say of the service itself. */
 export const ROUTES: readonly Route[] = [
+  ...sessionRoutes,
+  ...ownSessionRoutes,
+  ...userRoutes,
   ...accountRoutes,
   ...siteRoutes,
   ...definitionRoutes,
@@ -48,20 +54,32 @@ export const ROUTES: readonly Route[] = [
 const ALWAYS: readonly ControlErrorCode[] = [
   'request_malformed',
   'settings_invalid',
+  'host_unknown',
+  'origin_foreign',
+  'internal',
+];
+const OF_CALLERS: readonly ControlErrorCode[] = [
   'token_missing',
   'token_invalid',
   'token_revoked',
   'token_expired',
-  'internal',
+  'session_over',
+  'sessions_unavailable',
 ];
 const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large', 'content_type_unsupported'];
 
 /** Every code that a route may answer. */
 export function errorsOf(route: Route): ControlErrorCode[] {
   const writes =
-    route.method !== 'GET' && route.ask === undefined && (route.gather === undefined || route.noted !== undefined);
+    route.method !== 'GET' &&
+    route.ask === undefined &&
+    route.inSession === undefined &&
+    (route.gather === undefined || route.noted !== undefined);
   return [
     ...ALWAYS,
+    ...(route.access === 'open' ? [] : OF_CALLERS),
+    ...(typeof route.access === 'string' ? [] : (['permission_missing'] as const)),
+    ...(route.method === 'GET' || route.access === 'open' ? [] : (['csrf_missing'] as const)),
     ...(route.method === 'GET' ? [] : WITH_BODY),
     ...route.errors,
     ...(route.ifMatch === 'none' ? [] : (['version_conflict'] as const)),

@@ -6,6 +6,7 @@ import { actorQueryRoutes } from './actor_queries.ts';
 import { formatQuery, OTHER_FORMATS } from './answer_formats.ts';
 import { queryRoutes } from './query.ts';
 import { type Question, type Route, refused, route, type World } from './route.ts';
+import { inSite, type Needs } from './route_access.ts';
 import { schemaProblems } from './schema_problems.ts';
 import { sqlRoute } from './sql_route.ts';
 
@@ -37,7 +38,33 @@ function questionOf(siteId: string, { query, question }: Saved, world: World): Q
   return asked.ask({ params: { site_id: siteId }, query: {}, body: question, ifMatch: null }, world);
 }
 
-const invalid = (problems: Problem[]): Question => ({ kind: 'refused', code: 'settings_invalid', problems });
+const invalid = (problems: Problem[]): Question => refused('settings_invalid', problems);
+
+interface Times {
+  from?: number;
+  to?: number;
+}
+
+/** The times that are asked for, where a question of that kind has such. */
+function timesFor(query: string, { from, to }: Times): Times {
+  const fields = (ASKED.get(query)?.body as { properties?: object } | null | undefined)?.properties ?? {};
+  if (!('from' in fields)) return {};
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}
+
+/** What asking a saved question needs: what asking it itself does. */
+const ofQuestion: Needs = {
+  ...inSite('query.aggregates'),
+  others: ['query.events', 'query.persons', 'query.sql'],
+  choose(input, view) {
+    const { site_id: siteId, id } = input.params as { site_id: string; id: string };
+    const item = view.table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
+    const { query, question: body }: Partial<Saved> = item === undefined ? {} : JSON.parse(item.definition);
+    const access = query === undefined ? undefined : ASKED.get(query)?.access;
+    if (access === undefined || typeof access === 'string') return 'query.aggregates';
+    return access.choose?.({ ...input, body }, view) ?? access.permission;
+  },
+};
 
 /** Asks a saved question. */
 export const savedAnswerRoute: Route = {
@@ -45,13 +72,14 @@ export const savedAnswerRoute: Route = {
     method: 'GET',
     path: '/v1/query/{site_id}/questions/{id}',
     operationId: 'answerQuestion',
+    access: ofQuestion,
     tag: 'Queries',
     summary: 'The answer to a saved question, as it is now, or of another time',
     params: savedParams,
     query: closed({
       ...formatQuery.properties,
-      from: Type.Optional(timeField('In the place of the saved `from`')),
-      to: Type.Optional(timeField('In the place of the saved `to`')),
+      from: Type.Optional(timeField('In the place of the saved `from`; a question in SQL has times of its own')),
+      to: Type.Optional(timeField('In the place of the saved `to`; a question in SQL has times of its own')),
     }),
     body: null,
     ifMatch: 'none',
@@ -76,11 +104,14 @@ export const savedAnswerRoute: Route = {
   ask({ params, query }, world) {
     const { site_id: siteId, id } = params as { site_id: string; id: string };
     const { table } = world.view;
-    if (table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
+    if (table.site(siteId) === undefined) return refused('site_unknown');
     const item = table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
-    if (item === undefined) return { kind: 'refused', code: 'question_unknown', problems: [] };
+    if (item === undefined) return refused('question_unknown');
     const saved = JSON.parse(item.definition) as Saved;
-    const { format: _format, ...times } = query as { format?: string; from?: number; to?: number };
-    return questionOf(siteId, { ...saved, question: { ...saved.question, ...times } }, world);
+    return questionOf(
+      siteId,
+      { ...saved, question: { ...saved.question, ...timesFor(saved.query, query as Times) } },
+      world,
+    );
   },
 };

@@ -9,6 +9,7 @@ import { savedInputs, savedParams, savedShapes } from '#services/control_api/sav
 import { siteParams } from '#services/control_api/site_shapes.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
+import { inSite } from './route_access.ts';
 import { questionProblems } from './saved_answer.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
@@ -41,6 +42,7 @@ function listRoute(kind: SavedKind): Route {
     method: 'GET',
     path: baseOf(kind),
     operationId: `list${KINDS[kind].name}s`,
+    access: inSite('query.aggregates'),
     tag,
     summary: `List the saved ${KINDS[kind].path} of a site`,
     params: siteParams,
@@ -63,6 +65,7 @@ function createRoute(kind: SavedKind): Route {
     method: 'POST',
     path: baseOf(kind),
     operationId: `create${KINDS[kind].name}`,
+    access: inSite('saved.change'),
     tag,
     summary: `Save a ${kind}`,
     params: siteParams,
@@ -77,7 +80,7 @@ function createRoute(kind: SavedKind): Route {
       const before = itemsOf(view, site_id, kind);
       if (before.some(({ id }) => id === body.id)) return refused(KINDS[kind].exists);
       if (before.length >= KINDS[kind].max) return refused('limit_reached');
-      const { owner = world.actor ?? '', ...definition } = body as Definition;
+      const { owner = world.principal.actor, ...definition } = body as Definition;
       return written(world, { site_id, kind, id: body.id, version: 1, owner, definition: JSON.stringify(definition) });
     },
   });
@@ -88,6 +91,7 @@ function readRoute(kind: SavedKind): Route {
     method: 'GET',
     path: `${baseOf(kind)}/{id}`,
     operationId: `get${KINDS[kind].name}`,
+    access: inSite('query.aggregates'),
     tag,
     summary: `Read a saved ${kind}`,
     params: savedParams,
@@ -107,6 +111,7 @@ function replaceRoute(kind: SavedKind): Route {
     method: 'PUT',
     path: `${baseOf(kind)}/{id}`,
     operationId: `replace${KINDS[kind].name}`,
+    access: inSite('saved.change'),
     tag,
     summary: `Replace a saved ${kind}; its id stays`,
     params: savedParams,
@@ -136,6 +141,7 @@ function removeRoute(kind: SavedKind): Route {
     method: 'DELETE',
     path: `${baseOf(kind)}/{id}`,
     operationId: `delete${KINDS[kind].name}`,
+    access: inSite('saved.change'),
     tag,
     summary: `Remove a saved ${kind}`,
     params: savedParams,

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problem.ts';
@@ -11,17 +11,34 @@ import { newSite, type SiteChange, siteChange, siteParams, siteShape } from '#se
 import { siteFacts } from './domains.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
+import { inSite, type Needs, ofListed } from './route_access.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 
 const SITES_PER_ACCOUNT_MAX = 1_000;
 const tag = 'Sites';
 const base = '/v1/admin/sites';
 
+const createsSite: Needs = {
+  permission: 'site.create',
+  of: ({ body }) => ({ account: (body as Static<typeof newSite>).account_id }),
+};
+
+/** Block rules are changed by more people than the rest. */
+const changesSite: Needs = {
+  ...inSite('site.change'),
+  others: ['block_rules.change'],
+  choose({ body }) {
+    const changed = Object.keys(body as SiteChange);
+    return changed.length > 0 && changed.every((name) => name === 'block_rules') ? 'block_rules.change' : 'site.change';
+  },
+};
+
 export const siteRoutes: Route[] = [
   route({
     method: 'GET',
     path: base,
     operationId: 'listSites',
+    access: ofListed('site.read'),
     tag,
     summary: 'List sites',
     params: nothing,
@@ -30,10 +47,15 @@ export const siteRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: pageOf(siteShape), description: 'Sites, sorted by id' },
     errors: ['account_unknown'],
-    run({ query }, { view }) {
+    run({ query }, { view, may }) {
       const { account_id } = query;
-      if (account_id !== undefined && view.table.account(account_id) === undefined) return refused('account_unknown');
-      const sites = view.table.sites().filter((site) => account_id === undefined || site.account_id === account_id);
+      const isUnknown = account_id !== undefined && view.table.account(account_id) === undefined;
+      // Others are not told which accounts there are.
+      if (isUnknown && may('account.read', 'installation')) return refused('account_unknown');
+      const sites = view.table
+        .sites()
+        .filter((site) => account_id === undefined || site.account_id === account_id)
+        .filter(({ site_id }) => may('site.read', { site: site_id }));
       const body = page(
         sites,
         query,
@@ -47,6 +69,7 @@ export const siteRoutes: Route[] = [
     method: 'POST',
     path: base,
     operationId: 'createSite',
+    access: createsSite,
     tag,
     summary: 'Create a site',
     params: nothing,
@@ -58,8 +81,7 @@ export const siteRoutes: Route[] = [
     run({ body: { site_id, ...change } }, world) {
       const { view } = world;
       if (view.table.site(site_id) !== undefined) return refused('site_exists');
-      const siblings = view.table.sites().filter(({ account_id }) => account_id === change.account_id);
-      if (siblings.length >= SITES_PER_ACCOUNT_MAX) return refused('limit_reached');
+      if (isFull(change.account_id, view)) return refused('limit_reached');
       return changedSite(blankSite(site_id), change, world, null);
     },
   }),
@@ -67,6 +89,7 @@ export const siteRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{site_id}`,
     operationId: 'getSite',
+    access: inSite('site.read'),
     tag,
     summary: 'Read a site',
     params: siteParams,
@@ -84,6 +107,7 @@ export const siteRoutes: Route[] = [
     method: 'PATCH',
     path: `${base}/{site_id}`,
     operationId: 'changeSite',
+    access: changesSite,
     tag,
     summary: 'Change the fields of a site that are given: mode, category, domains, block rules and the rest',
     params: siteParams,
@@ -91,15 +115,33 @@ export const siteRoutes: Route[] = [
     body: siteChange,
     ifMatch: 'required',
     success: { status: 200, schema: siteShape, description: 'The site as it is now' },
-    errors: ['site_unknown', 'claimed_elsewhere'],
+    errors: ['site_unknown', 'claimed_elsewhere', 'limit_reached'],
     run({ params: { site_id }, body, ifMatch }, world) {
       const { view } = world;
       const before = view.table.site(site_id);
       if (before === undefined) return refused('site_unknown');
-      return refuseStale(view, siteKey(site_id), ifMatch, 'required') ?? changedSite(before, body, world, before);
+      return (
+        refuseStale(view, siteKey(site_id), ifMatch, 'required') ??
+        refuseMove(before, body, world) ??
+        changedSite(before, body, world, before)
+      );
     },
   }),
 ];
+
+/**
+ * Who administers a site alone does not decide whose it is: the account that it leaves would lose it, and the other one pay
+ * for it. Null: it stays, or may move.
+ */
+function refuseMove(before: Site, { account_id: to }: SiteChange, { view, may }: World): Outcome | null {
+  if (to === undefined || to === before.account_id) return null;
+  const isTheirs = may('site.change', { account: before.account_id }) && may('site.create', { account: to });
+  if (!isTheirs) return refused('permission_missing');
+  return isFull(to, view) ? refused('limit_reached') : null;
+}
+
+const isFull = (accountId: string, { table }: SettingsView): boolean =>
+  table.sites().filter(({ account_id }) => account_id === accountId).length >= SITES_PER_ACCOUNT_MAX;
 
 function blankSite(siteId: string): Site {
   return {

@@ -4,6 +4,7 @@ import { closed, timeField } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/site_shapes.ts';
 import { formatQuery, OTHER_FORMATS } from './answer_formats.ts';
 import { type Route, refused, route } from './route.ts';
+import { inSite } from './route_access.ts';
 
 const SQL_CHARACTERS_MAX = 100_000;
 
@@ -22,6 +23,7 @@ export const sqlRoute: Route = {
     method: 'POST',
     path: '/v1/query/{site_id}/sql',
     operationId: 'querySql',
+    access: inSite('query.sql'),
     tag: 'Queries',
     summary: 'What an analyst asks in SQL: it sees the rows of this site, and writes nothing',
     params: siteParams,
@@ -39,7 +41,7 @@ export const sqlRoute: Route = {
   }),
   ask(input, { view }) {
     const { site_id: siteId } = input.params as { site_id: string };
-    if (view.table.site(siteId) === undefined) return { kind: 'refused', code: 'site_unknown', problems: [] };
+    if (view.table.site(siteId) === undefined) return refused('site_unknown');
     return { kind: 'sql', siteId, sql: (input.body as { sql: string }).sql };
   },
 };

@@ -8,12 +8,14 @@ import { nothing } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/site_shapes.ts';
 import { type DefinitionHealth, type TagHealthItem, tagHealthShape } from '#services/control_api/tag_health_shapes.ts';
 import { done, type Route, refused, route } from './route.ts';
+import { inSite } from './route_access.ts';
 
 export const tagHealthRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/v1/admin/sites/{site_id}/tag-health',
     operationId: 'getTagHealth',
+    access: inSite('site.read'),
     tag: 'Sites',
     summary: "How a site's tag does: what pages sent events, how many against the usual, and which definitions fire",
     params: siteParams,

@@ -1,23 +1,37 @@
+import type { Static } from 'typebox';
+import { mayGive, OWNER_OF_ALL, placeOf } from '#pipelines/settings/access.ts';
 import { issueToken, tokenProblems } from '#pipelines/settings/admin_tokens.ts';
+import { fullGrant, grantProblems } from '#pipelines/settings/grants.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { adminTokenKey } from '#pipelines/settings/setting_address.ts';
-import type { AdminToken } from '#schemas/setting.ts';
+import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import type { TokenItem } from '#services/control_api/token_shapes.ts';
 import { issuedTokenShape, newToken, tokenParams, tokenShape } from '#services/control_api/token_shapes.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route } from './route.ts';
+import { type Needs, ofListed } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const ACTIVE_TOKENS_MAX = 100;
 const tag = 'Admin tokens';
 const base = '/v1/admin/tokens';
 
+/** Wherever the token may do something. */
+const ofToken: Needs = {
+  permission: 'tokens.manage',
+  of({ params }, { table }) {
+    const token = table.adminToken((params as Static<typeof tokenParams>).token_hash);
+    return token === undefined ? 'installation' : grantsOf(token).map(placeOf);
+  },
+};
+
 export const tokenRoutes: Route[] = [
   route({
     method: 'GET',
     path: base,
     operationId: 'listTokens',
+    access: ofListed('tokens.manage'),
     tag,
     summary: 'List admin tokens; of each only the first characters are known',
     params: nothing,
@@ -26,9 +40,12 @@ export const tokenRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: pageOf(tokenShape), description: 'Admin tokens, sorted by label' },
     errors: [],
-    run({ query }, { view, nowMs }) {
+    run({ query }, { view, nowMs, may }) {
+      const seen = view.table
+        .adminTokens()
+        .filter((token) => grantsOf(token).every((grant) => may('tokens.manage', placeOf(grant))));
       const body = page(
-        view.table.adminTokens(),
+        seen,
         query,
         (token) => `${token.label}/${token.token_hash}`,
         (token) => itemOf(view, token, nowMs),
@@ -40,6 +57,7 @@ export const tokenRoutes: Route[] = [
     method: 'POST',
     path: base,
     operationId: 'issueToken',
+    access: ofListed('tokens.manage'),
     tag,
     summary: 'Issue an admin token and show it, once',
     params: nothing,
@@ -48,11 +66,16 @@ export const tokenRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 201, schema: issuedTokenShape, description: 'The token' },
     errors: ['token_exists', 'limit_reached'],
-    run({ body }, { view, nowMs, randomBytes }) {
+    run({ body }, { view, nowMs, randomBytes, principal }) {
+      const grants = body.grants === undefined ? [OWNER_OF_ALL] : body.grants.map(fullGrant);
+      const malformed = grantProblems(grants, view.table);
+      const isGiven = grants.every((grant) => mayGive(principal, grant, 'tokens.manage', view.table));
+      if (!isGiven) return refused('permission_missing');
+      if (malformed.length > 0) return refused('settings_invalid', malformed);
       const active = activeTokens(view, nowMs);
       if (active.some((token) => token.label === body.label)) return refused('token_exists');
       if (active.length >= ACTIVE_TOKENS_MAX) return refused('limit_reached');
-      const issued = issueToken(randomBytes);
+      const issued = issueToken(randomBytes, body.grants === undefined ? 'all' : 'scoped');
       const token: AdminToken = {
         token_hash: issued.tokenHash,
         shown_prefix: issued.shownPrefix,
@@ -60,6 +83,7 @@ export const tokenRoutes: Route[] = [
         created_at: nowMs,
         expires_at: body.expires_at ?? null,
         revoked_at: null,
+        grants: body.grants === undefined ? null : grants,
       };
       return (
         refusedFor(tokenProblems(token)) ??
@@ -74,6 +98,7 @@ export const tokenRoutes: Route[] = [
     method: 'GET',
     path: `${base}/{token_hash}`,
     operationId: 'getToken',
+    access: ofToken,
     tag,
     summary: 'Read an admin token',
     params: tokenParams,
@@ -91,6 +116,7 @@ export const tokenRoutes: Route[] = [
     method: 'POST',
     path: `${base}/{token_hash}/revoke`,
     operationId: 'revokeToken',
+    access: ofToken,
     tag,
     summary: 'Revoke an admin token, at once and for good; the last active one stays',
     params: tokenParams,
@@ -99,13 +125,14 @@ export const tokenRoutes: Route[] = [
     ifMatch: 'optional',
     success: { status: 200, schema: tokenShape, description: 'The revoked token' },
     errors: ['token_unknown', 'token_last'],
-    run({ params: { token_hash }, ifMatch }, { view, nowMs }) {
+    run({ params: { token_hash }, ifMatch }, { view, nowMs, principal }) {
       const before = view.table.adminToken(token_hash);
       if (before === undefined) return refused('token_unknown');
       const stale = refuseStale(view, adminTokenKey(token_hash), ifMatch, 'optional');
       if (stale !== null) return stale;
-      const others = activeTokens(view, nowMs).filter((token) => token.token_hash !== token_hash);
-      if (others.length === 0) return refused('token_last');
+      const isTakenBack = grantsOf(before).every((grant) => mayGive(principal, grant, 'tokens.manage', view.table));
+      if (!isTakenBack) return refused('permission_missing');
+      if (isLast(before, activeTokens(view, nowMs))) return refused('token_last');
       const token = { ...before, revoked_at: before.revoked_at ?? nowMs };
       return written([token], token, nowMs);
     },
@@ -122,6 +149,14 @@ function written(changed: AdminToken[], token: AdminToken, nowMs: number): Outco
   );
 }
 
+const grantsOf = ({ grants }: AdminToken): readonly Grant[] => grants ?? [OWNER_OF_ALL];
+
+/** Whether no other token would be left that may do everything. */
+function isLast(token: AdminToken, active: readonly AdminToken[]): boolean {
+  const isOfAll = (one: AdminToken): boolean => (one.grants ?? null) === null;
+  return isOfAll(token) && !active.some((other) => isOfAll(other) && other.token_hash !== token.token_hash);
+}
+
 function activeTokens(view: SettingsView, nowMs: number): AdminToken[] {
   return view.table.adminTokens().filter((token) => stateOf(token, nowMs) === 'active');
 }
@@ -132,5 +167,10 @@ function stateOf(token: AdminToken, nowMs: number): TokenItem['state'] {
 }
 
 function itemOf(view: SettingsView, token: AdminToken, nowMs: number): TokenItem {
-  return { ...token, state: stateOf(token, nowMs), ...metaOf(view, adminTokenKey(token.token_hash)) };
+  return {
+    ...token,
+    grants: token.grants ?? null,
+    state: stateOf(token, nowMs),
+    ...metaOf(view, adminTokenKey(token.token_hash)),
+  };
 }

@@ -1,7 +1,7 @@
 import { type SettingsView, versionOf } from '#pipelines/settings/journal.ts';
 import type { Setting } from '#schemas/setting.ts';
 import type { Meta } from '#services/control_api/fields.ts';
-import { type Outcome, refused, type Shown } from './route.ts';
+import { type Refused, refused, type Shown } from './route.ts';
 
 /** The version of a fact, and who wrote it when. @throws when there is no such fact. */
 export function metaOf(view: SettingsView, key: string): Meta {
@@ -24,7 +24,7 @@ export function refuseStale(
   key: string,
   ifMatch: string | null,
   need: 'required' | 'optional',
-): Outcome | null {
+): Refused | null {
   if (ifMatch === null) return need === 'required' ? refused('if_match_missing') : null;
   if (ifMatch.trim() === '*') return null;
   const version = versionOf(recordOf(view, key));

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed, hashField, metaFields, nameField, nullable, refusedAs, timeField } from './fields.ts';
+import { grantInput, grantShape } from './session_shapes.ts';
 
 const tokenHash = hashField('SHA-256 of the token');
 const label = nameField('Who or what holds it; recorded with every change');
@@ -12,6 +13,7 @@ export const tokenShape = Type.Object({
   created_at: timeField('When it was issued'),
   expires_at: expiresAt,
   revoked_at: nullable(timeField('When it was revoked')),
+  grants: nullable(Type.Array(grantShape), { description: 'What it may; null: everything' }),
   state: Type.Enum(['active', 'expired', 'revoked']),
   ...metaFields,
 });
@@ -24,4 +26,13 @@ export const issuedTokenShape = Type.Object({
 export type IssuedTokenItem = Static<typeof issuedTokenShape>;
 
 export const tokenParams = closed({ token_hash: tokenHash });
-export const newToken = closed({ label, expires_at: Type.Optional(expiresAt) });
+export const newToken = closed({
+  label,
+  expires_at: Type.Optional(expiresAt),
+  grants: Type.Optional(
+    Type.Array(grantInput, {
+      description: 'What it may, none of it more than who issues it; left out: everything',
+      minItems: 1,
+    }),
+  ),
+});

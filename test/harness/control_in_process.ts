@@ -11,6 +11,8 @@ import { type ControlClient, createControlClient, type Transport } from '#servic
 /** A control service inside the caller's process, without a port. */
 export interface OpenControl {
   client: ControlClient;
+  /** For requests as browsers send them. */
+  app: HttpServer;
   close(): Promise<void>;
 }
 
@@ -45,6 +47,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
   };
   return {
     client: createControlClient(transport, token),
+    app,
     async close() {
       for (const stop of stops.toReversed()) await stop();
     },

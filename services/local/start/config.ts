@@ -13,9 +13,11 @@ import { ownerEnvironment } from '#infra/local/environment.ts';
 import type { LocalAddresses } from '#infra/local/parts.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { loadOrCreateLocalKeyRing } from '#infra/secrets/local_key_ring.ts';
+import { createPasswords } from '#infra/secrets/password.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import { hashKey } from '#pipelines/settings/keys.ts';
+import { randomPassword } from '#pipelines/settings/random_text.ts';
 
 const DESTINATION_NAMES = DESTINATIONS.map(({ name }) => name);
 
@@ -69,8 +71,9 @@ export async function serviceEnvironment(dataDir: string, addresses: LocalAddres
     SECRETS_KEYS: readFileSync(join(dataDir, 'secrets.keys'), 'utf8').trim(),
     IDENTITY_SECRET: localSecret(join(dataDir, 'identity.secret')),
   };
-  const chosen = {
+  const chosen: Record<string, string> = {
     ...defaults,
+    ...(await firstUser(dataDir)),
     ...setOnly(env),
     ...ownerEnvironment(),
     CONTROL_FIRST_TOKEN_SHA256: hashKey(localAdminToken(dataDir)),
@@ -100,6 +103,20 @@ const SECRET_BYTES = 32;
 function localSecret(path: string): string {
   if (!existsSync(path)) writeFileSync(path, randomBytes(SECRET_BYTES).toString('base64'), { mode: 0o600 });
   return readFileSync(path, 'utf8').trim();
+}
+
+/** The user that `npm start` makes. */
+export const FIRST_USER = 'admin';
+
+/** The file of the password that the first user has when it is made. */
+export const adminPasswordFile = (dataDir: string): string => join(dataDir, 'admin.password');
+
+/** The first user of the local default, whose password is made once and readable by its owner only. */
+async function firstUser(dataDir: string): Promise<Record<string, string>> {
+  const path = adminPasswordFile(dataDir);
+  if (!existsSync(path)) writeFileSync(path, `${randomPassword(randomBytes)}\n`, { mode: 0o600 });
+  const hash = await createPasswords().hash(readFileSync(path, 'utf8').trim());
+  return { CONTROL_FIRST_USER: FIRST_USER, CONTROL_FIRST_PASSWORD_HASH: hash };
 }
 
 /** The file of the local admin token. */

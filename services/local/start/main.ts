@@ -19,9 +19,11 @@ import { createSupervisor, type Supervisor } from '#services/local/supervisor/su
 import { provision } from '#services/provision_parts.ts';
 import { readConfig, warnOfSettings } from '#services/read_config.ts';
 import {
+  adminPasswordFile,
   adminTokenFile,
   dataDirectory,
   externalAddresses,
+  FIRST_USER,
   localAdminToken,
   readStartConfig,
   serviceEnvironment,
@@ -196,6 +198,7 @@ function readyFile(
     edge,
     control,
     adminTokenFile: adminTokenFile(dataDir),
+    dashboard: { url: `${control}/dashboard/`, user: FIRST_USER, passwordFile: adminPasswordFile(dataDir) },
     registry: addresses.registryUrl,
     kafka: addresses.kafkaBrokers,
     redis: addresses.redisUrl,

@@ -32,7 +32,7 @@ export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalP
   return {
     name: 'control',
     file: 'services/control/main.ts',
-    env: { ...env, CONTROL_PORT: String(ports.control) },
+    env: { CONTROL_EDGE_URL: `http://127.0.0.1:${ports.edge}`, ...env, CONTROL_PORT: String(ports.control) },
   };
 }
 

@@ -8,6 +8,8 @@ export interface ReadyFile {
   control: string;
   /** The file that holds an admin token for it. */
   adminTokenFile: string;
+  /** The dashboard, the user to sign in as, and the file that holds the password that the user was made with. */
+  dashboard: { url: string; user: string; passwordFile: string };
   registry: string;
   kafka: string;
   redis: string;

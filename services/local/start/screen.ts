@@ -17,6 +17,8 @@ function selectLine(ready: ReadyFile): string {
 /** One screen that says what runs where. */
 export function readyScreen(ready: ReadyFile, processes: readonly ProcessState[], logDir: string): string {
   const rows: [string, string][] = [
+    ['dashboard', ready.dashboard.url],
+    ['sign in', `as ${ready.dashboard.user}; the password is in ${ready.dashboard.passwordFile}`],
     ['edge', ready.edge],
     ['control', `${ready.control}/docs`],
     ['kafka', ready.kafka],

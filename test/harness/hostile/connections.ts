@@ -73,7 +73,7 @@ const isPlain = (framing: Framing): boolean => framing === 'length' || framing =
 
 function framed({ line, headers, body }: Wanted, framing: Framing): Buffer {
   const head = (...more: string[]): Buffer =>
-    Buffer.from(`${[`${line} HTTP/1.1`, 'Host: service', ...headers, ...more].join('\r\n')}\r\n\r\n`, 'latin1');
+    Buffer.from(`${[`${line} HTTP/1.1`, 'Host: localhost', ...headers, ...more].join('\r\n')}\r\n\r\n`, 'latin1');
   const length = `Content-Length: ${body.length}`;
   const chunked = 'Transfer-Encoding: chunked';
   if (framing === 'length') return Buffer.concat([head(length), body]);

@@ -4,7 +4,9 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 /** Integration tests that look into the one service that the end-to-end tests share. */
 const WITH_THE_SERVICE = [
   'test/integration/redis/key_use.test.ts',
+  'test/integration/redis/sessions.test.ts',
   'test/integration/control/service.test.ts',
+  'test/integration/control/sign_in.test.ts',
   'test/integration/kafka/aborted_records.test.ts',
 ];
 

@@ -17,6 +17,7 @@ const PARTS = {
   KAFKA_BROKERS: 'a:9092,[::1]:9093',
 };
 const WHOLE = { ...PARTS, IDENTITY_SECRET: KEY, SECRETS_KEYS: `k:${KEY}`, DELIVERY_DESTINATION: 'meta' };
+const control = controlConfig;
 const delivery = (env: Environment) => deliveryConfig(env, ['meta', 'ga4']);
 
 function faultsOf(read: (env: Environment) => unknown, env: Environment): readonly string[] {
@@ -31,7 +32,7 @@ function faultsOf(read: (env: Environment) => unknown, env: Environment): readon
 
 const READERS = {
   edge: edgeConfig,
-  control: controlConfig,
+  control,
   dedup: dedupConfig,
   identity: identityConfig,
   warehouse: warehouseConfig,
@@ -93,14 +94,14 @@ test.for([
 });
 
 test.for(['', 'k', `k:${KEY},k:${KEY}`, 'k:c2hvcnQ='])('SECRETS_KEYS=%s is refused', (value) => {
-  expect(faultsOf(controlConfig, { ...WHOLE, SECRETS_KEYS: value })).toEqual([expect.stringMatching(/^SECRETS_KEYS /)]);
+  expect(faultsOf(control, { ...WHOLE, SECRETS_KEYS: value })).toEqual([expect.stringMatching(/^SECRETS_KEYS /)]);
 });
 
 test('SQL of analysts is not taken on a cluster', () => {
   const sql = { CONTROL_SQL_URL: 'http://sql_asker:hidden@127.0.0.1:8123/sql_views' };
-  expect(faultsOf(controlConfig, { ...WHOLE, ...sql })).toEqual([]);
-  expect(faultsOf(controlConfig, { ...WHOLE, CLICKHOUSE_CLUSTER: 'main' })).toEqual([]);
-  expect(faultsOf(controlConfig, { ...WHOLE, ...sql, CLICKHOUSE_CLUSTER: 'main' })).toEqual([
+  expect(faultsOf(control, { ...WHOLE, ...sql })).toEqual([]);
+  expect(faultsOf(control, { ...WHOLE, CLICKHOUSE_CLUSTER: 'main' })).toEqual([]);
+  expect(faultsOf(control, { ...WHOLE, ...sql, CLICKHOUSE_CLUSTER: 'main' })).toEqual([
     expect.stringMatching(/^CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is/),
   ]);
 });

@@ -72,6 +72,19 @@ describe('destinations', () => {
     expect(answer).toMatchObject({ status: 400, body: { problems: [{ code }] } });
   });
 
+  it('have their secrets given again where the address changes that these are sent to', async () => {
+    const { world } = await withCrm();
+    const change = (body: object) => world.call('PATCH', `${base}/crm`, { body, ifMatch: '*' });
+    const elsewhere = { url: 'https://elsewhere.example' };
+    expect(await change({ settings: elsewhere })).toMatchObject({
+      status: 400,
+      body: { problems: [{ code: 'field_missing', field: 'token' }] },
+    });
+    expect(stored(world)?.settings).toEqual({ url: 'https://a.example' });
+    expect((await change({ settings: { url: 'https://a.example', note: 'n' } })).status).toBe(200);
+    expect((await change({ settings: elsewhere, secrets: { token: 'new' } })).status).toBe(200);
+  });
+
   it('say which kinds there are', async () => {
     const { world } = await withCrm();
     const [kind] = (await world.call('GET', 'destination-kinds')).body.items;

@@ -4,12 +4,18 @@ import type { AskSql } from '#infra/clickhouse/ask_sql.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
+import { createLogger } from '#infra/log/logger.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { createPasswords } from '#infra/secrets/password.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
+import { OWNER_OF_ALL } from '#pipelines/settings/access.ts';
+import { blankUser } from '#pipelines/settings/dashboard_users.ts';
 import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
 import {
+  auditedRecords,
   createSettingsView,
   type Planned,
   type SettingRecord,
@@ -18,19 +24,28 @@ import {
 } from '#pipelines/settings/journal.ts';
 import { hashKey } from '#pipelines/settings/keys.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
+import type { User } from '#schemas/setting.ts';
 import { createControlApp } from '#services/control/app.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
+import { createSessionKeeper } from '#services/control/session_keeper.ts';
+import { createSignInAudit } from '#services/control/sign_in_audit.ts';
 import { createSqlAnswers } from '#services/control/sql_answers.ts';
+import { createUserSecrets } from '#services/control/user_secrets.ts';
 import type { Transport } from '#services/control_api/client.ts';
 import { injected } from '#test/harness/control_in_process.ts';
 import type { DnsReply } from '#test/harness/dns_server.ts';
 import { memoryDns } from '#test/harness/memory_dns.ts';
 import { undocumented } from './documented.ts';
 import { type MemoryLetters, memoryLetters } from './memory_letters.ts';
+import { type MemorySessions, memoryLimits, memorySessions } from './memory_sessions.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 export const TOKEN = `svc_at_${'T'.repeat(32)}`;
+export const PASSWORD = 'correct horse battery';
+const quiet = createLogger('test', 'silent');
+/** Cheap, as tests hash many. */
+const passwords = createPasswords({ ln: 10, r: 8, p: 1 });
 export const LABEL = 'tester';
 export const DOMAIN_RULES = { cnameTarget: 'edge.example', graceMs: 72 * 3_600_000 };
 
@@ -91,6 +106,10 @@ export interface Control {
   /** What is remembered of the tags of sites; 'away' where it is not to be had. */
   tags: Map<string, TagRecord | 'away'>;
   letters: MemoryLetters;
+  /** What Redis holds of sessions and sign-ins. */
+  sessions: MemorySessions;
+  /** Makes a user who may sign in with the password `PASSWORD`. */
+  addUser(changes?: Partial<User>): Promise<User>;
   /** What the name servers hold, by kind and name; 'silent' under `*` where they are away. */
   zone: Map<string, DnsReply>;
   dns: DnsResolver;
@@ -124,10 +143,20 @@ export async function control(
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
+  const sessions = memorySessions(() => clock.nowMs);
+  const random = (bytes: number): Uint8Array => shake(String(randomness++), bytes);
+  const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random);
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({
     journal,
+    ownNames: { publicUrl: new URL('https://control.example'), hosts: ['control.internal'] },
+    trustedProxies: [],
+    sessions: createSessionKeeper(sessions.store, random, () => clock.nowMs),
+    limits: memoryLimits(sessions),
+    passwords,
+    userSecrets,
+    signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
     deadLetters: letters,
     queries: createQueryAnswers(
@@ -153,7 +182,7 @@ export async function control(
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
     dns,
     domainRules: DOMAIN_RULES,
-    randomBytes: (bytes) => shake(String(randomness++), bytes),
+    randomBytes: random,
     isAddressAllowed: (address) => isAddressAllowed(address, false),
     nowMs: () => clock.nowMs,
     healthy: () => journal.failure === null,
@@ -169,6 +198,18 @@ export async function control(
     replays,
     tags,
     letters,
+    sessions,
+    async addUser(changes = {}) {
+      const user_id = changes.user_id ?? 'ada';
+      const password = userSecrets.seal(user_id, 'password', await passwords.hash(PASSWORD));
+      const user = { ...blankUser(user_id, 'Ada', NOW_MS), grants: [OWNER_OF_ALL], password, ...changes };
+      await journal.change((view) => ({
+        records: auditedRecords(view, [{ body: { user } }], 'test', clock.nowMs),
+        result: null,
+      }));
+      journal.records.length = 0;
+      return user;
+    },
     zone,
     dns,
     transport: injected(app),

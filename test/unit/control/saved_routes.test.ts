@@ -152,6 +152,16 @@ describe('the answer to a saved question', () => {
     expect([text, sql]).toEqual(['a\r\n1\r\n', ['shop: SELECT 1 AS a']]);
   });
 
+  it('is of the times in its SQL, whatever time is given', async () => {
+    const { world, sql } = await asked();
+    await world.call('POST', QUESTIONS, { body: { ...TOP, query: 'sql', question: { sql: 'SELECT 1 AS a' } } });
+    const { status, body } = await world.call(
+      'GET',
+      `/v1/query/shop/questions/countries?from=${RANGE.from}&to=${RANGE.to}`,
+    );
+    expect([status, body.rows, sql]).toEqual([200, [[1]], ['shop: SELECT 1 AS a']]);
+  });
+
   it('is refused by name where there is none', async () => {
     const { world } = await asked();
     expect((await world.call('GET', '/v1/query/shop/questions/none')).body.error.code).toBe('question_unknown');

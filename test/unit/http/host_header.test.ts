@@ -21,6 +21,7 @@ test.each([
   ['a name with the dot of the root', ['GET / HTTP/1.1', 'Host: shop.example.']],
   ['nothing, as where a URL names no host', ['GET / HTTP/1.1', 'Host:']],
   ['none, of HTTP/1.0', ['GET / HTTP/1.0']],
+  ['that of its target', ['GET http://Shop.example:80/ HTTP/1.1', 'Host: shop.example:80']],
 ])('a request whose Host is %s is served', async (_, lines) => {
   expect(await statusOf(lines)).toBe(200);
 });
@@ -33,6 +34,10 @@ test.each([
   ['two names in one Host', ['GET / HTTP/1.1', 'Host: shop.example, other.example']],
   ['a user in its Host', ['GET / HTTP/1.1', 'Host: me@shop.example']],
   ['a path in its Host', ['GET / HTTP/1.1', 'Host: shop.example/path']],
+  ['a target of another host', ['GET http://other.example/ HTTP/1.1', 'Host: shop.example']],
+  ['a target of another port', ['GET http://shop.example:81/ HTTP/1.1', 'Host: shop.example']],
+  ['a host in its target alone', ['GET http://shop.example/ HTTP/1.0']],
+  ['a target of another scheme', ['GET ftp://shop.example/ HTTP/1.1', 'Host: shop.example']],
   ['no port in its Host, though it says one', ['GET / HTTP/1.1', 'Host: shop.example:http']],
 ])('a request with %s is refused', async (_, lines) => {
   expect(await statusOf(lines)).toBe(400);

@@ -1,0 +1,85 @@
+import { asked, type Redis } from './client.ts';
+
+/** A session as it is remembered. Its id is the SHA-256 of what the browser keeps, which nothing here can be turned back into. */
+export interface Session {
+  id: string;
+  userId: string;
+  /** Milliseconds since 1970 UTC. */
+  createdMs: number;
+  seenMs: number;
+  /** Network of the address it began from. */
+  network: string;
+  /** Browser and system, in our words. */
+  browser: string;
+}
+
+/** Sessions of all control services together; every call throws RedisUnavailableError where Redis does not answer. */
+export interface SessionStore {
+  begin(session: Session): Promise<void>;
+  /** A session that goes on, which is thereby seen; null: there is none, or it is over. */
+  find(id: string): Promise<Session | null>;
+  /** Those of a user that go on, the newest first. */
+  list(userId: string): Promise<Session[]>;
+  /** Whether there was one to end. */
+  end(userId: string, id: string): Promise<boolean>;
+}
+
+const MINUTE_MS = 60_000;
+export const SESSION_IDLE_MS = 12 * 60 * MINUTE_MS;
+export const SESSION_MS_MAX = 14 * 24 * 60 * MINUTE_MS;
+/** When a session was seen is written no more often. */
+const SEEN_EVERY_MS = MINUTE_MS;
+/** The oldest make room. */
+const SESSIONS_PER_USER_MAX = 50;
+
+const keyOf = (id: string): string => `session:${id}`;
+/** Score: when it began. Member: its id. */
+const indexOf = (userId: string): string => `sessions:${userId}`;
+
+export function createSessionStore(redis: Redis, nowMs: () => number): SessionStore {
+  const read = async (id: string): Promise<Session | null> => {
+    const text = await asked(redis.get(keyOf(id)));
+    const session = text === null ? null : ({ ...JSON.parse(text), id } as Session);
+    return session === null || leftMs(session, nowMs()) <= 0 ? null : session;
+  };
+  const write = (session: Session, how: 'NX' | 'XX'): Promise<unknown> => {
+    const { id, ...rest } = session;
+    const args = [keyOf(id), JSON.stringify(rest), 'PX', leftMs(session, nowMs())] as const;
+    return asked(how === 'NX' ? redis.set(...args, 'NX') : redis.set(...args, 'XX'));
+  };
+  const store: SessionStore = {
+    async begin(session) {
+      await write(session, 'NX');
+      await asked(redis.zadd(indexOf(session.userId), session.createdMs, session.id));
+      await asked(redis.pexpire(indexOf(session.userId), SESSION_MS_MAX));
+      const surplus = (await store.list(session.userId)).slice(SESSIONS_PER_USER_MAX);
+      for (const { id } of surplus) await store.end(session.userId, id);
+    },
+    async find(id) {
+      const session = await read(id);
+      if (session === null || nowMs() - session.seenMs < SEEN_EVERY_MS) return session;
+      const seen = { ...session, seenMs: nowMs() };
+      // Only where it still stands: it may have been ended since it was read.
+      return (await write(seen, 'XX')) === null ? null : seen;
+    },
+    async list(userId) {
+      const ids = await asked(redis.zrevrange(indexOf(userId), 0, -1));
+      const found = await Promise.all(ids.map(read));
+      const over = ids.filter((_id, at) => found[at] === null);
+      if (over.length > 0) await asked(redis.zrem(indexOf(userId), ...over));
+      return found.filter((session) => session !== null);
+    },
+    async end(userId, id) {
+      const session = await read(id);
+      if (session !== null && session.userId !== userId) return false;
+      await asked(redis.zrem(indexOf(userId), id));
+      return (await asked(redis.del(keyOf(id)))) === 1;
+    },
+  };
+  return store;
+}
+
+/** How long a session goes on if it is not seen again. */
+function leftMs({ createdMs, seenMs }: Session, now: number): number {
+  return Math.min(seenMs + SESSION_IDLE_MS, createdMs + SESSION_MS_MAX) - now;
+}

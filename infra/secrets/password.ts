@@ -1,0 +1,89 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+
+/** As many sign-ins wait already as may. */
+export class PasswordsBusyError extends Error {
+  readonly code = 'passwords_busy';
+}
+
+/** Hashes passwords and compares them, off the event loop and a few at once. */
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  /** Compares with a hash; with null it takes as long, and says no. @throws PasswordsBusyError */
+  verify(password: string, stored: string | null): Promise<boolean>;
+}
+
+/** What a hash costs: N is 2 to the power of `ln`. 32 MiB for each, three times over: 0.2 s and more of one core. */
+interface Cost {
+  ln: number;
+  r: number;
+  p: number;
+}
+const COST: Cost = { ln: 15, r: 8, p: 3 };
+
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const AT_ONCE = 2;
+const WAITING_MAX = 20;
+/** What a stored hash may cost at the most: a hash that somebody else made is not to take the machine. */
+const LN_MAX = 17;
+const PATTERN = /^\$scrypt\$ln=(\d{2}),r=8,p=([1-9])\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
+
+/** Whether a text is a hash that can be compared with. */
+export const isPasswordHash = (text: string): boolean => parsed(text) !== null;
+
+export function createPasswords(cost: Cost = COST): Passwords {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= AT_ONCE) {
+      if (waiting.length >= WAITING_MAX) throw new PasswordsBusyError('too many passwords to compare');
+      await new Promise<void>((resolve) => void waiting.push(resolve));
+    } else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  }
+
+  const unknown = { cost, salt: randomBytes(SALT_BYTES), digest: randomBytes(HASH_BYTES) };
+  return {
+    hash: (password) =>
+      inTurn(async () => {
+        const salt = randomBytes(SALT_BYTES);
+        const digest = await derived(password, salt, cost);
+        const { ln, r, p } = cost;
+        return `$scrypt$ln=${ln},r=${r},p=${p}$${salt.toString('base64url')}$${digest.toString('base64url')}`;
+      }),
+    verify: (password, stored) =>
+      inTurn(async () => {
+        const known = stored === null ? null : parsed(stored);
+        const against = known ?? unknown;
+        const digest = await derived(password, against.salt, against.cost);
+        return timingSafeEqual(digest, against.digest) && known !== null;
+      }),
+  };
+}
+
+function parsed(text: string): { cost: Cost; salt: Buffer; digest: Buffer } | null {
+  const [, ln, p, salt = '', digest = ''] = PATTERN.exec(text) ?? [];
+  if (ln === undefined || Number(ln) > LN_MAX) return null;
+  const cost = { ln: Number(ln), r: 8, p: Number(p) };
+  return { cost, salt: Buffer.from(salt, 'base64url'), digest: Buffer.from(digest, 'base64url') };
+}
+
+/** One spelling of a password whatever keyboard it was typed on (RFC 8265 asks for NFC). */
+function derived(password: string, salt: Buffer, { ln, r, p }: Cost): Promise<Buffer> {
+  const N = 2 ** ln;
+  // Node refuses what may take more; of p rounds only one holds its memory at a time.
+  const options: ScryptOptions = { N, r, p, maxmem: 128 * r * (N + p + 16) };
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFC'), salt, HASH_BYTES, options, (error, key) => {
+      if (error === null) resolve(key);
+      else reject(error);
+    });
+  });
+}

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { createPasswords } from '#infra/secrets/password.ts';
+import { randomPassword } from '#pipelines/settings/random_text.ts';
+import type { UserItem } from '#services/control_api/user_shapes.ts';
+import { renderTable, renderTime } from '#services/render.ts';
+import { given, unchanged, withoutMeta } from './changes.ts';
+import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
+import { GRANT_OPTION, readGrant, renderGrants } from './grant_text.ts';
+import { UsageError } from './usage_error.ts';
+import { pathOf } from './values.ts';
+
+const subject = { name: 'USER', help: 'the id that they sign in with' };
+const stdin: OptionSpec = {
+  kind: 'flag',
+  help: 'read the password from standard input; else a new one is shown, once',
+};
+
+export const userCommands: Command[] = [
+  {
+    noun: 'user',
+    verb: 'list',
+    summary: 'List who may sign in to the dashboard, and what they may',
+    subject: null,
+    options: {},
+    examples: ['user list'],
+    run: listUsers,
+  },
+  {
+    noun: 'user',
+    verb: 'add',
+    summary: 'Make a user with a password',
+    subject,
+    options: {
+      name: { kind: 'text', value: 'NAME', help: 'what people know them by' },
+      grant: GRANT_OPTION,
+      'password-stdin': stdin,
+    },
+    examples: ['user add ada --name Ada --grant analyst@site/shop', 'user add root --grant owner'],
+    run: addUser,
+  },
+  {
+    noun: 'user',
+    verb: 'change',
+    summary: 'Change what a user may, or their name; grants take the place of those there are',
+    subject,
+    options: {
+      name: { kind: 'text', value: 'NAME', help: 'what people know them by' },
+      grant: GRANT_OPTION,
+      'no-second-factor': { kind: 'flag', help: 'remove the second factor, as of a lost phone' },
+    },
+    examples: ['user change ada --grant admin@account/acme', 'user change ada --no-second-factor'],
+    run: changeUser,
+  },
+  {
+    noun: 'user',
+    verb: 'password',
+    summary: 'Give a user a new password; their sessions end',
+    subject,
+    options: { 'password-stdin': stdin },
+    examples: ['user password ada'],
+    run: givePassword,
+  },
+  {
+    noun: 'user',
+    verb: 'disable',
+    summary: 'Let a user sign in no more; their sessions end at once',
+    subject,
+    options: {},
+    examples: ['user disable ada'],
+    run: (args, context) => setDisabled(args, context, true),
+  },
+  {
+    noun: 'user',
+    verb: 'enable',
+    summary: 'Let a disabled user sign in again',
+    subject,
+    options: {},
+    examples: ['user enable ada'],
+    run: (args, context) => setDisabled(args, context, false),
+  },
+  {
+    noun: 'user',
+    verb: 'hash',
+    summary: 'Print the hash of a password from standard input, for CONTROL_FIRST_PASSWORD_HASH',
+    subject: null,
+    options: {},
+    examples: ['user hash < password.txt'],
+    run: hashPassword,
+  },
+];
+
+async function listUsers(_args: Arguments, { client }: Context): Promise<Outcome> {
+  const users = await client.list<UserItem>('/users');
+  const rows = users.map((user) => [
+    user.user_id,
+    user.name,
+    user.disabled_at === null ? 'active' : 'disabled',
+    user.second_factor ? 'yes' : 'no',
+    renderGrants(user.grants) + (user.has_other_grants ? ', and elsewhere' : ''),
+    renderTime(user.created_at),
+  ]);
+  const headings = ['USER', 'NAME', 'STATE', 'SECOND FACTOR', 'MAY', 'CREATED'];
+  return { text: renderTable(headings, rows, 'There are no users.'), json: users.map(withoutMeta) };
+}
+
+async function addUser(args: Arguments, context: Context): Promise<Outcome> {
+  const grants = args.texts('grant').map(readGrant);
+  if (grants.length === 0) throw new UsageError('flag_missing', '--grant is missing: a user without one may nothing');
+  const { password, lines } = passwordOf(args, context);
+  const body = given({ user_id: args.subject, name: args.text('name'), grants, password });
+  const user = await context.client.send<UserItem>('POST', '/users', null, body);
+  return { text: [`User ${user.user_id} made.`, ...lines].join('\n'), json: withoutMeta(user) };
+}
+
+async function changeUser(args: Arguments, { client }: Context): Promise<Outcome> {
+  const grants = args.texts('grant').map(readGrant);
+  const change = given({
+    name: args.text('name'),
+    grants: grants.length === 0 ? undefined : grants,
+    second_factor: args.flag('no-second-factor') ? false : undefined,
+  });
+  if (Object.keys(change).length === 0) throw unchanged();
+  const user = await client.send<UserItem>('PATCH', pathOf('users', args.subject), null, change);
+  return { text: `User ${user.user_id} may now: ${renderGrants(user.grants)}`, json: withoutMeta(user) };
+}
+
+async function givePassword(args: Arguments, context: Context): Promise<Outcome> {
+  const { password, lines } = passwordOf(args, context);
+  const user = await context.client.send<UserItem>('PATCH', pathOf('users', args.subject), null, { password });
+  return { text: [`User ${user.user_id} has a new password.`, ...lines].join('\n'), json: withoutMeta(user) };
+}
+
+async function setDisabled(args: Arguments, { client }: Context, disabled: boolean): Promise<Outcome> {
+  const user = await client.send<UserItem>('PATCH', pathOf('users', args.subject), null, { disabled });
+  return { text: `User ${user.user_id} is ${disabled ? 'disabled' : 'enabled'}.`, json: withoutMeta(user) };
+}
+
+async function hashPassword(_args: Arguments, { readStdin }: Context): Promise<Outcome> {
+  const hash = await createPasswords().hash(typedPassword(readStdin()));
+  return { text: hash, json: { hash } };
+}
+
+/** The password from standard input, which nothing repeats; or a new one, with the lines that show it. */
+function passwordOf(args: Arguments, { readStdin }: Context): { password: string; lines: string[] } {
+  if (args.flag('password-stdin')) return { password: typedPassword(readStdin()), lines: [] };
+  const password = randomPassword(randomBytes);
+  return {
+    password,
+    lines: ['', `  ${password}`, '', 'The password is shown this once: hand it over, to be changed.'],
+  };
+}
+
+function typedPassword(text: string): string {
+  const password = text.replace(/\r?\n$/, '');
+  if (password === '') throw new UsageError('password_missing', 'standard input holds no password');
+  return password;
+}

@@ -1,0 +1,33 @@
+import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import type { KeyUseView } from '#infra/redis/key_use.ts';
+import type { MonthUseView } from '#infra/redis/month_use.ts';
+import type { TagRecord } from '#infra/redis/tag_health.ts';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
+import type { RequestErrors } from '#services/request_errors.ts';
+import type { OwnNames } from './request_guard.ts';
+import type { QueryAnswers, World } from './route.ts';
+import type { SignInParts } from './sign_in.ts';
+
+/** What the control service is made of. */
+export interface ControlOptions extends SignInParts {
+  adapters: readonly Adapter[];
+  keyUse: KeyUseView;
+  monthUse: MonthUseView;
+  queries: QueryAnswers;
+  deadLetters: DeadLetterStore;
+  replayProgress: World['replayProgress'];
+  /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
+  readTagRecord(siteId: string): Promise<TagRecord>;
+  seal: World['seal'];
+  /** Hosts under which the service is asked; it answers no others. */
+  ownNames: OwnNames;
+  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
+  isAddressAllowed: World['isAddressAllowed'];
+  dns: DnsResolver;
+  domainRules: World['domainRules'];
+  /** Whether changes can be written as far as is known. */
+  healthy(): boolean;
+  errors: RequestErrors;
+}

@@ -1,0 +1,251 @@
+import type { Session } from '#infra/redis/sessions.ts';
+import { PasswordsBusyError } from '#infra/secrets/password.ts';
+import { isSessionValid, sessionsEndedAt } from '#pipelines/settings/dashboard_users.ts';
+import { auditedRecords } from '#pipelines/settings/journal.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { base32, newTotpSecret, totpUri } from '#pipelines/settings/totp.ts';
+import type { User } from '#schemas/setting.ts';
+import { closed, nothing } from '#services/control_api/fields.ts';
+import {
+  newTotpShape,
+  passwordChange,
+  recoveryCodesShape,
+  type SessionList,
+  sessionListShape,
+  sessionParams,
+  totpConfirmation,
+  totpRemoval,
+} from '#services/control_api/user_shapes.ts';
+import type { ControlErrorCode } from './errors.ts';
+import { type Route, refused, sessionRoute } from './route.ts';
+import type { KnownAsked, SessionAnswer } from './session_answer.ts';
+import { reached } from './session_keeper.ts';
+import { isRight, recoveryHash, type SignInParts, useCode } from './sign_in.ts';
+
+const tag = 'Session';
+const RECOVERY_CODES = 10;
+const RECOVERY_BYTES = 10;
+const ISSUER = 'Event ingest';
+
+export const proving = [
+  'session_needed',
+  'password_refused',
+  'sign_in_limited',
+  'sign_in_busy',
+  'settings_not_stored',
+] as const;
+
+/** What users do with their own sessions, password and second factor. */
+export const ownSessionRoutes: Route[] = [
+  sessionRoute({
+    method: 'GET',
+    path: '/v1/sessions',
+    operationId: 'listSessions',
+    access: 'known',
+    tag,
+    summary: 'List your sessions',
+    params: nothing,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
+    errors: ['session_needed'],
+    answer: (_input, asked) =>
+      asUser(asked, async (user, current) => {
+        const all = await asked.parts.sessions.list(user.user_id);
+        const going = all.filter(({ createdMs }) => createdMs >= user.sessions_from);
+        const body: SessionList = { items: going.map((session) => sessionItem(session, current)) };
+        return { kind: 'answered', body };
+      }),
+  }),
+  sessionRoute({
+    method: 'DELETE',
+    path: '/v1/sessions/{session_id}',
+    operationId: 'endSession',
+    access: 'known',
+    tag,
+    summary: 'End one of your sessions',
+    params: sessionParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: closed({}), description: 'It is over' },
+    errors: ['session_needed', 'session_unknown'],
+    answer: ({ params: { session_id } }, asked) =>
+      asUser(asked, async ({ user_id }) => {
+        const isEnded = await asked.parts.sessions.end(user_id, session_id);
+        return isEnded ? { kind: 'answered', body: {} } : refused('session_unknown');
+      }),
+  }),
+  sessionRoute({
+    method: 'POST',
+    path: '/v1/session/password',
+    operationId: 'changePassword',
+    access: 'known',
+    tag,
+    summary: 'Change your password; your other sessions end, and this one gets a new cookie',
+    params: nothing,
+    query: nothing,
+    body: passwordChange,
+    ifMatch: 'none',
+    success: { status: 200, schema: closed({}), description: 'It is changed' },
+    errors: [...proving],
+    answer: ({ body: { password, new_password } }, asked) =>
+      proven(asked, password, async (user) => {
+        const sealed = await hashed(asked.parts, user.user_id, new_password);
+        return sealed === null
+          ? refused('sign_in_busy')
+          : anew(
+              asked,
+              user.user_id,
+              (now) => (now.password === user.password ? { password: sealed } : 'session_over'),
+              {},
+            );
+      }),
+  }),
+  sessionRoute({
+    method: 'POST',
+    path: '/v1/session/totp/begin',
+    operationId: 'beginSecondFactor',
+    access: 'known',
+    tag,
+    summary: 'Make a secret for a second factor; nothing is changed until a code of it is sent back',
+    params: nothing,
+    query: nothing,
+    body: closed({}),
+    ifMatch: 'none',
+    success: { status: 200, schema: newTotpShape, description: 'The secret, for an authenticator app' },
+    errors: ['session_needed', 'second_factor_exists'],
+    answer: (_input, asked) =>
+      asUser(asked, async ({ user_id, totp }) => {
+        if (totp !== null) return refused('second_factor_exists');
+        const secret = newTotpSecret(asked.parts.randomBytes);
+        return { kind: 'answered', body: { secret, uri: totpUri(secret, ISSUER, user_id) } };
+      }),
+  }),
+  sessionRoute({
+    method: 'POST',
+    path: '/v1/session/totp/confirm',
+    operationId: 'confirmSecondFactor',
+    access: 'known',
+    tag,
+    summary: 'Ask for a code at each sign-in from now on; your other sessions end, and this one gets a new cookie',
+    params: nothing,
+    query: nothing,
+    body: totpConfirmation,
+    ifMatch: 'none',
+    success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
+    errors: [...proving, 'second_factor_exists', 'second_factor_refused'],
+    answer: ({ body: { secret, code, password } }, asked) =>
+      proven(asked, password, async (user) => {
+        if (user.totp !== null) return refused('second_factor_exists');
+        const { parts } = asked;
+        const totp = parts.userSecrets.seal(user.user_id, 'totp', secret);
+        if (!(await useCode(parts, { ...user, totp }, code))) return refused('second_factor_refused');
+        const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
+        const recovery_codes = codes.map(recoveryHash);
+        const change = (now: User) =>
+          now.totp === null ? { totp, recovery_codes } : ('second_factor_exists' as const);
+        return anew(asked, user.user_id, change, { recovery_codes: codes });
+      }),
+  }),
+  sessionRoute({
+    method: 'POST',
+    path: '/v1/session/totp/remove',
+    operationId: 'removeSecondFactor',
+    access: 'known',
+    tag,
+    summary: 'Sign in without a code again',
+    params: nothing,
+    query: nothing,
+    body: totpRemoval,
+    ifMatch: 'none',
+    success: { status: 200, schema: closed({}), description: 'It is removed' },
+    errors: [...proving, 'second_factor_refused'],
+    answer: ({ body: { password, code } }, asked) =>
+      proven(asked, password, async (user) => {
+        const waitMs = await reached(asked.parts.limits.tryCode(user.user_id));
+        if (waitMs > 0) return { ...refused('sign_in_limited'), waitMs };
+        const isTaken = user.totp !== null && (await useCode(asked.parts, user, code));
+        if (!isTaken) return refused('second_factor_refused');
+        return anew(asked, user.user_id, () => ({ totp: null, recovery_codes: [] }), {});
+      }),
+  }),
+];
+
+/** For a user in a session, and for no token. */
+export async function asUser(
+  { parts, caller: { session } }: KnownAsked,
+  then: (user: User, session: Session) => Promise<SessionAnswer>,
+): Promise<SessionAnswer> {
+  const user = session === null ? undefined : parts.journal.view().table.user(session.userId);
+  return session === null || user === undefined ? refused('session_needed') : then(user, session);
+}
+
+/** The same for a user who has sent their password again, as a session may be somebody else's who found it open. */
+export function proven(
+  asked: KnownAsked,
+  password: string,
+  then: (user: User) => Promise<SessionAnswer>,
+): Promise<SessionAnswer> {
+  const { parts, network } = asked;
+  return asUser(asked, async (user) => {
+    const waitMs = await reached(parts.limits.tryPassword(user.user_id, network));
+    if (waitMs > 0) return { ...refused('sign_in_limited'), waitMs };
+    const isProven = await isRight(parts, user, password);
+    if (isProven === 'busy') return refused('sign_in_busy');
+    if (isProven) return then(user);
+    parts.signInAudit.signInRefused(user.user_id, 'password_again', network);
+    return refused('password_refused');
+  });
+}
+
+/**
+ * Changes how a user signs in: every session ends, and the one that asked goes on as a new one, unless it ended meanwhile.
+ *
+ * @param change what becomes of the user as they are then, or why nothing does.
+ */
+export async function anew(
+  { parts, caller: { principal, session }, network, browser }: KnownAsked,
+  userId: string,
+  change: (user: User, table: SettingsTable) => Partial<User> | ControlErrorCode,
+  body: object,
+): Promise<SessionAnswer> {
+  const { journal, nowMs, sessions } = parts;
+  const code = await journal.change<ControlErrorCode | null>((view) => {
+    const user = view.table.user(userId);
+    if (session === null || !isSessionValid(user, session.createdMs)) return { records: [], result: 'session_over' };
+    const changed = change(user, view.table);
+    if (typeof changed === 'string') return { records: [], result: changed };
+    const facts = [{ body: { user: { ...user, ...changed, sessions_from: sessionsEndedAt(user, nowMs()) } } }];
+    return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null };
+  });
+  if (code !== null) return refused(code);
+  const { sessions_from = 0 } = journal.view().table.user(userId) ?? {};
+  const { value } = await sessions.begin({ userId, network, browser }, sessions_from);
+  return { kind: 'answered', body, cookie: value };
+}
+
+/** The sealed hash of a password; null where too many are being hashed. */
+export async function hashed(
+  { passwords, userSecrets }: Pick<SignInParts, 'passwords' | 'userSecrets'>,
+  userId: string,
+  password: string,
+): Promise<string | null> {
+  try {
+    return userSecrets.seal(userId, 'password', await passwords.hash(password));
+  } catch (error) {
+    if (error instanceof PasswordsBusyError) return null;
+    throw error;
+  }
+}
+
+/** Sixteen letters and digits in fours: 80 bits. */
+function recoveryCode({ randomBytes }: Pick<SignInParts, 'randomBytes'>): string {
+  return (base32(randomBytes(RECOVERY_BYTES)).toLowerCase().match(/.{4}/g) ?? []).join('-');
+}
+
+export function sessionItem(session: Session, current: Session | null): SessionList['items'][number] {
+  const { id, createdMs, seenMs, network, browser } = session;
+  return { id, created_at: createdMs, seen_at: seenMs, network, browser, current: id === current?.id };
+}

@@ -1,0 +1,204 @@
+import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
+import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
+import type { TagRecord } from '#infra/redis/tag_health.ts';
+import { wideNetworkOf } from '#pipelines/privacy/network.ts';
+import { may, type Permission, type Place, type Principal } from '#pipelines/settings/access.ts';
+import { domainRecords, findProof, type ProofFinding } from '#pipelines/settings/domain_proof.ts';
+import { auditedRecords, notedRecord, type Planned, type SettingsView } from '#pipelines/settings/journal.ts';
+import { accountKey, siteKey } from '#pipelines/settings/setting_address.ts';
+import { canonicalDomain } from '#pipelines/settings/web_names.ts';
+import { formatOf } from './answer_formats.ts';
+import { type Caller, stillKnown } from './authenticate.ts';
+import { browserName } from './browser_name.ts';
+import type { ControlOptions } from './control_options.ts';
+import { readInput } from './read_input.ts';
+import { refuse } from './refuse.ts';
+import { cookieValue, setCookie, signInPlace } from './request_guard.ts';
+import type { Outcome, Route, World } from './route.ts';
+import { lacking } from './route_access.ts';
+import type { Input } from './route_input.ts';
+
+/** Answers a request of a route: reads its input, does what it asks for, and sends what came of it. */
+export async function answer(
+  options: ControlOptions,
+  route: Route,
+  arrived: Caller | null,
+  request: HttpRequestIn,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const read = readInput(route, request);
+  if (!read.ok) return refuse(reply, read.code, read.problems);
+  if (arrived === null) return answerInSession(options, route, null, read.input, reply);
+  const still = stillKnown(options, arrived);
+  if (!still.ok) return refuse(reply, still.code);
+  const { caller } = still;
+  const lacked = lacking(route.access, read.input, caller.principal, options.journal.view());
+  if (lacked !== null) return refuseLacking(options, route, caller.principal, lacked.place, reply);
+  if (route.inSession !== undefined) return answerInSession(options, route, caller, read.input, reply);
+  if (route.ask !== undefined) return answerQuery(options, route, caller.principal, read.input, reply);
+  if (route.gather !== undefined) return answerGathered(options, route, caller.principal, read.input, reply);
+  return answerSettings(options, route, caller.principal, read.input, reply);
+}
+
+/** Says who may do what in 403, and keeps it in the audit. */
+function refuseLacking(
+  { signInAudit }: ControlOptions,
+  route: Route,
+  principal: Principal,
+  place: Place | 'listed',
+  reply: HttpReply,
+): HttpReply {
+  signInAudit.permissionRefused(principal.actor, route.operationId, keyOfPlace(place));
+  return refuse(reply, 'permission_missing');
+}
+
+function keyOfPlace(place: Place | 'listed'): string {
+  if (typeof place === 'string') return 'permission';
+  return 'site' in place ? siteKey(place.site) : accountKey(place.account);
+}
+
+async function answerSettings(
+  options: ControlOptions,
+  route: Route,
+  principal: Principal,
+  input: Input,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const { journal } = options;
+  if (route.showsKeyUse === true) await options.keyUse.refresh();
+  if (route.showsMonthUse === true) await refreshMonthUse(options);
+  const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, input) : null;
+  const proofFinding = route.looksForProof === true ? await proofFor(options, input) : null;
+  const outcome = await (route.method === 'GET'
+    ? route.run(input, { ...worldOf(options, journal.view(), principal), tagRecord })
+    : change());
+  if (outcome.kind === 'refused') {
+    // What is given on is known only when the rest is: a grant, a token, a user.
+    if (outcome.code === 'permission_missing') return refuseLacking(options, route, principal, 'listed', reply);
+    return refuse(reply, outcome.code, outcome.problems);
+  }
+  const { body, version } = outcome.show(journal.view());
+  if (version !== undefined) reply.header('etag', `"${version}"`);
+  return reply.code(route.success.status).send(body);
+
+  function change(): Promise<Outcome> {
+    return journal.change((view): Planned<Outcome> => {
+      const result = route.run(input, { ...worldOf(options, view, principal), proofFinding });
+      const facts = result.kind === 'done' ? result.facts : [];
+      return { records: auditedRecords(view, facts, principal.actor, options.nowMs()), result };
+    });
+  }
+}
+
+/** Only of a site that there is: anything else would have Redis asked for names out of a request. */
+async function tagRecordFor({ journal, readTagRecord }: ControlOptions, { params }: Input): Promise<TagRecord | null> {
+  const { site_id } = params as { site_id: string };
+  return journal.view().table.site(site_id) === undefined ? null : readTagRecord(site_id);
+}
+
+/** Only of a domain that the site has claimed: the name servers are asked for no others. */
+async function proofFor(
+  { journal, dns, domainRules }: ControlOptions,
+  { params }: Input,
+): Promise<ProofFinding | null> {
+  const { site_id, domain } = params as { site_id: string; domain: string };
+  const name = canonicalDomain(domain) ?? '';
+  const isClaimed = journal.view().table.site(site_id)?.domains.includes(name) === true;
+  return isClaimed ? findProof(domainRecords(site_id, name, domainRules.cnameTarget), dns) : null;
+}
+
+async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<void> {
+  const accounts = journal.view().table.accounts();
+  await monthUse.refresh(accounts.map(({ account_id }) => account_id));
+}
+
+function worldOf(options: ControlOptions, view: SettingsView, principal: Principal): World {
+  const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress, domainRules } = options;
+  const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
+  const asking = {
+    principal,
+    may: (permission: Permission, place: Place) => may(principal, permission, place, view.table),
+  };
+  const unread = { tagRecord: null, proofFinding: null };
+  const nowMs = options.nowMs();
+  return {
+    view,
+    nowMs,
+    adapters,
+    seal,
+    isAddressAllowed,
+    randomBytes,
+    domainRules,
+    ...asking,
+    ...unread,
+    ...known,
+  };
+}
+
+async function answerQuery(
+  options: ControlOptions,
+  route: Route,
+  principal: Principal,
+  input: Input,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const question = route.ask?.(input, worldOf(options, options.journal.view(), principal));
+  if (question === undefined) return refuse(reply, 'not_found');
+  if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
+  const format = formatOf(input.query, reply.request.headers.accept);
+  const answered = await options.queries.write(question, format);
+  return answered.ok
+    ? reply.type(answered.contentType).send(answered.body)
+    : refuse(reply, answered.code, answered.problems);
+}
+
+async function answerInSession(
+  options: ControlOptions,
+  route: Route,
+  caller: Caller | null,
+  input: Input,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const { headers } = reply.request;
+  const place = signInPlace(headers.host, options.ownNames);
+  const cookie = place === null ? null : cookieValue(headers.cookie, place.cookie);
+  const network = wideNetworkOf(clientAddress(reply.request));
+  const browser = browserName(headers['user-agent']);
+  // Elsewhere a cookie could be read on its way.
+  if (route.access === 'open' && place === null) return refuse(reply, 'host_unknown');
+  const answered = await route.inSession?.(input, { parts: options, caller, cookie, place, network, browser });
+  if (answered === undefined) return refuse(reply, 'not_found');
+  if (answered.kind === 'refused') {
+    const isLacking = answered.code === 'permission_missing' && caller !== null;
+    if (isLacking) return refuseLacking(options, route, caller.principal, 'listed', reply);
+    return refuse(reply, answered.code, answered.problems, answered.waitMs);
+  }
+  if (answered.version !== undefined) reply.header('etag', `"${answered.version}"`);
+  if (answered.cookie !== undefined && place !== null) {
+    reply.header('set-cookie', setCookie(place, answered.cookie, SESSION_MS_MAX / 1000));
+  }
+  return reply.code(route.success.status).send(answered.body);
+}
+
+async function answerGathered(
+  options: ControlOptions,
+  route: Route,
+  principal: Principal,
+  input: Input,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const { deadLetters: letters, queries } = options;
+  const sources = { letters, queries };
+  const world = (): World => worldOf(options, options.journal.view(), principal);
+  const noted = route.noted?.(input) ?? null;
+  if (noted !== null) {
+    await options.journal.change((view) => ({
+      records: [notedRecord(view, noted.about, noted.with, principal.actor, options.nowMs())],
+      result: null,
+    }));
+  }
+  const answered = await route.gather?.(input, sources, world());
+  if (answered === undefined) return refuse(reply, 'not_found');
+  if (answered.kind === 'refused') return refuse(reply, answered.code, answered.problems);
+  return reply.code(route.success.status).send(answered.body);
+}

@@ -1,0 +1,25 @@
+import type { Problem } from '#pipelines/settings/problem.ts';
+import type { Caller } from './authenticate.ts';
+import type { ControlErrorCode } from './errors.ts';
+import type { SignInPlace } from './request_guard.ts';
+import type { SignInParts } from './sign_in.ts';
+
+/** What a route of sessions and sign-ins has beside its input. */
+export interface SessionAsked {
+  parts: SignInParts;
+  /** Who asks; null on routes that need nobody. */
+  caller: Caller | null;
+  /** The session cookie that came with the request, whatever it is worth. */
+  cookie: string | null;
+  place: SignInPlace | null;
+  network: string;
+  browser: string;
+}
+
+/** The same, of somebody known. */
+export type KnownAsked = SessionAsked & { caller: Caller };
+
+/** What such a route comes to: `cookie` sets the session cookie; null removes it. */
+export type SessionAnswer =
+  | { kind: 'answered'; body: object; version?: string; cookie?: string | null }
+  | { kind: 'refused'; code: ControlErrorCode; problems: Problem[]; waitMs?: number | null };

@@ -1,0 +1,247 @@
+import type { Static } from 'typebox';
+import { may, mayGive, type Principal } from '#pipelines/settings/access.ts';
+import { blankUser } from '#pipelines/settings/dashboard_users.ts';
+import { fullGrant } from '#pipelines/settings/grants.ts';
+import { auditedRecords, type SettingsView } from '#pipelines/settings/journal.ts';
+import { problem } from '#pipelines/settings/problem.ts';
+import { userKey } from '#pipelines/settings/setting_address.ts';
+import { changedUser, managesUser, seesGrant, seesUser, type UserChange } from '#pipelines/settings/user_change.ts';
+import type { User } from '#schemas/setting.ts';
+import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import {
+  newUser,
+  type SessionList,
+  sessionListShape,
+  type UserItem,
+  userChange,
+  userParams,
+  userShape,
+} from '#services/control_api/user_shapes.ts';
+import { page } from './list_page.ts';
+import { hashed, sessionItem } from './own_session.ts';
+import { done, type Refused, type Route, refused, route, sessionRoute } from './route.ts';
+import { type Needs, ofListed } from './route_access.ts';
+import type { KnownAsked, SessionAnswer } from './session_answer.ts';
+import { metaOf, refuseStale } from './versions.ts';
+
+const USERS_MAX = 1_000;
+/** Those of a place, whose managers else could leave no room for any other's. */
+const USERS_OF_PLACE_MAX = 200;
+const tag = 'Users';
+const base = '/v1/admin/users';
+
+/** Anywhere where the user has a grant; a user that is not known is the installation's. */
+const ofUser: Needs = {
+  permission: 'users.manage',
+  of({ params }, { table }) {
+    const user = table.user((params as Static<typeof userParams>).user_id);
+    return user === undefined || user.grants.length === 0 ? 'installation' : 'listed';
+  },
+};
+
+export const userRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listUsers',
+    access: ofListed('users.manage'),
+    tag,
+    summary: 'List the users who may something where you manage users',
+    params: nothing,
+    query: closed(pageFields),
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(userShape), description: 'Users, sorted by id' },
+    errors: [],
+    run({ query }, { view, principal }) {
+      const users = view.table.users().filter((user) => seesUser(principal, user, view.table));
+      const body = page(
+        users,
+        query,
+        ({ user_id }) => user_id,
+        (user) => itemOf(view, user, principal),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  sessionRoute({
+    method: 'POST',
+    path: base,
+    operationId: 'createUser',
+    access: ofListed('users.manage'),
+    tag,
+    summary: 'Make a user, who may no more than who makes it',
+    params: nothing,
+    query: nothing,
+    body: newUser,
+    ifMatch: 'none',
+    success: { status: 201, schema: userShape, description: 'The user' },
+    errors: ['user_exists', 'limit_reached', 'sign_in_busy', 'settings_not_stored'],
+    async answer({ body: { user_id, name = user_id, grants, password } }, asked) {
+      const sealed = password === undefined ? undefined : await hashed(asked.parts, user_id, password);
+      if (sealed === null) return refused('sign_in_busy');
+      const change = { name, grants: grants.map(fullGrant), ...(sealed === undefined ? {} : { password: sealed }) };
+      return written(asked, user_id, (view, before) => {
+        // First, as whoever may not make the user is not told that there is one.
+        const isGiven = change.grants.every((grant) =>
+          mayGive(asked.caller.principal, grant, 'users.manage', view.table),
+        );
+        if (!isGiven) return refused('permission_missing');
+        if (before !== undefined) return refused('user_exists');
+        return isFull(asked.caller.principal, view) ? refused('limit_reached') : change;
+      });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{user_id}`,
+    operationId: 'getUser',
+    access: ofUser,
+    tag,
+    summary: 'Read a user',
+    params: userParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: userShape, description: 'The user' },
+    errors: ['user_unknown'],
+    run({ params: { user_id } }, { view, principal }) {
+      const user = view.table.user(user_id);
+      if (user === undefined) return refused('user_unknown');
+      if (!seesUser(principal, user, view.table)) return refused('permission_missing');
+      const item = itemOf(view, user, principal);
+      return done([], () => ({ body: item, version: item.version }));
+    },
+  }),
+  sessionRoute({
+    method: 'PATCH',
+    path: `${base}/{user_id}`,
+    operationId: 'changeUser',
+    access: ofUser,
+    tag,
+    summary: 'Change what is given of a user: grants, name, password, or whether it may sign in',
+    params: userParams,
+    query: nothing,
+    body: userChange,
+    ifMatch: 'optional',
+    success: { status: 200, schema: userShape, description: 'The user as it is now' },
+    errors: ['user_unknown', 'owner_last', 'sign_in_busy', 'settings_not_stored'],
+    async answer({ params: { user_id }, body, ifMatch }, asked) {
+      const { password, grants, second_factor, provider_links, ...rest } = body;
+      const own = Object.entries({ password, second_factor, provider_links }).find(([, value]) => value !== undefined);
+      if (own !== undefined && isOwn(asked, user_id)) return ofOwnSignIn(own[0]);
+      const sealed = typeof password === 'string' ? await hashed(asked.parts, user_id, password) : undefined;
+      if (sealed === null) return refused('sign_in_busy');
+      const change: UserChange = {
+        ...rest,
+        ...(password === undefined ? {} : { password: sealed ?? null }),
+        ...(grants === undefined ? {} : { grants: grants.map(fullGrant) }),
+        ...(second_factor === undefined ? {} : { removesSecondFactor: true }),
+        ...(provider_links === undefined ? {} : { removesLinks: true }),
+      };
+      return written(asked, user_id, (view, before) => {
+        if (before === undefined) return refused('user_unknown');
+        if (!seesUser(asked.caller.principal, before, view.table)) return refused('permission_missing');
+        return refuseStale(view, userKey(user_id), ifMatch, 'optional') ?? change;
+      });
+    },
+  }),
+  sessionRoute({
+    method: 'GET',
+    path: `${base}/{user_id}/sessions`,
+    operationId: 'listUserSessions',
+    access: ofUser,
+    tag,
+    summary: 'List the sessions of a user',
+    params: userParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
+    errors: ['user_unknown'],
+    async answer({ params: { user_id } }, { parts, caller }) {
+      const { table } = parts.journal.view();
+      const user = table.user(user_id);
+      if (user === undefined) return refused('user_unknown');
+      if (!managesUser(caller.principal, user, table)) return refused('permission_missing');
+      const going = (await parts.sessions.list(user_id)).filter(({ createdMs }) => createdMs >= user.sessions_from);
+      const body: SessionList = { items: going.map((session) => sessionItem(session, caller.session)) };
+      return { kind: 'answered', body };
+    },
+  }),
+  sessionRoute({
+    method: 'DELETE',
+    path: `${base}/{user_id}/sessions`,
+    operationId: 'endUserSessions',
+    access: ofUser,
+    tag,
+    summary: 'End all sessions of a user',
+    params: userParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: userShape, description: 'The user' },
+    errors: ['user_unknown', 'settings_not_stored'],
+    answer: ({ params: { user_id } }, asked) =>
+      written(asked, user_id, (_view, before) =>
+        before === undefined ? refused('user_unknown') : { endsSessions: true },
+      ),
+  }),
+];
+
+/** Whether somebody asks about themselves, in a session: one that was found open must not be enough to change how they sign in. */
+const isOwn = ({ caller: { session } }: KnownAsked, userId: string): boolean => session?.userId === userId;
+
+function ofOwnSignIn(field: string): Refused {
+  const message = 'is changed under /v1/session, with the password there is';
+  return refused('settings_invalid', [problem('own_sign_in', field, message)]);
+}
+
+function isFull(principal: Principal, { table }: SettingsView): boolean {
+  const users = table.users();
+  if (may(principal, 'users.manage', 'installation', table)) return users.length >= USERS_MAX;
+  const own = users.filter((user) => seesUser(principal, user, table));
+  return own.length >= USERS_OF_PLACE_MAX || users.length >= USERS_MAX;
+}
+
+/** Writes what `plan` decides of a user, as the settings are when it is its turn, and answers the user. */
+async function written(
+  { parts, caller: { principal } }: KnownAsked,
+  userId: string,
+  plan: (view: SettingsView, before: User | undefined) => UserChange | Refused,
+): Promise<SessionAnswer> {
+  const { journal, nowMs } = parts;
+  const problem = await journal.change<Refused | null>((view) => {
+    const before = view.table.user(userId);
+    const change = plan(view, before);
+    if ('kind' in change) return { records: [], result: change };
+    const blank = blankUser(userId, userId, nowMs());
+    const changed = changedUser(principal, blank, before ?? null, change, view.table, nowMs());
+    if (!changed.ok) {
+      const problems = 'problems' in changed ? changed.problems : [];
+      return { records: [], result: refused(changed.code, problems) };
+    }
+    const facts = [{ body: { user: changed.user } }];
+    return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null };
+  });
+  if (problem !== null) return problem;
+  const view = journal.view();
+  const item = itemOf(view, view.table.user(userId) as User, principal);
+  return { kind: 'answered', body: item, version: item.version };
+}
+
+/** A user without what signs in, and without what is not for who asks. */
+function itemOf(view: SettingsView, user: User, principal: Principal): UserItem {
+  const { user_id, name, created_at, disabled_at, password, totp, recovery_codes, oidc_subjects } = user;
+  const grants = user.grants.filter((grant) => seesGrant(principal, grant, view.table));
+  return {
+    ...{ user_id, name, created_at, disabled_at },
+    has_password: password !== null,
+    second_factor: totp !== null,
+    recovery_codes_left: recovery_codes.length,
+    provider_links: oidc_subjects.length,
+    grants: grants.map(fullGrant),
+    has_other_grants: grants.length < user.grants.length,
+    ...metaOf(view, userKey(user_id)),
+  };
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createRedis, type Redis } from '#infra/redis/client.ts';
+import { createSessionStore, SESSION_IDLE_MS, SESSION_MS_MAX, type Session } from '#infra/redis/sessions.ts';
+import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
+import { sharedService } from '#test/harness/shared_service.ts';
+import { quiet, uniqueName } from '../support/kafka.ts';
+
+let redis: Redis;
+let nowMs = 0;
+let userId = '';
+beforeAll(() => {
+  redis = createRedis(sharedService().ready.redis, quiet);
+});
+beforeEach(() => {
+  nowMs = Date.now();
+  userId = uniqueName('u');
+});
+afterAll(() => redis.disconnect());
+
+const store = () => createSessionStore(redis, () => nowMs);
+const session = (changes: Partial<Session> = {}): Session => ({
+  id: randomBytes(32).toString('hex'),
+  userId,
+  createdMs: nowMs,
+  seenMs: nowMs,
+  network: '127.0.0.1',
+  browser: 'Firefox on Linux',
+  ...changes,
+});
+
+describe('sessions', () => {
+  test('are found, listed with the newest first, and ended by their user alone', async () => {
+    const [first, second] = [session(), session({ createdMs: nowMs + 1 })];
+    await store().begin(first);
+    await store().begin(second);
+    expect(await store().find(first.id)).toEqual(first);
+    expect(await store().list(userId)).toEqual([second, first]);
+    expect(await store().end('somebody-else', first.id)).toBe(false);
+    expect(await store().end(userId, first.id)).toBe(true);
+    expect(await store().find(first.id)).toBeNull();
+    expect(await store().list(userId)).toEqual([second]);
+    expect(await store().end(userId, first.id)).toBe(false);
+  });
+
+  test('go on while they are seen, until their last day, and Redis forgets them', async () => {
+    const one = session();
+    await store().begin(one);
+    nowMs += SESSION_IDLE_MS - 1;
+    expect(await store().find(one.id)).toMatchObject({ seenMs: nowMs });
+    nowMs += SESSION_IDLE_MS - 1;
+    expect(await store().find(one.id)).not.toBeNull();
+    expect(await redis.pttl(`session:${one.id}`)).toBeLessThanOrEqual(SESSION_IDLE_MS);
+    nowMs += SESSION_IDLE_MS;
+    expect(await store().find(one.id)).toBeNull();
+    const old = session({ createdMs: nowMs - SESSION_MS_MAX + 1000 });
+    await store().begin(old);
+    expect(await redis.pttl(`session:${old.id}`)).toBeLessThanOrEqual(1000);
+    nowMs += 1000;
+    expect(await store().find(old.id)).toBeNull();
+  });
+
+  test('are fifty of a user at the most, of which the oldest make room', async () => {
+    const all = Array.from({ length: 51 }, (_, index) => session({ createdMs: nowMs + index }));
+    for (const one of all) await store().begin(one);
+    const listed = (await store().list(userId)).map(({ id }) => id);
+    expect(listed).toEqual(
+      all
+        .slice(1)
+        .map(({ id }) => id)
+        .toReversed(),
+    );
+  });
+});
+
+describe('tries to sign in', () => {
+  test('of a user from one network are ten, whoever succeeds elsewhere', async () => {
+    const limits = createSignInLimits(redis);
+    for (let tries = 0; tries < 10; tries += 1) expect(await limits.tryPassword(userId, '10.0.0.1')).toBe(0);
+    const wait = await limits.tryPassword(userId, '10.0.0.1');
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(900_000);
+    expect(await limits.tryPassword(userId, '10.0.0.2')).toBe(0);
+    await limits.forget(userId, '10.0.0.2');
+    expect(await limits.tryPassword(userId, '10.0.0.1')).toBeGreaterThan(0);
+    await limits.forget(userId, '10.0.0.1');
+    expect(await limits.tryPassword(userId, '10.0.0.1')).toBe(0);
+  });
+
+  test('from everywhere lock nobody out of a network where they signed in before', async () => {
+    const limits = createSignInLimits(redis);
+    const [home, away] = [uniqueName('n'), uniqueName('n')];
+    await limits.forget(userId, home);
+    const tries = Array.from({ length: 220 }, (_, at) => limits.tryPassword(userId, `${away}${at}`));
+    expect((await Promise.all(tries)).filter((wait) => wait === 0)).toHaveLength(200);
+    expect(await limits.tryPassword(userId, uniqueName('n'))).toBeGreaterThan(0);
+    expect(await limits.tryPassword(userId, home)).toBe(0);
+  });
+
+  test('at once are not more than one after the other', async () => {
+    const limits = createSignInLimits(redis);
+    const waits = await Promise.all(Array.from({ length: 40 }, () => limits.tryPassword(userId, '10.0.1.1')));
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(10);
+  });
+
+  test('of one network are fifty, whoever they are of', async () => {
+    const limits = createSignInLimits(redis);
+    const network = uniqueName('n');
+    const waits = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => limits.tryPassword(`${userId}${at}`, network)),
+    );
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(50);
+  });
+
+  test('with a second factor are ten, and each code is used once', async () => {
+    const limits = createSignInLimits(redis);
+    const waits = await Promise.all(Array.from({ length: 12 }, () => limits.tryCode(userId)));
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(10);
+    expect(await Promise.all([limits.useStep(userId, 7), limits.useStep(userId, 7)])).toEqual(
+      expect.arrayContaining([true, false]),
+    );
+    expect(await limits.useStep(userId, 8)).toBe(true);
+  });
+});

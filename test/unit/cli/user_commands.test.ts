@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { expectDone, installedShop } from './harness.ts';
+
+test('users are made, listed, changed, disabled and enabled', async () => {
+  const shop = await installedShop();
+  const made = await expectDone(shop.svc('user add ada --name Ada --grant analyst@site/shop'));
+  const [password = ''] = /^ {2}([0-9A-Za-z]{20})$/m.exec(made)?.slice(1) ?? [];
+  expect(password).not.toBe('');
+  const list = await expectDone(shop.svc('user list'));
+  expect(list).toMatch(/^ada +Ada +active +no +analyst@site\/shop /m);
+  expect(list).not.toContain(password);
+  expect(await expectDone(shop.svc('user change ada --grant viewer --grant admin@site/shop'))).toBe(
+    'User ada may now: viewer, admin@site/shop\n',
+  );
+  expect(await expectDone(shop.svc('user disable ada'))).toBe('User ada is disabled.\n');
+  expect(shop.store.table.user('ada')).toMatchObject({ disabled_at: expect.any(Number) });
+  expect(await expectDone(shop.svc('user enable ada'))).toBe('User ada is enabled.\n');
+  expect(await expectDone(shop.svc('user password ada'))).toMatch(/^User ada has a new password\.\n\n {2}\w{20}\n/);
+});
+
+test.each([
+  ['user add ada --grant root@galaxy/9', 'grant_malformed'],
+  ['user change ada', 'nothing_to_change'],
+  ['user disable nobody', 'user_unknown'],
+])('%s is %s', async (line, code) => {
+  const shop = await installedShop();
+  const result = await shop.svc(line);
+  expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(new RegExp(`^svc: ${code}: `)) });
+});
+
+test('a token with grants is of their kind, and the list says what each may', async () => {
+  const shop = await installedShop();
+  expect(await expectDone(shop.svc('token create reports --grant viewer@site/shop'))).toMatch(/svc_st_\w{32}/);
+  expect(await expectDone(shop.svc('token list'))).toMatch(/^reports +svc_st_\w{4} +active +viewer@site\/shop /m);
+});

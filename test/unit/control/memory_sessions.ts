@@ -1,0 +1,79 @@
+import { RedisUnavailableError } from '#infra/redis/client.ts';
+import type { Session, SessionStore } from '#infra/redis/sessions.ts';
+import type { SignInLimits } from '#infra/redis/sign_in_limits.ts';
+
+/** Sessions in memory, and a Redis that can be away. */
+export interface MemorySessions {
+  store: SessionStore;
+  held: Map<string, Session>;
+  isAway: boolean;
+  /** Tries by user. */
+  tries: Map<string, number>;
+  codes: Map<string, number>;
+}
+
+const IDLE_MS = 12 * 3_600_000;
+export const TRIES_MAX = 10;
+const WAIT_MS = 900_000;
+
+export function memorySessions(nowMs: () => number): MemorySessions {
+  const held = new Map<string, Session>();
+  const world: MemorySessions = {
+    held,
+    isAway: false,
+    tries: new Map(),
+    codes: new Map(),
+    store: {
+      async begin(session) {
+        reach(world);
+        held.set(session.id, session);
+      },
+      async find(id) {
+        reach(world);
+        const session = held.get(id);
+        if (session === undefined || nowMs() - session.seenMs >= IDLE_MS) return null;
+        const seen = { ...session, seenMs: nowMs() };
+        held.set(id, seen);
+        return seen;
+      },
+      async list(userId) {
+        reach(world);
+        return [...held.values()].filter((session) => session.userId === userId);
+      },
+      async end(userId, id) {
+        reach(world);
+        return held.get(id)?.userId === userId && held.delete(id);
+      },
+    },
+  };
+  return world;
+}
+
+export function memoryLimits(world: MemorySessions): SignInLimits {
+  const steps = new Set<string>();
+  const count = (counts: Map<string, number>, userId: string): number => {
+    reach(world);
+    const before = counts.get(userId) ?? 0;
+    if (before >= TRIES_MAX) return WAIT_MS;
+    counts.set(userId, before + 1);
+    return 0;
+  };
+  return {
+    tryPassword: async (userId) => count(world.tries, userId),
+    tryProvider: async (network) => count(world.tries, `provider ${network}`),
+    tryCode: async (userId) => count(world.codes, userId),
+    async forget(userId) {
+      world.tries.delete(userId);
+      world.codes.delete(userId);
+    },
+    async useStep(userId, step) {
+      const isNew = !steps.has(`${userId}/${step}`);
+      steps.add(`${userId}/${step}`);
+      return isNew;
+    },
+  };
+}
+
+function reach({ isAway }: MemorySessions): void {
+  if (isAway) throw new RedisUnavailableError('redis: away');
+}

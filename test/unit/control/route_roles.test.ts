@@ -1,0 +1,153 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { EXAMPLES } from '#services/control/examples.ts';
+import { controlDocument } from '#services/control/openapi.ts';
+import { ROUTES } from '#services/control/routes.ts';
+import { NOW_MS } from './harness.ts';
+import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
+
+const EVERY = ['owner', 'admin', 'analyst', 'operator', 'viewer'];
+const MANAGERS = ['owner', 'admin'];
+const ANALYSTS = ['owner', 'admin', 'analyst'];
+const OPERATORS = ['owner', 'admin', 'operator'];
+const NOT_VIEWERS = ['owner', 'admin', 'analyst', 'operator'];
+
+/** Where what is asked is: `anywhere` lists are cut, which is tested one by one. */
+type Where = 'site' | 'account' | 'installation' | 'anywhere';
+
+/** Every operation with the roles that may, written down here by hand: one that is new must be placed. */
+const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
+  ['anywhere', EVERY, 'listAccounts listSites listDomains'],
+  ['account', EVERY, 'getAccount'],
+  ['account', MANAGERS, 'createSite'],
+  ['installation', MANAGERS, 'createAccount changeAccount'],
+  ['site', EVERY, 'getSite getTagHealth getDomain listEventDefinitions getEventDefinition'],
+  ['site', EVERY, 'listSurveys getSurvey listPromos getPromo listForms getForm'],
+  ['site', EVERY, 'listQuestions getQuestion listBoards getBoard answerQuestion'],
+  ['site', MANAGERS, 'changeSite claimDomain verifyDomain releaseDomain chooseLoaderPrefix removeLoaderPrefix'],
+  ['site', MANAGERS, 'createEventDefinition replaceEventDefinition deleteEventDefinition'],
+  ['site', MANAGERS, 'createSurvey replaceSurvey deleteSurvey createPromo replacePromo deletePromo'],
+  ['site', MANAGERS, 'createForm replaceForm deleteForm'],
+  ['site', ANALYSTS, 'createQuestion replaceQuestion deleteQuestion createBoard replaceBoard deleteBoard'],
+  ['anywhere', OPERATORS, 'listKeys listReplays listDeadLetters getDeadLetter resendDeadLetters'],
+  ['site', OPERATORS, 'getKey getReplay createReplay changeReplay'],
+  ['site', MANAGERS, 'issueKey changeKey revokeKey rotateKey'],
+  ['anywhere', NOT_VIEWERS, 'listDestinations getDeliveryHealth'],
+  ['site', NOT_VIEWERS, 'getDestination'],
+  ['site', OPERATORS, 'createDestination changeDestination deleteDestination'],
+  ['site', EVERY, 'queryFunnel queryCorrelation queryTrends queryRetention queryStickiness queryLifecycle queryTop'],
+  ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm'],
+  ['site', NOT_VIEWERS, 'queryLive getEvent'],
+  ['site', ANALYSTS, 'queryTimeline queryActors querySql'],
+  ['anywhere', MANAGERS, 'listTokens listUsers listChanges'],
+  ['site', MANAGERS, 'createUser getUser changeUser listUserSessions endUserSessions'],
+  ['site', MANAGERS, 'issueToken getToken revokeToken'],
+  [
+    'anywhere',
+    EVERY,
+    'listDestinationKinds getSession listSessions endSession changePassword beginSecondFactor confirmSecondFactor',
+  ],
+  ['anywhere', EVERY, 'removeSecondFactor'],
+];
+
+/** Those of somebody's own session, and those of nobody yet: sessions.test.ts has them. */
+const OF_SESSIONS = ['signIn', 'signOut'];
+
+const GRANTED: [place: Where | 'elsewhere', grant: object][] = [
+  ['installation', {}],
+  ['account', { account_id: 'acme' }],
+  ['site', { site_id: 'shop' }],
+  ['elsewhere', { account_id: 'rival' }],
+];
+
+const COVERED: Record<string, readonly string[]> = {
+  site: ['installation', 'account', 'site'],
+  account: ['installation', 'account'],
+  installation: ['installation'],
+  anywhere: ['installation', 'account', 'site', 'elsewhere'],
+};
+
+const BODIES: Record<string, object> = {
+  changeSite: { name: 'Shop' },
+  createSite: { site_id: 'new', account_id: 'acme' },
+  issueKey: { site_id: 'shop', caller: 'browser' },
+  createReplay: { destination: 'crm', site_id: 'shop', from: NOW_MS - 1000, to: NOW_MS },
+  createDestination: { name: 'crm' },
+  createUser: { user_id: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
+  changeUser: { name: 'Ada' },
+  changePassword: { password: 'x', new_password: 'x'.repeat(12) },
+  confirmSecondFactor: { secret: 'A'.repeat(32), code: '000000', password: 'x' },
+  removeSecondFactor: { code: '000000', password: 'x' },
+  resendDeadLetters: { ids: ['dedup-0-0'] },
+  issueToken: { label: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
+};
+
+let world: ScopedWorld;
+const tokens = new Map<string, string>();
+beforeAll(async () => {
+  world = await scopedWorld();
+  await world.addUser({ user_id: 'vera', grants: [grantOf('viewer', { site_id: 'shop' })] });
+  for (const role of EVERY) {
+    for (const [place, grant] of GRANTED) {
+      tokens.set(`${role} ${place}`, await world.tokenOf(grantOf(role, grant)));
+    }
+  }
+});
+
+const operations = Object.entries(
+  controlDocument()['paths'] as Record<string, Record<string, { operationId: string; parameters?: { in: string }[] }>>,
+).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, { operationId }]) => ({ path, method: method.toUpperCase(), operationId })),
+);
+const placed = new Map(
+  TABLE.flatMap(([where, roles, ids]) => ids.split(' ').map((id) => [id, { where, roles }] as const)),
+);
+
+/** A path with the facts of acme's shop in it. */
+function filled(path: string): string {
+  const values: Record<string, string> = {
+    account_id: 'acme',
+    site_id: 'shop',
+    key_hash: world.keys.shop,
+    replay_id: world.replayIds.shop,
+    token_hash: world.tokens.shop,
+    name: 'crm',
+    domain: 'shop.example',
+    id: 'countries',
+    definition_id: 'newsletter',
+    letter_id: 'dedup-0-0',
+    user_id: 'vera',
+    session_id: 'a'.repeat(64),
+    event_id: 'e1',
+  };
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? 'none');
+}
+
+describe('the table of roles', () => {
+  it('has every operation of the document, once', () => {
+    const all = TABLE.flatMap(([, , ids]) => ids.split(' '));
+    expect(all).toHaveLength(new Set(all).size);
+    expect([...all, ...OF_SESSIONS, 'health'].sort()).toEqual(operations.map(({ operationId }) => operationId).sort());
+  });
+});
+
+describe.each(operations.filter(({ operationId }) => placed.has(operationId)))('$operationId', (operation) => {
+  const { path, method, operationId } = operation;
+  const { where, roles } = placed.get(operationId) ?? { where: 'installation', roles: [] };
+
+  it(`is for ${roles.join(', ')}, by the place ${where}`, async () => {
+    const takesBody = ROUTES.find((route) => route.operationId === operationId)?.body !== null;
+    const body = takesBody ? { body: BODIES[operationId] ?? EXAMPLES[operationId] ?? {} } : {};
+    for (const role of EVERY) {
+      for (const [place] of GRANTED) {
+        world.journal.records.length = 0;
+        const token = tokens.get(`${role} ${place}`) ?? '';
+        const answer = await world.call(method, filled(path), { token, ifMatch: '*', ...body });
+        const isAllowed = roles.includes(role) && COVERED[where]?.includes(place) === true;
+        const seen = answer.body?.error?.code === 'permission_missing' ? 'refused' : 'allowed';
+        expect(`${role} of ${place}: ${seen}`).toBe(`${role} of ${place}: ${isAllowed ? 'allowed' : 'refused'}`);
+        if (isAllowed) expect([401, 403]).not.toContain(answer.status);
+        else expect(world.journal.records.filter(({ setting }) => !setting?.audit)).toEqual([]);
+      }
+    }
+  });
+});

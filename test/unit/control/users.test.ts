@@ -1,0 +1,318 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { totpCode } from '#pipelines/settings/totp.ts';
+import type { Grant } from '#schemas/setting.ts';
+import { type Answer, PASSWORD } from './harness.ts';
+import { TRIES_MAX } from './memory_sessions.ts';
+import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
+
+const OWN = { host: 'localhost:8090', origin: 'http://localhost:8090', 'x-svc-csrf': '1' };
+const ACME = { account_id: 'acme' };
+const RIVAL = { account_id: 'rival' };
+const NEW_PASSWORD = 'another long password';
+
+let world: ScopedWorld;
+beforeEach(async () => {
+  world = await scopedWorld();
+});
+
+async function ask(grant: Grant, method: string, path: string, body?: object): Promise<Answer> {
+  const token = await world.tokenOf(grant);
+  return world.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+}
+const codeOf = ({ status, body }: Answer): string => body?.error?.code ?? String(status);
+
+function signIn(body: object = {}): Promise<Answer> {
+  return world.call('POST', '/v1/session', {
+    token: null,
+    body: { user_id: 'ada', password: PASSWORD, ...body },
+    headers: OWN,
+  });
+}
+const cookieOf = (answer: Answer): string => String(answer.headers['set-cookie']).split(';')[0] ?? '';
+const as = (cookie: string, method: string, path: string, body?: object): Promise<Answer> =>
+  world.call(method, path, { token: null, headers: { ...OWN, cookie }, ...(body === undefined ? {} : { body }) });
+
+describe('making a user', () => {
+  it('gives what the maker may give, and the user signs in with the password', async () => {
+    const body = { user_id: 'ada', name: 'Ada', grants: [{ role: 'analyst', site_id: 'shop' }], password: PASSWORD };
+    const made = await ask(grantOf('admin', ACME), 'POST', 'users', body);
+    expect(made).toMatchObject({
+      status: 201,
+      body: {
+        user_id: 'ada',
+        name: 'Ada',
+        has_password: true,
+        second_factor: false,
+        grants: [{ role: 'analyst', account_id: null, site_id: 'shop' }],
+        has_other_grants: false,
+      },
+    });
+    expect(made.etag).toBe(`"${made.body.version}"`);
+    const cookie = cookieOf(await signIn());
+    expect(codeOf(await as(cookie, 'GET', 'sites/shop'))).toBe('200');
+    expect(codeOf(await as(cookie, 'GET', 'sites/other'))).toBe('permission_missing');
+    const written = JSON.stringify(world.journal.records);
+    expect(written).not.toContain(PASSWORD);
+    expect(written).not.toContain('$scrypt');
+    expect(codeOf(await ask(grantOf('owner'), 'POST', 'users', body))).toBe('user_exists');
+  });
+
+  it.each([
+    ['owner of all', grantOf('owner'), [{ role: 'owner' }], '201'],
+    ['admin of all', grantOf('admin'), [{ role: 'owner' }], 'permission_missing'],
+    ['admin of all', grantOf('admin'), [{ role: 'admin' }], '201'],
+    ['admin of an account', grantOf('admin', ACME), [{ role: 'viewer' }], 'permission_missing'],
+    ['admin of an account', grantOf('admin', ACME), [{ role: 'viewer', site_id: 'other' }], 'permission_missing'],
+    ['admin of an account', grantOf('admin', ACME), [{ role: 'owner', ...ACME }], 'permission_missing'],
+    ['owner of an account', grantOf('owner', ACME), [{ role: 'owner', ...ACME }], '201'],
+    ['analyst of all', grantOf('analyst'), [{ role: 'viewer', ...ACME }], 'permission_missing'],
+    ['owner of all', grantOf('owner'), [{ role: 'viewer', site_id: 'none' }], 'settings_invalid'],
+    ['owner of all', grantOf('owner'), [], 'settings_invalid'],
+  ])('as an %s %j gives %j: %s', async (_who, own, grants, code) => {
+    expect(codeOf(await ask(own, 'POST', 'users', { user_id: 'bob', grants }))).toBe(code);
+  });
+
+  it('takes no short password, and no name that is an e-mail address', async () => {
+    const grants = [{ role: 'viewer' }];
+    const answers = [
+      await ask(grantOf('owner'), 'POST', 'users', { user_id: 'bob', grants, password: 'short' }),
+      await ask(grantOf('owner'), 'POST', 'users', { user_id: 'bob', grants, name: 'bob@shop.example' }),
+    ];
+    expect(answers.map(codeOf)).toEqual(['settings_invalid', 'settings_invalid']);
+  });
+});
+
+describe('changing a user', () => {
+  const both = [grantOf('viewer', ACME), grantOf('analyst', RIVAL)];
+
+  it('by who manages a part of what they may leaves the rest, and shows none of it', async () => {
+    await world.addUser({ grants: both });
+    const seen = await ask(grantOf('admin', ACME), 'GET', 'users/ada');
+    expect(seen.body).toMatchObject({ grants: [both[0]], has_other_grants: true });
+    const changed = await ask(grantOf('admin', ACME), 'PATCH', 'users/ada', {
+      grants: [{ role: 'operator', ...ACME }],
+    });
+    expect(changed.body.grants).toEqual([grantOf('operator', ACME)]);
+    expect((await ask(grantOf('admin'), 'GET', 'users/ada')).body.grants).toEqual([both[1], grantOf('operator', ACME)]);
+  });
+
+  it('as such is for who could give all that they may', async () => {
+    await world.addUser({ grants: both });
+    for (const body of [{ password: NEW_PASSWORD }, { disabled: true }, { name: 'X' }, { second_factor: false }]) {
+      expect(codeOf(await ask(grantOf('owner', ACME), 'PATCH', 'users/ada', body))).toBe('permission_missing');
+      expect(codeOf(await ask(grantOf('admin'), 'PATCH', 'users/ada', body))).toBe('200');
+    }
+    expect(codeOf(await ask(grantOf('owner', ACME), 'DELETE', 'users/ada/sessions'))).toBe('permission_missing');
+    expect(codeOf(await ask(grantOf('owner', ACME), 'GET', 'users/ada/sessions'))).toBe('permission_missing');
+  });
+
+  it('in their own session does not change how they sign in: that takes the password there is', async () => {
+    await world.addUser();
+    const cookie = cookieOf(await signIn());
+    for (const body of [{ password: NEW_PASSWORD }, { password: null }, { second_factor: false }]) {
+      expect(await as(cookie, 'PATCH', 'users/ada', body)).toMatchObject({
+        status: 400,
+        body: { problems: [{ code: 'own_sign_in' }] },
+      });
+    }
+    expect(codeOf(await as(cookie, 'PATCH', 'users/ada', { name: 'Ada L' }))).toBe('200');
+  });
+
+  it('does not take from the last owner what they sign in with', async () => {
+    await world.addUser();
+    expect(codeOf(await ask(grantOf('owner'), 'PATCH', 'users/ada', { password: null }))).toBe('owner_last');
+  });
+
+  it('of a place are 200 at most for who manages that alone', async () => {
+    for (let at = 0; at < 200; at += 1) {
+      await world.addUser({ user_id: `u${at}`, grants: [grantOf('viewer', ACME)] });
+    }
+    const body = { user_id: 'more', grants: [{ role: 'viewer', ...ACME }] };
+    expect(codeOf(await ask(grantOf('owner', ACME), 'POST', 'users', body))).toBe('limit_reached');
+    const elsewhere = { user_id: 'more', grants: [{ role: 'viewer', ...RIVAL }] };
+    expect(codeOf(await ask(grantOf('owner', RIVAL), 'POST', 'users', elsewhere))).toBe('201');
+  });
+
+  it('ends their sessions where a second factor is removed', async () => {
+    await world.addUser({ grants: both });
+    const cookie = cookieOf(await signIn());
+    expect(codeOf(await ask(grantOf('owner'), 'PATCH', 'users/ada', { second_factor: false }))).toBe('200');
+    expect(codeOf(await as(cookie, 'GET', '/v1/session'))).toBe('session_over');
+  });
+
+  it('who owns something is for owners: an admin does not become one by their password', async () => {
+    await world.addUser();
+    for (const body of [{ password: NEW_PASSWORD }, { disabled: true }, { grants: [] }]) {
+      expect(codeOf(await ask(grantOf('admin'), 'PATCH', 'users/ada', body))).toBe('permission_missing');
+    }
+  });
+
+  it('does not take the last owner away', async () => {
+    await world.addUser();
+    for (const body of [{ disabled: true }, { grants: [{ role: 'admin' }] }]) {
+      expect(codeOf(await ask(grantOf('owner'), 'PATCH', 'users/ada', body))).toBe('owner_last');
+    }
+    await world.addUser({ user_id: 'eve' });
+    expect(codeOf(await ask(grantOf('owner'), 'PATCH', 'users/ada', { disabled: true }))).toBe('200');
+    expect(codeOf(await ask(grantOf('owner'), 'PATCH', 'users/eve', { disabled: true }))).toBe('owner_last');
+  });
+
+  it('that others have, or that there is not, is refused alike', async () => {
+    await world.addUser({ grants: [grantOf('viewer', RIVAL)] });
+    for (const path of ['users/ada', 'users/nobody']) {
+      expect(codeOf(await ask(grantOf('owner', ACME), 'GET', path))).toBe('permission_missing');
+      expect(codeOf(await ask(grantOf('owner', ACME), 'PATCH', path, { grants: [] }))).toBe('permission_missing');
+    }
+    expect(codeOf(await ask(grantOf('owner'), 'GET', 'users/nobody'))).toBe('user_unknown');
+    expect((await ask(grantOf('owner', ACME), 'GET', 'users')).body.items).toEqual([]);
+    expect((await ask(grantOf('admin', RIVAL), 'GET', 'users')).body.items).toHaveLength(1);
+  });
+
+  it('ends their sessions where they are disabled, get a password or are told to; and no former one comes back', async () => {
+    await world.addUser({ grants: [grantOf('viewer')] });
+    for (const body of [{ disabled: true }, { password: PASSWORD }]) {
+      const cookie = cookieOf(await signIn());
+      expect(codeOf(await as(cookie, 'GET', '/v1/session'))).toBe('200');
+      await ask(grantOf('admin'), 'PATCH', 'users/ada', body);
+      expect(codeOf(await as(cookie, 'GET', '/v1/session'))).toBe('session_over');
+      await ask(grantOf('admin'), 'PATCH', 'users/ada', { disabled: false });
+      expect(codeOf(await as(cookie, 'GET', '/v1/session'))).toBe('session_over');
+      world.clock.nowMs += 1000;
+    }
+    const cookie = cookieOf(await signIn());
+    expect((await ask(grantOf('admin'), 'GET', 'users/ada/sessions')).body.items).toHaveLength(1);
+    expect(codeOf(await ask(grantOf('admin'), 'DELETE', 'users/ada/sessions'))).toBe('200');
+    expect(codeOf(await as(cookie, 'GET', '/v1/session'))).toBe('session_over');
+    expect((await ask(grantOf('admin'), 'GET', 'users/ada/sessions')).body.items).toEqual([]);
+  });
+
+  it('names the version it is of', async () => {
+    await world.addUser({ grants: [grantOf('viewer')] });
+    const answer = await world.call('PATCH', 'users/ada', { body: { name: 'X' }, ifMatch: '"stale"' });
+    expect(codeOf(answer)).toBe('version_conflict');
+  });
+});
+
+describe('a user', () => {
+  it('lists their sessions, and ends one of them but none of others', async () => {
+    await world.addUser();
+    await world.addUser({ user_id: 'bob' });
+    const [first, second, other] = [await signIn(), await signIn(), await signIn({ user_id: 'bob' })];
+    const items = (await as(cookieOf(first), 'GET', '/v1/sessions')).body.items;
+    expect(items.map(({ id, current }: { id: string; current: boolean }) => [id, current])).toEqual(
+      expect.arrayContaining([
+        [first.body.session.id, true],
+        [second.body.session.id, false],
+      ]),
+    );
+    const end = (id: string) => as(cookieOf(first), 'DELETE', `/v1/sessions/${id}`);
+    expect(codeOf(await end(other.body.session.id))).toBe('session_unknown');
+    expect(codeOf(await end(second.body.session.id))).toBe('200');
+    expect(codeOf(await as(cookieOf(second), 'GET', '/v1/session'))).toBe('session_over');
+    expect(codeOf(await as(cookieOf(other), 'GET', '/v1/session'))).toBe('200');
+  });
+
+  it('changes their password, whereupon all sessions but this one end', async () => {
+    await world.addUser();
+    const [first, second] = [cookieOf(await signIn()), cookieOf(await signIn())];
+    const change = (password: string) =>
+      as(first, 'POST', '/v1/session/password', { password, new_password: NEW_PASSWORD });
+    expect(codeOf(await change('wrong'))).toBe('password_refused');
+    const answer = await change(PASSWORD);
+    expect(codeOf(answer)).toBe('200');
+    for (const cookie of [first, second]) {
+      expect(codeOf(await as(cookie, 'GET', '/v1/session'))).toBe('session_over');
+    }
+    expect(codeOf(await as(cookieOf(answer), 'GET', '/v1/session'))).toBe('200');
+    expect(codeOf(await signIn())).toBe('sign_in_refused');
+    expect(codeOf(await signIn({ password: NEW_PASSWORD }))).toBe('200');
+  });
+
+  it('cannot be guessed at from an open session, and a token has none', async () => {
+    await world.addUser();
+    const cookie = cookieOf(await signIn());
+    const body = { password: 'wrong', new_password: NEW_PASSWORD };
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) await as(cookie, 'POST', '/v1/session/password', body);
+    const right = { ...body, password: PASSWORD };
+    expect(codeOf(await as(cookie, 'POST', '/v1/session/password', right))).toBe('sign_in_limited');
+    expect(codeOf(await world.call('POST', '/v1/session/password', { body: right }))).toBe('session_needed');
+  });
+});
+
+describe('a second factor', () => {
+  const STEP_MS = 30_000;
+  const codeNow = (secret: string, offset = 0): string =>
+    totpCode(secret, Math.floor(world.clock.nowMs / STEP_MS) + offset);
+
+  /** A user with a second factor: its secret, recovery codes and the session they have. */
+  async function withFactor() {
+    await world.addUser();
+    const cookie = cookieOf(await signIn());
+    const { secret, uri } = (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body;
+    expect(uri).toContain(`secret=${secret}`);
+    const body = { secret, code: codeNow(secret), password: PASSWORD };
+    const confirmed = await as(cookie, 'POST', '/v1/session/totp/confirm', body);
+    expect(codeOf(confirmed)).toBe('200');
+    world.clock.nowMs += STEP_MS;
+    return { secret, codes: confirmed.body.recovery_codes as string[], cookie: cookieOf(confirmed), before: cookie };
+  }
+
+  it('is asked for from then on, each code once', async () => {
+    const { secret, before } = await withFactor();
+    expect(codeOf(await as(before, 'GET', '/v1/session'))).toBe('session_over');
+    expect(codeOf(await signIn())).toBe('second_factor_needed');
+    expect(codeOf(await signIn({ password: 'wrong', code: codeNow(secret) }))).toBe('sign_in_refused');
+    expect(codeOf(await signIn({ code: codeNow(secret, 7) }))).toBe('second_factor_refused');
+    const code = codeNow(secret);
+    expect((await signIn({ code })).body.second_factor).toBe(true);
+    expect(codeOf(await signIn({ code }))).toBe('second_factor_refused');
+    expect(codeOf(await signIn({ code: codeNow(secret, 1) }))).toBe('200');
+  });
+
+  it('is not confirmed without a right code and the password', async () => {
+    await world.addUser();
+    const cookie = cookieOf(await signIn());
+    const { secret } = (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body;
+    const confirm = (body: object) => as(cookie, 'POST', '/v1/session/totp/confirm', { secret, ...body });
+    expect(codeOf(await confirm({ code: codeNow(secret, 9), password: PASSWORD }))).toBe('second_factor_refused');
+    expect(codeOf(await confirm({ code: codeNow(secret), password: 'wrong' }))).toBe('password_refused');
+    expect((await signIn()).body.second_factor).toBe(false);
+  });
+
+  it('is replaced by a recovery code once, as it is typed', async () => {
+    const { codes } = await withFactor();
+    expect(codes).toHaveLength(10);
+    expect(codes[0]).toMatch(/^([a-z2-7]{4}-){3}[a-z2-7]{4}$/);
+    const typed = codes[0]?.toUpperCase().replaceAll('-', ' ');
+    expect(codeOf(await signIn({ code: typed }))).toBe('200');
+    expect(codeOf(await signIn({ code: codes[0] }))).toBe('second_factor_refused');
+    expect((await ask(grantOf('owner'), 'GET', 'users/ada')).body.recovery_codes_left).toBe(9);
+    expect(JSON.stringify(world.journal.records)).not.toContain(codes[1]);
+  });
+
+  it('cannot be guessed', async () => {
+    const { secret } = await withFactor();
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      await signIn({ code: '000000' });
+      world.sessions.tries.clear();
+    }
+    expect(codeOf(await signIn({ code: codeNow(secret) }))).toBe('sign_in_limited');
+  });
+
+  it('is removed with the password and a code, or by who manages the user', async () => {
+    const { secret, cookie } = await withFactor();
+    const remove = (body: object) => as(cookie, 'POST', '/v1/session/totp/remove', body);
+    expect(codeOf(await remove({ password: 'wrong', code: codeNow(secret) }))).toBe('password_refused');
+    expect(codeOf(await remove({ password: PASSWORD, code: codeNow(secret, 9) }))).toBe('second_factor_refused');
+    const removed = await remove({ password: PASSWORD, code: codeNow(secret) });
+    expect(codeOf(removed)).toBe('200');
+    expect((await as(cookieOf(removed), 'GET', '/v1/session')).body.second_factor).toBe(false);
+    expect((await signIn()).body.second_factor).toBe(false);
+  });
+
+  it('that is lost is removed by who manages the user', async () => {
+    await withFactor();
+    await ask(grantOf('owner'), 'PATCH', 'users/ada', { second_factor: false });
+    expect((await signIn()).body.second_factor).toBe(false);
+  });
+});
