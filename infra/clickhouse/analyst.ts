@@ -1,4 +1,5 @@
 import { PERSON_DICTIONARIES } from './person_dictionaries.ts';
+import { SQL_WORKLOAD } from './workload.ts';
 
 /** The tables an analyst may read; each has a column for the site. */
 export const ANALYST_TABLES = [
@@ -28,6 +29,7 @@ export const ANALYST_SETTINGS = {
   max_result_rows: 1_000_000,
   max_result_bytes: 256 * 1024 ** 2,
   max_concurrent_queries_for_user: 4,
+  ...SQL_WORKLOAD,
 } as const;
 
 const SITE_PATTERN = /^[a-z0-9_-]{1,64}$/;

@@ -1,7 +1,8 @@
 import { ClickHouseError, extractErrorAtTheEndOfChunk } from '@clickhouse/client';
 import { createWarehouse, readError, type Warehouse } from './client.ts';
-import { isTooHeavy, QueryTooHeavyError } from './select_rows.ts';
-import { SQL_SETTINGS, sqlQueryId } from './sql_rights.ts';
+import { type Asker, newQueryId } from './query_ids.ts';
+import { isCancelled, isTooHeavy, QueryCancelledError, QueryTooHeavyError } from './select_rows.ts';
+import { SQL_SETTINGS } from './sql_rights.ts';
 import { statementOf, treeProblem } from './sql_tree.ts';
 
 /** Added to the time limit of a query for the network, so that the server's own limit ends it first. */
@@ -23,23 +24,26 @@ type SqlFormat = 'JSONCompact' | 'Parquet';
 /**
  * Rows of one SELECT that an analyst wrote, who sees the rows of one site.
  *
- * @throws SqlRefusedError, QueryTooHeavyError, SqlBusyError, WarehouseError
+ * @throws SqlRefusedError, QueryTooHeavyError, QueryCancelledError, SqlBusyError, WarehouseError
  */
-export type AskSql = (siteId: string, sql: string, format: SqlFormat) => Promise<Buffer>;
+export type AskSql = (siteId: string, sql: string, format: SqlFormat, asker: Asker) => Promise<Buffer>;
 
 /** Asks as the user of the address, who has the rights of `sql_rights.ts`. */
 export function createSqlAsker(url: string): { ask: AskSql; close(): Promise<void> } {
   const warehouse = createWarehouse(url);
   return {
-    async ask(siteId, sql, format) {
+    async ask(siteId, sql, format, asker) {
       const statement = statementOf(sql);
+      const run = (query: string, bytesMax: number): Promise<Buffer> =>
+        answerTo(warehouse, siteId, asker, query, bytesMax);
       try {
-        const tree = await run(warehouse, siteId, `${EXPLAIN}${statement}`, READ_BYTES_MAX);
+        const tree = await run(`${EXPLAIN}${statement}`, READ_BYTES_MAX);
         const problem = treeProblem(tree.toString('utf8'));
         if (problem !== null) throw new SqlRefusedError(problem);
-        return await run(warehouse, siteId, `${statement}\nFORMAT ${format}`, BYTES_MAX[format]);
+        return await run(`${statement}\nFORMAT ${format}`, BYTES_MAX[format]);
       } catch (error) {
         const isOurs = error instanceof SqlRefusedError || error instanceof QueryTooHeavyError;
+        if (asker.signal.aborted) throw new QueryCancelledError();
         throw isOurs ? error : failureOf(error, statement);
       }
     },
@@ -56,11 +60,18 @@ const READ_BYTES_MAX = 4 * 1024 ** 2;
 const BYTES_MAX: Record<SqlFormat, number> = { JSONCompact: READ_BYTES_MAX, Parquet: 32 * 1024 ** 2 };
 
 /** The whole answer. It is read as it comes: a server that is to keep it until its end puts it on disk, without a limit. */
-async function run(warehouse: Warehouse, siteId: string, query: string, bytesMax: number): Promise<Buffer> {
+async function answerTo(
+  warehouse: Warehouse,
+  siteId: string,
+  { label, signal }: Asker,
+  query: string,
+  bytesMax: number,
+): Promise<Buffer> {
+  const late = AbortSignal.timeout(SQL_SETTINGS.max_execution_time * 1000 + ANSWER_MS_MAX);
   const { stream, response_headers } = await warehouse.exec({
     query,
-    query_id: sqlQueryId(siteId),
-    abort_signal: AbortSignal.timeout(SQL_SETTINGS.max_execution_time * 1000 + ANSWER_MS_MAX),
+    query_id: newQueryId({ siteId, kind: 'sql', askedBy: label }),
+    abort_signal: AbortSignal.any([late, signal]),
   });
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -94,12 +105,13 @@ const ENDLESS = '306';
 
 /**
  * What no statement is to blame for: UNKNOWN_USER, WRONG_PASSWORD, REQUIRED_PASSWORD, SOCKET_TIMEOUT, NETWORK_ERROR,
- * TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, ALL_CONNECTION_TRIES_FAILED, QUERY_WAS_CANCELLED, AUTHENTICATION_FAILED.
+ * TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, ALL_CONNECTION_TRIES_FAILED, AUTHENTICATION_FAILED.
  */
-const NOT_OF_THE_STATEMENT = new Set('192 193 194 209 210 242 243 279 394 516'.split(' '));
+const NOT_OF_THE_STATEMENT = new Set('192 193 194 209 210 242 243 279 516'.split(' '));
 
 function failureOf(error: unknown, statement: string): Error {
   if (!(error instanceof ClickHouseError)) return readError(error);
+  if (isCancelled(error)) return new QueryCancelledError();
   if (isTooHeavy(error) || error.code === ENDLESS) return new QueryTooHeavyError(error.type ?? '');
   if (error.code === BUSY) return new SqlBusyError();
   if (NOT_OF_THE_STATEMENT.has(error.code)) return readError(error);

@@ -1,6 +1,7 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import { readError, type Warehouse } from './client.ts';
 import type { Statement } from './queries/statement.ts';
+import { type Workload, workloadOf } from './workload.ts';
 
 /** Limits of one query; exceeding any of them ends it. */
 export interface QueryLimits {
@@ -22,6 +23,11 @@ export class QueryTooHeavyError extends Error {
   readonly code = 'query_too_heavy';
 }
 
+/** The query was ended by somebody, or whoever asked is gone. */
+export class QueryCancelledError extends Error {
+  readonly code = 'query_cancelled';
+}
+
 /** A pattern of the query is no regular expression. */
 export class QueryPatternError extends Error {
   readonly code = 'query_pattern_invalid';
@@ -34,10 +40,20 @@ const PATTERN_INVALID = '427';
  * Errors of time, rows, bytes and memory, and of a statement's own check (throwIf): TIMEOUT_EXCEEDED, TOO_MANY_ROWS,
  * TOO_SLOW, TOO_DEEP_AST, TOO_BIG_AST, MEMORY_LIMIT_EXCEEDED, TOO_MANY_BYTES, FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, TOO_MANY_ROWS_OR_BYTES.
  */
-const TOO_HEAVY = new Set('158 159 160 167 168 241 307 395 396'.split(' '));
+const TOO_HEAVY = new Set('158 159 160 167 168 241 307 396'.split(' '));
+const THROWN = '395';
+/** What statements of ours say in their own check; whoever writes SQL may throw as well. */
+const ACTOR_TOO_LARGE = 'actor_too_large';
+
+/** QUERY_WAS_CANCELLED, QUERY_WAS_CANCELLED_BY_CLIENT. */
+const CANCELLED = new Set(['394', '735']);
+
+/** Whether a query was ended by somebody. */
+export const isCancelled = ({ code }: ClickHouseError): boolean => CANCELLED.has(code);
 
 /** Whether a query was ended because it exceeded one of its limits. */
-export const isTooHeavy = ({ code }: ClickHouseError): boolean => TOO_HEAVY.has(code);
+export const isTooHeavy = ({ code, message }: ClickHouseError): boolean =>
+  TOO_HEAVY.has(code) || (code === THROWN && message.includes(ACTOR_TOO_LARGE));
 
 /** Settings of a query that only reads. */
 export function querySettings(limits: QueryLimits): ClickHouseSettings {
@@ -57,30 +73,55 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
     optimize_and_compare_chain: 0,
     // Otherwise an error in the middle of the rows would look like a row.
     wait_end_of_query: 1,
+    // Nobody waits any more for what a connection that is gone had asked.
+    cancel_http_readonly_queries_on_client_close: 1,
   };
 }
 
+/** How a query runs, beside its limits. */
+export interface RunAs {
+  /** Its id in ClickHouse. */
+  queryId?: string;
+  /** Ends it. */
+  signal?: AbortSignal;
+  workload?: Workload;
+}
+
 /**
- * Rows of a SELECT, which can change nothing. @throws QueryTooHeavyError, QueryPatternError, WarehouseError
+ * Rows of a SELECT, which can change nothing.
+ * @throws QueryTooHeavyError, QueryCancelledError, QueryPatternError, WarehouseError
  */
 export async function selectRows<Row>(
   warehouse: Warehouse,
   { sql, parameters }: Statement,
   limits: QueryLimits,
+  { queryId, signal, workload = workloadOf(0) }: RunAs = {},
 ): Promise<Row[]> {
+  // A server that enforces its own limit has answered by then.
+  const late = AbortSignal.timeout(limits.seconds * 1000 + ANSWER_MS_MAX);
   try {
     const result = await warehouse.query({
       query: sql,
       query_params: parameters,
       format: 'JSONEachRow',
-      clickhouse_settings: querySettings(limits),
-      // A server that enforces its own limit has answered by then.
-      abort_signal: AbortSignal.timeout(limits.seconds * 1000 + ANSWER_MS_MAX),
+      clickhouse_settings: { ...querySettings(limits), ...settingsOf(workload) },
+      abort_signal: signal === undefined ? late : AbortSignal.any([late, signal]),
+      ...(queryId === undefined ? {} : { query_id: queryId }),
     });
     return await result.json<Row>();
   } catch (error) {
-    if (error instanceof ClickHouseError && isTooHeavy(error)) throw new QueryTooHeavyError(error.type ?? '');
-    if (error instanceof ClickHouseError && error.code === PATTERN_INVALID) throw new QueryPatternError();
-    throw readError(error);
+    throw failureOf(error, signal);
   }
+}
+
+/** A setting that the client has no name for yet is sent as the others are. */
+const settingsOf = (workload: Workload): ClickHouseSettings =>
+  Object.fromEntries(Object.entries(workload).map(([name, value]) => [name, String(value)]));
+
+function failureOf(error: unknown, signal: AbortSignal | undefined): Error {
+  if (signal?.aborted === true) return new QueryCancelledError();
+  if (!(error instanceof ClickHouseError)) return readError(error);
+  if (isCancelled(error)) return new QueryCancelledError();
+  if (isTooHeavy(error)) return new QueryTooHeavyError(error.type ?? '');
+  return error.code === PATTERN_INVALID ? new QueryPatternError() : readError(error);
 }

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { readerGrants, rowsWhere, viewsAs } from './analyst.ts';
+import { SQL_WORKLOAD } from './workload.ts';
 
 /** As whom the control service asks what analysts write. Users of single sites are `analyst_...` and `reader_...`: no site's. */
 export const SQL_ASKER = 'sql_asker';
@@ -29,6 +29,7 @@ export const SQL_SETTINGS = {
   max_result_rows: 100_000,
   max_result_bytes: 16 * 1024 ** 2,
   max_threads: 4,
+  ...SQL_WORKLOAD,
   // Of all sites together: the control service has limits for each.
   max_concurrent_queries_for_user: 16,
   // Nobody waits any more for what a connection that is gone had asked.
@@ -41,9 +42,6 @@ export const SQL_SETTINGS = {
   output_format_json_quote_64bit_integers: 1,
   output_format_parquet_string_as_string: 1,
 } as const;
-
-/** The id of a new query about a site; ids of sites have no colon. */
-export const sqlQueryId = (siteId: string): string => `${siteId}:${randomUUID()}`;
 
 /** Privileges of the asker: the views, and nothing behind them. */
 export const sqlGrants = (): string[] => [`SELECT ON ${SQL_VIEWS}.*`];

@@ -87,6 +87,22 @@ const DNS = Type.Object({
   }),
 });
 
+const QUERIES = Type.Object({
+  atOnce: integer('CONTROL_QUERIES_AT_ONCE', {
+    default: 8,
+    minimum: 1,
+    maximum: 1_000,
+    description:
+      'How many queries of all sites this process has ClickHouse work on at once; others wait up to 8 seconds.',
+  }),
+  siteAtOnce: integer('CONTROL_SITE_QUERIES_AT_ONCE', {
+    default: 3,
+    minimum: 1,
+    maximum: 1_000,
+    description: 'How many of them may be of one site.',
+  }),
+});
+
 /** What only the control service reads. */
 export const CONTROL = Type.Object({
   host: text('CONTROL_HOST', {
@@ -116,6 +132,7 @@ export const CONTROL = Type.Object({
   }),
   domains: DOMAINS,
   dns: DNS,
+  queries: QUERIES,
   sqlUrl: orNull(
     text('CONTROL_SQL_URL', {
       pattern: '^https?://.',

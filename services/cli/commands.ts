@@ -19,6 +19,7 @@ import { pathsCommand } from './paths.ts';
 import { queryCommand } from './query_command.ts';
 import { replayCommands } from './replays.ts';
 import { retentionCommand } from './retention.ts';
+import { runningQueryCommands } from './running_commands.ts';
 import { savedCommands } from './saved_commands.ts';
 import { scaffoldCommand } from './scaffold.ts';
 import { siteCommands } from './sites.ts';
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   ...listingCommands,
   eventTraceCommand,
   queryCommand,
+  ...runningQueryCommands,
   ...savedCommands,
   analystCommand,
   ...tokenCommands,

@@ -26,6 +26,7 @@ import type { Route } from './route.ts';
 export const actorQueryRoutes: Route[] = [
   queryRoute<typeof actorsShape, ActorsPlan, ActorRow>({
     name: 'actors',
+    listsPersons: true,
     operationId: 'queryActors',
     permission: 'query.persons',
     summary: 'Who is in a step of a funnel, a bar of trends or a cell of retention, page by page',

@@ -1,3 +1,4 @@
+import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { MonthUseView } from '#infra/redis/month_use.ts';
@@ -15,6 +16,7 @@ export interface ControlOptions extends SignInParts {
   keyUse: KeyUseView;
   monthUse: MonthUseView;
   queries: QueryAnswers;
+  running: RunningQueries;
   deadLetters: DeadLetterStore;
   replayProgress: World['replayProgress'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { healthStatement } from '#infra/clickhouse/queries/delivery_health_statement.ts';
+import { ALL_SITES } from '#infra/clickhouse/query_ids.ts';
 import { type HealthRow, healthState } from '#pipelines/delivery/health.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/lanes.ts';
 import { type HealthItem, healthQuery, healthShape } from '#services/control_api/delivery_health_shapes.ts';
@@ -29,7 +30,7 @@ export const deliveryHealthRoutes: Route[] = [
         schema: Type.Object({ items: Type.Array(healthShape), as_of: timeField('When ClickHouse was asked') }),
         description: 'Destinations of which there are outcomes',
       },
-      errors: ['query_too_heavy', 'query_unavailable'],
+      errors: ['query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
       run: () => refused('not_found'),
     }),
     ask(input, { nowMs, may, principal }) {
@@ -40,6 +41,10 @@ export const deliveryHealthRoutes: Route[] = [
       const sinceMs = Math.floor((nowMs - DAY_MS) / KEPT_MS) * KEPT_MS;
       return {
         kind: 'ask',
+        siteId: site_id ?? ALL_SITES,
+        about: 'delivery-health',
+        reads: null,
+        isShared: true,
         asked: isWhole ? (input.query as object) : { by: principal.actor },
         statement: healthStatement({
           sinceMs,

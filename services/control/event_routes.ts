@@ -68,6 +68,7 @@ export const eventTraceRoutes: Route[] = [
       'event_unknown',
       'query_too_heavy',
       'query_busy',
+      'query_cancelled',
       'query_unavailable',
       'dead_letters_unavailable',
     ],
@@ -99,9 +100,10 @@ async function traceEvent(input: Input, sources: Sources, world: World): Promise
   }
 }
 
-async function gatherTrace(siteId: string, eventId: string, { queries, letters }: Sources, world: World) {
+async function gatherTrace(siteId: string, eventId: string, sources: Sources, world: World) {
+  const { letters } = sources;
   const ask = async <Row>(statement: Statement): Promise<Row[]> => {
-    const answered = await askRows<Row>(queries, statement);
+    const answered = await askRows<Row>(siteId, sources, statement);
     if (typeof answered === 'string') throw new SourceRefusal(answered);
     return answered;
   };
@@ -118,22 +120,23 @@ async function gatherTrace(siteId: string, eventId: string, { queries, letters }
   }
   const [links, identified] = await Promise.all([
     ask<LinkRow>(linksStatement(siteId, personsOf(siteId, first))),
-    askRows<IdentifiedRow>(queries, identifiedStatement(siteId, first.distinct_id)),
+    askRows<IdentifiedRow>(siteId, sources, identifiedStatement(siteId, first.distinct_id)),
   ]);
   if (identified === 'query_unavailable') throw new SourceRefusal(identified);
   return eventTrace({ ...found, links, letters: null, identified: typeof identified === 'string' ? null : identified });
 }
 
 /** Rows, or the code by which the statement was refused. */
-async function askRows<Row>(queries: Sources['queries'], statement: Statement): Promise<Row[] | ControlErrorCode> {
-  const asked = { rows_of: 'event' };
-  const answered = await queries.answer({
-    kind: 'ask',
-    asked,
-    statement,
-    keptMs: KEPT_MS,
-    answer: (rows) => ({ rows }),
-  });
+async function askRows<Row>(
+  siteId: string,
+  { queries, asker }: Sources,
+  statement: Statement,
+): Promise<Row[] | ControlErrorCode> {
+  const about = { siteId, about: 'event', asked: { rows_of: 'event' }, reads: null, isShared: false };
+  const answered = await queries.answer(
+    { kind: 'ask', ...about, statement, keptMs: KEPT_MS, answer: (rows) => ({ rows }) },
+    asker,
+  );
   return answered.ok ? (answered.body as { rows: Row[] }).rows : answered.code;
 }
 

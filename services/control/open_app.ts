@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { ControlConfig } from '#infra/config/control_config.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
@@ -11,6 +12,7 @@ import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
 import { createSessionStore } from '#infra/redis/sessions.ts';
+import { createSharedAnswers } from '#infra/redis/shared_answers.ts';
 import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
 import { readTagRecord } from '#infra/redis/tag_health.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
@@ -60,7 +62,14 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   onStop(async () => redis.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
-  const queries = openQueries(addresses.clickhouseUrl, config.sqlUrl, logger);
+  const queries = openQueries({
+    clickhouseUrl: addresses.clickhouseUrl,
+    cluster: config.parts.clickhouseCluster,
+    sqlUrl: config.sqlUrl,
+    limits: config.queries,
+    shared: createSharedAnswers(redis, monotonicMs),
+    logger,
+  });
   onStop(() => queries.close());
   const dns = createDnsResolver(config.dns);
   const domainRules = { cnameTarget: config.domains.cnameTarget, graceMs: config.domains.graceMs };
@@ -76,6 +85,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     signInAudit: createSignInAudit(journal, logger, Date.now),
     adapters: DESTINATIONS,
     queries: queries.answers,
+    running: queries.running,
     deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),

@@ -71,6 +71,7 @@ import {
   stickinessAnswerShape,
   stickinessPlan,
 } from '#pipelines/query/stickiness.ts';
+import { sinceEver } from '#pipelines/query/time_read.ts';
 import { type TopPlan, type TopRow, topAnswer, topAnswerShape, topPlan } from '#pipelines/query/top.ts';
 import { type TrendRow, type TrendsPlan, trendsPlan } from '#pipelines/query/trends.ts';
 import { trendsAnswer, trendsAnswerShape } from '#pipelines/query/trends_answer.ts';
@@ -152,6 +153,7 @@ export const queryRoutes: Route[] = [
     statement: lifecycleStatement,
     answer: (_query, rows) => lifecycleAnswer(rows),
     keptMs: byRange,
+    reads: sinceEver,
   }),
   queryRoute<typeof topShape, TopPlan, TopRow>({
     name: 'top',
@@ -167,6 +169,7 @@ export const queryRoutes: Route[] = [
   }),
   queryRoute<typeof liveShape, LivePlan, ListedRow>({
     name: 'live',
+    listsPersons: true,
     operationId: 'queryLive',
     permission: 'query.events',
     summary: 'What arrived last, newest first',
@@ -180,6 +183,7 @@ export const queryRoutes: Route[] = [
   }),
   queryRoute<typeof timelineShape, TimelinePlan, ListedRow>({
     name: 'timeline',
+    listsPersons: true,
     operationId: 'queryTimeline',
     permission: 'query.persons',
     summary: 'What one person did, under all its ids, newest first',
@@ -190,6 +194,8 @@ export const queryRoutes: Route[] = [
     statement: timelineStatement,
     answer: (_query, rows) => listingAnswer(rows),
     keptMs: byRange,
+    // By the places of one person's rows.
+    reads: () => null,
   }),
   queryRoute<typeof engageQueryShape, EngagePlan, EngageRow>({
     name: 'survey',

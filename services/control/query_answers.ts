@@ -1,58 +1,99 @@
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
+import type { Asker } from '#infra/clickhouse/query_ids.ts';
+import { QueryCancelledError, QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
+import type { SharedAnswer, SharedAnswers } from '#infra/redis/shared_answers.ts';
 import { writeAnswer } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
+import { QueryBusyError } from './query_gate.ts';
 import type { Answered, QueryAnswers, Question } from './route.ts';
 import type { SqlAnswers } from './sql_answers.ts';
 
-/** Asks ClickHouse. @throws QueryTooHeavyError, WarehouseError */
-export type AskRows = (statement: Statement) => Promise<unknown[]>;
+type Asked = Extract<Question, { kind: 'ask' }>;
 
+/**
+ * Asks ClickHouse, until the asker's signal ends it.
+ * @throws QueryTooHeavyError, QueryPatternError, QueryCancelledError, QueryBusyError, WarehouseError
+ */
+export type AskRows = (
+  statement: Asked['statement'],
+  question: Pick<Asked, 'siteId' | 'about' | 'reads'>,
+  asker: Asker,
+) => Promise<unknown[]>;
+
+/** A question that was asked, for whoever asks the same meanwhile or soon after. */
 interface Kept {
   askedAtMs: number;
   answered: Promise<Answered>;
+  /** How many wait for it. */
+  waiting: number;
+  /** Ends it. */
+  stop: AbortController;
 }
 
 const KEPT_MAX = 500;
+const REFUSED_MS = 1_000;
 
-/** @param onFailure Hears of what ClickHouse did not answer. */
+/**
+ * @param onFailure Hears of what ClickHouse did not answer.
+ * @param shared By which processes share answers; null: each has its own.
+ */
 export function createQueryAnswers(
   ask: AskRows,
   nowMs: () => number,
   onFailure: (error: unknown) => void,
   writeParquet: WriteParquet,
   answerSql: SqlAnswers,
+  shared: SharedAnswers | null = null,
 ): QueryAnswers {
   /** In the order in which they were asked. */
   const kept = new Map<string, Kept>();
 
-  function keep(name: string, one: Kept): void {
-    kept.delete(name);
-    kept.set(name, one);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= KEPT_MAX) break;
-      kept.delete(oldest);
-    }
+  function forget(name: string, one: Kept): void {
+    if (kept.get(name) === one) kept.delete(name);
   }
 
-  async function answer(question: Extract<Question, { kind: 'ask' }>): Promise<Answered> {
+  function begin(name: string, question: Asked, label: string): Kept {
+    const stop = new AbortController();
+    const { signal } = stop;
+    const askNow = (): Promise<Answered> => asked(ask, question, { label, signal }, nowMs(), onFailure);
+    const isShared = shared !== null && question.isShared && question.keptMs > 0;
+    const answered = isShared ? askedOnce(shared, name, question.keptMs, signal, askNow) : askNow();
+    const one = { askedAtMs: nowMs(), answered, waiting: 0, stop };
+    keep(kept, name, one);
+    return one;
+  }
+
+  /** Whoever is gone waits no more, and a question that nobody waits for is not asked on. */
+  async function wait(name: string, one: Kept, signal: AbortSignal): Promise<Answered> {
+    const leave = (): void => {
+      if (--one.waiting > 0) return;
+      one.stop.abort();
+      forget(name, one);
+    };
+    one.waiting++;
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    const answered = await one.answered;
+    signal.removeEventListener('abort', leave);
+    if (!answered.ok) forget(name, one);
+    // Another process may have asked some time ago.
+    else one.askedAtMs = Math.min(one.askedAtMs, (answered.body as { as_of: number }).as_of);
+    return answered;
+  }
+
+  async function answer(question: Asked, asker: Asker): Promise<Answered> {
     const name = JSON.stringify([question.asked, question.statement]);
     const before = kept.get(name);
-    if (before !== undefined && nowMs() - before.askedAtMs < question.keptMs) return await before.answered;
-    const one = { askedAtMs: nowMs(), answered: asked(ask, question, nowMs(), onFailure) };
-    keep(name, one);
-    const answered = await one.answered;
-    if (!answered.ok && kept.get(name) === one) kept.delete(name);
-    return answered;
+    const isFresh = before !== undefined && nowMs() - before.askedAtMs < question.keptMs;
+    return wait(name, isFresh ? before : begin(name, question, asker.label), asker.signal);
   }
 
   return {
     answer,
-    async write(question, format) {
-      if (question.kind === 'sql') return answerSql(question, format);
-      const answered = await answer(question);
+    async write(question, format, asker) {
+      if (question.kind === 'sql') return answerSql(question, format, asker);
+      const answered = await answer(question, asker);
       if (!answered.ok) return answered;
       try {
         return { ok: true, ...(await writeAnswer(answered.body, format, writeParquet)) };
@@ -63,15 +104,51 @@ export function createQueryAnswers(
   };
 }
 
+function keep(kept: Map<string, Kept>, name: string, one: Kept): void {
+  kept.delete(name);
+  kept.set(name, one);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= KEPT_MAX) break;
+    kept.delete(oldest);
+  }
+}
+
+/** What another process has answered, or else what is answered here and handed to the others. */
+async function askedOnce(
+  shared: SharedAnswers,
+  name: string,
+  keptMs: number,
+  signal: AbortSignal,
+  ask: () => Promise<Answered>,
+): Promise<Answered> {
+  const found = await shared.find(name, signal);
+  if (found !== null) return JSON.parse(found) as Answered;
+  let answered: Answered | null = null;
+  try {
+    answered = await ask();
+    return answered;
+  } finally {
+    await shared.done(name, answered === null ? null : sharedOf(answered, keptMs));
+  }
+}
+
+/** Those who wait meanwhile are told too that it is too much, instead of asking one after the other. */
+function sharedOf(answered: Answered, keptMs: number): SharedAnswer | null {
+  if (answered.ok) return { text: JSON.stringify(answered), keptMs };
+  return answered.code === 'query_too_heavy' ? { text: JSON.stringify(answered), keptMs: REFUSED_MS } : null;
+}
+
 async function asked(
   ask: AskRows,
-  question: Extract<Question, { kind: 'ask' }>,
+  question: Asked,
+  asker: Asker,
   nowMs: number,
   onFailure: (error: unknown) => void,
 ): Promise<Answered> {
   try {
-    return { ok: true, body: { ...question.answer(await ask(question.statement)), as_of: nowMs } };
+    return { ok: true, body: { ...question.answer(await ask(question.statement, question, asker)), as_of: nowMs } };
   } catch (error) {
+    if (asker.signal.aborted) return { ok: false, code: 'query_cancelled' };
     return { ok: false, code: refusalOf(error, onFailure) };
   }
 }
@@ -80,13 +157,14 @@ async function asked(
 function refusalOf(error: unknown, onFailure: (error: unknown) => void): ControlErrorCode {
   const code = codeOf(error);
   if (code === null) throw error;
-  onFailure(error);
+  if (!(error instanceof QueryCancelledError)) onFailure(error);
   return code;
 }
 
 function codeOf(error: unknown): ControlErrorCode | null {
   if (error instanceof QueryTooHeavyError) return 'query_too_heavy';
   if (error instanceof QueryPatternError) return 'query_pattern_invalid';
+  if (error instanceof QueryCancelledError || error instanceof QueryBusyError) return error.code;
   if (!(error instanceof WarehouseError)) return null;
   return error.code === 'warehouse_refused' ? 'internal' : 'query_unavailable';
 }

@@ -1,10 +1,12 @@
 import { type Static, type TObject, type TSchema, type TUnion, Type } from 'typebox';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import type { Span } from '#infra/clickhouse/row_estimates.ts';
 import { filterProblems } from '#pipelines/query/check_filters.ts';
 import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
 import { withPersonsOf } from '#pipelines/query/person_fields.ts';
 import { namesPersons } from '#pipelines/query/personal_fields.ts';
+import { timeRead } from '#pipelines/query/time_read.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
@@ -28,6 +30,10 @@ interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
   statement(siteId: string, plan: Plan): Statement;
   answer(query: Static<Query>, rows: readonly Row[]): object;
   keptMs(query: Static<Query>, nowMs: number): number;
+  /** Whether the answer lists persons or their events. */
+  listsPersons?: true;
+  /** The time whose events are read, where that is not what `timeRead` makes of the query. */
+  reads?(query: Static<Query>): Span | null;
 }
 
 /** Figures or events of many; of one person where the question names what singles one out. */
@@ -51,7 +57,14 @@ export function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: Quer
     body: spec.shape,
     ifMatch: 'none',
     success: { status: 200, schema: answered(spec.answerShape), description: 'The answer', otherwise: OTHER_FORMATS },
-    errors: ['site_unknown', 'query_pattern_invalid', 'query_too_heavy', 'query_unavailable'],
+    errors: [
+      'site_unknown',
+      'query_pattern_invalid',
+      'query_too_heavy',
+      'query_busy',
+      'query_cancelled',
+      'query_unavailable',
+    ],
     run: () => refused('not_found'),
     ask: (input, world) => ask(spec, input, world),
   };
@@ -69,6 +82,10 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
   if (problems.length > 0) return refused('settings_invalid', problems);
   return {
     kind: 'ask',
+    siteId,
+    about: spec.name,
+    isShared: spec.listsPersons !== true,
+    reads: spec.reads === undefined ? timeRead(query as object) : spec.reads(query),
     asked: { ...(query as object), fresh: undefined },
     statement: spec.statement(siteId, spec.plan(withPersonsOf(withEveryName(query), siteId), world.nowMs)),
     keptMs: spec.keptMs(query, world.nowMs),

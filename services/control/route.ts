@@ -1,5 +1,8 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import type { Asker } from '#infra/clickhouse/query_ids.ts';
+import type { Span } from '#infra/clickhouse/row_estimates.ts';
+import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
@@ -70,9 +73,17 @@ export interface Refused {
 export type Question =
   | {
       kind: 'ask';
+      /** Or ALL_SITES. */
+      siteId: string;
+      /** What is asked: `funnel`, `event`, ... */
+      about: string;
+      /** The time whose events are read; null where they are found by something else. */
+      reads: Span | null;
       /** The question as it came: rows of one statement are answered in several ways. */
       asked: object;
       statement: Statement;
+      /** Whether other control services may have the answer: not where it lists persons or their events. */
+      isShared: boolean;
       /** How long the answer may be kept; 0: no kept one will do. */
       keptMs: number;
       answer(rows: readonly unknown[]): object;
@@ -92,15 +103,17 @@ export type Answered = { ok: true; body: object } | { ok: false; code: ControlEr
 
 /** Answers to queries; equal questions share an answer for as long as it may be kept. */
 export interface QueryAnswers {
-  answer(question: Extract<Question, { kind: 'ask' }>): Promise<Answered>;
+  answer(question: Extract<Question, { kind: 'ask' }>, asker: Asker): Promise<Answered>;
   /** The answer as it is sent. */
-  write(question: Exclude<Question, { kind: 'refused' }>, format: Format): Promise<Sent>;
+  write(question: Exclude<Question, { kind: 'refused' }>, format: Format, asker: Asker): Promise<Sent>;
 }
 
 /** What is asked of others than the settings, in more than one step. */
 export interface Sources {
   letters: DeadLetterStore;
   queries: QueryAnswers;
+  running: RunningQueries;
+  asker: Asker;
 }
 
 /** What a request to such sources comes to. */
@@ -137,6 +150,8 @@ export interface Route {
   ask?(input: Input, world: World): Question;
   /** Of dead letters and single events: what their sources are asked, in the place of `run`. */
   gather?(input: Input, sources: Sources, world: World): Promise<GatheredAnswer>;
+  /** Why that is refused, which changes nothing and is not noted; what it finds may be otherwise a moment later. */
+  refusal?(input: Input, sources: Sources, world: World): Promise<Refused | null>;
   /** What the audit notes before that is done: what it is about, and with what; null where it will be refused. */
   noted?(input: Input): { about: string; with: Record<string, unknown> } | null;
   /** Of sessions and sign-ins: what they come to, in the place of `run`. */

@@ -1,3 +1,4 @@
+import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
@@ -135,6 +136,15 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
   };
 }
 
+/** Who asks, for as long as the connection is there that the answer goes to. */
+function askerOf(label: string, reply: HttpReply): Asker {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return { label, signal: gone.signal };
+}
+
 async function answerQuery(
   options: ControlOptions,
   route: Route,
@@ -146,7 +156,7 @@ async function answerQuery(
   if (question === undefined) return refuse(reply, 'not_found');
   if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
   const format = formatOf(input.query, reply.request.headers.accept);
-  const answered = await options.queries.write(question, format);
+  const answered = await options.queries.write(question, format, askerOf(principal.actor, reply));
   return answered.ok
     ? reply.type(answered.contentType).send(answered.body)
     : refuse(reply, answered.code, answered.problems);
@@ -187,9 +197,11 @@ async function answerGathered(
   input: Input,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries } = options;
-  const sources = { letters, queries };
+  const { deadLetters: letters, queries, running } = options;
+  const sources = { letters, queries, running, asker: askerOf(principal.actor, reply) };
   const world = (): World => worldOf(options, options.journal.view(), principal);
+  const refusal = (await route.refusal?.(input, sources, world())) ?? null;
+  if (refusal !== null) return refuse(reply, refusal.code, refusal.problems);
   const noted = route.noted?.(input) ?? null;
   if (noted !== null) {
     await options.journal.change((view) => ({

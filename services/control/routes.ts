@@ -15,6 +15,7 @@ import { ownSessionRoutes } from './own_session.ts';
 import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
+import { runningRoutes } from './running_routes.ts';
 import { savedAnswerRoute } from './saved_answer.ts';
 import { savedRoutes } from './saved_routes.ts';
 import { sessionRoutes } from './session_routes.ts';
@@ -43,6 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...deadLetterRoutes,
   ...tokenRoutes,
   ...auditRoutes,
+  ...runningRoutes,
   ...queryRoutes,
   ...actorQueryRoutes,
   ...eventTraceRoutes,

@@ -96,6 +96,7 @@ export const savedAnswerRoute: Route = {
       'sql_refused',
       'query_too_heavy',
       'query_busy',
+      'query_cancelled',
       'sql_not_set_up',
       'query_unavailable',
     ],

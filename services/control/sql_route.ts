@@ -36,7 +36,15 @@ export const sqlRoute: Route = {
       description: 'The rows',
       otherwise: OTHER_FORMATS,
     },
-    errors: ['site_unknown', 'sql_refused', 'query_too_heavy', 'query_busy', 'sql_not_set_up', 'query_unavailable'],
+    errors: [
+      'site_unknown',
+      'sql_refused',
+      'query_too_heavy',
+      'query_busy',
+      'query_cancelled',
+      'sql_not_set_up',
+      'query_unavailable',
+    ],
     run: () => refused('not_found'),
   }),
   ask(input, { view }) {

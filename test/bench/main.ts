@@ -3,6 +3,7 @@ import { benchEngage } from './engage/bench.ts';
 import { benchFlow } from './flow/bench.ts';
 import { benchPersons } from './persons/bench.ts';
 import { benchQuery } from './query/bench.ts';
+import { benchQuestions } from './questions/bench.ts';
 
 const BENCHES: Record<string, () => Promise<void>> = {
   edge: benchEdge,
@@ -10,6 +11,7 @@ const BENCHES: Record<string, () => Promise<void>> = {
   flow: benchFlow,
   persons: benchPersons,
   query: benchQuery,
+  questions: benchQuestions,
 };
 
 const name = process.argv[2] ?? '';

@@ -6,7 +6,8 @@ import { ANALYST_TABLES } from '#infra/clickhouse/analyst.ts';
 import { type AskSql, createSqlAsker } from '#infra/clickhouse/ask_sql.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { SQL_ASKER, sqlQueryId, sqlRightsStatements } from '#infra/clickhouse/sql_rights.ts';
+import { newQueryId } from '#infra/clickhouse/query_ids.ts';
+import { SQL_ASKER, sqlRightsStatements } from '#infra/clickhouse/sql_rights.ts';
 import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { type Control, control } from '#test/unit/control/harness.ts';
@@ -161,13 +162,17 @@ test.for([
   'SELECT number FROM numbers(200000)',
   "SELECT repeat('x', 1000000) FROM numbers(40)",
   "SELECT repeat('x', 1000000) FROM numbers(100000)",
-  'SELECT throwIf(number = 90000) FROM numbers(90001)',
   'SELECT length(groupArray(number)) FROM numbers(2000000000)',
   `SELECT ${'('.repeat(5000)}1${')'.repeat(5000)}`,
 ] as const)('what is too much is refused, and ClickHouse goes on: %s', { timeout: START_MS }, async (sql) => {
   const { status } = await ask(sql);
   expect([400, 422]).toContain(status);
   expect((await ask('SELECT 1')).body.rows).toEqual([[1]]);
+});
+
+test('what throws by itself is refused as SQL, and is not too heavy', async () => {
+  const { status, body } = await ask("SELECT throwIf(number = 90000, 'no') FROM numbers(90001)");
+  expect([status, body.error.code]).toEqual([400, 'sql_refused']);
 });
 
 test('whole numbers of 64 bits are numbers where they are exact, and texts of all their digits where not', async () => {
@@ -214,7 +219,11 @@ test('a service without the user says so, and an unknown site is unknown', async
 /** What the user answers without our own check of the statement: its rights alone. */
 async function asUser(query: string): Promise<string> {
   try {
-    const rows = await direct.query({ query, query_id: sqlQueryId('shop'), format: 'JSONEachRow' });
+    const rows = await direct.query({
+      query,
+      query_id: newQueryId({ siteId: 'shop', kind: 'sql', askedBy: 'tester' }),
+      format: 'JSONEachRow',
+    });
     return await rows.text();
   } catch (error) {
     return error instanceof Error ? error.message : '';

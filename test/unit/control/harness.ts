@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { AskSql } from '#infra/clickhouse/ask_sql.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
+import type { RunningQuery } from '#infra/clickhouse/running_queries.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';
@@ -106,6 +107,8 @@ export interface Control {
   /** What is remembered of the tags of sites; 'away' where it is not to be had. */
   tags: Map<string, TagRecord | 'away'>;
   letters: MemoryLetters;
+  /** What ClickHouse is at work on; a query that is cancelled is taken out. */
+  running: RunningQuery[];
   /** What Redis holds of sessions and sign-ins. */
   sessions: MemorySessions;
   /** Makes a user who may sign in with the password `PASSWORD`. */
@@ -141,6 +144,7 @@ export async function control(
   const tags: Control['tags'] = new Map();
   const zone: Control['zone'] = new Map();
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
+  const running: RunningQuery[] = [];
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   const sessions = memorySessions(() => clock.nowMs);
@@ -170,6 +174,13 @@ export async function control(
         () => undefined,
       ),
     ),
+    running: {
+      list: async () => running,
+      async cancel(id) {
+        const at = running.findIndex((one) => one.id === id);
+        return at < 0 ? null : (running.splice(at, 1)[0] ?? null);
+      },
+    },
     replayProgress: (id) => replays.get(id),
     readTagRecord: async (siteId) => {
       const record = tags.get(siteId) ?? NOTHING_SEEN;
@@ -198,6 +209,7 @@ export async function control(
     replays,
     tags,
     letters,
+    running,
     sessions,
     async addUser(changes = {}) {
       const user_id = changes.user_id ?? 'ada';

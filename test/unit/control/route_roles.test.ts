@@ -29,6 +29,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', MANAGERS, 'createForm replaceForm deleteForm'],
   ['site', ANALYSTS, 'createQuestion replaceQuestion deleteQuestion createBoard replaceBoard deleteBoard'],
   ['anywhere', OPERATORS, 'listKeys listReplays listDeadLetters getDeadLetter resendDeadLetters'],
+  ['anywhere', OPERATORS, 'listRunningQueries cancelQuery'],
   ['site', OPERATORS, 'getKey getReplay createReplay changeReplay'],
   ['site', MANAGERS, 'issueKey changeKey revokeKey rotateKey'],
   ['anywhere', NOT_VIEWERS, 'listDestinations getDeliveryHealth'],
@@ -65,6 +66,9 @@ const COVERED: Record<string, readonly string[]> = {
   installation: ['installation'],
   anywhere: ['installation', 'account', 'site', 'elsewhere'],
 };
+
+/** A query that does not run. */
+const RUNNING = '5fd2b51c-21a5-4d27-8b0b-2fb43d2e8a01';
 
 const BODIES: Record<string, object> = {
   changeSite: { name: 'Shop' },
@@ -119,6 +123,7 @@ function filled(path: string): string {
     session_id: 'a'.repeat(64),
     event_id: 'e1',
   };
+  if (path.startsWith('/v1/admin/queries/')) values['id'] = RUNNING;
   return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? 'none');
 }
 

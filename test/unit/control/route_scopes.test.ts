@@ -183,6 +183,23 @@ describe('delivery health', () => {
   });
 });
 
+describe('queries that run', () => {
+  it('are seen and ended by whom they are of', async () => {
+    const figures = { kind: 'top', askedBy: 'ann', runningMs: 1, rowsRead: 1, memoryBytes: 1 };
+    const idOf = (at: number) => `5fd2b51c-21a5-4d27-8b0b-2fb43d2e8a0${at}`;
+    for (const [at, siteId] of ['shop', 'other', '*'].entries()) {
+      world.running.push({ id: idOf(at), siteId, ...figures });
+    }
+    const operator = grantOf('operator', SHOP);
+    expect((await ask(operator, 'GET', 'queries')).body.items.map(({ id }: { id: string }) => id)).toEqual([idOf(0)]);
+    expect(await codeOf(operator, 'GET', 'queries?site_id=other')).toBe('permission_missing');
+    const codes = [];
+    for (const at of [1, 2, 0]) codes.push(await codeOf(operator, 'DELETE', `queries/${idOf(at)}`));
+    expect(codes).toEqual(['query_unknown', 'query_unknown', '200']);
+    expect(world.running.map(({ siteId }) => siteId)).toEqual(['other', '*']);
+  });
+});
+
 describe('changing a site', () => {
   it.each([
     [{ block_rules: [] }, '200'],

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
+import { migrate } from '#infra/clickhouse/migrate.ts';
+import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
+import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
+import { startParts } from '#infra/local/parts.ts';
+import { fill, SITE } from './fill.ts';
+import { measureNeighbour } from './neighbour.ts';
+import { type BenchQuestion, questionsAbout } from './questions.ts';
+import { DAYS, EVENTS, FOLDER } from './questions_config.ts';
+
+const NOWHERE = '127.0.0.1:1';
+const ROUNDS = 5;
+const MIB = 1024 ** 2;
+const GOAL_SECONDS = 2;
+const GOAL_MIB = 1024;
+const GOAL_RATIO = 5;
+
+/**
+ * Every kind of question about the last days of a year of one site's events, each beside the plain scan of the columns that
+ * it needs; then what a heavy one does to a neighbour's. Times and memory are the server's.
+ */
+export async function benchQuestions(): Promise<void> {
+  const dataDir = FOLDER ?? mkdtempSync(join(tmpdir(), 'bench-questions-'));
+  const parts = await startParts({
+    dataDir,
+    external: { kafkaBrokers: NOWHERE, registryUrl: `http://${NOWHERE}`, redisUrl: `redis://${NOWHERE}` },
+    onProgress: say,
+    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
+  });
+  const warehouse = createWarehouse(parts.addresses.clickhouseUrl);
+  try {
+    await migrate(warehouse, parts.addresses.clickhouseUrl);
+    if ((await countOf(warehouse)) === 0) await fill(warehouse, say);
+    await reloadPersons(warehouse);
+    await measure(warehouse);
+    await measureNeighbour(warehouse, say);
+  } finally {
+    await warehouse.close();
+    await parts.stop();
+    if (FOLDER === null) rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function measure(warehouse: Warehouse): Promise<void> {
+  say(
+    `${EVENTS} events of a year in ${await partsOf(warehouse)} parts; the last ${DAYS} days; ${ROUNDS} rounds, medians`,
+  );
+  say(`${''.padEnd(44)}${['s', 'scan s', 'ratio', 'MiB', 'rows read'].map((head) => head.padStart(11)).join('')}`);
+  for (const question of questionsAbout(await someVisitor(warehouse))) say(await lineOf(warehouse, question));
+}
+
+async function lineOf(warehouse: Warehouse, { name, statement, scan }: BenchQuestion): Promise<string> {
+  const asked: Run[] = [];
+  const scanned: Run[] = [];
+  // By turns, so that a machine that is busy for a moment is so for both.
+  for (let round = -1; round < ROUNDS; round++) {
+    const runs = [await run(warehouse, statement), await run(warehouse, { sql: scan, parameters: {} })] as const;
+    if (round < 0) continue;
+    asked.push(runs[0]);
+    scanned.push(runs[1]);
+  }
+  const [seconds, scanSeconds] = [median(asked), median(scanned)];
+  const ratio = seconds / scanSeconds;
+  const mib = Math.max(...asked.map(({ bytes }) => bytes)) / MIB;
+  const over = [
+    ...(seconds > GOAL_SECONDS ? [`over ${GOAL_SECONDS} s`] : []),
+    ...(ratio > GOAL_RATIO ? [`over ${GOAL_RATIO} scans`] : []),
+    ...(mib > GOAL_MIB ? ['over 1 GiB'] : []),
+  ];
+  const figures = [
+    seconds.toFixed(3),
+    scanSeconds.toFixed(3),
+    ratio.toFixed(1),
+    mib.toFixed(0),
+    String(asked[0]?.rows),
+  ];
+  return `${name.padEnd(44)}${figures.map((figure) => figure.padStart(11)).join('')}  ${over.join(', ')}`;
+}
+
+interface Run {
+  seconds: number;
+  bytes: number;
+  rows: number;
+}
+
+async function run(warehouse: Warehouse, { sql, parameters }: Statement): Promise<Run> {
+  const result = await warehouse.query({
+    query: sql,
+    query_params: parameters,
+    format: 'JSON',
+    clickhouse_settings: querySettings({ ...QUERY_LIMITS, seconds: 300 }),
+  });
+  const summary = JSON.parse(String(result.response_headers['x-clickhouse-summary'])) as { memory_usage: string };
+  const { statistics } = await result.json<object>();
+  const { elapsed = Number.NaN, rows_read: rows = Number.NaN } = statistics ?? {};
+  return { seconds: elapsed, bytes: Number(summary.memory_usage), rows };
+}
+
+const median = (runs: readonly Run[]): number =>
+  runs.map(({ seconds }) => seconds).sort((a, b) => a - b)[Math.floor(runs.length / 2)] ?? Number.NaN;
+
+async function one<Row>(warehouse: Warehouse, query: string): Promise<Row | undefined> {
+  return (await (await warehouse.query({ query, format: 'JSONEachRow' })).json<Row>())[0];
+}
+
+const countOf = async (warehouse: Warehouse): Promise<number> =>
+  (await one<{ events: number }>(warehouse, 'SELECT count() AS events FROM event_rows'))?.events ?? 0;
+
+const partsOf = async (warehouse: Warehouse): Promise<number> =>
+  (
+    await one<{ parts: number }>(
+      warehouse,
+      `SELECT count() AS parts FROM system.parts WHERE database = currentDatabase() AND table = 'event_rows' AND active`,
+    )
+  )?.parts ?? 0;
+
+/** Somebody with a few sessions. */
+async function someVisitor(warehouse: Warehouse): Promise<string> {
+  const query = `SELECT distinct_id AS id FROM event_rows WHERE site_id = '${SITE}' AND timestamp > now() - INTERVAL 20 YEAR
+    GROUP BY id HAVING count() BETWEEN 30 AND 60 ORDER BY id LIMIT 1`;
+  return (await one<{ id: string }>(warehouse, query))?.id ?? '';
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,230 @@
+import { actorsStatement } from '#infra/clickhouse/queries/actors_statement.ts';
+import { correlationStatement } from '#infra/clickhouse/queries/correlation_statement.ts';
+import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
+import { lifecycleStatement } from '#infra/clickhouse/queries/lifecycle_statement.ts';
+import { liveStatement, timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
+import { pathsStatement } from '#infra/clickhouse/queries/paths_statement.ts';
+import { retentionStatement } from '#infra/clickhouse/queries/retention_statement.ts';
+import type { Statement } from '#infra/clickhouse/queries/statement.ts';
+import { stickinessStatement } from '#infra/clickhouse/queries/stickiness_statement.ts';
+import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
+import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
+import { actorsPlan } from '#pipelines/query/actor_lists.ts';
+import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import { correlationPlan } from '#pipelines/query/correlation.ts';
+import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
+import { lifecyclePlan } from '#pipelines/query/lifecycle.ts';
+import { livePlan, timelinePlan } from '#pipelines/query/listing.ts';
+import { type PathsQuery, pathsPlan } from '#pipelines/query/paths.ts';
+import { retentionPlan } from '#pipelines/query/retention.ts';
+import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import { stickinessPlan } from '#pipelines/query/stickiness.ts';
+import { topPlan } from '#pipelines/query/top.ts';
+import { trendsPlan } from '#pipelines/query/trends.ts';
+import { DAY_MS, FROM, SITE, TO } from './fill.ts';
+import { DAYS } from './questions_config.ts';
+
+/** A question, and what a plain scan reads beside it. */
+export interface BenchQuestion {
+  name: string;
+  statement: Statement;
+  scan: string;
+}
+
+const range = { from: TO - DAYS * DAY_MS, to: TO };
+const NAMES = ['page_view', 'view_item', 'add_to_cart', 'purchase'];
+const MOMENT = ['person_hash', 'event_hash', 'timestamp', 'event'];
+const ORDER = [...MOMENT, 'received_at', 'raw_index'];
+const property = (name: string) => ({ property: [name] });
+const textOf = (name: string): string => `property_texts['${name}']`;
+
+/** One digest of the columns of the rows. */
+function scanOf(columns: readonly string[], from: number = range.from, names: readonly string[] | null = null): string {
+  const at = (ms: number): string => `fromUnixTimestamp64Milli(${ms}, 'UTC')`;
+  const named = names === null ? '' : ` AND event IN (${names.map((name) => `'${name}'`).join(', ')})`;
+  return `SELECT sum(cityHash64(${columns.join(', ')})) AS digest FROM event_rows
+WHERE site_id = '${SITE}' AND timestamp >= ${at(from)} AND timestamp < ${at(TO)}${named}`;
+}
+
+const steps = NAMES.map((event) => ({ events: [event] }));
+const funnel = (name: string, more: Partial<FunnelQuery>, ...columns: string[]): BenchQuestion => ({
+  name: `funnel, ${name}`,
+  statement: funnelStatement(SITE, funnelPlan({ ...range, steps, window_ms: 7 * DAY_MS, ...more })),
+  scan: scanOf(
+    [...ORDER, ...columns],
+    range.from,
+    more.order === 'strict' || more.count_by === 'session' ? null : NAMES,
+  ),
+});
+
+const FUNNELS: BenchQuestion[] = [
+  funnel('four steps', {}),
+  funnel('strict order', { order: 'strict' }),
+  funnel('any order', { order: 'any' }),
+  funnel('by session', { count_by: 'session' }),
+  funnel('a step optional, an exclusion', {
+    steps: steps.map((step, index) => ({ ...step, optional: index === 1 })),
+    exclusions: [{ events: ['search'], after_step: 2, before_step: 3 }],
+  }),
+  funnel(
+    'breakdown by a property',
+    { breakdown: { field: property('utm_campaign'), at: 'first_touch' } },
+    textOf('utm_campaign'),
+  ),
+  funnel('each day', { trend: { interval: 'day' } }),
+  {
+    name: 'correlation of events',
+    statement: correlationStatement(
+      SITE,
+      correlationPlan({ ...range, steps: steps.slice(0, 2), window_ms: 7 * DAY_MS }),
+    ),
+    scan: scanOf(ORDER),
+  },
+];
+
+const trends = (
+  name: string,
+  more: Partial<TrendsQuery>,
+  columns: readonly string[],
+  names: string[] | null = null,
+  from: number = range.from,
+): BenchQuestion => ({
+  name: `trends, ${name}`,
+  statement: trendsStatement(SITE, trendsPlan({ ...range, interval: 'day', series: [{}], ...more })),
+  scan: scanOf([...MOMENT, ...columns], from, names),
+});
+const measured = (of: 'sum' | 'average' | 'min' | 'max' | 'median' | 'p99'): BenchQuestion =>
+  trends(`${of} of a number`, { series: [{ measure: { of, field: property('load_ms') } }] }, [textOf('load_ms')]);
+
+const TRENDS: BenchQuestion[] = [
+  trends('events', {}, []),
+  trends('persons', { series: [{ events: ['page_view'], measure: { of: 'persons' } }] }, [], ['page_view']),
+  ...(['sum', 'average', 'min', 'max', 'median', 'p99'] as const).map(measured),
+  trends('different values', { series: [{ measure: { of: 'unique', field: property('utm_campaign') } }] }, [
+    textOf('utm_campaign'),
+  ]),
+  trends('breakdown by country', { breakdown: { field: { column: 'country' }, limit: 5 } }, ['country']),
+  trends('breakdown by two properties', { breakdown: { fields: [property('$browser'), property('plan')], limit: 5 } }, [
+    textOf('$browser'),
+    textOf('plan'),
+  ]),
+  trends('breakdown by 3,000 addresses', { breakdown: { field: property('$current_url'), limit: 10 } }, [
+    textOf('$current_url'),
+  ]),
+  trends(
+    'a formula of two series, the time before',
+    {
+      series: [{ events: ['purchase'] }, { events: ['page_view'] }],
+      formulas: ['A / B'],
+      compare: 'previous',
+    },
+    [],
+    ['purchase', 'page_view'],
+    range.from - DAYS * DAY_MS,
+  ),
+  trends('a filter on a property', { filters: [{ field: property('plan'), is: 'equal', to: ['pro'] }] }, [
+    textOf('plan'),
+  ]),
+  trends(
+    'a filter on a value of persons',
+    {
+      filters: [
+        {
+          field: { person: property('plan'), seen: 'last', among: { siteId: SITE, before: TO } },
+          is: 'equal',
+          to: ['pro'],
+        },
+      ],
+    },
+    ['received_at', 'raw_index', textOf('plan')],
+    null,
+    FROM,
+  ),
+];
+
+const retention = (mode: NonNullable<RetentionQuery['mode']>): BenchQuestion => ({
+  name: `retention, ${mode}, weeks`,
+  statement: retentionStatement(
+    SITE,
+    retentionPlan({
+      ...range,
+      interval: 'week',
+      mode,
+      start: { events: ['page_view'] },
+      back: { events: ['view_item'] },
+    }),
+  ),
+  scan: scanOf(MOMENT, mode === 'first_ever' ? FROM : range.from, ['page_view', 'view_item']),
+});
+
+const paths = (name: string, more: Partial<PathsQuery>, column: string): BenchQuestion => ({
+  name: `paths, ${name}`,
+  statement: pathsStatement(SITE, pathsPlan({ ...range, ...more })),
+  scan: scanOf([...ORDER, column]),
+});
+
+const actors = (name: string, of: ActorsQuery['of'], columns: readonly string[], names: string[]): BenchQuestion => ({
+  name: `list, ${name}`,
+  statement: actorsStatement(SITE, actorsPlan({ of })),
+  scan: scanOf([...columns, 'event_id', 'distinct_id', 'arrived_person_id'], range.from, names),
+});
+const funnelQuery: FunnelQuery = { ...range, steps, window_ms: 7 * DAY_MS };
+const trendsQuery: TrendsQuery = { ...range, interval: 'day', series: [{ events: ['purchase'] }] };
+
+const SESSIONS: BenchQuestion = {
+  name: 'sessions by SQL',
+  statement: {
+    sql: `SELECT toDate(started_at) AS day, count() AS sessions, avg(events) AS events FROM
+      sessions_between(begin = fromUnixTimestamp64Milli(${range.from}, 'UTC'), end = fromUnixTimestamp64Milli(${range.to}, 'UTC'))
+      WHERE site_id = '${SITE}' GROUP BY day ORDER BY day`,
+    parameters: {},
+  },
+  scan: scanOf([...ORDER, 'event_id', 'arrived_person_id']),
+};
+
+/** @param visitor One of the site's. */
+export function questionsAbout(visitor: string): BenchQuestion[] {
+  return [
+    ...FUNNELS,
+    ...TRENDS,
+    ...(['first', 'recurring', 'first_ever'] as const).map(retention),
+    {
+      name: 'stickiness, days',
+      statement: stickinessStatement(
+        SITE,
+        stickinessPlan({ ...range, interval: 'day', series: [{ events: ['page_view'] }] }),
+      ),
+      scan: scanOf(MOMENT, range.from, ['page_view']),
+    },
+    {
+      name: 'lifecycle, weeks',
+      statement: lifecycleStatement(SITE, lifecyclePlan({ ...range, interval: 'week', events: ['page_view'] })),
+      scan: scanOf(MOMENT, FROM, ['page_view']),
+    },
+    paths('of names, by session', { starting_at: 'page_view' }, 'event'),
+    paths('of addresses, a day', { by: property('$current_url'), window_ms: DAY_MS }, textOf('$current_url')),
+    {
+      name: 'top campaigns by events',
+      statement: topStatement(SITE, topPlan({ ...range, field: property('utm_campaign') })),
+      scan: scanOf([...MOMENT, textOf('utm_campaign')]),
+    },
+    {
+      name: 'top addresses by value',
+      statement: topStatement(SITE, topPlan({ ...range, field: property('$current_url'), by: 'value' })),
+      scan: scanOf([...MOMENT, textOf('$current_url'), 'value']),
+    },
+    actors('who dropped at a step', { funnel: funnelQuery, step: 3, got: 'dropped' }, ORDER, NAMES),
+    actors('who is in a bar', { trends: trendsQuery, series: 1 }, ORDER, ['purchase']),
+    {
+      name: 'timeline of a visitor',
+      statement: timelineStatement(SITE, timelinePlan({ ...range, distinct_id: visitor })),
+      scan: scanOf(['distinct_id', 'timestamp']),
+    },
+    {
+      name: 'live',
+      statement: liveStatement(SITE, livePlan({ received_after: TO - DAY_MS, limit: 50 }, TO)),
+      scan: scanOf(['received_at', 'properties'], TO - DAY_MS),
+    },
+    SESSIONS,
+  ];
+}
