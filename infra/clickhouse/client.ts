@@ -25,15 +25,20 @@ export class WarehouseError extends Error {
   }
 }
 
+/** The database that an address names. */
+export function databaseOf(url: string): string {
+  const parsed = new URL(url);
+  return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
+}
+
 /** A client of the address, whose user, password and database are part of the URL. */
 export function createWarehouse(url: string): Warehouse {
   const parsed = new URL(url);
-  const database = parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
   return createClient({
     url: `${parsed.protocol}//${parsed.host}`,
     username: decodeURIComponent(parsed.username) || 'default',
     password: decodeURIComponent(parsed.password),
-    database,
+    database: databaseOf(url),
     request_timeout: REQUEST_TIMEOUT_MS,
     // The client's own log would print queries and their arguments.
     log: { level: ClickHouseLogLevel.OFF },

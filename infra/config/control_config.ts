@@ -143,6 +143,15 @@ export const CONTROL = Type.Object({
         'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`; not together with `CLICKHOUSE_CLUSTER`.',
     }),
   ),
+  analystsUrl: orNull(
+    text('CONTROL_ANALYSTS_URL', {
+      pattern: '^https?://.',
+      allowed: 'an http or https URL',
+      defaultText: 'none: users of analysts are made by hand',
+      description:
+        'Address of ClickHouse with the user that makes and revokes users of analysts (analytics.md); not together with `CLICKHOUSE_CLUSTER`.',
+    }),
+  ),
   firstUser: FIRST_USER,
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
@@ -164,6 +173,11 @@ export function controlConfig(env: Environment): ControlConfig {
   if (config.sqlUrl !== null && config.parts.clickhouseCluster !== null) {
     throw new ConfigError([
       'CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is: SQL is not taken on a cluster',
+    ]);
+  }
+  if (config.analystsUrl !== null && config.parts.clickhouseCluster !== null) {
+    throw new ConfigError([
+      'CONTROL_ANALYSTS_URL must not be set where CLICKHOUSE_CLUSTER is: row policies may not hold on its shards',
     ]);
   }
   const { userId, passwordHash } = config.firstUser;

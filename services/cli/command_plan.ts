@@ -28,7 +28,7 @@ export function planOf(words: readonly string[]): Plan {
 }
 
 /** Verbs that may be left out, as their nouns say enough. */
-const VERBS: Record<string, string> = { replay: 'start' };
+const VERBS: Record<string, string> = { replay: 'start', analyst: 'show' };
 /** Nouns that can only be shown: what follows them is their subject. */
 const SHOWN = new Set([
   'funnel',
@@ -42,13 +42,12 @@ const SHOWN = new Set([
   'timeline',
   'paths',
   'actors',
-  'analyst',
 ]);
 
 function withVerb(words: readonly string[]): readonly string[] {
   const [noun = '', second] = words;
   if (SHOWN.has(noun)) {
-    const isComplete = second === 'show' || second === '--help' || (second === undefined && noun !== 'analyst');
+    const isComplete = second === 'show' || second === '--help' || second === undefined;
     return isComplete ? words : [noun, 'show', ...words.slice(1)];
   }
   const verb = Object.hasOwn(VERBS, noun) ? VERBS[noun] : undefined;

@@ -2,6 +2,7 @@ import { accountCommands } from './accounts.ts';
 import { activityCommands } from './activity.ts';
 import { actorsCommand } from './actors.ts';
 import { analystCommand } from './analyst.ts';
+import { analystUserCommands } from './analyst_commands.ts';
 import { auditCommands } from './audit.ts';
 import type { Command } from './command.ts';
 import { correlationCommand } from './correlation_command.ts';
@@ -57,6 +58,7 @@ export const COMMANDS: readonly Command[] = [
   ...runningQueryCommands,
   ...savedCommands,
   analystCommand,
+  ...analystUserCommands,
   ...tokenCommands,
   ...userCommands,
   ...auditCommands,

@@ -1,3 +1,4 @@
+import { AnalystRightsError } from '#infra/clickhouse/analyst_users.ts';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
 import { SearchBusyError } from '#infra/dead_letters/event_searches.ts';
@@ -156,6 +157,7 @@ function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null
   if (error instanceof SessionsUnavailableError) return error.code;
   if (error instanceof RedisUnavailableError) return 'tag_health_unavailable';
   if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
+  if (error instanceof AnalystRightsError) return error.code;
   if (error instanceof WarehouseError) return 'query_unavailable';
   if (error instanceof SearchBusyError) return error.code;
   // The connection is gone, or what came is not HTTP.

@@ -1,3 +1,4 @@
+import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
@@ -17,6 +18,8 @@ export interface ControlOptions extends SignInParts {
   monthUse: MonthUseView;
   queries: QueryAnswers;
   running: RunningQueries;
+  /** Null: this installation makes no users of ClickHouse. */
+  analysts: AnalystUsers | null;
   deadLetters: DeadLetterStore;
   replayProgress: World['replayProgress'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */

@@ -42,6 +42,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   changeDestination: { enabled: false },
   createReplay: { destination: 'webhook', site_id: 'acme-shop', ...range, dry_run: true },
   changeReplay: { wanted: 'paused' },
+  makeAnalyst: { analyst_id: 'ada', site_ids: ['acme-shop'] },
   issueToken: { label: 'ci', expires_at: FEBRUARY },
   createQuestion: savedQuestion,
   replaceQuestion: { ...savedQuestion, owner: 'ci' },

@@ -1,6 +1,7 @@
+import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import { createSqlAsker } from '#infra/clickhouse/ask_sql.ts';
-import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
+import { createWarehouse, databaseOf } from '#infra/clickhouse/client.ts';
+import { type WarehouseProbe, watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { newQueryId } from '#infra/clickhouse/query_ids.ts';
 import { createRowEstimates } from '#infra/clickhouse/row_estimates.ts';
@@ -18,6 +19,7 @@ import { createSqlAnswers } from './sql_answers.ts';
 export interface OpenQueries {
   answers: QueryAnswers;
   running: RunningQueries;
+  analysts: AnalystUsers | null;
   close(): Promise<void>;
 }
 
@@ -26,12 +28,22 @@ export interface QueryParts {
   cluster: string | null;
   /** The address as the user that SQL is asked as; null: there is none. */
   sqlUrl: string | null;
+  /** The address as the user that makes users of analysts; null: there is none. */
+  analystsUrl: string | null;
   limits: QueryGateLimits;
   shared: SharedAnswers | null;
   logger: Logger;
 }
 
-export function openQueries({ clickhouseUrl, cluster, sqlUrl, limits, shared, logger }: QueryParts): OpenQueries {
+export function openQueries({
+  clickhouseUrl,
+  cluster,
+  sqlUrl,
+  analystsUrl,
+  limits,
+  shared,
+  logger,
+}: QueryParts): OpenQueries {
   const warehouse = createWarehouse(clickhouseUrl);
   // Of its own connections: long questions take all of the other one's.
   const overseer = createWarehouse(clickhouseUrl);
@@ -41,6 +53,8 @@ export function openQueries({ clickhouseUrl, cluster, sqlUrl, limits, shared, lo
   const estimate = createRowEstimates(overseer, cluster, Date.now);
   const running = createRunningQueries(overseer, cluster);
   const sql = sqlUrl === null ? null : createSqlAsker(sqlUrl);
+  const access = analystsUrl === null ? null : createWarehouse(analystsUrl);
+  const analysts = access && createAnalystUsers(access, databaseOf(clickhouseUrl));
   const notAnswered = (error: unknown): void => logger.warn({ err: error }, 'query not answered');
 
   const ask: AskRows = (statement, { siteId, about, reads }, { label, signal }) =>
@@ -70,11 +84,30 @@ export function openQueries({ clickhouseUrl, cluster, sqlUrl, limits, shared, lo
       list: () => probe.guard(() => running.list()),
       cancel: (id) => probe.guard(() => running.cancel(id)),
     },
+    analysts: analysts && guarded(analysts, probe, logger),
     async close() {
       await probe.stop();
       await warehouse.close();
       await overseer.close();
       await sql?.close();
+      await access?.close();
     },
+  };
+}
+
+/** The users of analysts, with what is out of reach logged. */
+function guarded(analysts: AnalystUsers, probe: WarehouseProbe, logger: Logger): AnalystUsers {
+  const reached = async <T>(ask: () => Promise<T>): Promise<T> => {
+    try {
+      return await probe.guard(ask);
+    } catch (error) {
+      logger.warn({ err: error }, 'users of analysts are out of reach');
+      throw error;
+    }
+  };
+  return {
+    list: () => reached(() => analysts.list()),
+    make: (wanted) => reached(() => analysts.make(wanted)),
+    revoke: (analystId) => reached(() => analysts.revoke(analystId)),
   };
 }

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from 'typebox';
+import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import type { Span } from '#infra/clickhouse/row_estimates.ts';
@@ -113,6 +114,8 @@ export interface Sources {
   letters: DeadLetterStore;
   queries: QueryAnswers;
   running: RunningQueries;
+  /** Null: this installation makes no users of ClickHouse. */
+  analysts: AnalystUsers | null;
   asker: Asker;
 }
 

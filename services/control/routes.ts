@@ -1,5 +1,6 @@
 import { accountRoutes } from './accounts.ts';
 import { actorQueryRoutes } from './actor_queries.ts';
+import { analystRoutes } from './analyst_routes.ts';
 import { auditRoutes } from './audit.ts';
 import { deadLetterRoutes } from './dead_letters.ts';
 import { deliveryHealthRoutes } from './delivery_health.ts';
@@ -45,6 +46,7 @@ export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
   ...auditRoutes,
   ...runningRoutes,
+  ...analystRoutes,
   ...queryRoutes,
   ...actorQueryRoutes,
   ...eventTraceRoutes,

@@ -16,6 +16,7 @@ async function opened() {
     clickhouseUrl: url,
     cluster: null,
     sqlUrl: null,
+    analystsUrl: null,
     shared: null,
     logger: createLogger('test', 'silent'),
   };

@@ -33,3 +33,12 @@ test('a token with grants is of their kind, and the list says what each may', as
   expect(await expectDone(shop.svc('token create reports --grant viewer@site/shop'))).toMatch(/svc_st_\w{32}/);
   expect(await expectDone(shop.svc('token list'))).toMatch(/^reports +svc_st_\w{4} +active +viewer@site\/shop /m);
 });
+
+test('users of ClickHouse are made, listed and revoked', async () => {
+  const shop = await installedShop();
+  const made = await expectDone(shop.svc('analyst add ada --site shop'));
+  expect(made).toMatch(/^sql_user_ada reads shop in the database of its own name\. Its password:\n\n {2}\w{20}\n/);
+  expect(await expectDone(shop.svc('analyst list'))).toMatch(/^ada +sql_user_ada +shop /m);
+  expect(await expectDone(shop.svc('analyst revoke ada'))).toBe('sql_user_ada is revoked.\n');
+  expect(await shop.svc('analyst add ada')).toMatchObject({ stderr: expect.stringMatching(/^svc: flag_missing: /) });
+});

@@ -106,6 +106,14 @@ test('SQL of analysts is not taken on a cluster', () => {
   ]);
 });
 
+test('users of analysts are not made on a cluster', () => {
+  const analysts = { CONTROL_ANALYSTS_URL: 'http://svc_analysts:hidden@127.0.0.1:8123/svc' };
+  expect(faultsOf(control, { ...WHOLE, ...analysts })).toEqual([]);
+  expect(faultsOf(control, { ...WHOLE, ...analysts, CLICKHOUSE_CLUSTER: 'main' })).toEqual([
+    expect.stringMatching(/^CONTROL_ANALYSTS_URL must not be set where CLICKHOUSE_CLUSTER is/),
+  ]);
+});
+
 describe('SASL', () => {
   it('is off where no mechanism is set', () => {
     expect(partsConfig({ ...PARTS, KAFKA_SASL_USERNAME: 'me' }).kafka.sasl).toBeNull();

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
+import type { AnalystUser } from '#infra/clickhouse/analyst_users.ts';
 import type { AskSql } from '#infra/clickhouse/ask_sql.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { RunningQuery } from '#infra/clickhouse/running_queries.ts';
@@ -38,6 +39,7 @@ import { injected } from '#test/harness/control_in_process.ts';
 import type { DnsReply } from '#test/harness/dns_server.ts';
 import { memoryDns } from '#test/harness/memory_dns.ts';
 import { undocumented } from './documented.ts';
+import { memoryAnalysts } from './memory_analysts.ts';
 import { type MemoryLetters, memoryLetters } from './memory_letters.ts';
 import { type MemorySessions, memoryLimits, memorySessions } from './memory_sessions.ts';
 
@@ -109,6 +111,8 @@ export interface Control {
   letters: MemoryLetters;
   /** What ClickHouse is at work on; a query that is cancelled is taken out. */
   running: RunningQuery[];
+  /** Users of ClickHouse that analysts have, with the hashes of their passwords; null: none can be made here. */
+  analysts: { users: Map<string, AnalystUser & { passwordSha256: string }> | null };
   /** What Redis holds of sessions and sign-ins. */
   sessions: MemorySessions;
   /** Makes a user who may sign in with the password `PASSWORD`. */
@@ -145,6 +149,7 @@ export async function control(
   const zone: Control['zone'] = new Map();
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const running: RunningQuery[] = [];
+  const analysts: Control['analysts'] = { users: new Map() };
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   const sessions = memorySessions(() => clock.nowMs);
@@ -181,6 +186,9 @@ export async function control(
         return at < 0 ? null : (running.splice(at, 1)[0] ?? null);
       },
     },
+    get analysts() {
+      return analysts.users === null ? null : memoryAnalysts(analysts.users);
+    },
     replayProgress: (id) => replays.get(id),
     readTagRecord: async (siteId) => {
       const record = tags.get(siteId) ?? NOTHING_SEEN;
@@ -210,6 +218,7 @@ export async function control(
     tags,
     letters,
     running,
+    analysts,
     sessions,
     async addUser(changes = {}) {
       const user_id = changes.user_id ?? 'ada';

@@ -41,7 +41,8 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', ANALYSTS, 'queryTimeline queryActors querySql'],
   ['anywhere', MANAGERS, 'listTokens listUsers listChanges'],
   ['site', MANAGERS, 'createUser getUser changeUser listUserSessions endUserSessions'],
-  ['site', MANAGERS, 'issueToken getToken revokeToken'],
+  ['site', MANAGERS, 'issueToken getToken revokeToken makeAnalyst'],
+  ['anywhere', MANAGERS, 'listAnalysts revokeAnalyst'],
   [
     'anywhere',
     EVERY,
@@ -82,6 +83,7 @@ const BODIES: Record<string, object> = {
   confirmSecondFactor: { secret: 'A'.repeat(32), code: '000000', password: 'x' },
   removeSecondFactor: { code: '000000', password: 'x' },
   resendDeadLetters: { ids: ['dedup-0-0'] },
+  makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },
   issueToken: { label: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
 };
 
@@ -122,6 +124,7 @@ function filled(path: string): string {
     user_id: 'vera',
     session_id: 'a'.repeat(64),
     event_id: 'e1',
+    analyst_id: 'none',
   };
   if (path.startsWith('/v1/admin/queries/')) values['id'] = RUNNING;
   return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? 'none');

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { analystManagerStatements, makeStatements, revokeStatements } from '#infra/clickhouse/analyst_users.ts';
+
+const ADA = { analystId: 'ada', siteIds: ['shop'], createdMs: 0, createdBy: "o'neil", passwordSha256: 'a'.repeat(64) };
+
+test('the login of an analyst is made last and taken away first', () => {
+  const made = makeStatements(ADA, 'svc');
+  expect(made.slice(-2)).toEqual([
+    expect.stringMatching(/^CREATE USER `sql_user_ada` IDENTIFIED WITH sha256_hash BY 'a{64}' DEFAULT DATABASE/),
+    'GRANT SELECT ON `sql_user_ada`.* TO `sql_user_ada`',
+  ]);
+  expect(revokeStatements('ada', 'svc')[0]).toBe('DROP USER IF EXISTS `sql_user_ada`');
+});
+
+test('nothing but ids gets into a statement', () => {
+  for (const analystId of ["a'b", 'a`b', 'a_b', '']) {
+    expect(() => makeStatements({ ...ADA, analystId }, 'svc')).toThrow('an analyst has an id of another shape');
+    expect(() => revokeStatements(analystId, 'svc')).toThrow('an analyst has an id of another shape');
+  }
+  for (const siteIds of [[], ["shop') OR ('' = '"]]) {
+    expect(() => makeStatements({ ...ADA, siteIds }, 'svc')).toThrow('an analyst reads sites, by their ids');
+  }
+  expect(makeStatements(ADA, 'svc').join('\n')).not.toContain("o'neil");
+});
+
+test('the page has the statements that make the manager of analysts', () => {
+  const page = readFileSync(new URL('../../../docs/analytics.md', import.meta.url), 'utf8');
+  const statements = analystManagerStatements('svc', 'SHA256_OF_THE_PASSWORD');
+  expect(page).toContain(statements.map((statement) => `${statement};\n`).join(''));
+});
