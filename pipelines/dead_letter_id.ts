@@ -21,9 +21,9 @@ export function parseLetterId(id: string): LetterPlace | null {
 }
 
 /**
- * Under what it is noted that a letter was sent in again. The warehouse may write a letter twice, so that there the record
+ * Under what it is noted that a letter was sent in again, or is resolved. The warehouse may write a letter twice, so that there the record
  * that it is about counts; other stages write it with their offset, and an event may die in them once more.
  */
-export function resentKey(id: string, { stage, topic, partition, offset, index }: DeadLetter): string {
+export function letterKey(id: string, { stage, topic, partition, offset, index }: DeadLetter): string {
   return stage === 'warehouse' ? `${stage}/${topic}/${partition}/${offset}/${index}` : id;
 }

@@ -11,6 +11,7 @@ export type SchemaName =
   | 'delivery'
   | 'delivery_job'
   | 'dead_letter'
+  | 'dead_resolution'
   | 'replay_progress'
   | 'inventory'
   | 'duplicates';

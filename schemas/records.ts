@@ -107,3 +107,12 @@ export interface DeadLetter {
   /** Of the delivery it died in; empty or absent for other stages. */
   destination?: string;
 }
+
+/** That somebody is done with a dead letter, or that it is open again. */
+export interface DeadResolution {
+  letter_id: string;
+  note: string;
+  changed_by: string;
+  changed_at: number;
+  resolved: boolean;
+}

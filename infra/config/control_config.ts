@@ -5,7 +5,7 @@ import { ConfigError, type Environment } from './config.ts';
 import { EDGE, HTTP } from './edge_config.ts';
 import { readSettings } from './read_settings.ts';
 import { ANY_PROCESS, SECRETS } from './service_config.ts';
-import { EGRESS } from './stage_config.ts';
+import { deliveryBaseUrls, EGRESS } from './stage_config.ts';
 import { integer, list, orNull, text } from './variable.ts';
 
 const FIRST_TOKEN = Type.Object({
@@ -156,20 +156,26 @@ export const CONTROL = Type.Object({
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
 
-const CONTROL_PROCESS = Type.Object({
-  ...ANY_PROCESS.properties,
-  ...CONTROL.properties,
-  ...HTTP.properties,
-  ...EGRESS.properties,
-  trustedProxies: EDGE.properties.trustedProxies,
-  secretsKeys: SECRETS.secretsKeys,
-});
+function controlProcess(names: readonly string[]) {
+  return Type.Object({
+    ...ANY_PROCESS.properties,
+    ...CONTROL.properties,
+    ...HTTP.properties,
+    ...EGRESS.properties,
+    trustedProxies: EDGE.properties.trustedProxies,
+    secretsKeys: SECRETS.secretsKeys,
+    deliveryBaseUrls: deliveryBaseUrls(names),
+  });
+}
 
-export type ControlConfig = StaticDecode<typeof CONTROL_PROCESS>;
+export type ControlConfig = StaticDecode<ReturnType<typeof controlProcess>>;
 
-/** @throws ConfigError, also where SQL would be taken on a cluster: rights on a distributed table may not hold on its shards. */
-export function controlConfig(env: Environment): ControlConfig {
-  const config = readSettings(CONTROL_PROCESS, env);
+/**
+ * @throws ConfigError, also where SQL would be taken, or analysts made, on a cluster: rights on a distributed table may not hold on its shards;
+ * and where the first user lacks a password.
+ */
+export function controlConfig(env: Environment, names: readonly string[]): ControlConfig {
+  const config = readSettings(controlProcess(names), env);
   if (config.sqlUrl !== null && config.parts.clickhouseCluster !== null) {
     throw new ConfigError([
       'CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is: SQL is not taken on a cluster',

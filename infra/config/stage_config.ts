@@ -89,20 +89,28 @@ export const EGRESS = Type.Object({
   }),
 });
 
+const baseUrlSetting = (name: string) =>
+  orNull(
+    text(`DELIVERY_${name.toUpperCase()}_BASE_URL`, {
+      pattern: '^https?://.',
+      allowed: 'an http or https URL',
+      defaultText: "the platform's own",
+      description:
+        'Another address for a destination, as in `DELIVERY_META_BASE_URL`; control reads it too, for test events.',
+    }),
+  );
+
+/** The addresses of destinations, by their names. */
+export const deliveryBaseUrls = (names: readonly string[]) =>
+  Type.Object(Object.fromEntries(names.map((name) => [name, baseUrlSetting(name)])));
+
 /** What only a delivery process reads: `name` is its destination's, `names` are those there are. */
 export function deliverySettings(name: string, names: readonly string[]) {
   return Type.Object({
     destination: choice('DELIVERY_DESTINATION', [...names], {
       description: 'Destination that this delivery process sends to.',
     }),
-    baseUrl: orNull(
-      text(`DELIVERY_${name.toUpperCase()}_BASE_URL`, {
-        pattern: '^https?://.',
-        allowed: 'an http or https URL',
-        defaultText: "the platform's own",
-        description: 'Another address for a destination, as in `DELIVERY_META_BASE_URL`.',
-      }),
-    ),
+    baseUrl: baseUrlSetting(name),
   });
 }
 

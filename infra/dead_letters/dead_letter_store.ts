@@ -1,14 +1,14 @@
 import { createMutex } from '#infra/concurrency/mutex.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producer/fenced_producer.ts';
-import { readBack } from '#infra/kafka/reader/read_back.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
+import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { presentReason } from '#pipelines/dead_letter.ts';
-import { type LetterPlace, letterId, resentKey } from '#pipelines/dead_letter_id.ts';
+import { type LetterPlace, letterId, letterKey } from '#pipelines/dead_letter_id.ts';
+import { isInState, type LetterMarks, type LetterState, type MarkOutcome } from '#pipelines/letter_state.ts';
 import {
   coordinateAgain,
   RESENDING_STAGES,
@@ -17,21 +17,23 @@ import {
   refusedAsIs,
 } from '#pipelines/resend.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
-import type { DeadLetter } from '#schemas/records.ts';
+import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
 import { createEventSearches } from './event_searches.ts';
-import { eventsOf, type Letter, readLetters, windowsOf } from './read_letters.ts';
+import { type Marks, type MarksWorld, marksOf, readMarks, readResent } from './letter_marks.ts';
+import { eventsOf, findLetters, type Letter, readLetters, windowsOf } from './read_letters.ts';
+import { reopenLetters, resolveLetters } from './resolve_letters.ts';
 
-/** A dead letter, when it was resent, and its events if they can be read. */
-export interface ShownLetter extends Letter {
-  /** Milliseconds since 1970 UTC; null if it was not resent. */
-  resentAtMs: number | null;
+/** A dead letter, what was done about it, and its events if they can be read. */
+export interface ShownLetter extends Letter, LetterMarks {
   views: EntryView[] | null;
 }
 
 interface ListQuery {
   stage: Stage | null;
   reason: string | null;
+  /** Null: whatever was done about them. */
+  state: LetterState | null;
   sinceMs: number | null;
   /** Where the page before ended; null for the first page. */
   after: LetterPlace | null;
@@ -55,6 +57,10 @@ export interface DeadLetterStore {
    * `accountOf` says whose allowance an event of a site counts against.
    */
   resend(places: readonly LetterPlace[], accountOf: (siteId: string) => string): Promise<Map<string, ResendOutcome>>;
+  /** Notes that somebody is done with letters, and why; what was noted before of one is replaced. */
+  resolve(places: readonly LetterPlace[], note: string, by: string): Promise<Map<string, MarkOutcome>>;
+  /** Makes letters open again with which somebody was done. */
+  reopen(places: readonly LetterPlace[], by: string): Promise<Map<string, MarkOutcome>>;
 }
 
 /** Kafka or the registry did not answer. The letter may have been resent or not; it is safe to ask again. */
@@ -67,8 +73,6 @@ const SCANNED_MAX = 500;
 const WRITE_RETRIES = 8;
 /** Newest offsets of each partition that are searched for an event. */
 const SEARCHED_MAX = 250;
-
-const isStage = (name: string): name is Stage => (STAGES as readonly string[]).includes(name);
 
 /** The topic on which a stage reads resent events; nobody else reads it. */
 const TAKEN_AGAIN: Record<ResendingStage, string> = {
@@ -95,6 +99,7 @@ export function createDeadLetterStore(
     opened ??= {
       ...{ session, logger, nowMs },
       codec: await createCodec<DeadLetter>(registry, TOPICS.resent, 'dead_letter'),
+      resolutions: await createCodec<DeadResolution>(registry, TOPICS.resolved, 'dead_resolution'),
       reader: await createEventBatchReader(registry, TOPICS.raw),
     };
     return opened;
@@ -114,14 +119,14 @@ export function createDeadLetterStore(
         .catch(unavailable),
     ),
     resend: (places, accountOf) => mutex.run(async () => resend(await open(), places, accountOf)).catch(unavailable),
+    resolve: (places, note, by) =>
+      mutex.run(async () => resolveLetters(await open(), places, note, by)).catch(unavailable),
+    reopen: (places, by) => mutex.run(async () => reopenLetters(await open(), places, by)).catch(unavailable),
   };
 }
 
-interface StoreWorld {
-  session: KafkaSession;
-  codec: Codec<DeadLetter>;
+interface StoreWorld extends MarksWorld {
   reader: EventBatchReader;
-  logger: Logger;
   nowMs(): number;
 }
 
@@ -131,8 +136,9 @@ function unavailable(error: unknown): never {
   throw passes ? new DeadLettersError('dead letters cannot be reached', { cause: error }) : error;
 }
 
-async function list(world: StoreWorld, { stage, reason, sinceMs, after, limit }: ListQuery): Promise<LettersPage> {
-  const resent = await readResent(world);
+async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
+  const { stage, reason, state, sinceMs, after, limit } = query;
+  const marks = await readMarks(world);
   const letters: ShownLetter[] = [];
   let left = SCANNED_MAX;
   const stages = stage === null ? STAGES : [stage];
@@ -147,7 +153,8 @@ async function list(world: StoreWorld, { stage, reason, sinceMs, after, limit }:
       const read = await readLetters(world.session, world.codec, one, [{ partition, first, end: until }], () => true);
       for (const found of read) {
         if (reason !== null && found.letter.reason !== presentReason(reason)) continue;
-        letters.push(await shown(world, found, resent));
+        if (state !== null && !isInState(marksOf(found, marks), state)) continue;
+        letters.push(await shown(world, found, marks));
         if (letters.length === limit) return { letters, next: found.place };
       }
       left -= until - first;
@@ -158,11 +165,11 @@ async function list(world: StoreWorld, { stage, reason, sinceMs, after, limit }:
 }
 
 async function ofEvent(world: StoreWorld, siteId: string, eventId: string): Promise<ShownLetter[]> {
-  const resent = await readResent(world);
+  const marks = await readMarks(world);
   const found: ShownLetter[] = [];
   for (const stage of RESENDING_STAGES) {
     for (const letter of await newestLetters(world, stage)) {
-      const one = await shown(world, letter, resent);
+      const one = await shown(world, letter, marks);
       if (one.views?.some((view) => view.siteId === siteId && view.eventId === eventId)) found.push(one);
     }
   }
@@ -179,50 +186,13 @@ async function newestLetters({ session, codec }: StoreWorld, stage: Stage): Prom
 }
 
 async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLetter | null> {
-  const [found] = await find(world, [place]);
-  return found === undefined ? null : shown(world, found, await readResent(world));
+  const [found] = await findLetters(world, [place]);
+  return found === undefined ? null : shown(world, found, await readMarks(world));
 }
 
-async function shown({ reader }: StoreWorld, found: Letter, resent: ReadonlyMap<string, number>): Promise<ShownLetter> {
+async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {
   const views = refusedAsIs(found.letter) === null ? await eventsOf(reader, found.letter) : null;
-  const resentAtMs = resent.get(resentKey(found.id, found.letter)) ?? null;
-  return { ...found, resentAtMs, views };
-}
-
-/** The letters at these offsets. */
-async function find({ session, codec }: StoreWorld, places: readonly LetterPlace[]): Promise<Letter[]> {
-  const wanted = new Set(places.map(letterId));
-  const letters: Letter[] = [];
-  for (const [stage, ones] of Map.groupBy(places, (place) => place.stage)) {
-    if (!isStage(stage)) continue;
-    const windows = (await windowsOf(session, stage, null)).flatMap(({ partition, first, end }) => {
-      const offsets = ones.filter((one) => one.partition === partition).map(({ offset }) => offset);
-      const from = Math.max(first, Math.min(...offsets));
-      const to = Math.min(end, Math.max(...offsets) + 1);
-      return offsets.length > 0 && from < to ? [{ partition, first: from, end: to }] : [];
-    });
-    letters.push(...(await readLetters(session, codec, stage, windows, (place) => wanted.has(letterId(place)))));
-  }
-  return letters;
-}
-
-/** When each letter was resent, by its key. */
-async function readResent({ session, codec }: StoreWorld): Promise<Map<string, number>> {
-  const resent = new Map<string, number>();
-  await readBack({
-    kafka: session.kafka,
-    admin: session.admin,
-    topic: TOPICS.resent,
-    groupPrefix: session.config.prefix,
-    sinceMs: null,
-    onProgress: () => undefined,
-    async onRecords(records) {
-      for (const { key, value, timestampMs } of records) {
-        if ((await codec.decode(value)).ok) resent.set(key?.toString('utf8') ?? '', timestampMs);
-      }
-    },
-  });
-  return resent;
+  return { ...found, ...marksOf(found, marks), views };
 }
 
 async function resend(
@@ -238,8 +208,8 @@ async function resend(
     const resent = await readResent(world);
     const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
     const outputs: PartitionRecords[] = [];
-    for (const found of await find(world, places)) {
-      const key = resentKey(found.id, found.letter);
+    for (const found of await findLetters(world, places)) {
+      const key = letterKey(found.id, found.letter);
       const records = resent.has(key) ? 'resent_before' : await recordsOf(world, found.letter, accountOf);
       outcomes.set(found.id, typeof records === 'string' ? records : 'resent');
       if (typeof records === 'string') continue;

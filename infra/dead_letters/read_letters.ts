@@ -2,7 +2,7 @@ import { readPartitions } from '#infra/kafka/reader/read_partitions.ts';
 import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
-import { deadTopic, type Stage } from '#infra/kafka/topics.ts';
+import { deadTopic, STAGES, type Stage } from '#infra/kafka/topics.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { RegistryError } from '#infra/registry/schema_registry.ts';
 import { presentReason } from '#pipelines/dead_letter.ts';
@@ -74,6 +74,28 @@ export async function readLetters(
     if (!read.ok) continue;
     const reason = presentReason(read.value.reason);
     letters.push({ id: letterId(place), place, letter: { ...read.value, reason } });
+  }
+  return letters;
+}
+
+const isStage = (name: string): name is Stage => (STAGES as readonly string[]).includes(name);
+
+/** The letters at these offsets. */
+export async function findLetters(
+  { session, codec }: { session: KafkaSession; codec: Codec<DeadLetter> },
+  places: readonly LetterPlace[],
+): Promise<Letter[]> {
+  const wanted = new Set(places.map(letterId));
+  const letters: Letter[] = [];
+  for (const [stage, ones] of Map.groupBy(places, (place) => place.stage)) {
+    if (!isStage(stage)) continue;
+    const windows = (await windowsOf(session, stage, null)).flatMap(({ partition, first, end }) => {
+      const offsets = ones.filter((one) => one.partition === partition).map(({ offset }) => offset);
+      const from = Math.max(first, Math.min(...offsets));
+      const to = Math.min(end, Math.max(...offsets) + 1);
+      return offsets.length > 0 && from < to ? [{ partition, first: from, end: to }] : [];
+    });
+    letters.push(...(await readLetters(session, codec, stage, windows, (place) => wanted.has(letterId(place)))));
   }
   return letters;
 }

@@ -12,11 +12,11 @@ export interface TopicDeclaration {
 const DAY_MS = 86_400_000;
 const DEAD_DAYS = 30;
 /**
- * Longer than the dead letters themselves are kept: none of them may be resent twice. Kafka deletes a segment when its
+ * Longer than the dead letters themselves are kept: none of them may be resent twice, or be open again. Kafka deletes a segment when its
  * newest record is old enough, and closes one after a week (segment.ms), so a letter can be there a week longer than its
  * retention.
  */
-const RESENT_DAYS = 40;
+const MARKED_DAYS = 40;
 
 /** Stages that write dead letters. */
 export const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const;
@@ -40,6 +40,8 @@ export const TOPICS = {
   againWarehouse: 'again.warehouse',
   /** Which dead letters were sent in again. */
   resent: 'dead.resent',
+  /** With which dead letters somebody is done, and why. */
+  resolved: 'dead.resolved',
 } as const;
 
 /** Topic of a stage's dead letters. */
@@ -77,7 +79,8 @@ export function declareTopics(eventPartitions: number, destinations: readonly st
     { name: TOPICS.inventory, partitions: eventPartitions, config: deletedAfter(9), schema: 'inventory' },
     small(TOPICS.againIdentity, 9, 'event_batch'),
     small(TOPICS.againWarehouse, 9, 'event_batch'),
-    small(TOPICS.resent, RESENT_DAYS, 'dead_letter'),
+    small(TOPICS.resent, MARKED_DAYS, 'dead_letter'),
+    small(TOPICS.resolved, MARKED_DAYS, 'dead_resolution'),
     ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
     ...destinations.flatMap((destination) => topicsOf(destination).map((topic) => small(topic, 9, 'delivery_job'))),
   ];

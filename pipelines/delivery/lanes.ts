@@ -52,6 +52,8 @@ export function nextLane(question: LaneQuestion): LaneChoice {
 }
 
 export const retryTopic = (destination: string, lane: Lane): string => `delivery.${destination}.retry.${lane}`;
+/** Whether records of a topic wait there to be tried again, or to be replayed. */
+export const isLaneTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);
 export const replayTopic = (destination: string): string => `delivery.${destination}.replay`;
 
 /** The wait of the lane that a topic of a destination is; 0 for the replay topic, where all is due at once. */

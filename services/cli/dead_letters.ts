@@ -1,4 +1,9 @@
-import type { LetterDetails, LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
+import type {
+  LetterDetails,
+  LetterItem,
+  ResendAnswer,
+  ResolveAnswer,
+} from '#services/control_api/dead_letter_shapes.ts';
 import { renderTable, renderTime } from '#services/render.ts';
 import { given } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
@@ -8,12 +13,13 @@ import { pathOf, readMoment, readWhole } from './values.ts';
 const FILTERS: Record<string, OptionSpec> = {
   stage: { kind: 'text', value: 'STAGE', help: 'Only of this stage: dedup, identity, warehouse, quota or delivery' },
   reason: { kind: 'text', value: 'CODE', help: 'Only with this reason, such as schema_unknown' },
+  state: { kind: 'text', value: 'STATE', help: 'Only of this state: open, resent or resolved' },
   since: { kind: 'text', value: 'WHEN', help: 'Only from then on: 2027-01-31T08:00Z, or 1h for an hour ago' },
 };
 const LIMIT = 100;
-/** Outcomes of letters that were not sent in and were not before. */
-const FAILURES: ReadonlySet<string> = new Set(['unknown', 'not_resendable', 'cut', 'unreadable']);
-/** What one request may send again. */
+/** Outcomes of letters with which nothing was done, now or before. */
+const FAILURES: ReadonlySet<string> = new Set(['unknown', 'not_resendable', 'cut', 'unreadable', 'not_resolved']);
+/** What one request may name. */
 const IDS_PER_REQUEST = 100;
 
 export const deadCommands: Command[] = [
@@ -23,7 +29,11 @@ export const deadCommands: Command[] = [
     summary: 'List dead letters, by stage and partition, oldest first',
     subject: null,
     options: { ...FILTERS, limit: { kind: 'text', value: 'NUMBER', help: 'How many at the most (100)' } },
-    examples: ['dead list', 'dead list --stage dedup --since 1h', 'dead list --reason schema_unknown --json'],
+    examples: [
+      'dead list --state open',
+      'dead list --stage dedup --since 1h',
+      'dead list --reason schema_unknown --json',
+    ],
     run: list,
   },
   {
@@ -40,16 +50,41 @@ export const deadCommands: Command[] = [
     verb: 'resend',
     summary: 'Send dead letters of dedup, identity or warehouse in again, each once for ever',
     subject: { name: 'LETTER', help: 'ids of dead letters', many: true },
-    options: { ...FILTERS, all: { kind: 'flag', help: 'All that were not yet, and can be; narrowed by the filters' } },
+    options: { ...FILTERS, all: { kind: 'flag', help: 'All that are open and can be; narrowed by the filters' } },
     examples: ['dead resend dedup-0-17 dedup-1-4', 'dead resend --all --stage dedup --reason schema_unknown'],
     run: resend,
+  },
+  {
+    noun: 'dead',
+    verb: 'resolve',
+    summary: 'Note why nothing more is to be done about dead letters, so that they are open no more',
+    subject: { name: 'LETTER', help: 'ids of dead letters', many: true },
+    options: {
+      ...FILTERS,
+      all: { kind: 'flag', help: 'All that are open; narrowed by the filters' },
+      note: { kind: 'text', value: 'TEXT', help: 'why, in up to 500 characters, without personal data' },
+    },
+    examples: [
+      'dead resolve dedup-0-17 --note "A bad import, sent again by hand."',
+      'dead resolve --all --stage delivery --since 7d --note "Replayed."',
+    ],
+    run: resolve,
+  },
+  {
+    noun: 'dead',
+    verb: 'reopen',
+    summary: 'Make dead letters open again',
+    subject: { name: 'LETTER', help: 'ids of dead letters', many: true },
+    options: {},
+    examples: ['dead reopen dedup-0-17'],
+    run: reopen,
   },
 ];
 
 async function list(args: Arguments, context: Context): Promise<Outcome> {
   const limit = args.text('limit');
   const letters = await find(args, context, limit === undefined ? LIMIT : readWhole(limit, 'limit'), () => true);
-  const headings = ['LETTER', 'REASON', 'DIED', 'OF', 'EVENTS', 'BYTES', 'RESENT'];
+  const headings = ['LETTER', 'REASON', 'DIED', 'OF', 'EVENTS', 'BYTES', 'RESENT', 'RESOLVED'];
   return { text: renderTable(headings, letters.map(row), 'There are no dead letters.'), json: letters };
 }
 
@@ -69,6 +104,7 @@ async function find(
   const filters = given({
     stage: args.text('stage'),
     reason: args.text('reason'),
+    state: args.text('state'),
     since: since === undefined ? undefined : readMoment(since, 'since', nowMs),
   });
   const found: LetterItem[] = [];
@@ -82,7 +118,7 @@ async function find(
 }
 
 function row(letter: LetterItem): string[] {
-  const { id, reason, died_at, topic, partition, offset, index, events, bytes_total, resent_at } = letter;
+  const { id, reason, died_at, topic, partition, offset, index, events, bytes_total, resent_at, resolved } = letter;
   return [
     id,
     reason,
@@ -91,12 +127,13 @@ function row(letter: LetterItem): string[] {
     events === null ? '-' : String(events),
     `${bytes_total}${letter.cut ? ' (cut)' : ''}`,
     resent_at === null ? '-' : renderTime(resent_at),
+    resolved === null ? '-' : renderTime(resolved.at),
   ];
 }
 
 async function show(args: Arguments, { client }: Context): Promise<Outcome> {
   const letter = await client.get<LetterDetails>(`/dead-letters${pathOf(args.subject)}`);
-  const { id, reason, detail, died_at, bytes_total, sha256, contents, resent_at } = letter;
+  const { id, reason, detail, died_at, bytes_total, sha256, contents, resent_at, resolved } = letter;
   const lines = [
     `Dead letter ${id}: ${reason}${detail === '' ? '' : ` (${detail})`}`,
     `  of       ${row(letter)[3]}`,
@@ -104,6 +141,7 @@ async function show(args: Arguments, { client }: Context): Promise<Outcome> {
     `  size     ${bytes_total} bytes${letter.cut ? ', of which 64 KiB are kept' : ''}`,
     `  sha256   ${sha256}`,
     `  resent   ${resent_at === null ? 'no' : renderTime(resent_at)}`,
+    `  resolved ${resolved === null ? 'no' : `${renderTime(resolved.at)} by ${resolved.by}: ${resolved.note}`}`,
   ];
   const headings = ['SITE', 'EVENT', 'DISTINCT ID', 'ARRIVED'];
   const rows = (contents ?? []).map((one) => [one.site_id, one.event_id, one.distinct_id, renderTime(one.received_at)]);
@@ -113,28 +151,67 @@ async function show(args: Arguments, { client }: Context): Promise<Outcome> {
 }
 
 async function resend(args: Arguments, context: Context): Promise<Outcome> {
+  const ids = await chosen(args, context, (letter) => letter.resendable && isOpen(letter));
+  const send = (body: object) => context.client.send<ResendAnswer>('POST', '/dead-letters/resend', null, body);
+  const items = await inPortions(ids, async (portion) => (await send({ ids: portion })).items);
+  return told(items, ids.some(isOfDelivery) ? `\n\n${REPLAYED}` : '', 'There is nothing to send.');
+}
+
+async function resolve(args: Arguments, context: Context): Promise<Outcome> {
+  const note = args.text('note');
+  if (note === undefined) throw new UsageError('flag_missing', '--note is missing: it says why');
+  const ids = await chosen(args, context, isOpen);
+  return mark('resolve', ids, { note }, context);
+}
+
+function reopen(args: Arguments, context: Context): Promise<Outcome> {
+  return mark('reopen', args.subjects, {}, context);
+}
+
+async function mark(what: string, ids: readonly string[], more: object, { client }: Context): Promise<Outcome> {
+  const send = (body: object) => client.send<ResolveAnswer>('POST', `/dead-letters/${what}`, null, body);
+  const items = await inPortions(ids, async (portion) => (await send({ ids: portion, ...more })).items);
+  return told(items, '', `There is nothing to ${what}.`);
+}
+
+/** The letters that are named, or with --all those that pass. */
+async function chosen(
+  args: Arguments,
+  context: Context,
+  isWanted: (letter: LetterItem) => boolean,
+): Promise<readonly string[]> {
   const isAll = args.flag('all');
   if (isAll === args.subjects.length > 0) {
     throw new UsageError('argument_missing', 'name dead letters, or give --all, and not both');
   }
-  const ids = isAll ? (await find(args, context, Number.POSITIVE_INFINITY, isOpen)).map(({ id }) => id) : args.subjects;
-  const items: ResendAnswer['items'] = [];
-  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
-    const body = { ids: ids.slice(at, at + IDS_PER_REQUEST) };
-    items.push(...(await context.client.send<ResendAnswer>('POST', '/dead-letters/resend', null, body)).items);
-  }
-  const rows = items.map(({ id, outcome }) => [id, outcome]);
-  const table = renderTable(['LETTER', 'OUTCOME'], rows, 'There is nothing to send.');
-  const text = ids.some(isOfDelivery) ? `${table}\n\n${REPLAYED}` : table;
-  return { text, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
+  if (!isAll) return args.subjects;
+  return (await find(args, context, Number.POSITIVE_INFINITY, isWanted)).map(({ id }) => id);
 }
+
+/** Does something with as many as one request takes at a time. */
+async function inPortions<Item>(
+  ids: readonly string[],
+  act: (portion: readonly string[]) => Promise<Item[]>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST)
+    items.push(...(await act(ids.slice(at, at + IDS_PER_REQUEST))));
+  return items;
+}
+
+function told(items: readonly { id: string; outcome: string }[], more: string, none: string): Outcome {
+  const table = renderTable(
+    ['LETTER', 'OUTCOME'],
+    items.map(({ id, outcome }) => [id, outcome]),
+    none,
+  );
+  return { text: table + more, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
+}
+
+/** Whether nobody did anything about it yet. */
+const isOpen = ({ resent_at, resolved }: LetterItem): boolean => resent_at === null && resolved === null;
 
 /** A delivery's letters belong to its destination, and go there again by a replay. */
 const isOfDelivery = (id: string): boolean => id.startsWith('delivery-');
 const REPLAYED =
   "A delivery's dead letters go to their destination again by: npm run svc -- replay --destination NAME --dead --from 7d --to now";
-
-/** Whether it can be sent in again and was not yet. */
-function isOpen({ resendable, resent_at }: LetterItem): boolean {
-  return resendable && resent_at === null;
-}

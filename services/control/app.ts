@@ -23,6 +23,7 @@ import type { Route } from './route.ts';
 import { answer } from './route_answers.ts';
 import { ROUTES } from './routes.ts';
 import { SessionsUnavailableError } from './session_keeper.ts';
+import { StagesError } from './stage_view.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 30_000;
@@ -156,6 +157,7 @@ function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null
   if (error instanceof JournalError) return 'settings_not_stored';
   if (error instanceof SessionsUnavailableError) return error.code;
   if (error instanceof RedisUnavailableError) return 'tag_health_unavailable';
+  if (error instanceof StagesError) return error.code;
   if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
   if (error instanceof AnalystRightsError) return error.code;
   if (error instanceof WarehouseError) return 'query_unavailable';

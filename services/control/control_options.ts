@@ -10,6 +10,8 @@ import type { RequestErrors } from '#services/request_errors.ts';
 import type { OwnNames } from './request_guard.ts';
 import type { QueryAnswers, World } from './route.ts';
 import type { SignInParts } from './sign_in.ts';
+import type { StageView } from './stage_view.ts';
+import type { SendTest } from './test_sender.ts';
 
 /** What the control service is made of. */
 export interface ControlOptions extends SignInParts {
@@ -20,6 +22,8 @@ export interface ControlOptions extends SignInParts {
   running: RunningQueries;
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
+  stages: StageView;
+  sendTest: SendTest;
   deadLetters: DeadLetterStore;
   replayProgress: World['replayProgress'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */

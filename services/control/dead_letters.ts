@@ -98,7 +98,7 @@ function isSeen({ views }: ShownLetter, permission: Permission, { may }: World):
 }
 
 /** Those of which who asks may say what is done about them; the others are as unknown to them. */
-async function changeable(
+export async function changeable(
   places: readonly LetterPlace[],
   letters: Sources['letters'],
   world: World,
@@ -112,20 +112,28 @@ async function changeable(
 }
 
 async function listLetters({ query }: { query: unknown }, { letters }: Sources, world: World): Promise<GatheredAnswer> {
-  const { stage = null, reason = null, since = null, limit = LIMIT, after } = query as Static<typeof letterQuery>;
+  const {
+    stage = null,
+    reason = null,
+    state = null,
+    since = null,
+    limit = LIMIT,
+    after,
+  } = query as Static<typeof letterQuery>;
   const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
-  const page = await letters.list({ stage, reason, sinceMs: since, after: place, limit });
+  const page = await letters.list({ stage, reason, state, sinceMs: since, after: place, limit });
   const seen = page.letters.filter((letter) => isSeen(letter, 'dead_letters.read', world));
   const next = page.next === null ? null : letterId(page.next);
   return { kind: 'answered', body: { items: seen.map(itemOf), next } };
 }
 
-function itemOf({ id, letter, resentAtMs, views }: ShownLetter): LetterItem {
-  const { stage, reason, detail, topic, partition, offset, index, died_at, bytes_total } = letter;
+function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter): LetterItem {
+  const { stage, destination = '', reason, detail, topic, partition, offset, index, died_at, bytes_total } = letter;
   return {
     ...{
       id,
       stage: stage as LetterItem['stage'],
+      destination: destination === '' ? null : destination,
       reason,
       detail,
       topic,
@@ -138,6 +146,7 @@ function itemOf({ id, letter, resentAtMs, views }: ShownLetter): LetterItem {
     cut: isCut(letter),
     resendable: refusedAsIs(letter) === null && views !== null && views.length > 0,
     resent_at: resentAtMs,
+    resolved: resolution === null ? null : { at: resolution.atMs, by: resolution.by, note: resolution.note },
     events: views === null ? null : views.length,
   };
 }

@@ -1,23 +1,39 @@
 import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { controlConfig } from '#infra/config/control_config.ts';
 import { listen } from '#infra/http/http_server.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { createRequestErrors } from '#services/request_errors.ts';
 import { runProcess } from '#services/runtime.ts';
 import { openControlApp } from './open_app.ts';
 
+const NAMES = DESTINATIONS.map(({ name }) => name);
+
 /** HTTP -> site.config: the only writer of settings. What follows the topic goes on without it. */
-runProcess('control', controlConfig, async (runtime, config) => {
-  const { session, registry, logger, metrics, fatal, onStop } = runtime;
-  const errors = createRequestErrors({
-    metrics,
-    logger,
-    nowMs: monotonicMs,
-    inARowMax: config.requestErrorsMax,
-    fatal,
-  });
-  const addresses = runtime.config.parts;
-  const app = await openControlApp({ config, addresses, session, registry, logger, errors, fatal, onStop });
-  const port = await listen(app, config.host, config.port);
-  onStop(() => app.close());
-  runtime.ready({ url: `http://${config.host}:${port}` });
-});
+runProcess(
+  'control',
+  (env) => controlConfig(env, NAMES),
+  async (runtime, config) => {
+    const { session, registry, logger, metrics, fatal, onStop } = runtime;
+    const errors = createRequestErrors({
+      metrics,
+      logger,
+      nowMs: monotonicMs,
+      inARowMax: config.requestErrorsMax,
+      fatal,
+    });
+    const addresses = runtime.config.parts;
+    const app = await openControlApp({
+      config,
+      addresses,
+      session,
+      registry,
+      logger,
+      errors,
+      fatal,
+      onStop,
+    });
+    const port = await listen(app, config.host, config.port);
+    onStop(() => app.close());
+    runtime.ready({ url: `http://${config.host}:${port}` });
+  },
+);

@@ -5,6 +5,7 @@ import type { PartsConfig } from '#infra/config/service_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import { createDnsResolver } from '#infra/dns/resolver.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
+import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -31,6 +32,8 @@ import { openQueries } from './open_queries.ts';
 import type { OwnNames } from './request_guard.ts';
 import { createSessionKeeper } from './session_keeper.ts';
 import { createSignInAudit } from './sign_in_audit.ts';
+import { createStageView } from './stage_view.ts';
+import { createTestSender } from './test_sender.ts';
 import { createUserSecrets } from './user_secrets.ts';
 
 /** What a control service is made of; a process and a test each bring their own. */
@@ -72,6 +75,12 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     logger,
   });
   onStop(() => queries.close());
+  const egress = createEgress({
+    ...EGRESS_DEFAULTS,
+    allowHttp: config.allowLoopback,
+    allowLoopback: config.allowLoopback,
+  });
+  onStop(() => egress.close());
   const dns = createDnsResolver(config.dns);
   const domainRules = { cnameTarget: config.domains.cnameTarget, graceMs: config.domains.graceMs };
   onStop(watchDomains({ journal, dns, rules: domainRules, nowMs: Date.now, logger }, config.domains.checkMs, fatal));
@@ -88,6 +97,8 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     queries: queries.answers,
     running: queries.running,
     analysts: queries.analysts,
+    stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
+    sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now }),
     deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),

@@ -18,6 +18,8 @@ import type { ControlErrorCode } from './errors.ts';
 import type { Access } from './route_access.ts';
 import type { Input } from './route_input.ts';
 import type { KnownAsked, SessionAnswer, SessionAsked } from './session_answer.ts';
+import type { StageView } from './stage_view.ts';
+import type { SendTest } from './test_sender.ts';
 
 /** How this installation verifies domains. */
 export interface DomainRules {
@@ -116,6 +118,8 @@ export interface Sources {
   running: RunningQueries;
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
+  stages: StageView;
+  sendTest: SendTest;
   asker: Asker;
 }
 

@@ -197,8 +197,8 @@ async function answerGathered(
   input: Input,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries, running, analysts } = options;
-  const sources = { letters, queries, running, analysts, asker: askerOf(principal.actor, reply) };
+  const { deadLetters: letters, queries, running, analysts, stages, sendTest } = options;
+  const sources = { letters, queries, running, analysts, stages, sendTest, asker: askerOf(principal.actor, reply) };
   const world = (): World => worldOf(options, options.journal.view(), principal);
   const refusal = (await route.refusal?.(input, sources, world())) ?? null;
   if (refusal !== null) return refuse(reply, refusal.code, refusal.problems);

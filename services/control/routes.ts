@@ -4,6 +4,7 @@ import { analystRoutes } from './analyst_routes.ts';
 import { auditRoutes } from './audit.ts';
 import { deadLetterRoutes } from './dead_letters.ts';
 import { deliveryHealthRoutes } from './delivery_health.ts';
+import { destinationTestRoute } from './destination_test.ts';
 import { destinationRoutes } from './destinations.ts';
 import { domainRoutes } from './domains.ts';
 import { engageRoutes } from './engage_routes.ts';
@@ -11,7 +12,9 @@ import type { ControlErrorCode } from './errors.ts';
 import { definitionRoutes } from './event_definitions.ts';
 import { eventTraceRoutes } from './event_routes.ts';
 import { keyRoutes } from './keys.ts';
+import { letterResolutionRoutes } from './letter_resolutions.ts';
 import { loaderPrefixRoutes } from './loader_prefix.ts';
+import { newestAttemptsRoute } from './newest_attempts.ts';
 import { ownSessionRoutes } from './own_session.ts';
 import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
@@ -22,6 +25,7 @@ import { savedRoutes } from './saved_routes.ts';
 import { sessionRoutes } from './session_routes.ts';
 import { siteRoutes } from './sites.ts';
 import { sqlRoute } from './sql_route.ts';
+import { stageRoute } from './stages.ts';
 import { tagHealthRoutes } from './tag_health.ts';
 import { tokenRoutes } from './tokens.ts';
 import { userRoutes } from './user_routes.ts';
@@ -41,8 +45,12 @@ export const ROUTES: readonly Route[] = [
   ...keyRoutes,
   ...destinationRoutes,
   ...deliveryHealthRoutes,
+  newestAttemptsRoute,
+  destinationTestRoute,
   ...replayRoutes,
   ...deadLetterRoutes,
+  ...letterResolutionRoutes,
+  stageRoute,
   ...tokenRoutes,
   ...auditRoutes,
   ...runningRoutes,

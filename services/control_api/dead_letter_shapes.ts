@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { STAGES } from '#infra/kafka/topics.ts';
+import { LETTER_STATES } from '#pipelines/letter_state.ts';
 import { closed, limitField, nullable, timeField } from './fields.ts';
 
 /** A letter has 64 KiB at the most, and a transaction is one. */
-const RESENT_AT_ONCE_MAX = 100;
+const LETTERS_AT_ONCE_MAX = 100;
+const NOTE_CHARACTERS_MAX = 500;
 
 const letterField = Type.String({
   description: 'The dead letter: STAGE-PARTITION-OFFSET',
@@ -14,6 +16,7 @@ const stageField = Type.Enum([...STAGES], { description: 'The stage that could n
 const letterFields = {
   id: letterField,
   stage: stageField,
+  destination: nullable(Type.String(), { description: 'Of a delivery: where to' }),
   reason: Type.String({ description: 'Why: a stable code' }),
   detail: Type.String({ description: 'Kind of the error, without personal data' }),
   topic: Type.String({ description: 'Where the record, or the event, stands' }),
@@ -25,6 +28,14 @@ const letterFields = {
   cut: Type.Boolean({ description: 'Only the first 64 KiB are kept: it cannot be sent in again' }),
   resendable: Type.Boolean({ description: 'Whether it could be sent in again: it holds events that can be read now' }),
   resent_at: nullable(timeField('When it was sent in again'), { description: 'Null: it was not' }),
+  resolved: nullable(
+    Type.Object({
+      at: timeField('When that was noted'),
+      by: Type.String({ description: 'Who noted it: a user, or the label of an admin token' }),
+      note: Type.String({ description: 'Why' }),
+    }),
+    { description: 'That somebody is done with it; null: nobody is' },
+  ),
   events: nullable(Type.Integer({ description: 'Events in it' }), { description: 'Null where they cannot be read' }),
 };
 export const letterShape = Type.Object(letterFields);
@@ -53,13 +64,38 @@ export const resendShape = Type.Object({
 });
 export type ResendAnswer = Static<typeof resendShape>;
 
-export const resendBody = closed({
-  ids: Type.Array(letterField, { description: 'Dead letters', minItems: 1, maxItems: RESENT_AT_ONCE_MAX }),
+export const resolveShape = Type.Object({
+  items: Type.Array(
+    Type.Object({ id: letterField, outcome: Type.Enum(['resolved', 'reopened', 'not_resolved', 'unknown']) }),
+  ),
+});
+export type ResolveAnswer = Static<typeof resolveShape>;
+
+const lettersField = Type.Array(letterField, {
+  description: 'Dead letters',
+  minItems: 1,
+  maxItems: LETTERS_AT_ONCE_MAX,
+});
+export const resendBody = closed({ ids: lettersField });
+export const reopenBody = closed({ ids: lettersField });
+export const resolveBody = closed({
+  ids: lettersField,
+  note: Type.String({
+    description: 'Why nothing more is to be done; without personal data',
+    minLength: 1,
+    maxLength: NOTE_CHARACTERS_MAX,
+    pattern: '\\S',
+  }),
 });
 export const letterParams = closed({ letter_id: letterField });
 export const letterQuery = closed({
   stage: Type.Optional(stageField),
   reason: Type.Optional(Type.String({ description: 'Only those with this reason', maxLength: 100 })),
+  state: Type.Optional(
+    Type.Enum([...LETTER_STATES], {
+      description: 'Only those that are open, that were sent in again, or with which somebody is done',
+    }),
+  ),
   since: Type.Optional(timeField('Only those that became dead letters from then on')),
   limit: limitField,
   after: Type.Optional(letterField),

@@ -51,3 +51,37 @@ export const kindsShape = Type.Object({
     }),
   ),
 });
+
+const eventName = Type.String({
+  description: 'Name of the event that is sent; platforms map it as they map an event of that name',
+  minLength: 1,
+  maxLength: 200,
+  default: 'page_view',
+});
+export const testBody = closed({
+  event: Type.Optional(eventName),
+  test_event_code: Type.Optional(
+    Type.String({
+      description:
+        'Of the platform, in the place of the one in the settings; where it takes one, the event does not count',
+      pattern: '^[A-Za-z0-9_-]{1,64}$',
+    }),
+  ),
+});
+
+/** What a destination made of a test event. */
+export const testShape = Type.Object({
+  event_id: Type.String({ description: 'By which it is found at the platform' }),
+  event: eventName,
+  outcome: Type.Enum(['delivered', 'skipped', 'diverted', 'dead', 'paused'], {
+    description: 'As of any event: diverted would be tried again, paused waits for settings',
+  }),
+  reason: Type.String({ description: 'Why, where it was not delivered: a stable code; else empty' }),
+  detail: Type.String({ description: 'More of that, for people' }),
+  took_ms: Type.Integer({ minimum: 0 }),
+  as_test: Type.Boolean({ description: 'Whether the platform was told that it is a test' }),
+  answer: nullable(Type.Object({ status: Type.Integer({ description: 'Of HTTP' }), body: Type.String() }), {
+    description: 'The begin of what the platform answered, without secrets and personal data; null where it did not',
+  }),
+});
+export type TestAnswer = Static<typeof testShape>;

@@ -28,6 +28,7 @@ export const newReplay = closed({
   dry_run: Type.Optional(dryRun),
   force: Type.Optional(force),
 });
+export type NewReplayBody = Static<typeof newReplay>;
 
 export const replayChange = closed({ wanted });
 

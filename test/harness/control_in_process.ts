@@ -5,6 +5,7 @@ import type { HttpServer } from '#infra/http/http_server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { openControlApp } from '#services/control/open_app.ts';
 import { type ControlClient, createControlClient, type Transport } from '#services/control_api/client.ts';
 
@@ -30,7 +31,10 @@ export async function openControl(env: Environment, token: string, logger: Logge
     failure ??= error;
   };
   const app = await openControlApp({
-    config: controlConfig(env),
+    config: controlConfig(
+      env,
+      DESTINATIONS.map(({ name }) => name),
+    ),
     addresses,
     session,
     registry: createRegistry(addresses.registryUrl),

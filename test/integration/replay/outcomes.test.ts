@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
+import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
 import { useQueryWorld } from '../query/query_world.ts';
@@ -97,6 +98,52 @@ test('health is told by site and destination, by the newest attempt', { timeout:
   expect(await ask('?destination=webhook')).toMatchObject([
     { skipped: { too_old: 2 }, delivered_at: null, failed_at: null, age_ms: { p50: 0, p99: 0 } },
   ]);
+});
+
+const answeredRow = <Row extends { reason: string }>(row: Row) =>
+  row.reason === 'meta_100'
+    ? { ...row, answer_status: 400, answer: 'no value' }
+    : { ...row, answer_status: 0, answer: '' };
+
+test('the newest attempts of a destination are listed with their answers, without what was left out', {
+  timeout: TEST_MS,
+}, async () => {
+  const { database, control } = await world();
+  const made = rows('shop', 'meta', [
+    [1, 'diverted', 'http_503'],
+    [2, 'skipped', 'too_old'],
+    [3, 'dead', 'meta_100'],
+    [1, 'delivered'],
+  ]);
+  await insertBlock(
+    database.warehouse,
+    'delivery_outcomes',
+    'attempts',
+    [
+      ...made,
+      ...rows('shop', 'webhook', [[9, 'delivered']]),
+      ...rows('other', 'meta', [[9, 'delivered']]),
+      ...rows('shop', 'meta', [[8, 'delivered']]).map((row) => ({
+        ...row,
+        attempted_at: row.attempted_at - 31 * 24 * 60 * MINUTE_MS,
+      })),
+    ].map(answeredRow),
+  );
+  const ask = async (query: string) => {
+    const { body } = await control.call('GET', `sites/shop/destinations/meta/attempts${query}`);
+    return body.items as AttemptItem[];
+  };
+  const ids = async (query: string) => (await ask(query)).map(({ event_id, outcome }) => `${event_id} ${outcome}`);
+  expect(await ids('')).toEqual(['e1 delivered', 'e3 dead', 'e1 diverted']);
+  expect(await ids('?limit=1')).toEqual(['e1 delivered']);
+  expect(await ids('?outcome=skipped')).toEqual(['e2 skipped']);
+  const [, dead, diverted] = await ask('');
+  expect(dead).toEqual({
+    ...{ event_id: 'e3', event: 'purchase', attempt: 1, attempted_at: NOW_MS - 2 * MINUTE_MS, outcome: 'dead' },
+    ...{ reason: 'meta_100', took_ms: 40, answer: { status: 400, body: 'no value' } },
+  });
+  expect(diverted?.answer).toBeNull();
+  expect((await control.call('GET', 'sites/none/destinations/meta/attempts')).body.error.code).toBe('site_unknown');
 });
 
 test('the ledger says what is delivered and what was last, of what is asked and no more', {

@@ -5,8 +5,9 @@ import { deadTopic, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { DEAD_BYTES_MAX, deadLetter } from '#pipelines/dead_letter.ts';
-import type { LetterPlace } from '#pipelines/dead_letter_id.ts';
+import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
 import { claimOf } from '#pipelines/dedup/claim.ts';
+import type { LetterState } from '#pipelines/letter_state.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -153,7 +154,14 @@ async function idsOfLetters(store: DeadLetterStore): Promise<LetterPlace[]> {
   const places: LetterPlace[] = [];
   let after: LetterPlace | null = null;
   do {
-    const page = await store.list({ stage: null, reason: 'transform_failed', sinceMs: null, after, limit: 3 });
+    const page = await store.list({
+      stage: null,
+      reason: 'transform_failed',
+      state: null,
+      sinceMs: null,
+      after,
+      limit: 3,
+    });
     const ours = page.letters.filter(({ letter }) => letter.offset === NOWHERE.offset);
     places.push(...ours.map(({ place }) => place));
     after = page.next;
@@ -204,6 +212,24 @@ test('letters that are sent in again pass once each, past the claims they hold t
   expect(await resend(store)).toEqual(['resent', 'resent', 'resent', 'cut', 'unreadable', 'resent', 'resent']);
   const sentBefore = ['resent_before', 'resent_before', 'resent_before'];
   expect(await resend(open())).toEqual([...sentBefore, 'cut', 'unreadable', 'resent_before', 'resent_before']);
+  // What is noted of one is there for a store that was opened later, as after a restart, and the newest note counts.
+  const [cut, unreadable] = [places[3], places[4]] as [LetterPlace, LetterPlace];
+  const missing = { ...cut, offset: 100_000 };
+  const outcomes = await store.resolve([cut, unreadable, missing], 'Lost for good.', 'ada');
+  expect([...outcomes.values()]).toEqual(['resolved', 'resolved', 'unknown']);
+  expect([...(await open().reopen([unreadable, places[0] as LetterPlace], 'bo')).values()]).toEqual([
+    'reopened',
+    'not_resolved',
+  ]);
+  const inState = async (state: LetterState) => {
+    const query = { stage: null, reason: 'transform_failed', state, sinceMs: null, after: null, limit: 100 };
+    const { letters } = await open().list(query);
+    return letters.filter(({ letter }) => letter.offset === NOWHERE.offset).map(({ id }) => id);
+  };
+  expect(await inState('open')).toEqual([letterId(unreadable)]);
+  expect(await inState('resolved')).toEqual([letterId(cut)]);
+  expect(await inState('resent')).toHaveLength(5);
+  expect((await open().read(cut))?.resolution).toMatchObject({ note: 'Lost for good.', by: 'ada' });
   expect((await store.read(places[4] as LetterPlace))?.views).toBeNull();
   expect((await store.read(places[0] as LetterPlace))?.resentAtMs).toEqual(expect.any(Number));
   expect((await store.ofEvent('again', second)).map(({ place }) => place)).toEqual([places[1]]);

@@ -31,7 +31,23 @@ test('letters are sent in again by name, or all that can be and were not yet', a
 });
 
 test('either letters are named or all are meant', async () => {
-  for (const words of ['dead resend', 'dead resend --all dedup-0-1']) {
+  for (const words of ['dead resend', 'dead resend --all dedup-0-1', 'dead resolve --note done']) {
     expect((await shop.svc(words)).stderr).toContain('argument_missing');
   }
+});
+
+test('letters are resolved with a note, by name or all that are open, and opened again', async () => {
+  expect((await shop.svc('dead resolve dedup-0-2')).stderr).toContain('flag_missing');
+  const one = await expectDone(shop.svc('dead resolve dedup-0-2 --note cut'));
+  expect(one).toMatch(/dedup-0-2 +resolved/);
+  expect(await expectDone(shop.svc('dead show dedup-0-2'))).toMatch(/resolved .* by .*: cut/);
+  expect((await expectDone(shop.svc('dead list --state open'))).match(/(dedup|identity)-0-\d/g)).toEqual([
+    ...['dedup-0-1', 'identity-0-3'],
+  ]);
+  await shop.svc('dead resend dedup-0-1');
+  const all = await expectDone(shop.svc('dead resolve --all --note done'));
+  expect(all.match(/(dedup|identity)-0-\d/g)).toEqual(['identity-0-3']);
+  const opened = await shop.svc('dead reopen identity-0-3 dedup-0-1');
+  expect(opened.stdout).toMatch(/identity-0-3 +reopened\n *dedup-0-1 +not_resolved/);
+  expect(opened.exitCode).toBe(1);
 });

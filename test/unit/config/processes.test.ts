@@ -17,7 +17,7 @@ const PARTS = {
   KAFKA_BROKERS: 'a:9092,[::1]:9093',
 };
 const WHOLE = { ...PARTS, IDENTITY_SECRET: KEY, SECRETS_KEYS: `k:${KEY}`, DELIVERY_DESTINATION: 'meta' };
-const control = controlConfig;
+const control = (env: Environment) => controlConfig(env, ['meta', 'ga4']);
 const delivery = (env: Environment) => deliveryConfig(env, ['meta', 'ga4']);
 
 function faultsOf(read: (env: Environment) => unknown, env: Environment): readonly string[] {

@@ -61,6 +61,44 @@ test('letters are sent in again once, with the account of their site, and the au
   expect(items).toMatchObject([{ changed_by: LABEL, after: { resend: ids } }, { changed_at: NOW_MS }]);
 });
 
+test('letters are resolved with a note, open no more, and can be opened again; the audit says who and why', async () => {
+  shop.letters.letters = [shownLetter(1), shownLetter(2, { stage: 'delivery', destination: 'crm' }), shownLetter(3)];
+  const ids = ['dedup-0-1', 'delivery-0-2', 'dedup-0-99'];
+  const mark = async (what: string, body: object) => {
+    const answer = await shop.call('POST', `dead-letters/${what}`, { body });
+    return answer.body.items.map(({ outcome }: { outcome: string }) => outcome);
+  };
+  const listed = async (state: string) => idsOf((await shop.call('GET', `dead-letters?state=${state}`)).body.items);
+  expect(await mark('resolve', { ids, note: ' A test import. ' })).toEqual(['resolved', 'resolved', 'unknown']);
+  expect([await listed('open'), await listed('resolved')]).toEqual([['dedup-0-3'], ids.slice(0, 2)]);
+  const shown = (await shop.call('GET', 'dead-letters/delivery-0-2')).body;
+  expect(shown).toMatchObject({
+    destination: 'crm',
+    resolved: { at: NOW_MS, by: LABEL, note: 'A test import.' },
+    resent_at: null,
+  });
+  await mark('resend', { ids: ['dedup-0-1'] });
+  expect([await listed('resent'), await listed('resolved')]).toEqual([['dedup-0-1'], ids.slice(0, 2)]);
+  expect(await mark('reopen', { ids })).toEqual(['reopened', 'reopened', 'unknown']);
+  expect(await mark('reopen', { ids: ['delivery-0-2'] })).toEqual(['not_resolved']);
+  expect(await listed('open')).toEqual(['delivery-0-2', 'dedup-0-3']);
+  const { items } = (await shop.call('GET', 'audit?setting_key=dead_letters')).body;
+  expect(items.map(({ after }: { after: object }) => after)).toEqual([
+    ...[{ reopen: ['delivery-0-2'] }, { reopen: ids }, { resend: ['dedup-0-1'] }],
+    { resolve: ids, note: 'A test import.' },
+  ]);
+});
+
+test('a note without a word, too long or with personal data is refused, and nothing is noted', async () => {
+  shop.letters.letters = [shownLetter(1)];
+  for (const note of ['', ' ', 'x'.repeat(501), 'asked jane@example.com', 'call +1 650 555 1212']) {
+    const answer = await shop.call('POST', 'dead-letters/resolve', { body: { ids: ['dedup-0-1'], note } });
+    expect([answer.status, answer.body.problems.map(({ field }: { field: string }) => field)]).toEqual([400, ['note']]);
+  }
+  expect(shop.journal.records).toEqual([]);
+  expect(shop.letters.letters[0]?.resolution).toBeNull();
+});
+
 test('no letters, too many of them, or what is no id is refused, and notes nothing', async () => {
   const many = Array.from({ length: 101 }, (_, at) => `dedup-0-${at}`);
   for (const ids of [[], many, ['dedup']]) {

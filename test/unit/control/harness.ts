@@ -33,8 +33,10 @@ import { type AskRows, createQueryAnswers } from '#services/control/query_answer
 import { createSessionKeeper } from '#services/control/session_keeper.ts';
 import { createSignInAudit } from '#services/control/sign_in_audit.ts';
 import { createSqlAnswers } from '#services/control/sql_answers.ts';
+import type { TestSend } from '#services/control/test_sender.ts';
 import { createUserSecrets } from '#services/control/user_secrets.ts';
 import type { Transport } from '#services/control_api/client.ts';
+import type { StageItem } from '#services/control_api/stage_shapes.ts';
 import { injected } from '#test/harness/control_in_process.ts';
 import type { DnsReply } from '#test/harness/dns_server.ts';
 import { memoryDns } from '#test/harness/memory_dns.ts';
@@ -109,6 +111,8 @@ export interface Control {
   /** What is remembered of the tags of sites; 'away' where it is not to be had. */
   tags: Map<string, TagRecord | 'away'>;
   letters: MemoryLetters;
+  /** Test events that were sent. */
+  tried: TestSend[];
   /** What ClickHouse is at work on; a query that is cancelled is taken out. */
   running: RunningQuery[];
   /** Users of ClickHouse that analysts have, with the hashes of their passwords; null: none can be made here. */
@@ -125,6 +129,9 @@ export interface Control {
   /** The bytes of an answer that is no text. */
   bytes(method: string, path: string, body: object): Promise<{ contentType: string; bytes: Buffer }>;
 }
+
+const stagesOf = (names: readonly string[]): StageItem[] =>
+  names.map((stage) => ({ stage, consumers: 1, lag: 0, waits_longer_than_ms: null, on_lanes: 0, rate: null }));
 
 const NOTHING_SEEN: TagRecord = { lastMs: null, hours: new Map(), pages: [], fired: new Map(), reported: new Map() };
 
@@ -150,6 +157,7 @@ export async function control(
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const running: RunningQuery[] = [];
   const analysts: Control['analysts'] = { users: new Map() };
+  const tried: TestSend[] = [];
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   const sessions = memorySessions(() => clock.nowMs);
@@ -189,6 +197,18 @@ export async function control(
     get analysts() {
       return analysts.users === null ? null : memoryAnalysts(analysts.users);
     },
+    stages: { read: async (names) => stagesOf(names) },
+    sendTest: async (test) => {
+      tried.push(test);
+      return {
+        outcome: 'delivered',
+        reason: '',
+        detail: '',
+        tookMs: 12,
+        retryAfterMs: null,
+        answer: { status: 200, body: 'ok' },
+      };
+    },
     replayProgress: (id) => replays.get(id),
     readTagRecord: async (siteId) => {
       const record = tags.get(siteId) ?? NOTHING_SEEN;
@@ -217,6 +237,7 @@ export async function control(
     replays,
     tags,
     letters,
+    tried,
     running,
     analysts,
     sessions,

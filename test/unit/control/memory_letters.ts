@@ -1,5 +1,6 @@
 import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
-import { letterId } from '#pipelines/dead_letter_id.ts';
+import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
+import { isInState, type MarkOutcome } from '#pipelines/letter_state.ts';
 import { type ResendOutcome, refusedAsIs } from '#pipelines/resend.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
@@ -22,12 +23,13 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
     letters: [],
     failure: null,
     accounts: [],
-    async list({ stage, reason, after, limit }) {
+    async list({ stage, reason, state, after, limit }) {
       if (store.failure !== null) throw store.failure;
       const from = after === null ? 0 : store.letters.findIndex(({ id }) => id === letterId(after)) + 1;
       const rest = store.letters.slice(from);
       const letters = rest
         .filter(({ letter }) => (stage ?? letter.stage) === letter.stage && (reason ?? letter.reason) === letter.reason)
+        .filter((one) => state === null || isInState(one, state))
         .slice(0, limit);
       return { letters, next: letters.length === limit ? (letters.at(-1)?.place ?? null) : null };
     },
@@ -52,6 +54,29 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
         }),
       );
     },
+    resolve: async (places, note, by) =>
+      marked(places, (found) => {
+        found.resolution = { note, by, atMs: nowMs() };
+        return 'resolved';
+      }),
+    reopen: async (places) =>
+      marked(places, (found) => {
+        const outcome = found.resolution === null ? 'not_resolved' : 'reopened';
+        found.resolution = null;
+        return outcome;
+      }),
+  };
+  const marked = (
+    places: readonly LetterPlace[],
+    mark: (found: ShownLetter) => MarkOutcome,
+  ): Map<string, MarkOutcome> => {
+    if (store.failure !== null) throw store.failure;
+    return new Map(
+      places.map((place) => {
+        const found = find(letterId(place));
+        return [letterId(place), found === undefined ? 'unknown' : mark(found)];
+      }),
+    );
   };
   return store;
 }
@@ -79,5 +104,12 @@ export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, is
     ...{ died_at: 5, bytes_total: bytes.length, bytes },
     ...letter,
   };
-  return { id: letterId(place), place, letter: dead, resentAtMs: null, views: isReadable ? [view] : null };
+  return {
+    id: letterId(place),
+    place,
+    letter: dead,
+    resentAtMs: null,
+    resolution: null,
+    views: isReadable ? [view] : null,
+  };
 }

@@ -162,6 +162,17 @@ describe('dead letters', () => {
     expect(outcomes).toEqual(['resent', 'unknown', 'unknown', 'unknown']);
     expect(world.letters.letters.filter(({ resentAtMs }) => resentAtMs !== null).map(({ id }) => id)).toEqual([ids[0]]);
   });
+
+  it('are resolved and opened again where all of their sites are one’s own', async () => {
+    const ids = [0, 1, 2, 3].map((at) => `dedup-0-${at}`);
+    const outcomes = async (what: string, body: object) => {
+      const answer = await ask(grantOf('operator', SHOP), 'POST', `dead-letters/${what}`, { ids, ...body });
+      return answer.body.items.map(({ outcome }: { outcome: string }) => outcome);
+    };
+    expect(await outcomes('resolve', { note: 'a bad import' })).toEqual(['resolved', 'unknown', 'unknown', 'unknown']);
+    expect(world.letters.letters.filter(({ resolution }) => resolution !== null).map(({ id }) => id)).toEqual([ids[0]]);
+    expect(await outcomes('reopen', {})).toEqual(['reopened', 'unknown', 'unknown', 'unknown']);
+  });
 });
 
 describe('delivery health', () => {
