@@ -3,6 +3,7 @@ import { isPasswordHash } from '#infra/secrets/password.ts';
 import { isAddressWithPort, isDomainName, isHostName, isPublicUrl } from './checks.ts';
 import { ConfigError, type Environment } from './config.ts';
 import { EDGE, HTTP } from './edge_config.ts';
+import { OIDC_PROVIDERS } from './oidc_config.ts';
 import { readSettings } from './read_settings.ts';
 import { ANY_PROCESS, SECRETS } from './service_config.ts';
 import { deliveryBaseUrls, EGRESS } from './stage_config.ts';
@@ -153,6 +154,7 @@ export const CONTROL = Type.Object({
     }),
   ),
   firstUser: FIRST_USER,
+  oidcProviders: OIDC_PROVIDERS,
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
+import type { Invitation } from '#services/control_api/oidc_shapes.ts';
 import type { UserItem } from '#services/control_api/user_shapes.ts';
 import { renderTable, renderTime } from '#services/render.ts';
 import { given, unchanged, withoutMeta } from './changes.ts';
@@ -59,6 +60,15 @@ export const userCommands: Command[] = [
     options: { 'password-stdin': stdin },
     examples: ['user password ada'],
     run: givePassword,
+  },
+  {
+    noun: 'user',
+    verb: 'invite',
+    summary: 'Make an invitation, by which a user links their account at a provider, once',
+    subject,
+    options: {},
+    examples: ['user invite ada'],
+    run: inviteUser,
   },
   {
     noun: 'user',
@@ -128,6 +138,18 @@ async function givePassword(args: Arguments, context: Context): Promise<Outcome>
   const { password, lines } = passwordOf(args, context);
   const user = await context.client.send<UserItem>('PATCH', pathOf('users', args.subject), null, { password });
   return { text: [`User ${user.user_id} has a new password.`, ...lines].join('\n'), json: withoutMeta(user) };
+}
+
+async function inviteUser(args: Arguments, { client }: Context): Promise<Outcome> {
+  const made = await client.send<Invitation>('POST', `${pathOf('users', args.subject)}/invitation`, null, {});
+  const lines = [
+    `Until ${renderTime(made.expires_at)}, whoever opens this below the dashboard's address links their account:`,
+    '',
+    `  /dashboard/#invitation=${made.invitation}`,
+    '',
+    'The invitation is shown this once, and works once.',
+  ];
+  return { text: lines.join('\n'), json: made };
 }
 
 async function setDisabled(args: Arguments, { client }: Context, disabled: boolean): Promise<Outcome> {

@@ -9,9 +9,11 @@ import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
+import { createProviderClient } from '#infra/oidc/provider_client.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
+import { createOneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import { createSessionStore } from '#infra/redis/sessions.ts';
 import { createSharedAnswers } from '#infra/redis/shared_answers.ts';
 import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
@@ -91,6 +93,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     sessions: createSessionKeeper(createSessionStore(redis, Date.now), randomBytes, Date.now),
     limits: createSignInLimits(redis),
     passwords: createPasswords(),
+    oidc: { providers: config.oidcProviders.map(createProviderClient), notes: createOneTimeNotes(redis) },
     userSecrets,
     signInAudit: createSignInAudit(journal, logger, Date.now),
     adapters: DESTINATIONS,

@@ -12,9 +12,10 @@ import { formatOf } from './answer_formats.ts';
 import { type Caller, stillKnown } from './authenticate.ts';
 import { browserName } from './browser_name.ts';
 import type { ControlOptions } from './control_options.ts';
+import { FLOW_MS } from './oidc_sign_in.ts';
 import { readInput } from './read_input.ts';
 import { refuse } from './refuse.ts';
-import { cookieValue, setCookie, signInPlace } from './request_guard.ts';
+import { cookieValue, flowPlace, setCookie, signInPlace } from './request_guard.ts';
 import type { Outcome, Route, World } from './route.ts';
 import { lacking } from './route_access.ts';
 import type { Input } from './route_input.ts';
@@ -172,12 +173,16 @@ async function answerInSession(
   const { headers } = reply.request;
   const place = signInPlace(headers.host, options.ownNames);
   const cookie = place === null ? null : cookieValue(headers.cookie, place.cookie);
+  const flow = place === null ? null : cookieValue(headers.cookie, flowPlace(place).cookie);
   const network = wideNetworkOf(clientAddress(reply.request));
   const browser = browserName(headers['user-agent']);
   // Elsewhere a cookie could be read on its way.
   if (route.access === 'open' && place === null) return refuse(reply, 'host_unknown');
-  const answered = await route.inSession?.(input, { parts: options, caller, cookie, place, network, browser });
+  const answered = await route.inSession?.(input, { parts: options, caller, cookie, flow, place, network, browser });
   if (answered === undefined) return refuse(reply, 'not_found');
+  if (answered.flow !== undefined && place !== null) {
+    reply.header('set-cookie', setCookie(flowPlace(place), answered.flow, FLOW_MS / 1000));
+  }
   if (answered.kind === 'refused') {
     const isLacking = answered.code === 'permission_missing' && caller !== null;
     if (isLacking) return refuseLacking(options, route, caller.principal, 'listed', reply);

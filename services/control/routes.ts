@@ -15,6 +15,7 @@ import { keyRoutes } from './keys.ts';
 import { letterResolutionRoutes } from './letter_resolutions.ts';
 import { loaderPrefixRoutes } from './loader_prefix.ts';
 import { newestAttemptsRoute } from './newest_attempts.ts';
+import { oidcRoutes } from './oidc_routes.ts';
 import { ownSessionRoutes } from './own_session.ts';
 import { queryRoutes } from './query.ts';
 import { replayRoutes } from './replays.ts';
@@ -33,6 +34,7 @@ import { userRoutes } from './user_routes.ts';
 /** Every route but those that say of the service itself. */
 export const ROUTES: readonly Route[] = [
   ...sessionRoutes,
+  ...oidcRoutes,
   ...ownSessionRoutes,
   ...userRoutes,
   ...accountRoutes,

@@ -11,6 +11,8 @@ export interface SessionAsked {
   caller: Caller | null;
   /** The session cookie that came with the request, whatever it is worth. */
   cookie: string | null;
+  /** The cookie of a sign-in that was begun at a provider. */
+  flow: string | null;
   place: SignInPlace | null;
   network: string;
   browser: string;
@@ -19,7 +21,7 @@ export interface SessionAsked {
 /** The same, of somebody known. */
 export type KnownAsked = SessionAsked & { caller: Caller };
 
-/** What such a route comes to: `cookie` sets the session cookie; null removes it. */
+/** What such a route comes to: `cookie` sets the session cookie, `flow` that of a sign-in at a provider; null removes it. */
 export type SessionAnswer =
-  | { kind: 'answered'; body: object; version?: string; cookie?: string | null }
-  | { kind: 'refused'; code: ControlErrorCode; problems: Problem[]; waitMs?: number | null };
+  | { kind: 'answered'; body: object; version?: string; cookie?: string | null; flow?: string | null }
+  | { kind: 'refused'; code: ControlErrorCode; problems: Problem[]; waitMs?: number | null; flow?: string | null };

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import type { ProviderClient } from '#infra/oidc/provider_client.ts';
+import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import type { Session } from '#infra/redis/sessions.ts';
 import type { SignInLimits } from '#infra/redis/sign_in_limits.ts';
 import { type Passwords, PasswordsBusyError } from '#infra/secrets/password.ts';
@@ -25,6 +27,8 @@ export interface SignInParts {
   passwords: Passwords;
   userSecrets: UserSecrets;
   signInAudit: SignInAudit;
+  /** Sign-ins at providers. */
+  oidc: { providers: readonly ProviderClient[]; notes: OneTimeNotes };
   randomBytes: RandomBytes;
   nowMs(): number;
 }

@@ -2,12 +2,13 @@ import type { Static } from 'typebox';
 import { may, mayGive, type Principal } from '#pipelines/settings/access.ts';
 import { blankUser } from '#pipelines/settings/dashboard_users.ts';
 import { fullGrant } from '#pipelines/settings/grants.ts';
-import { auditedRecords, type SettingsView } from '#pipelines/settings/journal.ts';
+import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problem.ts';
 import { userKey } from '#pipelines/settings/setting_address.ts';
 import { changedUser, managesUser, seesGrant, seesUser, type UserChange } from '#pipelines/settings/user_change.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { type Invitation, invitationShape } from '#services/control_api/oidc_shapes.ts';
 import {
   newUser,
   type SessionList,
@@ -18,6 +19,7 @@ import {
   userShape,
 } from '#services/control_api/user_shapes.ts';
 import { page } from './list_page.ts';
+import { invite } from './oidc_sign_in.ts';
 import { hashed, sessionItem } from './own_session.ts';
 import { done, type Refused, type Route, refused, route, sessionRoute } from './route.ts';
 import { type Needs, ofListed } from './route_access.ts';
@@ -186,6 +188,38 @@ export const userRoutes: Route[] = [
       written(asked, user_id, (_view, before) =>
         before === undefined ? refused('user_unknown') : { endsSessions: true },
       ),
+  }),
+  sessionRoute({
+    method: 'POST',
+    path: `${base}/{user_id}/invitation`,
+    operationId: 'inviteUser',
+    access: ofUser,
+    tag,
+    summary: 'Make an invitation, by which a user links their account at a provider once; it is shown once',
+    params: userParams,
+    query: nothing,
+    body: closed({}),
+    ifMatch: 'none',
+    success: { status: 201, schema: invitationShape, description: 'The invitation' },
+    errors: ['user_unknown', 'sessions_unavailable', 'settings_not_stored'],
+    async answer({ params: { user_id } }, asked) {
+      const {
+        parts,
+        caller: { principal },
+      } = asked;
+      const { table } = parts.journal.view();
+      const user = table.user(user_id);
+      if (user === undefined) return refused('user_unknown');
+      if (!managesUser(principal, user, table)) return refused('permission_missing');
+      if (isOwn(asked, user_id)) return ofOwnSignIn('invitation');
+      await parts.journal.change((view) => ({
+        records: [notedRecord(view, userKey(user_id), { done: 'user.invite' }, principal.actor, parts.nowMs())],
+        result: null,
+      }));
+      const { invitation, expiresMs } = await invite(parts, user, principal.kind === 'user' ? principal.id : null);
+      const body: Invitation = { invitation, expires_at: expiresMs };
+      return { kind: 'answered', body };
+    },
   }),
 ];
 

@@ -34,6 +34,12 @@ test('a token with grants is of their kind, and the list says what each may', as
   expect(await expectDone(shop.svc('token list'))).toMatch(/^reports +svc_st_\w{4} +active +viewer@site\/shop /m);
 });
 
+test('a user is invited', async () => {
+  const shop = await installedShop();
+  await expectDone(shop.svc('user add ada --grant viewer'));
+  expect(await expectDone(shop.svc('user invite ada'))).toMatch(/^ {2}\/dashboard\/#invitation=[\w-]{43}$/m);
+});
+
 test('users of ClickHouse are made, listed and revoked', async () => {
   const shop = await installedShop();
   const made = await expectDone(shop.svc('analyst add ada --site shop'));

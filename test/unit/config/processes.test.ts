@@ -106,6 +106,30 @@ test('SQL of analysts is not taken on a cluster', () => {
   ]);
 });
 
+const ACME = { id: 'acme', label: 'Acme', issuer: 'https://id.example/acme', client_id: 'a', client_secret: 'b' };
+
+test.for<[what: string, providers: unknown, isTaken: boolean]>([
+  ['one', [ACME], true],
+  ['one of this machine', [{ ...ACME, issuer: 'http://127.0.0.1:9000' }], true],
+  ['none', [], true],
+  ['one over plain HTTP', [{ ...ACME, issuer: 'http://id.example' }], false],
+  ['one with a query', [{ ...ACME, issuer: 'https://id.example/?a=b' }], false],
+  ['one without a secret', [{ ...ACME, client_secret: '' }], false],
+  ['one with a field more', [{ ...ACME, scope: 'email' }], false],
+  ['two of one id', [ACME, ACME], false],
+  ['no list', ACME, false],
+])('providers of OpenID Connect: %s', ([, providers, isTaken]) => {
+  const env = { ...WHOLE, CONTROL_OIDC_PROVIDERS: JSON.stringify(providers) };
+  expect(faultsOf(control, env)).toEqual(
+    isTaken ? [] : [expect.stringMatching(/^CONTROL_OIDC_PROVIDERS must be a JSON array/)],
+  );
+});
+
+test('providers that are no JSON are refused without repeating them', () => {
+  const faults = faultsOf(control, { ...WHOLE, CONTROL_OIDC_PROVIDERS: 'hidden' });
+  expect(faults).toEqual([expect.not.stringContaining('hidden')]);
+});
+
 test('users of analysts are not made on a cluster', () => {
   const analysts = { CONTROL_ANALYSTS_URL: 'http://svc_analysts:hidden@127.0.0.1:8123/svc' };
   expect(faultsOf(control, { ...WHOLE, ...analysts })).toEqual([]);

@@ -7,6 +7,7 @@ import type { RunningQuery } from '#infra/clickhouse/running_queries.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';
+import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
@@ -43,7 +44,7 @@ import { memoryDns } from '#test/harness/memory_dns.ts';
 import { undocumented } from './documented.ts';
 import { memoryAnalysts } from './memory_analysts.ts';
 import { type MemoryLetters, memoryLetters } from './memory_letters.ts';
-import { type MemorySessions, memoryLimits, memorySessions } from './memory_sessions.ts';
+import { type MemorySessions, memoryLimits, memoryNotes, memorySessions } from './memory_sessions.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 export const TOKEN = `svc_at_${'T'.repeat(32)}`;
@@ -117,6 +118,8 @@ export interface Control {
   running: RunningQuery[];
   /** Users of ClickHouse that analysts have, with the hashes of their passwords; null: none can be made here. */
   analysts: { users: Map<string, AnalystUser & { passwordSha256: string }> | null };
+  /** Providers at which people sign in. */
+  providers: ProviderClient[];
   /** What Redis holds of sessions and sign-ins. */
   sessions: MemorySessions;
   /** Makes a user who may sign in with the password `PASSWORD`. */
@@ -157,6 +160,7 @@ export async function control(
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const running: RunningQuery[] = [];
   const analysts: Control['analysts'] = { users: new Map() };
+  const providers: ProviderClient[] = [];
   const tried: TestSend[] = [];
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
@@ -173,6 +177,7 @@ export async function control(
     limits: memoryLimits(sessions),
     passwords,
     userSecrets,
+    oidc: { providers, notes: memoryNotes(sessions, () => clock.nowMs) },
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
     deadLetters: letters,
@@ -240,6 +245,7 @@ export async function control(
     tried,
     running,
     analysts,
+    providers,
     sessions,
     async addUser(changes = {}) {
       const user_id = changes.user_id ?? 'ada';

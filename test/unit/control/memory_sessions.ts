@@ -1,4 +1,5 @@
 import { RedisUnavailableError } from '#infra/redis/client.ts';
+import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import type { Session, SessionStore } from '#infra/redis/sessions.ts';
 import type { SignInLimits } from '#infra/redis/sign_in_limits.ts';
 
@@ -70,6 +71,23 @@ export function memoryLimits(world: MemorySessions): SignInLimits {
       const isNew = !steps.has(`${userId}/${step}`);
       steps.add(`${userId}/${step}`);
       return isNew;
+    },
+  };
+}
+
+/** Notes to be taken once, in the same Redis. */
+export function memoryNotes(world: MemorySessions, nowMs: () => number): OneTimeNotes {
+  const notes = new Map<string, { text: string; untilMs: number }>();
+  return {
+    async put(kind, secret, note, forMs) {
+      reach(world);
+      notes.set(`${kind}/${secret}`, { text: JSON.stringify(note), untilMs: nowMs() + forMs });
+    },
+    async take(kind, secret) {
+      reach(world);
+      const found = notes.get(`${kind}/${secret}`);
+      notes.delete(`${kind}/${secret}`);
+      return found === undefined || nowMs() >= found.untilMs ? null : JSON.parse(found.text);
     },
   };
 }

@@ -42,7 +42,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', NOT_VIEWERS, 'queryLive getEvent'],
   ['site', ANALYSTS, 'queryTimeline queryActors querySql'],
   ['anywhere', MANAGERS, 'listTokens listUsers listChanges'],
-  ['site', MANAGERS, 'createUser getUser changeUser listUserSessions endUserSessions'],
+  ['site', MANAGERS, 'createUser getUser changeUser listUserSessions endUserSessions inviteUser'],
   ['site', MANAGERS, 'issueToken getToken revokeToken makeAnalyst'],
   ['anywhere', MANAGERS, 'listAnalysts revokeAnalyst'],
   [
@@ -50,11 +50,11 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
     EVERY,
     'listDestinationKinds getSession listSessions endSession changePassword beginSecondFactor confirmSecondFactor',
   ],
-  ['anywhere', EVERY, 'removeSecondFactor'],
+  ['anywhere', EVERY, 'removeSecondFactor startLink finishLink unlinkProviders'],
 ];
 
-/** Those of somebody's own session, and those of nobody yet: sessions.test.ts has them. */
-const OF_SESSIONS = ['signIn', 'signOut'];
+/** Those of somebody's own session, and those of nobody yet: sessions.test.ts and oidc.test.ts have them. */
+const OF_SESSIONS = ['signIn', 'signOut', 'listProviders', 'startAtProvider', 'finishAtProvider'];
 
 const GRANTED: [place: Where | 'elsewhere', grant: object][] = [
   ['installation', {}],
@@ -83,6 +83,9 @@ const BODIES: Record<string, object> = {
   changeUser: { name: 'Ada' },
   changePassword: { password: 'x', new_password: 'x'.repeat(12) },
   confirmSecondFactor: { secret: 'A'.repeat(32), code: '000000', password: 'x' },
+  startLink: { provider: 'none', password: 'x' },
+  finishLink: { answer: 'code=x' },
+  unlinkProviders: { password: 'x' },
   removeSecondFactor: { code: '000000', password: 'x' },
   resendDeadLetters: { ids: ['dedup-0-0'] },
   makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createSessionKeeper } from '#services/control/session_keeper.ts';
 import { type SignInParts, signIn } from '#services/control/sign_in.ts';
 import { type Control, control, PASSWORD } from './harness.ts';
-import { memoryLimits, memorySessions } from './memory_sessions.ts';
+import { memoryLimits, memoryNotes, memorySessions } from './memory_sessions.ts';
 
 /** Signs in while `meanwhile` happens: the password is right, and looking at it takes that long. */
 function signInWhile(world: Control, meanwhile: () => Promise<unknown>) {
@@ -23,6 +23,7 @@ function signInWhile(world: Control, meanwhile: () => Promise<unknown>) {
     },
     userSecrets: { seal: () => 'x', open: () => 'x' },
     signInAudit: { signedIn: () => undefined, signInRefused: () => undefined, permissionRefused: () => undefined },
+    oidc: { providers: [], notes: memoryNotes(sessions, nowMs) },
     randomBytes,
     nowMs,
   };

@@ -1,0 +1,126 @@
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  ClientError,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  discovery,
+  enableNonRepudiationChecks,
+} from 'openid-client';
+
+/** A provider of OpenID Connect, as it is configured. */
+interface OidcProvider {
+  id: string;
+  /** What people know it by. */
+  label: string;
+  /** The address that it says it has; its settings are below it. */
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+/** What one sign-in at a provider is bound to; none of it is known to anybody else but the provider. */
+export interface OidcBinding {
+  redirectUri: string;
+  state: string;
+  nonce: string;
+  /** Of PKCE: who has the code and not this gets nothing for it. */
+  verifier: string;
+}
+
+/** Who has signed in at a provider, or why that cannot be said. */
+export type OidcAnswer =
+  | { ok: true; issuer: string; subject: string }
+  | { ok: false; code: 'oidc_denied' | 'oidc_refused' | 'oidc_unavailable'; detail: string };
+
+export interface ProviderClient {
+  id: string;
+  label: string;
+  /** Where the browser goes; null where the provider does not answer as it should. */
+  begin(binding: OidcBinding): Promise<string | null>;
+  /** @param query What the provider has sent the browser back with. */
+  finish(query: string, binding: OidcBinding): Promise<OidcAnswer>;
+}
+
+const ANSWER_S_MAX = 5;
+/** The subject alone is asked for: neither name nor address is wanted. */
+const SCOPE = 'openid';
+
+/**
+ * Signs people in at a provider: authorization code with PKCE, state and nonce. The provider's settings and keys are read
+ * anew for each sign-in, so that keys that were changed are known at once. ID tokens are checked by their signature too.
+ */
+export function createProviderClient(provider: OidcProvider): ProviderClient {
+  const { id, label, issuer, clientId, clientSecret } = provider;
+  const isPlain = new URL(issuer).protocol === 'http:';
+
+  async function configured(): Promise<Configuration> {
+    const found = await discovery(new URL(issuer), clientId, clientSecret, ClientSecretPost(clientSecret), {
+      timeout: ANSWER_S_MAX,
+      execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
+    });
+    const { issuer: named, token_endpoint_auth_methods_supported: methods } = found.serverMetadata();
+    if (named !== issuer) throw new Error('the provider names another issuer');
+    if (methods === undefined || methods.includes('client_secret_post')) return found;
+    return discovery(new URL(issuer), clientId, clientSecret, ClientSecretBasic(clientSecret), {
+      timeout: ANSWER_S_MAX,
+      execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
+    });
+  }
+
+  /** Or why there is none: it is away, slow, or not what it says it is. */
+  async function reachable(): Promise<{ ok: true; config: Configuration } | { ok: false; detail: string }> {
+    try {
+      return { ok: true, config: await configured() };
+    } catch (error) {
+      return { ok: false, detail: `discovery ${error instanceof ClientError ? error.code : nameOf(error)}` };
+    }
+  }
+
+  return {
+    id,
+    label,
+    async begin({ redirectUri, state, nonce, verifier }) {
+      const found = await reachable();
+      if (!found.ok) return null;
+      const { config } = found;
+      const code_challenge = await calculatePKCECodeChallenge(verifier);
+      const asked = { redirect_uri: redirectUri, scope: SCOPE, state, nonce };
+      return buildAuthorizationUrl(config, { ...asked, code_challenge, code_challenge_method: 'S256' }).href;
+    },
+    async finish(query, { redirectUri, state, nonce, verifier }) {
+      const found = await reachable();
+      if (!found.ok) return { ok: false, code: 'oidc_unavailable', detail: found.detail };
+      const { config } = found;
+      const url = new URL(redirectUri);
+      url.search = query;
+      try {
+        const tokens = await authorizationCodeGrant(config, url, {
+          ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true },
+        });
+        const { iss, sub } = tokens.claims() ?? {};
+        if (iss !== issuer || sub === undefined) return { ok: false, code: 'oidc_refused', detail: 'claims' };
+        return { ok: true, issuer: iss, subject: sub };
+      } catch (error) {
+        return failureOf(error);
+      }
+    },
+  };
+}
+
+/** What the library says of it by its codes, which hold nothing of what was sent. */
+function failureOf(error: unknown): Extract<OidcAnswer, { ok: false }> {
+  if (error instanceof AuthorizationResponseError) {
+    const isDenied = error.error === 'access_denied';
+    return { ok: false, code: isDenied ? 'oidc_denied' : 'oidc_refused', detail: 'authorization_response' };
+  }
+  const code = error instanceof ClientError ? error.code : undefined;
+  const isAway = code === 'OAUTH_TIMEOUT' || (error instanceof TypeError && error.message === 'fetch failed');
+  return { ok: false, code: isAway ? 'oidc_unavailable' : 'oidc_refused', detail: code ?? nameOf(error) };
+}
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'error');
