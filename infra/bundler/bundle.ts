@@ -1,4 +1,13 @@
-import { build, type Message, stop } from 'esbuild';
+import { basename, resolve } from 'node:path';
+import {
+  type BuildOptions,
+  type BuildResult,
+  build,
+  type Message,
+  type Metafile,
+  type OutputFile,
+  stop,
+} from 'esbuild';
 
 export interface BundleOptions {
   /** Path of the entry's source file. */
@@ -28,6 +37,8 @@ class BundleError extends Error {
 
 /** The oldest syntax that every browser in use reads. */
 const TARGET = 'es2020';
+/** What browsers have read since 2022: an application may ask for more than a page of strangers. */
+const APP_TARGET = 'es2022';
 
 let underWay = 0;
 
@@ -35,10 +46,41 @@ let underWay = 0;
  * One minified script in UTF-8 of an entry and all it imports. A warning counts as an error, as there is nobody to read it
  * in a visitor's browser. Throws BundleError.
  */
-export async function bundle(options: BundleOptions): Promise<Uint8Array> {
+export function bundle(options: BundleOptions): Promise<Uint8Array> {
+  return withBundler(() => bundled(options));
+}
+
+/** A file of an application as it is served. */
+interface AppFile {
+  /** With a digest of its content, so that it never means anything else. */
+  name: string;
+  bytes: Uint8Array;
+}
+
+/** An application for browsers: its files, and those that its first page begins with. */
+export interface AppBundle {
+  files: AppFile[];
+  script: string;
+  /** Null where the entry imports no styles. */
+  style: string | null;
+  /** Scripts that the first one imports at once, to be fetched beside it. */
+  preloads: string[];
+  /** By the path of each source that is imported later: its script, and those which that imports at once. */
+  later: ReadonlyMap<string, readonly string[]>;
+}
+
+/**
+ * The modules of an application: those that its entry imports at once, and a file more for each that it imports later.
+ * Its JSX becomes calls of Preact; the styles that it imports become one file. Throws BundleError.
+ */
+export function bundleApp(entry: string): Promise<AppBundle> {
+  return withBundler(() => bundledApp(entry));
+}
+
+async function withBundler<T>(run: () => Promise<T>): Promise<T> {
   underWay += 1;
   try {
-    return await bundled(options);
+    return await run();
   } finally {
     underWay -= 1;
     // The bundler is a process of its own that would stay.
@@ -46,27 +88,95 @@ export async function bundle(options: BundleOptions): Promise<Uint8Array> {
   }
 }
 
+const COMMON = {
+  bundle: true,
+  write: false,
+  minify: true,
+  platform: 'browser',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'silent',
+} as const satisfies BuildOptions;
+
 async function bundled({ entry, format, manglesUnderscored, runsWhole }: BundleOptions): Promise<Uint8Array> {
-  const result = await build({
+  const { outputFiles } = await built({
+    ...COMMON,
     entryPoints: [entry],
-    bundle: true,
-    write: false,
-    minify: true,
     format,
-    platform: 'browser',
     target: TARGET,
-    charset: 'utf8',
-    legalComments: 'none',
-    logLevel: 'silent',
     ...(manglesUnderscored === true && { mangleProps: /_$/ }),
     ...(runsWhole === true && { banner: { js: COMPILE_WHOLE } }),
-  }).catch((error: unknown) => {
+  });
+  const [file] = outputFiles;
+  if (file === undefined) throw new BundleError(`${entry} gave no script`);
+  return file.contents;
+}
+
+/** Where the files of an application would be written; nothing is. */
+const OUT = '/app';
+
+async function bundledApp(entry: string): Promise<AppBundle> {
+  const { outputFiles, metafile } = await built({
+    ...COMMON,
+    entryPoints: [entry],
+    format: 'esm',
+    target: APP_TARGET,
+    splitting: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    outdir: OUT,
+    entryNames: '[name].[hash]',
+    chunkNames: '[name].[hash]',
+    assetNames: '[name].[hash]',
+    metafile: true,
+  });
+  const outputs = Object.entries(metafile.outputs);
+  const [path, output] =
+    outputs.find(([, { entryPoint }]) => entryPoint !== undefined && isSame(entryPoint, entry)) ?? [];
+  if (path === undefined || output === undefined) throw new BundleError(`${entry} gave no script`);
+  return {
+    files: outputFiles.map(({ path: at, contents }) => ({ name: basename(at), bytes: contents })),
+    script: basename(path),
+    style: output.cssBundle === undefined ? null : basename(output.cssBundle),
+    preloads: importedAtOnce(metafile, path).map((at) => basename(at)),
+    later: new Map(
+      outputs.flatMap(([at, { entryPoint }]) =>
+        entryPoint === undefined || at === path
+          ? []
+          : [[resolve(entryPoint), [at, ...importedAtOnce(metafile, at)].map((one) => basename(one))] as const],
+      ),
+    ),
+  };
+}
+
+/** The scripts that one imports at once, and those which these import. */
+function importedAtOnce({ outputs }: Metafile, of: string): string[] {
+  const found = new Set<string>();
+  const visit = (path: string): void => {
+    for (const { kind, path: imported } of outputs[path]?.imports ?? []) {
+      if (kind !== 'import-statement' || found.has(imported)) continue;
+      found.add(imported);
+      visit(imported);
+    }
+  };
+  visit(of);
+  return [...found];
+}
+
+const isSame = (entryPoint: string, entry: string): boolean => resolve(entryPoint) === resolve(entry);
+
+interface Built extends BuildResult {
+  outputFiles: OutputFile[];
+  metafile: Metafile;
+}
+
+async function built(options: BuildOptions): Promise<Built> {
+  const result = await build(options).catch((error: unknown) => {
     throw new BundleError(placesOf((error as { errors?: Message[] }).errors) ?? String(error), { cause: error });
   });
   const warned = placesOf(result.warnings);
-  const [file] = result.outputFiles;
-  if (warned !== undefined || file === undefined) throw new BundleError(warned ?? `${entry} gave no script`);
-  return file.contents;
+  if (warned !== undefined) throw new BundleError(warned);
+  return result as Built;
 }
 
 function placesOf(messages: Message[] = []): string | undefined {

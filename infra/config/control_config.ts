@@ -131,6 +131,16 @@ export const CONTROL = Type.Object({
     default: [],
     description: 'Further hosts that programs ask it under with an admin token; it answers no others.',
   }),
+  edgeUrl: orNull(
+    text('CONTROL_EDGE_URL', {
+      check: isPublicUrl,
+      allowed: 'an https URL without a path, or an http one of this machine',
+      defaultText: 'none: whoever installs the tag types it',
+      startDefault: 'that of the local edge',
+      description:
+        'Where browsers reach the edge: what the dashboard has the tag loaded from on sites without a domain of their own.',
+    }),
+  ),
   domains: DOMAINS,
   dns: DNS,
   queries: QUERIES,

@@ -15,6 +15,7 @@ import { JournalError } from '#pipelines/settings/journal.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import type { ControlOptions } from './control_options.ts';
+import { mountDashboard } from './dashboard_files.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { controlDocument } from './openapi.ts';
 import { refuse } from './refuse.ts';
@@ -124,6 +125,7 @@ function header(headers: HttpRequestIn['headers'], name: string): string | undef
 
 function publicRoutes(app: HttpServer, options: ControlOptions): void {
   mountDocs(app, controlDocument());
+  mountDashboard(app, options.dashboard, refuse);
   app.get(HEALTH, (_request, reply) => {
     const ok = options.healthy();
     return reply.code(ok ? 200 : 503).send({ ok });

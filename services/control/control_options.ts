@@ -7,6 +7,7 @@ import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
+import type { LoadDashboard } from './dashboard_files.ts';
 import type { OwnNames } from './request_guard.ts';
 import type { QueryAnswers, World } from './route.ts';
 import type { SignInParts } from './sign_in.ts';
@@ -36,7 +37,10 @@ export interface ControlOptions extends SignInParts {
   isAddressAllowed: World['isAddressAllowed'];
   dns: DnsResolver;
   domainRules: World['domainRules'];
+  edgeUrl: World['edgeUrl'];
   /** Whether changes can be written as far as is known. */
   healthy(): boolean;
   errors: RequestErrors;
+  /** What browsers load of the dashboard. */
+  dashboard: LoadDashboard;
 }

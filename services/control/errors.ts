@@ -95,6 +95,7 @@ export const CONTROL_ERRORS = {
     message: 'This service has no user of ClickHouse that may make others; CONTROL_ANALYSTS_URL names one.',
   },
   sql_not_set_up: { status: 501, message: 'This service has no user of ClickHouse that SQL is asked as.' },
+  dashboard_not_built: { status: 503, message: 'The dashboard could not be built; the log says why.' },
   settings_not_stored: { status: 503, message: 'It cannot be said that the change was stored: read, and ask again.' },
   sessions_unavailable: { status: 503, message: 'Redis does not answer, so nobody can sign in now. Ask again.' },
   oidc_unavailable: { status: 503, message: 'The provider does not answer, or not as it should. Ask again.' },

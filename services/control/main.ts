@@ -4,6 +4,7 @@ import { listen } from '#infra/http/http_server.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { createRequestErrors } from '#services/request_errors.ts';
 import { runProcess } from '#services/runtime.ts';
+import { createDashboard } from './dashboard_files.ts';
 import { openControlApp } from './open_app.ts';
 
 const NAMES = DESTINATIONS.map(({ name }) => name);
@@ -22,6 +23,9 @@ runProcess(
       fatal,
     });
     const addresses = runtime.config.parts;
+    const dashboard = createDashboard(logger);
+    // Nobody shall wait for it; a failure is logged and answered with 503.
+    void dashboard();
     const app = await openControlApp({
       config,
       addresses,
@@ -31,6 +35,7 @@ runProcess(
       errors,
       fatal,
       onStop,
+      dashboard,
     });
     const port = await listen(app, config.host, config.port);
     onStop(() => app.close());

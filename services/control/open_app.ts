@@ -27,6 +27,7 @@ import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { createControlApp } from './app.ts';
 import type { ControlOptions } from './control_options.ts';
+import type { LoadDashboard } from './dashboard_files.ts';
 import { watchDomains } from './domain_watch.ts';
 import { ensureFirstToken } from './first_token.ts';
 import { ensureFirstUser } from './first_user.ts';
@@ -49,6 +50,7 @@ export interface ControlParts {
   fatal(error: unknown): void;
   /** Registers what to stop, to be run in reverse order. */
   onStop(task: () => Promise<unknown>): void;
+  dashboard: LoadDashboard;
 }
 
 /** Connects the control service to its parts; the app that is answered neither listens nor is stopped here. */
@@ -111,10 +113,12 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     randomBytes,
     dns,
     domainRules,
+    edgeUrl: config.edgeUrl === null ? null : new URL(config.edgeUrl).origin,
     isAddressAllowed: (address) => isAddressAllowed(address, config.allowLoopback),
     nowMs: Date.now,
     healthy: () => journal.writable(),
     errors: parts.errors,
+    dashboard: parts.dashboard,
   });
 }
 

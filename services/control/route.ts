@@ -47,6 +47,8 @@ export interface World {
   /** What is remembered of the tag of the site that was asked for; null where that was not read. */
   tagRecord: TagRecord | null;
   domainRules: DomainRules;
+  /** Where browsers reach the edge, as an origin; null where that is not configured. */
+  edgeUrl: string | null;
   /** What was found of the records of the domain that was asked for; null where they were not looked for. */
   proofFinding: ProofFinding | null;
   /** How far a replay is; undefined where it was not taken up yet. */

@@ -115,7 +115,8 @@ async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<v
 }
 
 function worldOf(options: ControlOptions, view: SettingsView, principal: Principal): World {
-  const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress, domainRules } = options;
+  const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress, domainRules, edgeUrl } =
+    options;
   const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
   const asking = {
     principal,
@@ -131,6 +132,7 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
     isAddressAllowed,
     randomBytes,
     domainRules,
+    edgeUrl,
     ...asking,
     ...unread,
     ...known,

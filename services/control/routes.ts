@@ -11,6 +11,7 @@ import { engageRoutes } from './engage_routes.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { definitionRoutes } from './event_definitions.ts';
 import { eventTraceRoutes } from './event_routes.ts';
+import { installationRoute } from './installation.ts';
 import { keyRoutes } from './keys.ts';
 import { letterResolutionRoutes } from './letter_resolutions.ts';
 import { loaderPrefixRoutes } from './loader_prefix.ts';
@@ -38,6 +39,7 @@ export const ROUTES: readonly Route[] = [
   ...ownSessionRoutes,
   ...userRoutes,
   ...accountRoutes,
+  installationRoute,
   ...siteRoutes,
   ...definitionRoutes,
   ...engageRoutes,

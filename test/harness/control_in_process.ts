@@ -42,6 +42,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
     errors: { saw: fatal, succeeded: () => undefined },
     fatal,
     onStop: (task) => stops.push(task),
+    dashboard: async () => null,
   });
   stops.push(() => app.close());
   const transport: Transport = async (request) => {

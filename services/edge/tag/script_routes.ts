@@ -1,12 +1,10 @@
-import { type HttpReply, type HttpRequestIn, type HttpServer, sendNotModified } from '#infra/http/http_server.ts';
-import { chooseCoding } from '#pipelines/tag/content_coding.ts';
-import { isKnown } from '#pipelines/tag/entity_tag.ts';
+import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import { FOR_EVER, sendFile } from '#services/coded_file.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import type { Script, ScriptSource, Scripts } from './scripts.ts';
 
 /** SPEC section 8: the tag is cached for 5 minutes. What is older is shown while a new one is fetched. */
 const FRESH = 'public, max-age=300, stale-while-revalidate=86400';
-const FOR_EVER = 'public, max-age=31536000, immutable';
 
 /** What is served of the tag. */
 export interface TagScripts {
@@ -42,13 +40,8 @@ export function pathOf({ digest, name }: Script): string {
 }
 
 /** Sends a script in the coding that the client likes best, or that it has it already. */
-export function sendScript(request: HttpRequestIn, reply: HttpReply, { bodies }: Script): HttpReply {
-  const coding = chooseCoding(request.headers['accept-encoding']);
-  const { bytes, etag } = bodies[coding];
+export function sendScript(request: HttpRequestIn, reply: HttpReply, script: Script): HttpReply {
   // Any page may load it, also one that shuts out what does not say so (Cross-Origin-Embedder-Policy).
-  reply.header('cross-origin-resource-policy', 'cross-origin').header('x-content-type-options', 'nosniff');
-  reply.header('etag', etag).header('vary', 'Accept-Encoding');
-  if (isKnown(request.headers['if-none-match'], etag)) return sendNotModified(request, reply);
-  if (coding !== 'identity') reply.header('content-encoding', coding);
-  return reply.type('text/javascript; charset=utf-8').send(bytes);
+  reply.header('cross-origin-resource-policy', 'cross-origin');
+  return sendFile(request, reply, script, 'text/javascript; charset=utf-8');
 }

@@ -51,8 +51,12 @@ const INTEGRATION = {
   sequence: { groupOrder: 1 },
 };
 
-/** Tests in a browser that measure what the tag costs a page or how long it waits: nothing else runs beside them. */
-const TIMED_IN_A_BROWSER = ['test/browser/tag/page_cost.test.ts', 'test/browser/tag/delivery.test.ts'];
+/** Tests in a browser that measure what the tag costs a page, how long it waits or how quick the dashboard is: nothing else runs beside them. */
+const TIMED_IN_A_BROWSER = [
+  'test/browser/tag/page_cost.test.ts',
+  'test/browser/tag/delivery.test.ts',
+  'test/browser/dashboard/speed.test.ts',
+];
 
 /** Tests in a browser that need no more than pages and a stand-in for the edge. */
 const BROWSER = {

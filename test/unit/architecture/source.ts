@@ -38,7 +38,7 @@ export function moduleOf(path: string, source: string): Module {
     texts: [],
     functions: [],
   };
-  visit(parseAst(source, { lang: 'ts' }), (node, parent) => note(node, parent, module));
+  visit(parseAst(source, { lang: path.endsWith('x') ? 'tsx' : 'ts' }), (node, parent) => note(node, parent, module));
   return module;
 }
 

@@ -10,7 +10,7 @@ import { moduleOf } from './source.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FOLDERS = ['schemas', 'pipelines', 'infra', 'services', 'test'];
-const MODULE = /\.[cm]?[jt]s$/;
+const MODULE = /\.[cm]?[jt]sx?$/;
 
 const modules = FOLDERS.flatMap(modulesOf).map((path) => moduleOf(path, readFileSync(ROOT + path, 'utf8')));
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
-import { type BundleOptions, bundle } from '#infra/bundler/bundle.ts';
+import { type BundleOptions, bundle, bundleApp } from '#infra/bundler/bundle.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
 const ENTRY = join(FIXTURES, 'entry.ts');
@@ -77,5 +77,43 @@ describe('a bundle', () => {
   it('leaves no process of the bundler running', async () => {
     await Promise.all([textOf(), textOf({ format: 'esm' })]);
     await vi.waitFor(async () => expect(await bundlersOf(process.pid)).toEqual([]));
+  });
+});
+
+describe('an application', () => {
+  const written = async (files: Record<string, string>) => {
+    const directory = await mkdtempDisposable(join(FIXTURES, 'app-'));
+    await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(directory.path, name), text)));
+    return directory;
+  };
+
+  it('is a script that draws by Preact, one that is fetched later, and a file of styles', async () => {
+    await using directory = await written({
+      'main.tsx': "import './look.css';\nexport const drawn = <p class=\"a\">hello</p>;\nvoid import('./later.ts');\n",
+      'later.ts': "export const later = 'later';\n",
+      'look.css': '.a { color: light-dark(red, blue) }\n',
+    });
+    const app = await bundleApp(join(directory.path, 'main.tsx'));
+    const text = (name: string | null): string =>
+      new TextDecoder().decode(app.files.find((file) => file.name === name)?.bytes);
+    const later = app.files.find(({ name }) => name.startsWith('later.'));
+    expect(text(app.script)).toContain(`import("./${later?.name}")`);
+    expect(text(app.script)).toMatch(/"p",\{class:"a",children:"hello"\}/);
+    expect(text(app.style)).toContain('light-dark(red,blue)');
+    expect([...app.later]).toEqual([[join(directory.path, 'later.ts'), [later?.name]]]);
+    expect(app.files.every(({ name }) => /^\w+\.[0-9A-Z]{8}\.(?:js|css)$/.test(name))).toBe(true);
+  });
+
+  it('without styles has none', async () => {
+    await using directory = await written({ 'main.tsx': 'export const drawn = 1;\n' });
+    expect(await bundleApp(join(directory.path, 'main.tsx'))).toMatchObject({ style: null, preloads: [] });
+  });
+
+  it('names the place of an import that is not there', async () => {
+    await using directory = await written({ 'main.tsx': "import './nowhere.ts';\n" });
+    await expect(bundleApp(join(directory.path, 'main.tsx'))).rejects.toMatchObject({
+      code: 'bundle_failed',
+      message: expect.stringMatching(/main\.tsx:1: Could not resolve/),
+    });
   });
 });

@@ -138,6 +138,19 @@ test('users of analysts are not made on a cluster', () => {
   ]);
 });
 
+test('control sends test events where delivery sends events, and shows where the edge is', () => {
+  const env = { ...WHOLE, DELIVERY_META_BASE_URL: 'http://meta', CONTROL_EDGE_URL: 'https://edge.example' };
+  expect(control(env)).toMatchObject({
+    deliveryBaseUrls: { meta: 'http://meta', ga4: null },
+    edgeUrl: 'https://edge.example',
+  });
+  expect(control(WHOLE).edgeUrl).toBeNull();
+  expect(faultsOf(control, { ...WHOLE, DELIVERY_GA4_BASE_URL: 'x', CONTROL_EDGE_URL: 'http://edge.example' })).toEqual([
+    'CONTROL_EDGE_URL must be an https URL without a path, or an http one of this machine',
+    'DELIVERY_GA4_BASE_URL must be an http or https URL',
+  ]);
+});
+
 describe('SASL', () => {
   it('is off where no mechanism is set', () => {
     expect(partsConfig({ ...PARTS, KAFKA_SASL_USERNAME: 'me' }).kafka.sasl).toBeNull();

@@ -226,11 +226,13 @@ export async function control(
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
     dns,
     domainRules: DOMAIN_RULES,
+    edgeUrl: 'https://edge.example',
     randomBytes: random,
     isAddressAllowed: (address) => isAddressAllowed(address, false),
     nowMs: () => clock.nowMs,
     healthy: () => journal.failure === null,
     errors: { saw: (error) => unknown.push(error), succeeded: () => undefined },
+    dashboard: async () => null,
   });
   return {
     app,

@@ -48,7 +48,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   [
     'anywhere',
     EVERY,
-    'listDestinationKinds getSession listSessions endSession changePassword beginSecondFactor confirmSecondFactor',
+    'getInstallation listDestinationKinds getSession listSessions endSession changePassword beginSecondFactor confirmSecondFactor',
   ],
   ['anywhere', EVERY, 'removeSecondFactor startLink finishLink unlinkProviders'],
 ];

@@ -1,0 +1,40 @@
+import type { Providers, Started } from '#services/control_api/oidc_shapes.ts';
+import type { Who } from '#services/control_api/session_shapes.ts';
+import type { Answer } from './api_answer.ts';
+import { request } from './request.ts';
+
+const PATH = '/v1/session/oidc';
+
+/** The path of the page that a provider sends browsers back to: each has one of its own. */
+export const RETURN_PATH = '/signed-in/:provider';
+const OF_LINK = 'link.';
+
+/** The providers at which people sign in. */
+export const readProviders = (signal?: AbortSignal): Promise<Answer<Providers>> =>
+  request('GET', PATH, signal === undefined ? {} : { signal });
+
+/** Goes to a provider to sign in; answers only where that cannot be begun. */
+export function signInAt(provider: string, invitation: string | null): Promise<Answer<Started>> {
+  return leave(`${PATH}/start`, { provider, ...(invitation !== null && { invitation }) });
+}
+
+/** Goes to a provider to link the account there. */
+export function linkAt(provider: string, password: string): Promise<Answer<Started>> {
+  return leave(`${PATH}/link/start`, { provider, ...(password !== '' && { password }) });
+}
+
+async function leave(path: string, body: object): Promise<Answer<Started>> {
+  const started = await request<Started>('POST', path, { body });
+  if (started.ok && /^https?:\/\//.test(started.value.url)) location.assign(started.value.url);
+  return started;
+}
+
+/** Sends on what a provider sent the browser back with, which says what it was begun for. */
+export async function finishReturn(
+  provider: string,
+  answer: string,
+): Promise<{ isLink: boolean; answer: Answer<Who | object> }> {
+  const isLink = new URLSearchParams(answer).get('state')?.startsWith(OF_LINK) === true;
+  const path = isLink ? `${PATH}/link/finish` : `${PATH}/finish`;
+  return { isLink, answer: await request('POST', path, { body: { provider, answer } }) };
+}

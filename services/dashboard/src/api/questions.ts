@@ -1,0 +1,57 @@
+import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
+import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { LifecycleAnswer } from '#pipelines/query/lifecycle.ts';
+import type { Listing } from '#pipelines/query/listing.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type {
+  FunnelQuery,
+  LifecycleQuery,
+  LiveQuery,
+  RetentionQuery,
+  StickinessQuery,
+  TimelineQuery,
+  TopQuery,
+  TrendsQuery,
+} from '#pipelines/query/shapes.ts';
+import type { StickinessAnswer } from '#pipelines/query/stickiness.ts';
+import type { TopAnswer } from '#pipelines/query/top.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { Answer } from './api_answer.ts';
+import { request, requestFile } from './request.ts';
+
+/** What may be asked of the events of a site, and what is answered, by the last part of the path. */
+export interface Questions {
+  funnel: [FunnelQuery, FunnelAnswer];
+  trends: [TrendsQuery, TrendsAnswer];
+  retention: [RetentionQuery, RetentionAnswer];
+  stickiness: [StickinessQuery, StickinessAnswer];
+  lifecycle: [LifecycleQuery, LifecycleAnswer];
+  paths: [PathsQuery, PathsAnswer];
+  actors: [ActorsQuery, ActorsAnswer];
+  top: [TopQuery, TopAnswer];
+  live: [LiveQuery, Listing];
+  timeline: [TimelineQuery, Listing];
+}
+
+/** Asks about the events of a site. */
+export function ask<Name extends keyof Questions>(
+  siteId: string,
+  name: Name,
+  question: Questions[Name][0],
+  signal?: AbortSignal,
+): Promise<Answer<Questions[Name][1] & { as_of: number }>> {
+  const options = { body: question, ...(signal === undefined ? {} : { signal }) };
+  return request('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, options);
+}
+
+/** Asks for the answer as a file: CSV or Parquet, as the service writes it. */
+export function askFile<Name extends keyof Questions>(
+  siteId: string,
+  name: Name,
+  question: Questions[Name][0],
+  format: 'csv' | 'parquet',
+): Promise<Answer<Blob>> {
+  return requestFile('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, { query: { format }, body: question });
+}

@@ -1,0 +1,106 @@
+import type { Answer, Failure, FieldProblem } from './api_answer.ts';
+
+/** Methods of the documented API. */
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Parameters of a query; those that are null or undefined are left out. */
+export type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+interface RequestOptions {
+  query?: Parameters;
+  body?: object;
+  /** The version that was read, for If-Match. */
+  version?: string;
+  signal?: AbortSignal;
+}
+
+const UNREACHABLE: Failure = {
+  status: 0,
+  code: 'unreachable',
+  message: 'The control service does not answer.',
+  problems: [],
+};
+/** Every request that changes something carries it; a page of another origin cannot send it (cross-site request forgery). */
+const GUARD = { 'x-svc-csrf': '1' };
+
+let onSignedOut: () => void = () => undefined;
+
+/** Says what is done when the service no longer knows who asks. */
+export function whenSignedOut(act: () => void): void {
+  onSignedOut = act;
+}
+
+/** Sends a request of the documented API. Refusals are values; only an abort by the caller is thrown. */
+export function request<Value>(method: Method, path: string, options: RequestOptions = {}): Promise<Answer<Value>> {
+  return sent(method, path, options, async (response) => {
+    const text = await response.text();
+    return (text === '' ? null : JSON.parse(text)) as Value;
+  });
+}
+
+/** Sends a request that is answered by a file. */
+export function requestFile(method: Method, path: string, options: RequestOptions): Promise<Answer<Blob>> {
+  return sent(method, path, options, (response) => response.blob());
+}
+
+async function sent<Value>(
+  method: Method,
+  path: string,
+  { query = {}, body, version, signal }: RequestOptions,
+  readValue: (response: Response) => Promise<Value>,
+): Promise<Answer<Value>> {
+  try {
+    const response = await fetch(withParameters(path, query), {
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      headers: {
+        accept: 'application/json',
+        ...(method === 'GET' ? {} : GUARD),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(version === undefined ? {} : { 'if-match': `"${version}"` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (!response.ok) return { ok: false, failure: await failureIn(response) };
+    const etag = response.headers.get('etag')?.replaceAll('"', '') ?? null;
+    return { ok: true, value: await readValue(response), version: etag };
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    return { ok: false, failure: UNREACHABLE };
+  }
+}
+
+interface Refusal {
+  error?: { code: string; message: string };
+  problems?: FieldProblem[];
+}
+
+async function failureIn(response: Response): Promise<Failure> {
+  const { error, problems = [] } = refusalIn(await response.text());
+  if (response.status === 401) onSignedOut();
+  return {
+    status: response.status,
+    code: error?.code ?? `http_${response.status}`,
+    message: error?.message ?? `The control service answered ${response.status}.`,
+    problems,
+  };
+}
+
+/** What stands between may answer something else than the service does. */
+function refusalIn(text: string): Refusal {
+  try {
+    return JSON.parse(text) as Refusal;
+  } catch {
+    return {};
+  }
+}
+
+function withParameters(path: string, query: Parameters): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) given.set(name, String(value));
+  }
+  return given.size === 0 ? path : `${path}?${given.toString()}`;
+}

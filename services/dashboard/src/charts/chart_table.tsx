@@ -1,0 +1,60 @@
+import type { VNode } from 'preact';
+import { intervalStart } from '../format.ts';
+
+interface ChartTableProps {
+  caption: string;
+  interval: string;
+  starts: readonly number[];
+  series: readonly { name: string; values: readonly (number | null)[]; isBefore?: boolean }[];
+  format(value: number | null): string;
+  /** Shows who is in a cell, by its series and its interval. */
+  onCell?: (series: number, interval: number) => void;
+}
+
+/** The numbers of a chart as a table, for whoever does not see it or wants to know exactly. */
+export function ChartTable({ caption, interval, starts, series, format, onCell }: ChartTableProps): VNode {
+  return (
+    <details class="chart-table">
+      <summary>Show as a table</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <section class="table-scroll" aria-label={caption} tabIndex={0}>
+        <table>
+          <caption class="hidden">{caption}</caption>
+          <thead>
+            <tr>
+              <th scope="col">From</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col" class="align-end">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {starts.map((start, at) => (
+              <tr key={start}>
+                <td>{intervalStart(start, interval)}</td>
+                {series.map(({ name, values, isBefore = false }, one) => (
+                  <td key={name} class="align-end">
+                    {onCell === undefined || isBefore || (values[at] ?? 0) === 0 ? (
+                      format(values[at] ?? null)
+                    ) : (
+                      <button
+                        type="button"
+                        class="figure-link"
+                        aria-label={`${format(values[at] ?? null)}: show who, ${name}, ${intervalStart(start, interval)}`}
+                        onClick={() => onCell(one, at)}
+                      >
+                        {format(values[at] ?? null)}
+                      </button>
+                    )}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </details>
+  );
+}

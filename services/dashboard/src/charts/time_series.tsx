@@ -1,0 +1,76 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { intervalStart, number } from '../format.ts';
+import { theme } from '../theme.ts';
+import { ChartTable } from './chart_table.tsx';
+import { colourOf, type Series } from './series.ts';
+import type { Drawing } from './uplot_chart.ts';
+
+interface TimeSeriesProps {
+  /** What the chart shows; heard, not shown. */
+  title: string;
+  /** When the intervals begin, ascending. */
+  starts: readonly number[];
+  interval: string;
+  series: readonly Series[];
+  format?: (value: number | null) => string;
+  heightPx?: number;
+  /** Shows who is in a point, by its series and its interval. */
+  onPoint?: (series: number, interval: number) => void;
+}
+
+const HEIGHT_PX = 240;
+
+/** Lines over time, with the same numbers as a table below. The code that draws is fetched with the first chart. */
+export function TimeSeries({
+  title,
+  starts,
+  interval,
+  series,
+  format = number,
+  heightPx = HEIGHT_PX,
+  onPoint,
+}: TimeSeriesProps): VNode {
+  const host = useRef<HTMLDivElement>(null);
+  const [draw, setDraw] = useState<{ chart(host: HTMLElement, drawing: Drawing): () => void } | null>(null);
+  useEffect(() => {
+    void import('./uplot_chart.ts').then(({ drawChart }) => setDraw({ chart: drawChart }));
+  }, []);
+  const scheme = theme.value;
+  // A newer function does not draw the chart anew.
+  const pointed = useRef(onPoint);
+  pointed.current = onPoint;
+  const hasPoints = onPoint !== undefined;
+  // Colours are read when it is drawn, so another scheme draws it anew.
+  useEffect(() => {
+    if (draw === null || host.current === null) return undefined;
+    const labelOf = (start: number): string => intervalStart(start, interval);
+    const points = hasPoints ? { onPoint: (one: number, at: number) => pointed.current?.(one, at) } : {};
+    return draw.chart(host.current, { starts, series, heightPx, format, labelOf, ...points });
+  }, [draw, starts, series, heightPx, interval, format, scheme, hasPoints]);
+  return (
+    <figure class="chart" aria-label={title}>
+      <ul class="chart-legend" aria-hidden="true">
+        {series.map(({ name, isBefore = false }, at) =>
+          isBefore ? null : (
+            <li key={name} class={`chart-key chart-key-${colourOf(series, at)}`}>
+              {name}
+            </li>
+          ),
+        )}
+        {series.some(({ isBefore = false }) => isBefore) && (
+          <li class="chart-key chart-key-1 chart-key-before">Period before</li>
+        )}
+      </ul>
+      <div class="chart-canvas" aria-hidden="true" ref={host} style={{ height: `${heightPx}px` }} />
+      <ChartTable
+        caption={title}
+        starts={starts}
+        interval={interval}
+        series={series}
+        format={format}
+        {...(onPoint !== undefined && { onCell: onPoint })}
+      />
+    </figure>
+  );
+}

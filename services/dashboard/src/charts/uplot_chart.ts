@@ -1,0 +1,168 @@
+import uPlot from 'uplot';
+import { compact } from '../format.ts';
+import { colourOf, type Series } from './series.ts';
+
+/** What is drawn, and how its numbers are written. */
+export interface Drawing {
+  starts: readonly number[];
+  series: readonly Series[];
+  heightPx: number;
+  format(value: number | null): string;
+  labelOf(start: number): string;
+  /** Hears of clicks: at the point nearest to the pointer, by its series and its interval. */
+  onPoint?: (series: number, interval: number) => void;
+}
+
+const COLOURS = ['--accent', '--chart-2', '--chart-3', '--chart-4', '--chart-5', '--chart-6', '--chart-7', '--chart-8'];
+const AXIS_FONT_PX = 11;
+/** Least room for the name of an interval, by its characters, and between two of them. */
+const CHARACTER_PX = 6;
+const GAP_PX = 20;
+
+/** Draws a chart in an element, as wide as that is, now and when its size or the device's scheme changes. Answers how to end it. */
+export function drawChart(host: HTMLElement, drawing: Drawing): () => void {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  let plot: uPlot | null = null;
+  const make = (): void => {
+    plot?.destroy();
+    plot = new uPlot(optionsOf(host, drawing), dataOf(drawing), host);
+  };
+  make();
+  const resized = new ResizeObserver(() => {
+    plot?.setSize({ width: host.clientWidth, height: drawing.heightPx });
+  });
+  resized.observe(host);
+  dark.addEventListener('change', make);
+  return () => {
+    resized.disconnect();
+    dark.removeEventListener('change', make);
+    plot?.destroy();
+  };
+}
+
+function dataOf({ starts, series }: Drawing): uPlot.AlignedData {
+  return [starts.map((start) => start / 1000), ...series.map(({ values }) => [...values])];
+}
+
+function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
+  const { series, heightPx, starts } = drawing;
+  const styles = getComputedStyle(host);
+  const line = resolved(host, '--line');
+  const soft = resolved(host, '--text-soft');
+  const axis = { stroke: soft, font: `${AXIS_FONT_PX}px ${styles.fontFamily}`, ticks: { show: false } };
+  return {
+    width: host.clientWidth || Number.parseFloat(styles.width) || 320,
+    height: heightPx,
+    legend: { show: false },
+    padding: [8, 44, 0, 0],
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        splits: (plot) => labelled(drawing, plot.width),
+        values: (_plot, splits) => splits.map((at) => drawing.labelOf(at * 1000)),
+      },
+      {
+        ...axis,
+        grid: { stroke: line, width: 1 },
+        size: 52,
+        values: (_plot, splits) => splits.map((at) => compact(at)),
+      },
+    ],
+    series: [
+      {},
+      ...series.map((one, at): uPlot.Series => {
+        const colour = resolved(host, COLOURS[colourOf(series, at) - 1] ?? '--accent');
+        const points = { show: starts.length === 1 };
+        if (one.isBefore === true) return { stroke: colour, width: 1, dash: [4, 4], points, alpha: 0.7 };
+        return { stroke: colour, width: 2, points, ...(series.length <= 2 && { fill: translucent(colour) }) };
+      }),
+    ],
+    plugins: [tipPlugin(drawing), ...(drawing.onPoint === undefined ? [] : [clickPlugin(drawing, drawing.onPoint)])],
+  };
+}
+
+/** A colour as the canvas takes it: light-dark() is worked out by an element that has it. */
+function resolved(host: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${name})`;
+  host.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+function translucent(colour: string): string {
+  return colour.replace(/^rgb\((.*)\)$/, (_all, parts: string) => `rgba(${parts}, 0.08)`);
+}
+
+/** Shows the numbers of the interval below the pointer. Its texts are text nodes. */
+function tipPlugin({ starts, series, format, labelOf }: Drawing): uPlot.Plugin {
+  const tip = document.createElement('div');
+  tip.className = 'chart-tip';
+  tip.hidden = true;
+  return {
+    hooks: {
+      init: (plot) => {
+        plot.over.append(tip);
+      },
+      setCursor: (plot) => {
+        const at = plot.cursor.idx;
+        const start = typeof at === 'number' ? starts[at] : undefined;
+        tip.hidden = start === undefined || (plot.cursor.left ?? -1) < 0;
+        if (start === undefined || typeof at !== 'number') return;
+        const rows = series.map(({ name, values }) => rowOf(name, format(values[at] ?? null)));
+        tip.replaceChildren(titleOf(labelOf(start)), ...rows);
+        const left = plot.cursor.left ?? 0;
+        const isRight = left > plot.over.clientWidth / 2;
+        tip.style.transform = `translateX(${Math.round(isRight ? left - tip.offsetWidth - 12 : left + 12)}px)`;
+      },
+    },
+  };
+}
+
+/** Tells which point was clicked. */
+function clickPlugin({ series }: Drawing, onPoint: (series: number, interval: number) => void): uPlot.Plugin {
+  return {
+    hooks: {
+      init: (plot) => {
+        plot.over.classList.add('chart-clickable');
+        plot.over.addEventListener('click', () => {
+          const { idx, top = 0 } = plot.cursor;
+          if (typeof idx !== 'number') return;
+          const distance = (at: number): number => {
+            const value = series[at]?.values[idx];
+            return typeof value === 'number' ? Math.abs(plot.valToPos(value, 'y') - top) : Number.POSITIVE_INFINITY;
+          };
+          const nearest = series.map((_, at) => at).sort((a, b) => distance(a) - distance(b))[0];
+          if (nearest !== undefined) onPoint(nearest, idx);
+        });
+      },
+    },
+  };
+}
+
+function titleOf(text: string): HTMLElement {
+  const title = document.createElement('strong');
+  title.textContent = text;
+  return title;
+}
+
+function rowOf(name: string, value: string): HTMLElement {
+  const row = document.createElement('div');
+  const [label, figure] = [document.createElement('span'), document.createElement('span')];
+  label.textContent = name;
+  figure.textContent = value;
+  row.append(label, figure);
+  return row;
+}
+
+/** The intervals that have a name below them, in seconds: as many as there is room for, at equal distances. */
+function labelled({ starts, labelOf }: Drawing, widthPx: number): number[] {
+  const label = GAP_PX + CHARACTER_PX * Math.max(0, ...starts.slice(0, 2).map((start) => labelOf(start).length));
+  const each = Math.max(1, Math.ceil((starts.length * label) / Math.max(1, widthPx)));
+  return starts.filter((_, at) => at % each === 0).map((start) => start / 1000);
+}

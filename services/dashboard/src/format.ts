@@ -1,0 +1,69 @@
+const whole = new Intl.NumberFormat('en-GB');
+const short = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 });
+const decimals = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
+
+/** A number with its thousands apart: 12,345. */
+export const number = (value: number | null): string => (value === null ? '–' : decimals.format(value));
+/** A whole number that is short from a hundred thousand on: 1.2M. */
+export const compact = (value: number): string =>
+  Math.abs(value) < 100_000 ? whole.format(value) : short.format(value);
+/** A share of 1 as a percentage with one decimal. */
+export const percent = (share: number | null): string =>
+  share === null || !Number.isFinite(share) ? '–' : `${(share * 100).toFixed(1)}%`;
+
+/** An amount of a currency, without cents from a thousand on. Strangers may have written anything for the currency. */
+export function money(value: number, currency: string): string {
+  if (!/^[A-Z]{3}$/.test(currency)) return `${decimals.format(value)} ${currency}`.trim();
+  const digits = Math.abs(value) < 1_000 ? 2 : 0;
+  const options = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const;
+  const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return new Intl.NumberFormat('en-GB', { ...options, ...fraction }).format(value);
+}
+
+/** From here on it is read as so many times as much. */
+const TIMES_MIN = 10;
+
+/** How a number changed against the one before, as +12.3% or 184 times; null where that says nothing. */
+export function change(now: number, before: number): { text: string; direction: 'up' | 'down' | 'same' } | null {
+  if (before === 0) return null;
+  const share = (now - before) / before;
+  const direction = now === before ? 'same' : now > before ? 'up' : 'down';
+  if (now / before >= TIMES_MIN) return { text: `${compact(Math.round(now / before))} times`, direction };
+  return { text: `${share > 0 ? '+' : share < 0 ? '−' : ''}${Math.abs(share * 100).toFixed(1)}%`, direction };
+}
+
+const moment = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: '2-digit', month: 'short', year: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+});
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const dayAndHour = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+const dayOnly = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** A moment in the zone of whoever looks. */
+export const dateTime = (ms: number): string => moment.format(ms);
+export const timeOfDay = (ms: number): string => clock.format(ms);
+/** The beginning of an interval. */
+export const intervalStart = (ms: number, interval: string): string =>
+  interval === 'hour' ? dayAndHour.format(ms) : dayOnly.format(ms);
+
+const UNITS = [
+  { ms: 86_400_000, name: 'd' },
+  { ms: 3_600_000, name: 'h' },
+  { ms: 60_000, name: 'min' },
+  { ms: 1_000, name: 's' },
+] as const;
+
+/** A span of time in its greatest unit: 3 min. */
+export function span(ms: number): string {
+  const unit = UNITS.find((one) => ms >= one.ms);
+  return unit === undefined ? `${Math.round(ms)} ms` : `${Math.floor(ms / unit.ms)} ${unit.name}`;
+}
+
+/** How long ago something was, roughly. */
+export const ago = (ms: number, nowMs: number): string => (nowMs - ms < 1_000 ? 'just now' : `${span(nowMs - ms)} ago`);

@@ -1,0 +1,16 @@
+import './styles/main.css';
+import { render } from 'preact';
+import { PAGES } from './page_list.ts';
+import { knowPaths, startRouter } from './router.ts';
+import { fetchPageCode, Shell } from './shell.tsx';
+import { followTheme } from './theme.ts';
+import { followSession, readSession } from './who.ts';
+
+followTheme();
+followSession();
+startRouter();
+knowPaths(PAGES.map(({ path }) => path));
+void readSession();
+fetchPageCode();
+const root = document.getElementById('app');
+if (root !== null) render(<Shell />, root);

@@ -1,0 +1,42 @@
+import { RETURN_PATH } from './api/providers.ts';
+import { OPERATE_PAGES } from './operate_pages.ts';
+import type { Page } from './page_spec.ts';
+import { QUESTION_PAGES } from './question_pages.ts';
+
+/** Every page, in the order of the navigation. The first one is where a site begins. */
+export const PAGES: readonly Page[] = [
+  {
+    path: '/sites/:site/overview',
+    title: 'Overview',
+    permission: 'query.aggregates',
+    menu: { group: 'Analyse', icon: 'gauge' },
+    hasPeriod: true,
+    load: () => import('./pages/overview/overview_page.tsx'),
+  },
+  {
+    path: '/sites/:site/live',
+    title: 'Live',
+    permission: 'query.events',
+    menu: { group: 'Analyse', icon: 'pulse' },
+    hasPeriod: false,
+    load: () => import('./pages/live/live_page.tsx'),
+  },
+  {
+    path: '/sites/:site/events/:event',
+    title: 'Event',
+    permission: 'query.events',
+    menu: null,
+    hasPeriod: false,
+    load: () => import('./pages/event/event_page.tsx'),
+  },
+  {
+    path: RETURN_PATH,
+    title: 'Signing in',
+    permission: null,
+    menu: null,
+    hasPeriod: false,
+    load: () => import('./pages/sign_in/signed_in_page.tsx'),
+  },
+  ...QUESTION_PAGES,
+  ...OPERATE_PAGES,
+];

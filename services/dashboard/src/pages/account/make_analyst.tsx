@@ -1,0 +1,74 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { MadeAnalyst } from '#services/control_api/analyst_shapes.ts';
+import { request } from '../../api/request.ts';
+import { useAction } from '../../api/use_action.ts';
+import { sites } from '../../site_list.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { FormActions } from '../../ui/form_actions.tsx';
+import { CheckField, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { SecretOnce } from '../../ui/secret_once.tsx';
+import { FailureNote } from '../../ui/states.tsx';
+import { mayAt } from '../../who.ts';
+
+/** Makes a user of ClickHouse, whose password is shown once. */
+export function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): VNode {
+  const [id, setId] = useState('');
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [made, setMade] = useState<MadeAnalyst | null>(null);
+  const action = useAction();
+  const mine = (sites.value ?? []).filter(({ site_id }) => mayAt('tokens.manage', site_id));
+  const make = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const body = { analyst_id: id.trim(), site_ids: chosen };
+    const answer = await action.run(() => request<MadeAnalyst>('POST', '/v1/admin/analysts', { body }));
+    if (answer === null) return;
+    setMade(answer);
+    onMade();
+  };
+  if (made !== null) {
+    return (
+      <Dialog title={`The user ${made.analyst.clickhouse_user} was made`} onClose={onClose}>
+        <SecretOnce secret={made.password} what="password" />
+        <p>
+          It logs in to ClickHouse as <code>{made.analyst.clickhouse_user}</code>, and finds the tables in the database
+          of the same name.
+        </p>
+        <div class="actions">
+          <button type="button" class="button primary" onClick={onClose}>
+            I have copied it
+          </button>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Make a user of ClickHouse" onClose={onClose}>
+      <form class="stack" onSubmit={(event) => void make(event)}>
+        <TextField
+          label="Id"
+          required
+          hint="Whose it is, or what tool’s: up to 32 of a-z, 0-9 and -"
+          problem={problemOf(action.failure, 'analyst_id')}
+          value={id}
+          onValue={setId}
+        />
+        <fieldset class="stack-small">
+          <legend>Reads the sites</legend>
+          {mine.map(({ site_id }) => (
+            <CheckField
+              key={site_id}
+              label={site_id}
+              checked={chosen.includes(site_id)}
+              onChecked={(isChosen) =>
+                setChosen(isChosen ? [...chosen, site_id] : chosen.filter((one) => one !== site_id))
+              }
+            />
+          ))}
+        </fieldset>
+        {action.failure !== null && <FailureNote failure={action.failure} />}
+        <FormActions action="Make" disabled={action.isBusy || chosen.length === 0} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}

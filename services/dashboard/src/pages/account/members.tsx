@@ -1,0 +1,106 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { UserItem } from '#services/control_api/user_shapes.ts';
+import { listAll } from '../../api/lists.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime } from '../../format.ts';
+import { place, setQuery } from '../../router.ts';
+import { sites } from '../../site_list.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { SelectField } from '../../ui/form_fields.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Shown } from '../../ui/states.tsx';
+import { who } from '../../who.ts';
+import { grantsAt, grantText, placeOptions } from './grant_form.ts';
+import { MemberDialog } from './member_dialog.tsx';
+import { NewMember } from './new_member.tsx';
+
+const ANYWHERE = 'anywhere';
+
+/** Who may sign in, and which role they have where. */
+export function Members(): VNode {
+  const asked = useAnswer('users', (signal) => listAll<UserItem>('/v1/admin/users', {}, 10_000, signal));
+  const [adds, setAdds] = useState(false);
+  const { query } = place.value;
+  const at = query.get('at') ?? ANYWHERE;
+  const known = sites.value ?? [];
+  const places = placeOptions(who.value?.grants ?? [], 'users.manage', known);
+  const chosen = asked.value?.items.find(({ user_id }) => user_id === query.get('user'));
+  return (
+    <Panel
+      title="Members"
+      note="Those who may something where you manage users, with their roles there. A user is disabled and not removed: the audit goes on naming them."
+      actions={
+        <button type="button" class="button primary" onClick={() => setAdds(true)}>
+          Add a user
+        </button>
+      }
+    >
+      <div class="stack">
+        <div class="form-row">
+          <SelectField
+            label="Who may something in"
+            options={[{ value: ANYWHERE, label: 'Any place' }, ...places]}
+            value={at}
+            onValue={(value) => setQuery({ at: value === ANYWHERE ? null : value })}
+          />
+        </div>
+        <Shown asked={asked}>
+          {({ items }) => (
+            <DataTable
+              caption="Users with their roles"
+              columns={COLUMNS}
+              rows={at === ANYWHERE ? items : items.filter(({ grants }) => grantsAt(grants, at, known).length > 0)}
+              keyOf={({ user_id }) => user_id}
+              csvName="members"
+              emptyText="Nobody has a role there"
+            />
+          )}
+        </Shown>
+      </div>
+      {adds && <NewMember onMade={asked.again} onClose={() => setAdds(false)} />}
+      {chosen !== undefined && (
+        <MemberDialog
+          key={chosen.user_id}
+          member={chosen}
+          onChanged={asked.again}
+          onClose={() => setQuery({ user: null }, 'push')}
+        />
+      )}
+    </Panel>
+  );
+}
+
+const rolesOf = ({ grants, has_other_grants }: UserItem): string =>
+  [...grants.map(grantText), ...(has_other_grants ? ['and elsewhere'] : [])].join(', ');
+
+const COLUMNS: readonly Column<UserItem>[] = [
+  {
+    id: 'user',
+    title: 'User',
+    value: ({ user_id }) => user_id,
+    cell: ({ user_id }) => (
+      <button type="button" class="link" onClick={() => setQuery({ user: user_id }, 'push')}>
+        {user_id}
+      </button>
+    ),
+  },
+  { id: 'name', title: 'Name', value: ({ name }) => name },
+  { id: 'roles', title: 'Roles', value: rolesOf },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ disabled_at }) => (disabled_at === null ? 'Active' : 'Disabled'),
+    cell: ({ disabled_at }) => (
+      <Badge kind={disabled_at === null ? 'good' : 'plain'}>{disabled_at === null ? 'Active' : 'Disabled'}</Badge>
+    ),
+  },
+  { id: 'factor', title: 'Second factor', value: ({ second_factor }) => (second_factor ? 'Yes' : 'No') },
+  {
+    id: 'created',
+    title: 'Made',
+    value: ({ created_at }) => created_at,
+    cell: ({ created_at }) => dateTime(created_at),
+  },
+];

@@ -1,0 +1,160 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { request } from '../../api/request.ts';
+import { useAction } from '../../api/use_action.ts';
+import { CopyButton } from '../../ui/copy_button.tsx';
+import { FormActions } from '../../ui/form_actions.tsx';
+import { TextField } from '../../ui/form_fields.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { FailureNote } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { readSession, who } from '../../who.ts';
+
+interface NewFactor {
+  secret: string;
+  uri: string;
+}
+
+/** Sets up the codes of an authenticator app beside the password, or removes them. */
+export function SecondFactor(): VNode {
+  const [begun, setBegun] = useState<NewFactor | null>(null);
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const action = useAction();
+  const begin = async (): Promise<void> => {
+    setBegun(await action.run(() => request<NewFactor>('POST', '/v1/session/totp/begin', { body: {} })));
+  };
+  const close = (): void => {
+    setBegun(null);
+    setCodes(null);
+    void readSession();
+  };
+  return (
+    <Panel title="Second factor" note="A code of an authenticator app, asked for beside the password.">
+      {codes !== null ? (
+        <RecoveryCodes codes={codes} onClose={close} />
+      ) : begun !== null ? (
+        <Confirming begun={begun} onCodes={setCodes} onClose={() => setBegun(null)} />
+      ) : who.value?.second_factor === true ? (
+        <Removing />
+      ) : (
+        <div class="stack">
+          <p>You sign in by the password alone.</p>
+          {action.failure !== null && <FailureNote failure={action.failure} />}
+          <div class="actions">
+            <button type="button" class="button" disabled={action.isBusy} onClick={() => void begin()}>
+              Set it up
+            </button>
+          </div>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+interface ConfirmingProps {
+  begun: NewFactor;
+  onCodes(codes: readonly string[]): void;
+  onClose(): void;
+}
+
+function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
+  const [code, setCode] = useState('');
+  const [password, setPassword] = useState('');
+  const action = useAction();
+  const confirm = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const body = { secret: begun.secret, code: code.trim(), password };
+    const path = '/v1/session/totp/confirm';
+    const confirmed = await action.run(() => request<{ recovery_codes: string[] }>('POST', path, { body }));
+    if (confirmed !== null) onCodes(confirmed.recovery_codes);
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void confirm(event)}>
+      <p>
+        Add this secret to your authenticator app, by hand or <a href={begun.uri}>by opening it there</a>, and type the
+        code that the app shows.
+      </p>
+      <div class="secret">
+        <code>{begun.secret}</code>
+        <CopyButton text={begun.secret} what="secret" />
+      </div>
+      <TextField
+        label="Code"
+        autocomplete="one-time-code"
+        inputMode="numeric"
+        required
+        value={code}
+        onValue={setCode}
+      />
+      <TextField
+        label="Your password"
+        type="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FormActions action="Ask for codes from now on" disabled={action.isBusy} onClose={onClose} />
+    </form>
+  );
+}
+
+function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose(): void }): VNode {
+  return (
+    <div class="stack">
+      <p>
+        Keep these codes where the phone is not: each signs in once in place of a code of the app. They are shown this
+        once.
+      </p>
+      <pre class="block">{codes.join('\n')}</pre>
+      <div class="actions">
+        <CopyButton text={codes.join('\n')} what="recovery codes" />
+        <button type="button" class="button primary" onClick={onClose}>
+          I have copied them
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function Removing(): VNode {
+  const [code, setCode] = useState('');
+  const [password, setPassword] = useState('');
+  const action = useAction();
+  const remove = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const body = { password, code: code.trim() };
+    const removed = await action.run(() => request<object>('POST', '/v1/session/totp/remove', { body }));
+    if (removed === null) return;
+    toast('The second factor was removed');
+    void readSession();
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void remove(event)}>
+      <p>You are asked for a code of your authenticator app at each sign-in.</p>
+      <TextField
+        label="Your password"
+        type="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
+      <TextField
+        label="Code"
+        autocomplete="one-time-code"
+        required
+        hint="Of the app, or a recovery code"
+        value={code}
+        onValue={setCode}
+      />
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <div class="actions">
+        <button type="submit" class="button danger" disabled={action.isBusy}>
+          Remove the second factor
+        </button>
+      </div>
+    </form>
+  );
+}

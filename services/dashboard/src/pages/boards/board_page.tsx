@@ -1,0 +1,197 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { PathsAnswer } from '#pipelines/query/paths.ts';
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { Answer } from '../../api/api_answer.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import type { PageProps } from '../../page_spec.ts';
+import { type Period, readPeriod } from '../../period.ts';
+import { ActorDialog, type ListedPart } from '../../questions/actor_dialog.tsx';
+import { type Board, boardsPath, listQuestions, replaceBoard, type SavedQuestion } from '../../questions/saved.ts';
+import { place } from '../../router.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
+import { mayAt } from '../../who.ts';
+import { FunnelView } from '../funnels/funnel_view.tsx';
+import { PathsView } from '../paths/paths_view.tsx';
+import { RetentionView } from '../retention/retention_view.tsx';
+import { TrendsView } from '../trends/trends_view.tsx';
+import { AnswerRows } from './answer_rows.tsx';
+import { questionAddress } from './question_address.ts';
+
+interface BoardContent {
+  board: Board;
+  questions: SavedQuestion[];
+}
+
+async function readBoard(siteId: string, id: string, signal: AbortSignal): Promise<Answer<BoardContent>> {
+  const board = await request<Board>('GET', `${boardsPath(siteId)}/${encodeURIComponent(id)}`, { signal });
+  if (!board.ok) return board;
+  const known = await listQuestions(siteId, signal);
+  if (!known.ok) return known;
+  const byId = new Map(known.value.map((one) => [one.id, one]));
+  const questions = board.value.questions.flatMap((one) => byId.get(one) ?? []);
+  return { ok: true, value: { board: board.value, questions }, version: board.version };
+}
+
+/** The questions of a board, each with its answer of the page's period. */
+export default function BoardPage({ params }: PageProps): VNode {
+  const [siteId, id] = [params['site'] ?? '', params['board'] ?? ''];
+  const period = readPeriod(place.value.query, Date.now());
+  const asked = useAnswer(`${siteId} ${id}`, (signal) => readBoard(siteId, id, signal));
+  const [part, setPart] = useState<ListedPart | null>(null);
+  const [failure, setFailure] = useState<FailureOf>(null);
+  const arrange = async (board: Board, questions: string[]): Promise<void> => {
+    const answer = await replaceBoard(siteId, { ...board, questions });
+    setFailure(answer.ok ? null : answer.failure);
+    asked.again();
+  };
+  return (
+    <div class="stack">
+      {failure !== null && <FailureNote failure={failure} />}
+      <Shown asked={asked} lines={8}>
+        {({ board, questions }) => (
+          <div class="stack">
+            <p class="strong">{board.name}</p>
+            {questions.length === 0 && (
+              <Empty title="No question is on this board">Save a question of the other pages, and put it here.</Empty>
+            )}
+            {questions.map((saved, at) => (
+              <QuestionPanel
+                key={saved.id}
+                siteId={siteId}
+                saved={saved}
+                period={period}
+                onPart={setPart}
+                at={at}
+                onPlace={
+                  mayAt('saved.change', siteId) ? (to) => void arrange(board, moved(board.questions, at, to)) : null
+                }
+              />
+            ))}
+          </div>
+        )}
+      </Shown>
+      {part !== null && <ActorDialog siteId={siteId} part={part} onClose={() => setPart(null)} />}
+    </div>
+  );
+}
+
+type FailureOf = Extract<Answer<unknown>, { ok: false }>['failure'] | null;
+
+/** Ids with one at another place, or without it. */
+function moved(ids: readonly string[], from: number, to: number | null): string[] {
+  const rest = ids.filter((_, at) => at !== from);
+  const one = ids[from];
+  if (to === null || one === undefined) return rest;
+  return [...rest.slice(0, Math.max(0, to)), one, ...rest.slice(Math.max(0, to))];
+}
+
+interface QuestionPanelProps {
+  siteId: string;
+  saved: SavedQuestion;
+  period: Period;
+  onPart(part: ListedPart): void;
+  /** Its place on the board, from 0. */
+  at: number;
+  /** Puts it at another place, or with null takes it off the board; null: the person may not. */
+  onPlace: ((to: number | null) => void) | null;
+}
+
+function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionPanelProps): VNode {
+  const { from, to, lastDay } = period;
+  const key = `${siteId} ${saved.id} ${saved.version} ${from} ${lastDay}`;
+  const asked = useAnswer(key, async (signal) => {
+    const path = `/v1/query/${encodeURIComponent(siteId)}/questions/${saved.id}`;
+    const answer = await request<object>('GET', path, { query: { from, to }, signal });
+    return answer.ok ? { ...answer, value: { answer: answer.value, query: { ...saved.question, from, to } } } : answer;
+  });
+  const address = questionAddress(siteId, saved);
+  return (
+    <Panel
+      title={saved.name}
+      actions={
+        <>
+          {address !== null && (
+            <a class="button small" href={address}>
+              Open
+            </a>
+          )}
+          {onPlace !== null && <PlaceButtons name={saved.name} at={at} onPlace={onPlace} />}
+        </>
+      }
+    >
+      <Shown asked={asked} lines={6}>
+        {({ answer, query }) => (
+          <AnswerView
+            kind={saved.query}
+            query={query}
+            answer={answer}
+            onPart={mayAt('query.persons', siteId) ? onPart : undefined}
+          />
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
+interface PlaceButtonsProps {
+  name: string;
+  at: number;
+  onPlace(to: number | null): void;
+}
+
+function PlaceButtons({ name, at, onPlace }: PlaceButtonsProps): VNode {
+  return (
+    <>
+      {at > 0 && (
+        <button type="button" class="button small quiet" aria-label={`Move ${name} up`} onClick={() => onPlace(at - 1)}>
+          <Icon name="up" />
+        </button>
+      )}
+      <button
+        type="button"
+        class="button small quiet"
+        aria-label={`Take ${name} off the board`}
+        onClick={() => onPlace(null)}
+      >
+        <Icon name="close" />
+      </button>
+    </>
+  );
+}
+
+interface AnswerViewProps {
+  kind: string;
+  query: object;
+  answer: object;
+  onPart: ((part: ListedPart) => void) | undefined;
+}
+
+/** An answer as the page of its kind shows it. */
+function AnswerView({ kind, query, answer, onPart }: AnswerViewProps): VNode {
+  switch (kind) {
+    case 'funnel':
+      return <FunnelView query={query as FunnelQuery} answer={answer as FunnelAnswer} onPart={onPart} />;
+    case 'trends':
+      return <TrendsView query={query as TrendsQuery} answer={answer as TrendsAnswer} onPart={onPart} />;
+    case 'retention':
+      return <RetentionView query={query as RetentionQuery} answer={answer as RetentionAnswer} onPart={onPart} />;
+    case 'paths':
+      return <PathsView answer={answer as PathsAnswer} />;
+    case 'sql':
+      return (
+        <div class="stack">
+          <p class="muted">Of the times that its SQL says: the period of this page changes nothing here.</p>
+          <AnswerRows answer={answer} name={kind} />
+        </div>
+      );
+    default:
+      return <AnswerRows answer={answer} name={kind} />;
+  }
+}

@@ -1,0 +1,172 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Failure } from '../../api/api_answer.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime, number } from '../../format.ts';
+import type { PageProps } from '../../page_spec.ts';
+import {
+  type Board,
+  boardsPath,
+  listBoards,
+  listQuestions,
+  questionsPath,
+  type SavedQuestion,
+} from '../../questions/saved.ts';
+import { addressOf } from '../../router.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { FailureNote, Shown } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { mayAt } from '../../who.ts';
+import { questionAddress } from './question_address.ts';
+
+type Removed = { kind: 'board' | 'question'; path: string; item: Board | SavedQuestion };
+
+/** The boards of a site, and every saved question. */
+export default function BoardsPage({ params }: PageProps): VNode {
+  const siteId = params['site'] ?? '';
+  const boards = useAnswer(siteId, (signal) => listBoards(siteId, signal));
+  const questions = useAnswer(siteId, (signal) => listQuestions(siteId, signal));
+  const [removed, setRemoved] = useState<Removed | null>(null);
+  const mayChange = mayAt('saved.change', siteId);
+  const button = (one: Removed): VNode => (
+    <button type="button" class="button small" aria-label={`Remove ${one.item.name}`} onClick={() => setRemoved(one)}>
+      Remove
+    </button>
+  );
+  return (
+    <div class="stack">
+      <Panel title="Boards" note="A board shows saved questions below each other, all of the same period.">
+        <Shown asked={boards}>
+          {(items) => (
+            <DataTable
+              caption="List of boards"
+              columns={[
+                ...boardColumns(siteId),
+                ...(mayChange
+                  ? [removeColumn((item: Board) => button({ kind: 'board', path: boardsPath(siteId), item }))]
+                  : []),
+              ]}
+              rows={items}
+              keyOf={({ id }) => id}
+              emptyText="No board yet: save a question and put it on one"
+            />
+          )}
+        </Shown>
+      </Panel>
+      <Panel title="Saved questions">
+        <Shown asked={questions}>
+          {(items) => (
+            <DataTable
+              caption="List of saved questions"
+              columns={[
+                ...questionColumns(siteId),
+                ...(mayChange
+                  ? [
+                      removeColumn((item: SavedQuestion) =>
+                        button({ kind: 'question', path: questionsPath(siteId), item }),
+                      ),
+                    ]
+                  : []),
+              ]}
+              rows={items}
+              keyOf={({ id }) => id}
+              emptyText="No question is saved yet"
+            />
+          )}
+        </Shown>
+      </Panel>
+      {removed !== null && (
+        <RemoveDialog
+          removed={removed}
+          onClose={() => setRemoved(null)}
+          onRemoved={() => {
+            setRemoved(null);
+            boards.again();
+            questions.again();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+interface RemoveDialogProps {
+  removed: Removed;
+  onClose(): void;
+  onRemoved(): void;
+}
+
+function RemoveDialog({ removed: { kind, path, item }, onClose, onRemoved }: RemoveDialogProps): VNode {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    const answer = await request('DELETE', `${path}/${item.id}`, { version: item.version });
+    setBusy(false);
+    setFailure(answer.ok ? null : answer.failure);
+    if (!answer.ok) return;
+    toast(`Removed “${item.name}”`);
+    onRemoved();
+  };
+  return (
+    <Confirm
+      title={`Remove the ${kind} “${item.name}”?`}
+      action="Remove"
+      isDangerous
+      isBusy={isBusy}
+      onConfirm={() => void remove()}
+      onClose={onClose}
+    >
+      {failure !== null && <FailureNote failure={failure} />}
+      <p>
+        {kind === 'board'
+          ? 'Its questions stay saved.'
+          : 'A question that is on a board cannot be removed: take it off the board first.'}
+      </p>
+    </Confirm>
+  );
+}
+
+const removeColumn = <Row,>(cell: (row: Row) => VNode): Column<Row> => ({
+  id: 'remove',
+  title: 'Action',
+  align: 'end',
+  cell,
+});
+
+const changed = <Row extends { changed_at: number; owner: string }>(): Column<Row>[] => [
+  { id: 'owner', title: 'Whose', value: ({ owner }) => owner },
+  { id: 'changed', title: 'Changed', value: ({ changed_at }) => changed_at, cell: (row) => dateTime(row.changed_at) },
+];
+
+const boardColumns = (siteId: string): Column<Board>[] => [
+  {
+    id: 'name',
+    title: 'Board',
+    value: ({ name }) => name,
+    cell: ({ id, name }) => <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/boards/${id}`)}>{name}</a>,
+  },
+  {
+    ...{ id: 'questions', title: 'Questions', align: 'end' },
+    value: ({ questions }) => questions.length,
+    cell: ({ questions }) => number(questions.length),
+  },
+  ...changed<Board>(),
+];
+
+const questionColumns = (siteId: string): Column<SavedQuestion>[] => [
+  {
+    id: 'name',
+    title: 'Question',
+    value: ({ name }) => name,
+    cell: (saved) => {
+      const address = questionAddress(siteId, saved);
+      return address === null ? saved.name : <a href={address}>{saved.name}</a>;
+    },
+  },
+  { id: 'query', title: 'Kind', value: ({ query }) => query },
+  ...changed<SavedQuestion>(),
+];

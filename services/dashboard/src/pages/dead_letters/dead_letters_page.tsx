@@ -1,0 +1,196 @@
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import { listAll } from '../../api/lists.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { Sparkline } from '../../charts/sparkline.tsx';
+import { ago, dateTime, number } from '../../format.ts';
+import { readPeriod } from '../../period.ts';
+import { place, setQuery } from '../../router.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { SelectField } from '../../ui/form_fields.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, Shown } from '../../ui/states.tsx';
+import { LetterDialog } from './letter_dialog.tsx';
+import { countsByDay, isOpen, LETTER_FILTERS, type LetterGroup, letterGroups, resendable } from './letter_groups.ts';
+import { LetterState, stateOf } from './letter_state.tsx';
+import { ResendAll } from './resend_all.tsx';
+import { ResolveLetters } from './resolve_letters.tsx';
+
+const LETTERS_MAX = 5_000;
+
+/** What no stage could take: why, since when, and what is done about it. */
+export default function DeadLettersPage(): VNode {
+  const { query } = place.value;
+  const period = readPeriod(query, Date.now());
+  const asked = useAnswer(`${period.from}`, (signal) =>
+    listAll<LetterItem>('/v1/admin/dead-letters', { since: period.from }, LETTERS_MAX, signal),
+  );
+  const inPeriod = useMemo(
+    () => (asked.value?.items ?? []).filter(({ died_at }) => died_at < period.to),
+    [asked.value, period.to],
+  );
+  const filter = LETTER_FILTERS.find(({ value }) => value === query.get('state')) ?? LETTER_FILTERS[0];
+  const letters = useMemo(() => inPeriod.filter(filter.takes), [inPeriod, filter]);
+  const groups = useMemo(() => letterGroups(letters), [letters]);
+  const opened = query.get('letter');
+  return (
+    <div class="stack">
+      <Panel
+        title="By reason"
+        note="What died alike is best looked at once. Letters are kept for 30 days and a part of the next week."
+      >
+        <Shown asked={asked}>
+          {({ more }) => (
+            <div class="stack">
+              <FilterField chosen={filter.value} letters={inPeriod} />
+              <Groups groups={groups} from={period.from} to={period.to} isCut={more} isEmpty={inPeriod.length === 0} />
+            </div>
+          )}
+        </Shown>
+      </Panel>
+      {groups.length > 0 && <Letters letters={letters} onDone={asked.again} />}
+      {opened !== null && (
+        <LetterDialog
+          key={opened}
+          id={opened}
+          onChanged={asked.again}
+          onClose={() => setQuery({ letter: null }, 'push')}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Chooses letters by what was done about them, and says how many there are of each kind. */
+function FilterField({ chosen, letters }: { chosen: string; letters: readonly LetterItem[] }): VNode {
+  return (
+    <SelectField
+      label="Letters that are"
+      value={chosen}
+      onValue={(value) => setQuery({ state: value === 'open' ? null : value, stage: null, reason: null }, 'push')}
+      options={LETTER_FILTERS.map(({ value, label, takes }) => ({
+        value,
+        label: `${label} (${number(letters.filter(takes).length)})`,
+      }))}
+    />
+  );
+}
+
+/** The letters themselves, of all reasons or of the one that was chosen, and what can be done about all of them. */
+function Letters({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode {
+  const { query } = place.value;
+  const [stage, reason] = [query.get('stage'), query.get('reason')];
+  const shown = useMemo(
+    () =>
+      letters.filter((one) => (stage === null || one.stage === stage) && (reason === null || one.reason === reason)),
+    [letters, stage, reason],
+  );
+  const open = shown.filter(isOpen);
+  return (
+    <Panel
+      title={reason === null ? 'All letters' : `${stage}: ${reason}`}
+      actions={
+        <>
+          {reason !== null && (
+            <button type="button" class="button small" onClick={() => setQuery({ stage: null, reason: null }, 'push')}>
+              Show all
+            </button>
+          )}
+          <ResendAll letters={resendable(shown)} onDone={onDone} />
+          <ResolveLetters
+            ids={open.map(({ id }) => id)}
+            label={`Resolve all (${number(open.length)})`}
+            onDone={onDone}
+          />
+        </>
+      }
+    >
+      <DataTable
+        caption="Dead letters"
+        columns={COLUMNS}
+        rows={shown}
+        keyOf={({ id }) => id}
+        sortedBy={{ column: 'died', isDescending: true }}
+        csvName="dead-letters"
+      />
+    </Panel>
+  );
+}
+
+interface GroupsProps {
+  groups: readonly LetterGroup[];
+  from: number;
+  to: number;
+  /** Whether there are more letters than were read. */
+  isCut: boolean;
+  /** Whether there are none at all, whatever was done about them. */
+  isEmpty: boolean;
+}
+
+function Groups({ groups, from, to, isCut, isEmpty }: GroupsProps): VNode {
+  if (isEmpty) return <Empty title="Nothing died in this period">Every event that was accepted went on.</Empty>;
+  if (groups.length === 0) return <Empty title="No letter of this period is like this" />;
+  return (
+    <>
+      {isCut && <p class="muted small">These are of the first {number(LETTERS_MAX)}; choose a shorter period.</p>}
+      <DataTable
+        caption="Dead letters by stage and reason"
+        columns={groupColumns(from, to)}
+        rows={groups}
+        keyOf={(group) => `${group.stage} ${group.reason}`}
+        csvName="dead-letter-reasons"
+      />
+    </>
+  );
+}
+
+const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] => [
+  { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
+  {
+    id: 'reason',
+    title: 'Reason',
+    value: ({ reason }) => reason,
+    cell: ({ stage, reason }) => (
+      <button type="button" class="link mono" onClick={() => setQuery({ stage, reason }, 'push')}>
+        {reason}
+      </button>
+    ),
+  },
+  { id: 'count', title: 'Letters', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
+  { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: ({ events }) => number(events) },
+  {
+    id: 'days',
+    title: 'By day',
+    cell: (group) => (
+      <span class="in-row">
+        <Sparkline values={countsByDay(group, from, to)} />
+      </span>
+    ),
+  },
+  {
+    id: 'last',
+    title: 'Newest',
+    value: ({ lastMs }) => lastMs,
+    cell: ({ lastMs }) => <span title={dateTime(lastMs)}>{ago(lastMs, Date.now())}</span>,
+  },
+];
+
+const COLUMNS: readonly Column<LetterItem>[] = [
+  {
+    id: 'died',
+    title: 'Died',
+    value: ({ died_at }) => died_at,
+    cell: ({ id, died_at }) => (
+      <button type="button" class="link" onClick={() => setQuery({ letter: id }, 'push')}>
+        {dateTime(died_at)}
+      </button>
+    ),
+  },
+  { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
+  { id: 'reason', title: 'Reason', value: ({ reason }) => reason, cell: ({ reason }) => <code>{reason}</code> },
+  { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: ({ events }) => number(events) },
+  { id: 'state', title: 'State', value: stateOf, cell: (letter) => <LetterState letter={letter} /> },
+  { id: 'note', title: 'Note', value: ({ resolved }) => resolved?.note ?? '' },
+  { id: 'id', title: 'Letter', value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
+];

@@ -1,0 +1,72 @@
+import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+
+/** Dead letters that died alike: in one stage, for one reason. */
+export interface LetterGroup {
+  stage: LetterItem['stage'];
+  reason: string;
+  count: number;
+  events: number;
+  firstMs: number;
+  lastMs: number;
+  /** Letters by the day they died on, in UTC: beginning of the day, and how many. */
+  days: readonly { dayMs: number; count: number }[];
+}
+
+const DAY_MS = 86_400_000;
+
+/** Groups of letters, the largest first. */
+export function letterGroups(letters: readonly LetterItem[]): LetterGroup[] {
+  const groups = Map.groupBy(letters, ({ stage, reason }) => `${stage} ${reason}`);
+  return [...groups.values()]
+    .flatMap((alike) => {
+      const [first] = alike;
+      return first === undefined ? [] : [groupOf(first, alike)];
+    })
+    .sort((a, b) => b.count - a.count);
+}
+
+function groupOf({ stage, reason }: LetterItem, alike: readonly LetterItem[]): LetterGroup {
+  const times = alike.map(({ died_at }) => died_at);
+  const days = Map.groupBy(times, (ms) => Math.floor(ms / DAY_MS) * DAY_MS);
+  return {
+    ...{ stage, reason, count: alike.length },
+    events: alike.reduce((sum, { events }) => sum + (events ?? 0), 0),
+    firstMs: times.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY),
+    lastMs: times.reduce((most, ms) => Math.max(most, ms), 0),
+    days: [...days].map(([dayMs, ones]) => ({ dayMs, count: ones.length })).sort((a, b) => a.dayMs - b.dayMs),
+  };
+}
+
+/** Letters of every day of a span, also of days that have none. */
+export function countsByDay(group: LetterGroup, fromMs: number, toMs: number): number[] {
+  const first = Math.floor(fromMs / DAY_MS);
+  const last = Math.floor((toMs - 1) / DAY_MS);
+  const counts = new Map(group.days.map(({ dayMs, count }) => [dayMs / DAY_MS, count]));
+  return Array.from({ length: Math.max(1, last - first + 1) }, (_, at) => counts.get(first + at) ?? 0);
+}
+
+/** Letters that a button may send in again. */
+export const resendable = (letters: readonly LetterItem[]): LetterItem[] =>
+  letters.filter((letter) => letter.resendable && isOpen(letter));
+
+/** Requests may name so many letters at once. */
+const AT_ONCE_MAX = 100;
+
+/** Ids in the portions that one request takes. */
+export function portions(ids: readonly string[]): string[][] {
+  return Array.from({ length: Math.ceil(ids.length / AT_ONCE_MAX) }, (_, at) =>
+    ids.slice(at * AT_ONCE_MAX, (at + 1) * AT_ONCE_MAX),
+  );
+}
+
+/** Letters about which nobody did anything yet. */
+export const isOpen = ({ resent_at, resolved }: Pick<LetterItem, 'resent_at' | 'resolved'>): boolean =>
+  resent_at === null && resolved === null;
+
+/** Which letters a list has, by what was done about them. */
+export const LETTER_FILTERS = [
+  { value: 'open', label: 'Open', takes: isOpen },
+  { value: 'resent', label: 'Sent in again', takes: ({ resent_at }: LetterItem) => resent_at !== null },
+  { value: 'resolved', label: 'Resolved', takes: ({ resolved }: LetterItem) => resolved !== null },
+  { value: 'all', label: 'All', takes: () => true },
+] as const;

@@ -1,0 +1,22 @@
+import { addressOf } from '../../router.ts';
+import type { DestinationRow } from './destination_rows.ts';
+import type { Kind } from './setting_form.ts';
+
+/** What is shown of one destination, and what may be done with it. */
+export interface DestinationDialogProps {
+  siteId: string;
+  row: DestinationRow;
+  /** Undefined where kinds are not known, or this one is there no more. */
+  kind: Kind | undefined;
+  mayChange: boolean;
+  onChanged(): void;
+  onClose(): void;
+}
+
+/** The path of a destination in the API. */
+export const destinationPath = (siteId: string, name: string): string =>
+  `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations/${encodeURIComponent(name)}`;
+
+/** The address of a new replay of what a destination has not taken. */
+export const replayAddress = (siteId: string, name: string): string =>
+  addressOf('/replays', new URLSearchParams({ new: '1', destination: name, site: siteId }));

@@ -1,0 +1,96 @@
+import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { BadgeKind } from '../../ui/badge.tsx';
+import type { Kind } from './setting_form.ts';
+
+/** A destination of a site, with its kind and how it did in the last 24 hours, as far as both are known. */
+export interface DestinationRow {
+  item: DestinationItem;
+  title: string;
+  health: HealthItem | null;
+  state: ShownState;
+}
+
+type ShownState = HealthItem['state'] | 'off' | 'unknown';
+
+/** Health is null where ClickHouse did not answer: then no state but "off" is known. */
+export function destinationRows(
+  items: readonly DestinationItem[],
+  kinds: readonly Kind[],
+  health: readonly HealthItem[] | null,
+): DestinationRow[] {
+  return items.map((item) => {
+    const found = health?.find(({ destination }) => destination === item.name) ?? null;
+    const known = health === null ? 'unknown' : (found?.state ?? 'idle');
+    return {
+      item,
+      title: kinds.find(({ name }) => name === item.name)?.title ?? item.name,
+      health: found,
+      state: item.enabled ? known : 'off',
+    };
+  });
+}
+
+export const STATES: Readonly<Record<ShownState, { label: string; badge: BadgeKind; sentence: string }>> = {
+  delivering: { label: 'Delivering', badge: 'good', sentence: 'The newest event was delivered.' },
+  failing: {
+    label: 'Failing',
+    badge: 'bad',
+    sentence:
+      'The newest event was not delivered. Events wait and are tried again for hours; nothing is lost meanwhile.',
+  },
+  waits_for_settings: {
+    label: 'Waits for settings',
+    badge: 'warn',
+    sentence: 'Nothing is sent until its settings are changed. Events wait and go out by themselves after that.',
+  },
+  idle: { label: 'Idle', badge: 'plain', sentence: 'No event was sent in the last 24 hours.' },
+  off: { label: 'Switched off', badge: 'plain', sentence: 'Events are not sent to it.' },
+  unknown: { label: 'Not known', badge: 'plain', sentence: 'ClickHouse, which knows how it did, does not answer now.' },
+};
+
+const CREDENTIALS =
+  'The platform does not take the credentials. Make new ones there, set them under Settings, and send a test event.';
+
+const ADVICE: readonly { reasons: RegExp; advice: string }[] = [
+  {
+    reasons: /settings|secret_unreadable/,
+    advice: 'A setting is missing or malformed. Look under Settings: the field says what it takes.',
+  },
+  {
+    reasons: /token|credential|unauthori[sz]ed|forbidden|permission|signature|^http_40[13]$|key/,
+    advice: CREDENTIALS,
+  },
+  {
+    reasons: /throttl|rate|^http_429$/,
+    advice: 'The platform asks for fewer calls. It is called more slowly by itself; there is nothing to do.',
+  },
+  {
+    reasons: /^(timeout|connect|dns|tls|reset)$|^http_5|breaker_open|unavailable/,
+    advice:
+      'The platform does not answer as it should. It is tried again by itself; see its status page if this lasts.',
+  },
+  {
+    reasons: /address_refused|invalid_request/,
+    advice: 'The address in the settings may not be called. It has to be https and lead to the public internet.',
+  },
+  {
+    reasons: /handed_over/,
+    advice: 'Another process takes the events over. This passes by itself.',
+  },
+];
+
+/** What somebody can do about a reason. Platforms have codes of their own, so it counts whether it waits for settings. */
+export function adviceFor(reason: string, waitsForSettings: boolean): string {
+  const found = ADVICE.find(({ reasons }) => reasons.test(reason))?.advice;
+  if (found !== undefined) return found;
+  return waitsForSettings
+    ? CREDENTIALS
+    : 'The platform refuses events. Attempts says what it answered; events that died can be sent again by a replay.';
+}
+
+/** Events attempted in an hour, of the last 24. */
+export const perHour = ({ attempts }: Pick<HealthItem, 'attempts'>): number => Math.round(attempts / 24);
+
+export const skippedTotal = ({ skipped }: Pick<HealthItem, 'skipped'>): number =>
+  Object.values(skipped).reduce((sum, count) => sum + count, 0);

@@ -1,0 +1,160 @@
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import { listAll } from '../../api/lists.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { number, span } from '../../format.ts';
+import type { PageProps } from '../../page_spec.ts';
+import { place, setQuery } from '../../router.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
+import { mayAt } from '../../who.ts';
+import { AddDestination } from './add_destination.tsx';
+import { DestinationDialog } from './destination_dialog.tsx';
+import { type DestinationRow, destinationRows, perHour, STATES, skippedTotal } from './destination_rows.ts';
+import type { Kind } from './setting_form.ts';
+
+const EVERY_MS = 10_000;
+
+/** Where the events of a site go, how that is going, and the settings of each place. */
+export default function DestinationsPage({ params }: PageProps): VNode {
+  const siteId = params['site'] ?? '';
+  const list = useAnswer(siteId, (signal) =>
+    listAll<DestinationItem>('/v1/admin/destinations', { site_id: siteId }, 1_000, signal),
+  );
+  const kinds = useAnswer('kinds', (signal) =>
+    request<{ items: Kind[] }>('GET', '/v1/admin/destination-kinds', { signal }),
+  );
+  const health = useAnswer(
+    siteId,
+    (signal) =>
+      request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
+    EVERY_MS,
+  );
+  const rows = useMemo(
+    () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], health.value?.items ?? null),
+    [list.value, kinds.value, health.value],
+  );
+  const { query } = place.value;
+  const chosen = rows.find(({ item }) => item.name === query.get('destination'));
+  const mayChange = mayAt('destinations.change', siteId);
+  const missing = (kinds.value?.items ?? []).filter(({ name }) => !rows.some(({ item }) => item.name === name));
+  return (
+    <div class="stack">
+      {health.failure !== null && <FailureNote failure={health.failure} again={health.again} />}
+      <Panel
+        title="The last 24 hours"
+        note="A destination that fails loses nothing: its events wait and are tried again."
+        actions={
+          mayChange && (
+            <button type="button" class="button primary" onClick={() => setQuery({ add: '1' }, 'push')}>
+              Add a destination
+            </button>
+          )
+        }
+      >
+        <Shown asked={list}>{() => <Destinations rows={rows} />}</Shown>
+      </Panel>
+      {chosen !== undefined && (
+        <DestinationDialog
+          key={`${chosen.item.name} ${chosen.item.version}`}
+          siteId={siteId}
+          row={chosen}
+          kind={kinds.value?.items.find(({ name }) => name === chosen.item.name)}
+          mayChange={mayChange}
+          onChanged={() => {
+            list.again();
+            health.again();
+          }}
+          onClose={() => setQuery({ destination: null, view: null }, 'push')}
+        />
+      )}
+      {query.get('add') !== null && mayChange && kinds.value !== null && list.value !== null && (
+        <AddDestination
+          siteId={siteId}
+          kinds={missing}
+          onAdded={(name) => {
+            list.again();
+            setQuery({ add: null, destination: name, view: null });
+          }}
+          onClose={() => setQuery({ add: null }, 'push')}
+        />
+      )}
+    </div>
+  );
+}
+
+function Destinations({ rows }: { rows: readonly DestinationRow[] }): VNode {
+  if (rows.length === 0) {
+    return (
+      <Empty title="Events go nowhere but to the warehouse yet">
+        Add an advertising or analytics platform, or a webhook of your own.
+      </Empty>
+    );
+  }
+  return (
+    <DataTable
+      caption="Destinations and how they do"
+      columns={COLUMNS}
+      rows={rows}
+      keyOf={({ item }) => item.name}
+      csvName="destinations"
+    />
+  );
+}
+
+const COLUMNS: readonly Column<DestinationRow>[] = [
+  {
+    id: 'title',
+    title: 'Destination',
+    value: ({ title }) => title,
+    cell: ({ item, title }) => (
+      <button
+        type="button"
+        class="link strong"
+        onClick={() => setQuery({ destination: item.name, view: null }, 'push')}
+      >
+        {title}
+      </button>
+    ),
+  },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ state }) => STATES[state].label,
+    cell: ({ state }) => <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>,
+  },
+  count('rate', 'Events/h', (health) => perHour(health)),
+  count('waiting', 'Waiting', ({ waiting }) => waiting),
+  count('dead', 'Given up', ({ dead }) => dead),
+  time('p50', 'p50', ({ took_ms }) => took_ms.p50),
+  time('p99', 'p99', ({ took_ms }) => took_ms.p99),
+  count('skipped', 'Left out', (health) => skippedTotal(health)),
+  {
+    id: 'error',
+    title: 'Last error',
+    value: ({ health }) => health?.failed_reason ?? '',
+    cell: ({ health }) => (health === null || health.failed_reason === '' ? '–' : <code>{health.failed_reason}</code>),
+  },
+];
+
+function count(id: string, title: string, of: (health: HealthItem) => number): Column<DestinationRow> {
+  const value = ({ health }: DestinationRow): number | null => (health === null ? null : of(health));
+  return { id, title, align: 'end', value, cell: (row) => number(value(row)) };
+}
+
+function time(id: string, title: string, of: (health: HealthItem) => number): Column<DestinationRow> {
+  const value = ({ health }: DestinationRow): number | null =>
+    health === null || health.attempts === 0 ? null : of(health);
+  return {
+    ...{ id, title, align: 'end', value },
+    cell(row) {
+      const ms = value(row);
+      return ms === null ? '–' : span(ms);
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type { VNode } from 'preact';
+import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import { listAll } from '../../api/lists.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { ago, dateTime, number } from '../../format.ts';
+import type { PageProps } from '../../page_spec.ts';
+import { place, setQuery } from '../../router.ts';
+import { Badge, type BadgeKind } from '../../ui/badge.tsx';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, Shown } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { mayAt } from '../../who.ts';
+import { EngageDialog } from './engage_dialog.tsx';
+import { KINDS, type KindSpec, shownState } from './engage_item.ts';
+
+/** Surveys, promos and forms of a site, and what came of them. */
+export default function EngagePage({ params }: PageProps): VNode {
+  const siteId = params['site'] ?? '';
+  return (
+    <Tabs
+      label="Kinds"
+      chosen={place.value.query.get('kind') ?? 'survey'}
+      onChosen={(kind) => setQuery({ kind: kind === 'survey' ? null : kind, item: null })}
+      tabs={KINDS.map((spec) => ({
+        id: spec.kind,
+        label: spec.title,
+        content: () => <OneKind key={spec.kind} siteId={siteId} spec={spec} />,
+      }))}
+    />
+  );
+}
+
+function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
+  const path = `/v1/admin/sites/${encodeURIComponent(siteId)}/${spec.path}`;
+  const asked = useAnswer(`${siteId} ${spec.kind}`, (signal) => listAll<EngageView>(path, {}, 1_000, signal));
+  const chosen = place.value.query.get('item');
+  const item = asked.value?.items.find(({ id }) => id === chosen) ?? null;
+  return (
+    <Panel
+      title={`${spec.title} of the site`}
+      actions={
+        mayAt('engage.change', siteId) && (
+          <button type="button" class="button primary" onClick={() => setQuery({ item: '+' }, 'push')}>
+            New {spec.one}
+          </button>
+        )
+      }
+    >
+      <Shown asked={asked}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title={`There is no ${spec.one} yet`} />
+          ) : (
+            <DataTable caption={spec.title} columns={COLUMNS} rows={items} keyOf={({ id }) => id} csvName={spec.path} />
+          )
+        }
+      </Shown>
+      {(item !== null || (chosen === '+' && asked.value !== null)) && (
+        <EngageDialog
+          key={item === null ? '+' : `${item.id} ${item.version}`}
+          siteId={siteId}
+          spec={spec}
+          path={path}
+          item={item}
+          onChanged={asked.again}
+          onClose={() => setQuery({ item: null }, 'push')}
+        />
+      )}
+    </Panel>
+  );
+}
+
+const STATES: Readonly<Record<ReturnType<typeof shownState>, { label: string; badge: BadgeKind }>> = {
+  on: { label: 'Shown', badge: 'good' },
+  off: { label: 'Not in use', badge: 'plain' },
+  later: { label: 'Begins later', badge: 'warn' },
+  over: { label: 'Over', badge: 'plain' },
+};
+const stateOf = (item: EngageView) => STATES[shownState(item, Date.now())];
+
+const COLUMNS: readonly Column<EngageView>[] = [
+  {
+    id: 'name',
+    title: 'Name',
+    value: ({ name }) => name,
+    cell: ({ id, name }) => (
+      <button type="button" class="link strong" onClick={() => setQuery({ item: id }, 'push')}>
+        {name}
+      </button>
+    ),
+  },
+  {
+    id: 'state',
+    title: 'State',
+    value: (item) => stateOf(item).label,
+    cell: (item) => <Badge kind={stateOf(item).badge}>{stateOf(item).label}</Badge>,
+  },
+  { id: 'place', title: 'Place', value: (item) => item.place },
+  {
+    id: 'priority',
+    title: 'Priority',
+    align: 'end',
+    value: ({ priority }) => priority,
+    cell: ({ priority }) => number(priority),
+  },
+  {
+    id: 'share',
+    title: 'Share',
+    align: 'end',
+    value: (item) => item.share_percent,
+    cell: (item) => `${item.share_percent}%`,
+  },
+  {
+    id: 'changed',
+    title: 'Changed',
+    value: ({ changed_at }) => changed_at,
+    cell: ({ changed_at }) => <span title={dateTime(changed_at)}>{ago(changed_at, Date.now())}</span>,
+  },
+  { id: 'by', title: 'By', value: ({ changed_by }) => changed_by },
+];

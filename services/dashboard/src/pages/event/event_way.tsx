@@ -1,0 +1,183 @@
+import { type ComponentChildren, createContext, type VNode } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime, number } from '../../format.ts';
+import { CopyButton } from '../../ui/copy_button.tsx';
+import { Shown } from '../../ui/states.tsx';
+import { DestinationWay } from './destination_way.tsx';
+import { RowFacts } from './row_facts.tsx';
+
+const HeadingLevel = createContext<'h2' | 'h3'>('h2');
+
+/** An event that is on its way changes: it is asked for again so often. */
+const EVERY_MS = 5_000;
+
+interface EventWayProps {
+  siteId: string;
+  eventId: string;
+  /** Level of the headings: below that of what it stands in. */
+  heading?: 'h2' | 'h3';
+}
+
+/** What became of an event: accepted, a duplicate or not, whose it is, its row, and what each destination said. */
+export function EventWay({ siteId, eventId, heading = 'h2' }: EventWayProps): VNode {
+  const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
+  const asked = useAnswer(path, (signal) => request<EventTrace>('GET', path, { signal }), EVERY_MS);
+  return (
+    <div class="stack">
+      <p class="event-id">
+        <span class="mono wraps">{eventId}</span>
+        <CopyButton text={eventId} what="event id" />
+      </p>
+      <Shown asked={asked} lines={12}>
+        {(trace) => (
+          <HeadingLevel.Provider value={heading}>
+            <Way trace={trace} />
+          </HeadingLevel.Provider>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function Way({ trace }: { trace: EventTrace }): VNode {
+  const { accepted, duplicates, person, row, rows_stored, destinations, dead_letters } = trace;
+  return (
+    <ol class="way">
+      <Station title="Accepted" state={accepted === null ? 'open' : 'good'}>
+        {accepted === null ? <p>No row of it is stored.</p> : <Accepted accepted={accepted} />}
+      </Station>
+      <Station title="Duplicates" state={duplicates.seen === 0 ? 'good' : 'warn'}>
+        <Duplicates duplicates={duplicates} />
+      </Station>
+      {(dead_letters ?? []).map((letter) => (
+        <Station
+          key={letter.id}
+          title={`Dead letter of ${letter.stage}`}
+          state={letter.resent_at === null ? 'bad' : 'warn'}
+        >
+          <p>
+            <code>{letter.reason}</code> since {dateTime(letter.died_at)}
+            {letter.resent_at !== null && `, sent in again ${dateTime(letter.resent_at)}`}
+          </p>
+          <p class="mono small wraps">{letter.id}</p>
+        </Station>
+      ))}
+      <Station title="Person" state={person === null ? 'open' : 'good'}>
+        {person === null ? <p class="muted">Not known before its row is stored.</p> : <Person person={person} />}
+      </Station>
+      <Station title="Row" state={row === null ? 'open' : 'good'}>
+        {rows_stored > 1 && (
+          <p>
+            It stands in {number(rows_stored)} rows, as it was sent again after its id was forgotten. Queries count one.
+          </p>
+        )}
+        {row === null ? <p class="muted">Not stored.</p> : <RowFacts row={row} />}
+      </Station>
+      {destinations.map((destination) => (
+        <Station key={destination.destination} title={destination.destination} state={STATES[destination.state]}>
+          <DestinationWay destination={destination} />
+        </Station>
+      ))}
+      {destinations.length === 0 && (
+        <Station title="Destinations" state="open">
+          <p class="muted">The site has none.</p>
+        </Station>
+      )}
+    </ol>
+  );
+}
+
+type StationState = 'good' | 'warn' | 'bad' | 'open';
+
+const STATES: Readonly<Record<EventTrace['destinations'][number]['state'], StationState>> = {
+  delivered: 'good',
+  waiting: 'warn',
+  dead: 'bad',
+  skipped: 'open',
+  not_attempted: 'open',
+};
+
+interface StationProps {
+  title: string;
+  state: StationState;
+  children: ComponentChildren;
+}
+
+function Station({ title, state, children }: StationProps): VNode {
+  const Heading = useContext(HeadingLevel);
+  return (
+    <li class={`station station-${state}`}>
+      <Heading>{title}</Heading>
+      {children}
+    </li>
+  );
+}
+
+type Key = NonNullable<EventTrace['accepted']>['key'];
+
+function keyText(key: Key): string {
+  if (key === null) return 'a key that was not kept';
+  const named = key.label === null || key.label === '' ? '' : ` (${key.label})`;
+  return key.shown_prefix === null ? `a key that is no more, ${key.key_id}…` : `${key.shown_prefix}…${named}`;
+}
+
+function Accepted({ accepted }: { accepted: NonNullable<EventTrace['accepted']> }): VNode {
+  const { partition, offset, index } = accepted.coordinate;
+  return (
+    <>
+      <p>
+        {dateTime(accepted.received_at)} with the {accepted.caller} key{' '}
+        <span class="mono wraps">{keyText(accepted.key)}</span>
+      </p>
+      {offset >= 0 && (
+        <p class="muted small">
+          events.raw {partition}/{offset}, event {index}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Duplicates({ duplicates }: { duplicates: EventTrace['duplicates'] }): VNode {
+  if (duplicates.seen === 0) return <p>None came.</p>;
+  return (
+    <>
+      <p>{duplicates.seen === 1 ? 'One more copy was' : `${number(duplicates.seen)} more copies were`} dropped.</p>
+      <ul class="small">
+        {duplicates.copies.map(({ received_at, key, times, coordinate }) => (
+          <li key={`${coordinate.partition}/${coordinate.offset}/${coordinate.index}`}>
+            {dateTime(received_at)} with <span class="mono wraps">{keyText(key)}</span>
+            {times > 1 && `, ${number(times)} times`}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Person({ person }: { person: NonNullable<EventTrace['person']> }): VNode {
+  const { person_id, distinct_person_id, links, identified_by } = person;
+  const link = links.find((one) => one.person_id === distinct_person_id) ?? links[0];
+  return (
+    <>
+      <p class="mono wraps">{person_id}</p>
+      {person_id === distinct_person_id ? (
+        <p class="muted small">Its distinct id stands for this person by itself.</p>
+      ) : (
+        <p class="muted small">
+          {link === undefined
+            ? 'No link says why yet.'
+            : `Whom its distinct id stands for became part of them ${dateTime(link.since)}.`}
+        </p>
+      )}
+      {(identified_by ?? []).map(({ identifier, sha256_begin, since }) => (
+        <p class="muted small" key={identifier + sha256_begin}>
+          First identified by {identifier.replace('_', ' ')} (SHA-256 {sha256_begin}…) {dateTime(since)}
+        </p>
+      ))}
+    </>
+  );
+}

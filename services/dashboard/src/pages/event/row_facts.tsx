@@ -1,0 +1,52 @@
+import type { VNode } from 'preact';
+import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
+import { dateTime, number } from '../../format.ts';
+import { CopyButton } from '../../ui/copy_button.tsx';
+
+type Row = NonNullable<EventTrace['row']>;
+
+/** What a row says, its properties as they are stored. What is empty is left out. */
+export function RowFacts({ row }: { row: Row }): VNode {
+  const properties = JSON.stringify(row.properties, null, 2);
+  const facts = factsOf(row).filter(([, text]) => text !== '');
+  return (
+    <>
+      <dl class="facts">
+        {facts.map(([name, text]) => (
+          <div class="fact" key={name}>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <details>
+        <summary>Properties</summary>
+        <div class="row">
+          <CopyButton text={properties} what="properties" />
+        </div>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+        <pre class="block" tabIndex={0}>
+          {properties}
+        </pre>
+      </details>
+    </>
+  );
+}
+
+function factsOf(row: Row): [name: string, text: string][] {
+  const { original_timestamp: sent, identifiers } = row;
+  return [
+    ['Event', row.event],
+    ['Happened', dateTime(row.timestamp) + (sent === null ? '' : ` (${sent} was sent)`)],
+    ['Distinct id', row.distinct_id],
+    ['Source', row.action_source],
+    ['Mode', row.mode],
+    ['Value', row.value === null ? '' : `${number(row.value)} ${row.currency}`],
+    ['Order id', row.order_id],
+    ['Identifies', row.identify ? 'yes: its identifiers may link people' : ''],
+    ...Object.entries(identifiers).map(([name, begin]): [string, string] => [name, `SHA-256 ${begin}…`]),
+    ['Place', [row.zip, row.city, row.state, row.country].filter((part) => part !== '').join(', ')],
+    ['Address', row.client_ip],
+    ['Browser', row.client_user_agent],
+  ];
+}

@@ -1,0 +1,41 @@
+import type { KeyItem } from '#services/control_api/key_shapes.ts';
+import { typedNumber } from '../../api/typed_number.ts';
+
+/** What a form for a key holds. */
+export interface KeyDraft {
+  label: string;
+  /** One on a line. */
+  origins: string;
+  /** Requests in 10 seconds; empty: as many as any key may. */
+  rate: string;
+}
+
+export const draftOfKey = (item: Pick<KeyItem, 'label' | 'allowed_origins' | 'rate_limit'>): KeyDraft => ({
+  label: item.label,
+  origins: item.allowed_origins.join('\n'),
+  rate: item.rate_limit === null ? '' : String(item.rate_limit),
+});
+
+/** What is sent of a form. */
+export const bodyOfKey = ({ label, origins, rate }: KeyDraft) => ({
+  label: label.trim(),
+  allowed_origins: origins.split(/[\s,]+/).filter((origin) => origin !== ''),
+  rate_limit: rate.trim() === '' ? null : typedNumber(rate),
+});
+
+/** Whether two forms say the same of a key. */
+export const isSameKey = (one: KeyDraft, other: KeyDraft): boolean =>
+  JSON.stringify(bodyOfKey(one)) === JSON.stringify(bodyOfKey(other));
+
+/** A form in which nothing was typed yet. */
+export const EMPTY_KEY: KeyDraft = { label: '', origins: '', rate: '' };
+
+const HOUR_MS = 3_600_000;
+/** How long a key that is replaced may go on working. */
+export const OVERLAPS = [
+  { value: String(24 * HOUR_MS), label: '24 hours' },
+  { value: String(168 * HOUR_MS), label: '7 days' },
+  { value: String(720 * HOUR_MS), label: '30 days' },
+  { value: String(HOUR_MS), label: '1 hour' },
+  { value: '0', label: 'Not at all: it stops now' },
+] as const;

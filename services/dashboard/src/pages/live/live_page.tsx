@@ -1,0 +1,172 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Failure } from '../../api/api_answer.ts';
+import { ask } from '../../api/questions.ts';
+import { timeOfDay } from '../../format.ts';
+import { poll } from '../../live/poll.ts';
+import type { PageProps } from '../../page_spec.ts';
+import { addressOf, place, setQuery } from '../../router.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Empty, FailureNote, Loading } from '../../ui/states.tsx';
+import { EventWay } from '../event/event_way.tsx';
+import { FilterBar } from './filter_bar.tsx';
+import { liveQuestion, readFilters } from './live_filters.ts';
+import { ANSWER_MAX, askedAfter, EMPTY_RING, type ListedEvent, notShown, type Ring, withAnswer } from './live_ring.ts';
+
+const EVERY_MS = 1_000;
+/** The parameter that keeps which event is open. */
+const OPEN = 'open';
+
+/** Every event as it becomes a row, newest first. */
+export default function LivePage({ params }: PageProps): VNode {
+  const siteId = params['site'] ?? '';
+  const filters = readFilters(place.value.query);
+  const opened = place.value.query.get(OPEN);
+  const [isPaused, setPaused] = useState(false);
+  const { ring, failure, isAsked } = useRing(siteId, JSON.stringify(filters), isPaused);
+  return (
+    <div class="stack">
+      <FilterBar key={siteId} siteId={siteId} filters={filters} />
+      <div class="live-bar">
+        <button type="button" class="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+          <Icon name={isPaused ? 'play' : 'pause'} /> {isPaused ? 'Go on' : 'Pause'}
+        </button>
+        <LiveCount ring={ring} isPaused={isPaused} />
+      </div>
+      {failure !== null && <FailureNote failure={failure} />}
+      {ring.events.length > 0 ? (
+        <DataTable
+          caption="Newest events"
+          columns={COLUMNS}
+          rows={ring.events}
+          keyOf={({ event_id }) => event_id}
+          csvName={`live-${siteId}`}
+        />
+      ) : (
+        <Waiting isAsked={isAsked} />
+      )}
+      {opened !== null && (
+        <Dialog title="What became of this event" kind="side" onClose={() => setQuery({ [OPEN]: null })}>
+          <p>
+            <a
+              class="button small"
+              href={addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(opened)}`)}
+            >
+              Open as a page
+            </a>
+          </p>
+          <EventWay siteId={siteId} eventId={opened} heading="h3" />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function Waiting({ isAsked }: { isAsked: boolean }): VNode {
+  if (!isAsked) return <Loading lines={8} />;
+  return (
+    <Empty title="No event of the last 10 minutes is like this">
+      The next one appears here by itself, about two seconds after it was sent.
+    </Empty>
+  );
+}
+
+function LiveCount({ ring, isPaused }: { ring: Ring; isPaused: boolean }): VNode {
+  const missing = notShown(ring);
+  const rate = ring.rate < 10 ? ring.rate.toFixed(1) : Math.round(ring.rate).toLocaleString('en-GB');
+  return (
+    <p class="muted">
+      <span class="strong">{ring.seen.toLocaleString('en-GB')}</span> seen
+      {missing !== '' && <span class="badge badge-warn live-missing">{missing}</span>}
+      <span class="live-rate">{isPaused ? 'paused' : `${rate} a second`}</span>
+    </p>
+  );
+}
+
+/** The newest events that pass the filters, asked for every second while the page is visible and nobody paused it. */
+function useRing(
+  siteId: string,
+  filters: string,
+  isPaused: boolean,
+): { ring: Ring; failure: Failure | null; isAsked: boolean } {
+  const key = `${siteId} ${filters}`;
+  const [state, setState] = useState({ key, ring: EMPTY_RING, failure: null as Failure | null, isAsked: false });
+  const known = state.key === key ? state : { ring: EMPTY_RING, failure: null, isAsked: false };
+  useEffect(() => {
+    if (isPaused) return undefined;
+    const controller = new AbortController();
+    let { ring } = known;
+    const once = async (): Promise<void> => {
+      const question = liveQuestion(
+        JSON.parse(filters) as ReturnType<typeof readFilters>,
+        askedAfter(ring, Date.now()),
+        ANSWER_MAX,
+      );
+      try {
+        const answer = await ask(siteId, 'live', question, controller.signal);
+        if (controller.signal.aborted) return;
+        if (answer.ok) ring = withAnswer(ring, answer.value.events, answer.value.as_of);
+        setState({ key, ring, failure: answer.ok ? null : answer.failure, isAsked: true });
+      } catch (error) {
+        if (!controller.signal.aborted) throw error;
+      }
+    };
+    const stop = poll(once, EVERY_MS);
+    return () => {
+      stop();
+      controller.abort();
+    };
+  }, [key, isPaused]);
+  return known;
+}
+
+const COLUMNS: readonly Column<ListedEvent>[] = [
+  {
+    id: 'received',
+    widthPx: 96,
+    title: 'Arrived',
+    cell: ({ received_at }) => timeOfDay(received_at),
+    value: ({ received_at }) => new Date(received_at).toISOString(),
+  },
+  {
+    id: 'event',
+    widthPx: 168,
+    title: 'Event',
+    cell: ({ event, event_id }) => (
+      <button type="button" class="figure-link" onClick={() => setQuery({ [OPEN]: event_id }, 'push')}>
+        {event}
+      </button>
+    ),
+    value: ({ event }) => event,
+  },
+  { id: 'distinct_id', widthPx: 168, title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
+  {
+    id: 'page',
+    widthPx: 240,
+    title: 'Page',
+    value: ({ properties }) => shortAddress(properties['$current_url'] ?? properties['page_location']),
+  },
+  { id: 'source', widthPx: 96, title: 'Source', value: ({ action_source }) => action_source },
+  {
+    id: 'value',
+    widthPx: 112,
+    title: 'Value',
+    align: 'end',
+    cell: ({ value, currency }) => (value === null ? '' : `${value} ${currency}`),
+    value: ({ value }) => value,
+  },
+  {
+    id: 'event_id',
+    widthPx: 312,
+    title: 'Event id',
+    cell: ({ event_id }) => <span class="mono">{event_id}</span>,
+    value: ({ event_id }) => event_id,
+  },
+];
+
+/** An address without its scheme, which takes room and says nothing. */
+function shortAddress(value: unknown): string {
+  return typeof value === 'string' ? value.replace(/^https?:\/\//, '') : '';
+}

@@ -1,0 +1,36 @@
+import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { Answer } from '../../api/api_answer.ts';
+import { listAll } from '../../api/lists.ts';
+import { number } from '../../format.ts';
+
+/** How much died in a stage; `more`: at least. */
+export interface Died {
+  count: number;
+  more: boolean;
+}
+
+const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const satisfies LetterItem['stage'][];
+const LETTERS_MAX = 1_000;
+
+/**
+ * What died since a moment, by stage, and of deliveries by destination, as `delivery.meta`. Each stage is asked for by itself: pages come stage by stage, so that many letters of
+ * one would leave those of the next out.
+ */
+export async function diedSince(sinceMs: number, signal: AbortSignal): Promise<Answer<Readonly<Record<string, Died>>>> {
+  const died: Record<string, Died> = {};
+  for (const stage of STAGES) {
+    const query = { since: sinceMs, stage };
+    const answer = await listAll<LetterItem>('/v1/admin/dead-letters', query, LETTERS_MAX, signal);
+    if (!answer.ok) return answer;
+    const { items, more } = answer.value;
+    // A destination whose letters were not reached may have some all the same.
+    if (stage !== 'delivery') died[stage] = { count: items.length, more };
+    else for (const [name, letters] of byDestination(items)) died[name] = { count: letters.length, more };
+  }
+  return { ok: true, value: died, version: null };
+}
+
+const byDestination = (letters: readonly LetterItem[]): Map<string, LetterItem[]> =>
+  Map.groupBy(letters, ({ destination }) => `delivery.${destination ?? ''}`);
+
+export const diedText = ({ count, more }: Died): string => (more ? `${number(count)} or more` : number(count));

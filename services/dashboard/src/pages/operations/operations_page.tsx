@@ -1,0 +1,115 @@
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { StageItem, StagesAnswer } from '#services/control_api/stage_shapes.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { number } from '../../format.ts';
+import { addressOf } from '../../router.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { FailureNote, Shown } from '../../ui/states.tsx';
+import { type Died, diedSince, diedText } from './died.ts';
+import { purposeOf, stageState, waitText } from './stage_text.ts';
+
+const EVERY_MS = 5_000;
+const LETTERS_EVERY_MS = 60_000;
+const DAY_MS = 86_400_000;
+const NONE: Died = { count: 0, more: false };
+
+interface Row {
+  item: StageItem;
+  /** Dead letters of the last day; null where they are not known. */
+  errors: Died | null;
+}
+
+/** How far each stage is, and what it could not take. */
+export default function OperationsPage(): VNode {
+  const asked = useAnswer('stages', (signal) => request<StagesAnswer>('GET', '/v1/admin/stages', { signal }), EVERY_MS);
+  const letters = useAnswer('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
+  const rows = useMemo(
+    () =>
+      (asked.value?.items ?? []).map((item) => ({
+        item,
+        errors: letters.value === null ? null : (letters.value[item.stage] ?? NONE),
+      })),
+    [asked.value, letters.value],
+  );
+  return (
+    <div class="stack">
+      {letters.failure !== null && <FailureNote failure={letters.failure} again={letters.again} />}
+      <Panel
+        title="Stages"
+        note="A record is what came in one request, with its events; a mark of a transaction counts as one too."
+      >
+        <Shown asked={asked} lines={6}>
+          {({ not_seen }) => (
+            <div class="stack">
+              <DataTable
+                caption="Stages and how far they are"
+                columns={COLUMNS}
+                rows={rows}
+                keyOf={({ item }) => item.stage}
+                csvName="stages"
+              />
+              <section class="stack-small" aria-labelledby="not-seen">
+                <h3 id="not-seen">Not seen from here</h3>
+                <ul class="muted">
+                  {not_seen.map((text) => (
+                    <li key={text}>{text}</li>
+                  ))}
+                </ul>
+              </section>
+            </div>
+          )}
+        </Shown>
+      </Panel>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { id: 'stage', title: 'Stage', value: ({ item }) => item.stage, cell: ({ item }) => <code>{item.stage}</code> },
+  { id: 'what', title: 'What it does', value: ({ item }) => purposeOf(item.stage) },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ item }) => stageState(item).label,
+    cell: ({ item }) => <Badge kind={stageState(item).badge}>{stageState(item).label}</Badge>,
+  },
+  { id: 'lag', title: 'To take', align: 'end', value: ({ item }) => item.lag, cell: ({ item }) => number(item.lag) },
+  { id: 'age', title: 'Waits', value: ({ item }) => item.waits_longer_than_ms, cell: ({ item }) => waitText(item) },
+  {
+    id: 'rate',
+    title: 'Records/s',
+    align: 'end',
+    value: ({ item }) => item.rate,
+    cell: ({ item }) => number(item.rate),
+  },
+  {
+    id: 'lanes',
+    title: 'To be tried again',
+    align: 'end',
+    value: ({ item }) => item.on_lanes,
+    cell: ({ item }) => number(item.on_lanes),
+  },
+  {
+    id: 'errors',
+    title: 'Died today',
+    align: 'end',
+    value: ({ errors }) => errors?.count ?? null,
+    cell: ({ item, errors }) =>
+      errors === null || errors.count === 0 ? (
+        number(errors?.count ?? null)
+      ) : (
+        <a
+          href={addressOf(
+            '/dead-letters',
+            new URLSearchParams({ period: '24h', stage: item.stage.split('.')[0] ?? '', state: 'all' }),
+          )}
+        >
+          {diedText(errors)}
+        </a>
+      ),
+  },
+];

@@ -1,0 +1,134 @@
+import type { AccountItem } from '#services/control_api/account_shapes.ts';
+import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
+import { ago, number, percent } from '../../format.ts';
+import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
+
+/** Something that needs somebody: what is wrong, and what to do about it. */
+export interface Concern {
+  id: string;
+  severity: 'bad' | 'warn';
+  title: string;
+  /** What to do, in a sentence. */
+  advice: string;
+  /** The page on which that is done, after the dashboard's own path. */
+  path: string;
+}
+
+/** Destinations of a site that do not deliver. */
+export function deliveryConcerns(siteId: string, items: readonly HealthItem[], nowMs: number): Concern[] {
+  return items.flatMap((item): Concern[] => {
+    const { destination, state, reason, waiting, dead, delivered_at } = item;
+    const path = `/sites/${encodeURIComponent(siteId)}/destinations`;
+    const last =
+      delivered_at === null ? 'It has delivered nothing yet.' : `It last delivered ${ago(delivered_at, nowMs)}.`;
+    if (state === 'waits_for_settings') {
+      return [
+        {
+          ...{ id: `settings ${destination}`, severity: 'bad', path },
+          title: `${destination} refuses its settings (${reason})`,
+          advice: `Correct its settings or credentials; ${number(waiting)} events wait and are sent by themselves then. ${last}`,
+        },
+      ];
+    }
+    if (state === 'failing') {
+      return [
+        {
+          ...{ id: `failing ${destination}`, severity: 'bad', path },
+          title: `${destination} is not delivering (${reason})`,
+          advice: `${number(waiting)} events wait and are tried again by themselves. If it lasts, look at what the platform answers. ${last}`,
+        },
+      ];
+    }
+    if (dead === 0) return [];
+    return [
+      {
+        ...{ id: `dead ${destination}`, severity: 'warn', path },
+        title: `${destination} gave up ${number(dead)} events in the last 24 hours`,
+        advice: 'See why, and replay them once that is fixed.',
+      },
+    ];
+  });
+}
+
+/** What is wrong with the tag on the site's pages. */
+export function tagConcerns(siteId: string, tag: TagHealthItem, nowMs: number): Concern[] {
+  const site = `/sites/${encodeURIComponent(siteId)}`;
+  const since = tag.last_event_at === null ? '' : `, last ${ago(tag.last_event_at, nowMs)}`;
+  const { now, usual } = tag.last_day;
+  const concerns: Concern[] = [];
+  if (tag.state === 'never') {
+    concerns.push({
+      ...{ id: 'tag never', severity: 'warn', path: `${site}/install` },
+      title: 'No browser has sent an event yet',
+      advice: 'Put the snippet on the pages of the site.',
+    });
+  }
+  if (tag.state === 'quiet') {
+    concerns.push({
+      ...{ id: 'tag quiet', severity: 'bad', path: `${site}/live` },
+      title: `Browsers send far fewer events than usual${since}`,
+      advice: `${number(now)} in the last 24 hours, usually ${number(usual)}. See whether the snippet is still on the pages, and whether a policy or consent holds it back.`,
+    });
+  }
+  for (const { id, name, state, last_fired_at } of tag.definitions) {
+    if (state !== 'stopped') continue;
+    concerns.push({
+      ...{ id: `definition ${id}`, severity: 'warn', path: `${site}/definitions` },
+      title: `“${name}” stopped firing`,
+      advice: `It last fired ${last_fired_at === null ? 'before that was counted' : ago(last_fired_at, nowMs)}. See whether its selector still matches the page.`,
+    });
+  }
+  if (tag.reported.blocked > 0) {
+    concerns.push({
+      ...{ id: 'tag blocked', severity: 'warn', path: `${site}/install` },
+      title: `A content security policy forbade ${number(tag.reported.blocked)} requests of the tag in the last 7 days`,
+      advice: 'Add the address of the service to connect-src of the pages.',
+    });
+  }
+  return concerns;
+}
+
+const QUOTA_TITLES: Readonly<Record<AllowanceState, string>> = {
+  within: '',
+  will_end: 'The allowance of the month will not last',
+  used_up: 'The allowance of the month is used up',
+  dropping: 'The month is used up: events are dropped',
+};
+
+/** Whether the account has used up its month, or will. */
+export function quotaConcerns(account: AccountItem, nowMs: number): Concern[] {
+  const { monthly_allowance: allowance, used_this_month: used } = account;
+  if (used === null) return [];
+  const { state, expected } = monthOutlook(used, allowance, nowMs);
+  if (state === 'within') return [];
+  const of = `${number(used)} of ${number(allowance)} events, ${percent(used / Math.max(1, allowance))}`;
+  const advice = {
+    will_end: `${of}; at this rate it comes to ${number(expected?.total ?? null)} by its end.`,
+    used_up: `${of}. From ${percent(GRACE)} on events are dropped: raise the allowance before.`,
+    dropping: `${of}. Raise the allowance of the account.`,
+  }[state];
+  const severity = state === 'will_end' ? 'warn' : 'bad';
+  return [{ id: 'quota', severity, title: QUOTA_TITLES[state], path: '/account', advice }];
+}
+
+/** Dead letters of the stages that nobody sent in again or resolved. */
+export function letterConcerns(letters: readonly LetterItem[], more: boolean): Concern[] {
+  const open = letters.filter(({ resent_at, resolved }) => resent_at === null && resolved === null);
+  const common = { id: 'letters', severity: 'warn', path: '/dead-letters' } as const;
+  if (open.length === 0) {
+    if (!more) return [];
+    const title = `More than ${number(letters.length)} dead letters: whether any is open is not known`;
+    return [{ ...common, title, advice: 'Those looked at need nothing. Look at those of the last days.' }];
+  }
+  const stages = [...new Set(open.map(({ stage }) => stage))].join(', ');
+  const count = `${more ? 'More than ' : ''}${number(open.length)}`;
+  return [
+    {
+      ...common,
+      title: `${count} dead ${open.length === 1 ? 'letter is' : 'letters are'} open (${stages})`,
+      advice: 'See why each could not be taken, send those in again that can be, and resolve the others.',
+    },
+  ];
+}

@@ -1,0 +1,133 @@
+import type { VNode } from 'preact';
+import type { AccountItem } from '#services/control_api/account_shapes.ts';
+import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
+import { sentenceOf } from '../../api/api_answer.ts';
+import { listAll } from '../../api/lists.ts';
+import { request } from '../../api/request.ts';
+import { type Asked, askedWhere, useAnswer } from '../../api/use_answer.ts';
+import { addressOf, leadsSomewhere } from '../../router.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Loading } from '../../ui/states.tsx';
+import { mayAt, mayInAccount } from '../../who.ts';
+import { type Concern, deliveryConcerns, letterConcerns, quotaConcerns, tagConcerns } from './concerns.ts';
+
+interface ConcernsProps {
+  siteId: string;
+  site: SiteItem | undefined;
+  everyMs: number;
+}
+
+const LETTERS_MAX = 5_000;
+/** Every letter that is kept is read, to find those that are open. */
+const LETTERS_EVERY_MS = 300_000;
+
+interface Check {
+  name: string;
+  /** Whether the person's role lets them see it. */
+  isAllowed: boolean;
+  asked: Pick<Asked<unknown>, 'waits' | 'failure'>;
+  concerns: Concern[];
+}
+
+/** What is wrong with the site and what to do about it; what could not be looked at is named. */
+export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
+  const all = useChecks(siteId, site?.account_id ?? null, everyMs);
+  const checks = all.filter(({ isAllowed }) => isAllowed);
+  const hidden = all.filter(({ isAllowed }) => !isAllowed).map(({ name }) => name);
+  const concerns = checks.flatMap((check) => check.concerns).sort(bySeverity);
+  const unknown = checks.filter(({ asked }) => asked.failure !== null);
+  if (checks.every(({ asked }) => asked.waits)) {
+    return (
+      <Panel title="What needs you">
+        <Loading lines={1} />
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="What needs you">
+      {concerns.length === 0 && unknown.length < checks.length && (
+        <p class="all-well">
+          <Icon name="check" />{' '}
+          {unknown.length === 0 ? 'Nothing: all that is looked at is well.' : 'Nothing of what could be looked at.'}
+        </p>
+      )}
+      <ul class="concerns">
+        {concerns.map(({ id, severity, title, advice, path }) => (
+          <li key={id} class={`concern concern-${severity}`}>
+            <Icon name="warning" />
+            <div>
+              <p class="strong wraps">{title}</p>
+              <p class="muted wraps">{advice}</p>
+            </div>
+            {leadsSomewhere(path) && (
+              <a class="button small" href={addressOf(path)} aria-label={`Look at it: ${title}`}>
+                Look at it
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+      {hidden.length > 0 && <p class="muted small">Not for your role to see: {hidden.join(', ')}.</p>}
+      {unknown.map(({ name, asked }) => (
+        <p class="muted small" key={name}>
+          {name} could not be looked at. {asked.failure !== null && sentenceOf(asked.failure)}
+        </p>
+      ))}
+    </Panel>
+  );
+}
+
+const bySeverity = (a: Concern, b: Concern): number => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1);
+
+function useChecks(siteId: string, accountId: string | null, everyMs: number): Check[] {
+  const nowMs = Date.now();
+  const site = encodeURIComponent(siteId);
+  const seesHealth = mayAt('destinations.read', siteId);
+  const seesAccount = accountId !== null && mayInAccount('account.read', accountId);
+  const seesLetters = mayAt('dead_letters.read', null);
+  const health = useAnswer(
+    `${siteId} ${seesHealth}`,
+    askedWhere(seesHealth, (signal) =>
+      request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
+    ),
+    everyMs,
+  );
+  const tag = useAnswer(
+    siteId,
+    (signal) => request<TagHealthItem>('GET', `/v1/admin/sites/${site}/tag-health`, { signal }),
+    everyMs,
+  );
+  const account = useAnswer(
+    `${accountId} ${seesAccount}`,
+    askedWhere(seesAccount, (signal) =>
+      request<AccountItem>('GET', `/v1/admin/accounts/${encodeURIComponent(accountId ?? '')}`, { signal }),
+    ),
+    everyMs,
+  );
+  const letters = useAnswer(
+    `${seesLetters}`,
+    askedWhere(seesLetters, (signal) =>
+      listAll<LetterItem>('/v1/admin/dead-letters', { state: 'open' }, LETTERS_MAX, signal),
+    ),
+    LETTERS_EVERY_MS,
+  );
+  return [
+    checkOf('Destinations', seesHealth, health, ({ items }) => deliveryConcerns(siteId, items, nowMs)),
+    checkOf('The tag', true, tag, (item) => tagConcerns(siteId, item, nowMs)),
+    checkOf('The allowance', accountId === null || seesAccount, account, (item) => quotaConcerns(item, nowMs)),
+    checkOf('Dead letters', seesLetters, letters, ({ items, more }) => letterConcerns(items, more)),
+  ];
+}
+
+function checkOf<Value>(
+  name: string,
+  isAllowed: boolean,
+  asked: Asked<Value | null>,
+  concernsOf: (value: Value) => Concern[],
+): Check {
+  return { name, isAllowed, asked, concerns: asked.value === null ? [] : concernsOf(asked.value) };
+}

@@ -1,0 +1,120 @@
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import { ask } from '../../api/questions.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { Sparkline } from '../../charts/sparkline.tsx';
+import { TimeSeries } from '../../charts/time_series.tsx';
+import { change, compact, money, number } from '../../format.ts';
+import type { Period } from '../../period.ts';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, FailureNote, Loading } from '../../ui/states.tsx';
+import {
+  conversionsOf,
+  countFigures,
+  countsQuestion,
+  type Figure,
+  noFigure,
+  revenueFigures,
+  revenueQuestion,
+} from './overview_questions.ts';
+
+interface CountsProps {
+  siteId: string;
+  site: SiteItem | undefined;
+  period: Period;
+  everyMs: number;
+}
+
+/** The figures of the period, and the course of the one that is chosen. */
+export function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
+  const [chosen, setChosen] = useState('Visitors');
+  const conversions = conversionsOf(site);
+  const key = `${siteId} ${period.from} ${period.lastDay} ${conversions.join()}`;
+  const counts = useAnswer(
+    key,
+    (signal) => ask(siteId, 'trends', countsQuestion(period, conversions), signal),
+    everyMs,
+  );
+  const revenue = useAnswer(key, (signal) => ask(siteId, 'trends', revenueQuestion(period), signal), everyMs);
+  const counted = useMemo(() => (counts.value === null ? null : countFigures(counts.value)), [counts.value]);
+  const earned = useMemo(() => (revenue.value === null ? null : revenueFigures(revenue.value)), [revenue.value]);
+  const figures = [...(counted ?? WAITING), ...(earned ?? [NO_REVENUE])];
+  const shown = figures.find(({ name }) => name === chosen) ?? figures[0] ?? NO_REVENUE;
+  const starts = useMemo(() => counts.value?.series[0]?.intervals.map(({ from }) => from) ?? [], [counts.value]);
+  return (
+    <div class={`stack ${counts.isOld || revenue.isOld ? 'old' : ''}`}>
+      {counts.failure !== null && <FailureNote failure={counts.failure} again={counts.again} />}
+      {revenue.failure !== null && revenue.failure.code !== counts.failure?.code && (
+        <FailureNote failure={revenue.failure} again={revenue.again} />
+      )}
+      <ul class="figures" aria-busy={counts.asks}>
+        {figures.map((figure) => (
+          <li key={figure.name}>
+            <button type="button" class="figure" aria-pressed={figure === shown} onClick={() => setChosen(figure.name)}>
+              <FigureText figure={figure} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      <Panel title={`${shown.name} by ${period.interval}`}>
+        <div class="chart-room">
+          {counted !== null && <Course figure={shown} starts={starts} interval={period.interval} />}
+          {counts.waits && <Loading lines={8} />}
+          {counted === null && counts.failure !== null && <Empty title="Not known now" />}
+        </div>
+      </Panel>
+    </div>
+  );
+}
+
+const WAITING: readonly Figure[] = ['Visitors', 'Events', 'Conversions'].map(noFigure);
+const NO_REVENUE = noFigure('Revenue');
+
+interface CourseProps {
+  figure: Figure;
+  starts: readonly number[];
+  interval: string;
+}
+
+function Course({ figure, starts, interval }: CourseProps): VNode {
+  const series = useMemo(
+    () => [
+      { name: figure.name, values: figure.values },
+      { name: 'Period before', values: figure.valuesBefore, isBefore: true },
+    ],
+    [figure],
+  );
+  const write = useMemo(() => {
+    const { currency } = figure;
+    return currency === null ? number : (value: number | null) => (value === null ? '–' : money(value, currency));
+  }, [figure.currency]);
+  return (
+    <TimeSeries
+      title={`${figure.name} by ${interval}`}
+      starts={starts}
+      interval={interval}
+      series={series}
+      format={write}
+    />
+  );
+}
+
+function FigureText({ figure: { name, total, before, values, currency } }: { figure: Figure }): VNode {
+  const write = (value: number): string => (currency === null ? compact(value) : money(value, currency));
+  const changed = total === null || before === null ? null : change(total, before);
+  return (
+    <>
+      <span class="figure-name">{name}</span>
+      {changed === null ? (
+        <span class="muted small">{before === 0 && total !== null && total > 0 ? 'none before' : ' '}</span>
+      ) : (
+        <span class={`small change-${changed.direction}`} title={`${write(before ?? 0)} in the period before`}>
+          {changed.text}
+        </span>
+      )}
+      <span class="figure-total">{total === null ? '–' : write(total)}</span>
+      <Sparkline values={values} />
+    </>
+  );
+}

@@ -1,0 +1,139 @@
+import type { TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { TopAnswer } from '#pipelines/query/top.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import { type Period, timeZone } from '../../period.ts';
+
+/** What counts as a conversion of every site; those that its event definitions name are added. */
+const CONVERSIONS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
+const EVENTS_MAX = 50;
+const CURRENCIES_MAX = 10;
+const NOW_MS = 5 * 60_000;
+const VALUES_MAX = 200;
+/** A question may have so many conditions on persons. */
+const CAMPAIGNS_MAX = 5;
+
+/** Names of the events that count as conversions of a site. */
+export function conversionsOf(site: SiteItem | undefined): string[] {
+  const defined = (site?.event_definitions ?? []).filter(
+    ({ enabled, conversion_event }) => enabled && conversion_event !== '',
+  );
+  return [...new Set([...CONVERSIONS, ...defined.map(({ name }) => name)])].slice(0, EVENTS_MAX);
+}
+
+/** All events and the conversions of a period, beside those of the time before. */
+export function countsQuestion({ from, to, interval }: Period, conversions: string[]): TrendsQuery {
+  const common = { from, to, interval, time_zone: timeZone(), compare: 'previous' } as const;
+  return { ...common, series: [{}, { events: conversions }] };
+}
+
+/** What purchases came to, by currency, beside the time before. */
+export function revenueQuestion({ from, to, interval }: Period): TrendsQuery {
+  const measure = { of: 'sum', field: { column: 'value' } } as const;
+  return {
+    ...{ from, to, interval, time_zone: timeZone(), compare: 'previous' },
+    series: [{ events: ['purchase'], measure, filters: [{ field: { column: 'value' }, is: 'set' }] }],
+    breakdown: { field: { column: 'currency' }, limit: CURRENCIES_MAX },
+  };
+}
+
+/** What people bought by the campaign that they came by first, as the trends page has a question. */
+export function campaignRevenue(campaigns: readonly string[]): object {
+  const first = { person: { property: ['utm_campaign'] }, seen: 'first' };
+  const measure = { of: 'sum', field: { column: 'value' } };
+  const series = campaigns.slice(0, CAMPAIGNS_MAX).map((name) => ({
+    ...{ events: ['purchase'], measure },
+    filters: [{ field: first, is: 'equal', to: [name] }],
+  }));
+  return { series };
+}
+
+/** Who had an event in the last minutes. */
+export function nowQuestion(nowMs: number): TrendsQuery {
+  return { from: nowMs - NOW_MS, to: nowMs, interval: 'hour', series: [{}], fresh: true };
+}
+
+/** Page views by a property; a second one where the first is not set, as other senders name it otherwise. */
+export function viewsQuestion({ from, to }: Period, property: string, unlessSet?: string): TopQuery {
+  const common = { from, to, events: ['page_view'], field: { property: [property] }, limit: VALUES_MAX };
+  if (unlessSet === undefined) return common;
+  return { ...common, filters: [{ field: { property: [unlessSet] }, is: 'not_set' }] };
+}
+
+/** A figure of the overview: over the whole period, by interval, and of the time before. */
+export interface Figure {
+  name: string;
+  /** Null where it is not known. */
+  total: number | null;
+  before: number | null;
+  values: readonly number[];
+  valuesBefore: readonly number[];
+  /** Of an amount of money; empty where its events name none. */
+  currency: string | null;
+}
+
+/** A figure of which nothing is known yet, or that there is none of. */
+export const noFigure = (name: string): Figure => ({
+  ...{ name, total: null, before: null, values: [], valuesBefore: [], currency: null },
+});
+
+type Group = Pick<TrendsAnswer['series'][number], 'events' | 'persons' | 'measured' | 'intervals' | 'before'>;
+
+/** Visitors, events and conversions of the answer to `countsQuestion`. */
+export function countFigures(answer: TrendsAnswer): Figure[] {
+  const [all, conversions] = answer.series;
+  return [
+    ...(all === undefined ? [] : [figureOf('Visitors', all, 'persons'), figureOf('Events', all, 'events')]),
+    ...(conversions === undefined ? [] : [figureOf('Conversions', conversions, 'events')]),
+  ];
+}
+
+/** Revenue by currency of the answer to `revenueQuestion`; a zero where nothing was bought. */
+export function revenueFigures(answer: TrendsAnswer): Figure[] {
+  const currencies = answer.series[0]?.breakdown ?? [];
+  if (currencies.length === 0) return [{ ...noFigure('Revenue'), total: 0, before: 0 }];
+  return currencies.map(({ value, ...group }) => {
+    const name = value === '' ? 'Revenue without a currency' : `Revenue ${value}`;
+    return { ...figureOf(name, group, 'measured'), currency: value };
+  });
+}
+
+function figureOf(name: string, group: Group, of: 'events' | 'persons' | 'measured'): Figure {
+  const { before, intervals } = group;
+  return {
+    name,
+    total: group[of] ?? 0,
+    before: before === undefined ? null : (before[of] ?? 0),
+    values: intervals.map((one) => one[of] ?? 0),
+    valuesBefore: before?.intervals.map((one) => one[of] ?? 0) ?? [],
+    currency: null,
+  };
+}
+
+/** How many page views something has. */
+export interface Ranked {
+  name: string;
+  views: number;
+}
+
+/** Views by what a function makes of each value, the most first; null leaves a value out. */
+export function ranked(answers: readonly TopAnswer[], nameOf: (value: string) => string | null): Ranked[] {
+  const views = new Map<string, number>();
+  for (const { value, events } of answers.flatMap(({ values }) => values)) {
+    const name = nameOf(value);
+    if (name !== null) views.set(name, (views.get(name) ?? 0) + events);
+  }
+  return [...views].map(([name, count]) => ({ name, views: count })).sort((a, b) => b.views - a.views);
+}
+
+/** Host and path of an address, without its query; what is no address stays as it is. */
+export function pageName(address: string): string | null {
+  if (address === '') return null;
+  const url = URL.parse(address);
+  return url === null ? address : url.host + url.pathname;
+}
+
+/** The host of an address. */
+export function hostName(address: string): string | null {
+  return address === '' ? null : (URL.parse(address)?.host ?? address);
+}

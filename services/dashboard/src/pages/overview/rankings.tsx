@@ -1,0 +1,120 @@
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { TopAnswer } from '#pipelines/query/top.ts';
+import { ask } from '../../api/questions.ts';
+import { type Asked, useAnswer } from '../../api/use_answer.ts';
+import { number } from '../../format.ts';
+import type { Period } from '../../period.ts';
+import { queryAsking } from '../../questions/question_place.ts';
+import { addressOf } from '../../router.ts';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, Shown } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { campaignRevenue, hostName, pageName, type Ranked, ranked, viewsQuestion } from './overview_questions.ts';
+
+interface RankingsProps {
+  siteId: string;
+  period: Period;
+  everyMs: number;
+}
+
+const SHOWN_MAX = 10;
+
+/** Which pages are seen most, and where their visitors came from. */
+export function Rankings(props: RankingsProps): VNode {
+  const [source, setSource] = useState('referrers');
+  const [pages, otherPages] = [useViews(props, '$current_url'), useViews(props, 'page_location', '$current_url')];
+  const [referrers, otherReferrers] = [useViews(props, '$referrer'), useViews(props, 'page_referrer', '$referrer')];
+  return (
+    <div class="columns">
+      <Panel title="Top pages">
+        <Ranking asked={[pages, otherPages]} nameOf={pageName} empty="No page views in this period" />
+      </Panel>
+      <Panel title="Top sources">
+        <Tabs
+          label="Sources"
+          chosen={source}
+          onChosen={setSource}
+          tabs={[
+            {
+              id: 'referrers',
+              label: 'Referring sites',
+              content: () => (
+                <Ranking asked={[referrers, otherReferrers]} nameOf={hostName} empty="No view came from another site" />
+              ),
+            },
+            {
+              id: 'campaigns',
+              label: 'Campaigns',
+              content: () => <Campaigns {...props} />,
+            },
+          ]}
+        />
+      </Panel>
+    </div>
+  );
+}
+
+/** Page views by a property, of the period. */
+function useViews({ siteId, period, everyMs }: RankingsProps, property: string, unlessSet?: string): Asked<TopAnswer> {
+  const key = `${siteId} ${period.from} ${period.lastDay} ${property}`;
+  return useAnswer(key, (signal) => ask(siteId, 'top', viewsQuestion(period, property, unlessSet), signal), everyMs);
+}
+
+const campaignName = (value: string): string | null => value || null;
+
+/** The campaigns by page views, asked when somebody looks, and the way to what the people whom they brought bought. */
+function Campaigns(props: RankingsProps): VNode {
+  const { siteId } = props;
+  const asked = useViews(props, 'utm_campaign');
+  const names = ranked(asked.value === null ? [] : [asked.value], campaignName).map(({ name }) => name);
+  return (
+    <div class="stack">
+      <Ranking asked={[asked]} nameOf={campaignName} empty="No view has utm_campaign" />
+      {names.length > 0 && (
+        <p>
+          <a class="button small" href={revenueAddress(siteId, names)}>
+            Compare their revenue
+          </a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+const revenueAddress = (siteId: string, campaigns: readonly string[]): string =>
+  addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(campaignRevenue(campaigns)));
+
+interface RankingProps {
+  asked: readonly Asked<TopAnswer>[];
+  nameOf(value: string): string | null;
+  empty: string;
+}
+
+function Ranking({ asked, nameOf, empty }: RankingProps): VNode {
+  const answers = asked.flatMap(({ value }) => value ?? []);
+  const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), answers);
+  const first = asked[0];
+  if (first === undefined) return <Empty title={empty} />;
+  return (
+    <Shown asked={first} lines={SHOWN_MAX}>
+      {() => (rows.length === 0 ? <Empty title={empty} /> : <Bars rows={rows} />)}
+    </Shown>
+  );
+}
+
+function Bars({ rows }: { rows: readonly Ranked[] }): VNode {
+  const most = rows[0]?.views ?? 1;
+  return (
+    <ol class="bars">
+      {rows.map(({ name, views }) => (
+        <li key={name} style={{ '--share': `${((views / most) * 100).toFixed(1)}%` }}>
+          <span class="cut" title={name}>
+            {name}
+          </span>
+          <span>{number(views)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,60 @@
+import { normaliseEmail } from '#pipelines/privacy/normalise_email.ts';
+import type { Filter } from '#pipelines/query/filter_shapes.ts';
+import type { TopQuery } from '#pipelines/query/shapes.ts';
+
+const DAY_MS = 86_400_000;
+/** As long as a question may be about. */
+const SEARCHED_MS = 799 * DAY_MS;
+const FOUND_MAX = 50;
+const SHA256 = /^[0-9a-f]{64}$/i;
+
+/** The SHA-256 of a text in hex, by the browser itself; null where it does not offer that, on a page without HTTPS. */
+async function sha256(text: string): Promise<string | null> {
+  if (globalThis.isSecureContext === false) return null;
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const isHash = (hash: string): Filter[] =>
+  (['email_sha256', 'phone_sha256', 'external_id_sha256'] as const).map((column) => ({
+    ...{ field: { column }, is: 'equal', to: [hash.toLowerCase()] },
+  }));
+
+/**
+ * The question whose answer are the persons that a text stands for, by how many events each has: an e-mail address, which
+ * only its hash leaves the browser of, a hash, or an id. Null: it is an address, and cannot be hashed here.
+ */
+export async function peopleQuestion(text: string, nowMs: number): Promise<TopQuery | null> {
+  const any = await filtersOf(text.trim());
+  if (any === null) return null;
+  const to = Math.ceil(nowMs / DAY_MS) * DAY_MS;
+  return { from: to - SEARCHED_MS, to, field: { column: 'person_id' }, filters: [{ any }], limit: FOUND_MAX };
+}
+
+async function filtersOf(text: string): Promise<Filter[] | null> {
+  const email = normaliseEmail(text);
+  const hash = await sha256(email ?? text);
+  if (email !== null) return hash === null ? null : [{ field: { column: 'email_sha256' }, is: 'equal', to: [hash] }];
+  return [
+    { field: { column: 'person_id' }, is: 'equal', to: [text] },
+    { field: { column: 'distinct_id' }, is: 'equal', to: [text] },
+    { field: { column: 'order_id' }, is: 'equal', to: [text] },
+    ...(SHA256.test(text) ? isHash(text) : []),
+    ...(hash === null ? [] : [{ field: { column: 'external_id_sha256' } as const, is: 'equal' as const, to: [hash] }]),
+  ];
+}
+
+/** A question of one person: its commonest values of a column. */
+export function ofPerson(personId: string, column: 'distinct_id' | 'client_user_agent', nowMs: number): TopQuery {
+  const to = Math.ceil(nowMs / DAY_MS) * DAY_MS;
+  return {
+    ...{ from: to - SEARCHED_MS, to, field: { column }, limit: FOUND_MAX },
+    filters: [{ field: { column: 'person_id' }, is: 'equal', to: [personId] }],
+  };
+}
+
+/** The time that a person's life is looked for in. */
+export function lifeRange(nowMs: number): { from: number; to: number } {
+  const to = Math.ceil(nowMs / DAY_MS) * DAY_MS;
+  return { from: to - SEARCHED_MS, to };
+}

@@ -1,0 +1,150 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import { listAll } from '../../api/lists.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime, number } from '../../format.ts';
+import { place, setQuery } from '../../router.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, Shown } from '../../ui/states.tsx';
+import { mayAt } from '../../who.ts';
+import type { Kind } from '../destinations/setting_form.ts';
+import { NewReplay } from './new_replay.tsx';
+import { ReplayDialog } from './replay_dialog.tsx';
+import { isOver, REPLAY_STATES, shareDone } from './replay_sentences.ts';
+
+const RUNNING_EVERY_MS = 1_000;
+const IDLE_EVERY_MS = 10_000;
+const NEW = { new: null, destination: null, site: null, source: null };
+
+/** Sending again what a destination has not taken: what runs, what ran, and a new one. */
+export default function ReplaysPage(): VNode {
+  const [isRunning, setRunning] = useState(false);
+  const asked = useAnswer(
+    'replays',
+    async (signal) => {
+      const answer = await listAll<ReplayItem>('/v1/admin/replays', {}, 1_000, signal);
+      if (answer.ok) setRunning(answer.value.items.some((one) => !isOver(one)));
+      return answer;
+    },
+    isRunning ? RUNNING_EVERY_MS : IDLE_EVERY_MS,
+  );
+  const kinds = useAnswer('kinds', (signal) =>
+    request<{ items: Kind[] }>('GET', '/v1/admin/destination-kinds', { signal }),
+  );
+  const { query } = place.value;
+  const mayChange = mayAt('replays.change', null);
+  const chosen = asked.value?.items.find(({ replay_id }) => replay_id === query.get('replay'));
+  const titleOf = (name: string): string => kinds.value?.items.find((kind) => kind.name === name)?.title ?? name;
+  return (
+    <div class="stack">
+      <Panel
+        title="Sent again"
+        note="A replay sends what a destination has not taken. What it has taken is known and left out."
+        actions={
+          mayChange && (
+            <button type="button" class="button primary" onClick={() => setQuery({ new: '1' }, 'push')}>
+              New replay
+            </button>
+          )
+        }
+      >
+        <Shown asked={asked}>{({ items }) => <Replays items={items} titleOf={titleOf} />}</Shown>
+      </Panel>
+      {chosen !== undefined && (
+        <ReplayDialog
+          replay={chosen}
+          title={titleOf(chosen.destination)}
+          mayChange={mayChange}
+          onChanged={asked.again}
+          onClose={() => setQuery({ replay: null }, 'push')}
+        />
+      )}
+      {query.get('new') !== null && mayChange && kinds.value !== null && (
+        <NewReplay
+          kinds={kinds.value.items}
+          onStarted={(id) => {
+            asked.again();
+            setQuery({ ...NEW, replay: id });
+          }}
+          onClose={() => setQuery(NEW, 'push')}
+        />
+      )}
+    </div>
+  );
+}
+
+function Replays({ items, titleOf }: { items: readonly ReplayItem[]; titleOf(name: string): string }): VNode {
+  if (items.length === 0) {
+    return (
+      <Empty title="Nothing was replayed yet">
+        When a destination was broken or wrongly set, send it what it missed from here.
+      </Empty>
+    );
+  }
+  return (
+    <DataTable
+      caption="Replays"
+      columns={columnsOf(titleOf)}
+      rows={items}
+      keyOf={({ replay_id }) => replay_id}
+      sortedBy={{ column: 'created', isDescending: true }}
+      csvName="replays"
+    />
+  );
+}
+
+const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayItem>[] => [
+  {
+    id: 'created',
+    title: 'Asked for',
+    value: ({ created_at }) => created_at,
+    cell: ({ replay_id, created_at }) => (
+      <button type="button" class="link" onClick={() => setQuery({ replay: replay_id }, 'push')}>
+        {dateTime(created_at)}
+      </button>
+    ),
+  },
+  { id: 'destination', title: 'Destination', value: ({ destination }) => titleOf(destination) },
+  { id: 'site', title: 'Site', value: ({ site_id }) => site_id ?? 'Every site' },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ state }) => REPLAY_STATES[state].label,
+    cell: ({ state, dry_run }) => (
+      <>
+        <Badge kind={REPLAY_STATES[state].badge}>{REPLAY_STATES[state].label}</Badge>
+        {dry_run && <span class="muted small"> counted only</span>}
+      </>
+    ),
+  },
+  {
+    id: 'progress',
+    title: 'Progress',
+    cell: (replay) => <Progress replay={replay} />,
+  },
+  {
+    id: 'to_send',
+    title: 'To send',
+    align: 'end',
+    value: ({ to_send }) => to_send,
+    cell: ({ to_send }) => number(to_send),
+  },
+  { id: 'by', title: 'By', value: ({ changed_by }) => changed_by },
+];
+
+function Progress({ replay }: { replay: ReplayItem }): VNode | string {
+  const share = shareDone(replay);
+  if (share === null) return '–';
+  return (
+    <progress
+      class="progress"
+      max={1}
+      value={share}
+      aria-label={`Progress of the replay of ${dateTime(replay.created_at)}`}
+    />
+  );
+}

@@ -1,0 +1,70 @@
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import { type FilterDraft, filtersIn, type SelectionDraft, selectionIn } from '../../questions/condition_draft.ts';
+import { objectIn, oneOf } from '../../questions/from_address.ts';
+
+export const RETENTION_INTERVALS = ['day', 'week', 'month'] as const;
+export const MODES = ['first', 'first_ever', 'recurring'] as const;
+type RetentionInterval = (typeof RETENTION_INTERVALS)[number];
+
+/** Retention as it is being written: what the API takes, without the time. */
+export interface RetentionDraft {
+  start: SelectionDraft;
+  back: SelectionDraft;
+  interval: RetentionInterval;
+  mode?: (typeof MODES)[number];
+  filters?: FilterDraft[];
+}
+
+const USUAL: RetentionDraft = { start: { events: ['page_view'] }, back: { events: ['page_view'] }, interval: 'day' };
+
+/** The retention that an address asks for, or the usual one. */
+export function readRetention(given: unknown): RetentionDraft {
+  if (given === undefined) return USUAL;
+  const { start, back, interval, mode, filters } = objectIn(given);
+  const conditions = filtersIn(filters);
+  return {
+    start: selectionIn(start),
+    back: selectionIn(back),
+    interval: oneOf(interval, RETENTION_INTERVALS),
+    ...(mode !== undefined && { mode: oneOf(mode, MODES) }),
+    ...(conditions.length > 0 && { filters: conditions }),
+  };
+}
+
+/** When an interval so many later begins, in the zone of the runtime, in which the question is asked. */
+export function laterStart(start: number, interval: RetentionInterval, count: number): number {
+  const date = new Date(start);
+  const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()];
+  if (interval === 'month') return new Date(year, month + count, 1).getTime();
+  return new Date(year, month, day + count * (interval === 'week' ? 7 : 1)).getTime();
+}
+
+/** A cohort as the grid has it. */
+interface ShownCohort {
+  from: number;
+  persons: number;
+  back: number[];
+}
+
+/** Who came back, cohort by cohort, for each interval that has begun before the question's end. */
+export function shownCohorts({ cohorts }: RetentionAnswer, interval: RetentionInterval, to: number): ShownCohort[] {
+  return cohorts
+    .toSorted((a, b) => a.from - b.from)
+    .map(({ from, persons, returned }) => {
+      const back: number[] = [];
+      while (laterStart(from, interval, back.length) < to) back.push(returned[back.length] ?? 0);
+      return { from, persons, back };
+    });
+}
+
+/** What part of all cohorts that have an interval came back in it, by intervals since. */
+export function overall(cohorts: readonly ShownCohort[]): { persons: number; back: number }[] {
+  const width = Math.max(0, ...cohorts.map(({ back }) => back.length));
+  return Array.from({ length: width }, (_, at) => {
+    const having = cohorts.filter(({ back }) => back.length > at);
+    return {
+      persons: having.reduce((sum, { persons }) => sum + persons, 0),
+      back: having.reduce((sum, { back }) => sum + (back[at] ?? 0), 0),
+    };
+  });
+}

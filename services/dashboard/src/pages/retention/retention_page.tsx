@@ -1,0 +1,123 @@
+import type { VNode } from 'preact';
+import type { Failure } from '../../api/api_answer.ts';
+import type { PageProps } from '../../page_spec.ts';
+import { readPeriod, timeZone } from '../../period.ts';
+import type { SelectionDraft } from '../../questions/condition_draft.ts';
+import { AddFilter, FilterList } from '../../questions/filter_list.tsx';
+import { oneOf } from '../../questions/from_address.ts';
+import { EventPicker } from '../../questions/pickers.tsx';
+import { askedInPlace, putInPlace } from '../../questions/question_place.ts';
+import { QuestionResult } from '../../questions/question_result.tsx';
+import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
+import { problemsAt, useQuestion } from '../../questions/use_question.ts';
+import { place } from '../../router.ts';
+import { SelectField } from '../../ui/form_fields.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { MODES, RETENTION_INTERVALS, type RetentionDraft, readRetention } from './retention_draft.ts';
+import { RetentionView } from './retention_view.tsx';
+
+/** Asks who comes back after they began, and shows it. */
+export default function RetentionPage({ params }: PageProps): VNode {
+  const siteId = params['site'] ?? '';
+  const period = readPeriod(place.value.query, Date.now());
+  const draft = readRetention(askedInPlace());
+  const asked = useQuestion(siteId, 'retention', { ...draft, time_zone: timeZone() }, period);
+  const names = useSiteNames(siteId);
+  return (
+    <SiteNamesContext value={names}>
+      <div class="stack">
+        <Panel title="Who comes back">
+          <RetentionFields draft={draft} failure={asked.failure} />
+        </Panel>
+        <QuestionResult siteId={siteId} name="retention" asked={asked}>
+          {({ query, answer }, onPart) => <RetentionView query={query} answer={answer} onPart={onPart} />}
+        </QuestionResult>
+      </div>
+    </SiteNamesContext>
+  );
+}
+
+const MODE_LABELS = {
+  first: 'Their first in this period',
+  first_ever: 'Their first ever',
+  recurring: 'Any of theirs',
+};
+
+function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: Failure | null }): VNode {
+  return (
+    <>
+      <div class="steps">
+        <SelectionRow
+          what="Began"
+          selection={draft.start}
+          problem={problemsAt(failure, 'start')}
+          onSelection={(start) => putInPlace({ ...draft, start })}
+        />
+        <SelectionRow
+          what="Came back"
+          selection={draft.back}
+          problem={problemsAt(failure, 'back')}
+          onSelection={(back) => putInPlace({ ...draft, back })}
+        />
+      </div>
+      <AddFilter what="All events" filters={draft.filters} onFilters={(filters) => putInPlace({ ...draft, filters })} />
+      <FilterList
+        what="All events"
+        filters={draft.filters}
+        onFilters={(filters) => putInPlace({ ...draft, filters })}
+      />
+      <div class="options">
+        <SelectField
+          label="By"
+          value={draft.interval}
+          options={RETENTION_INTERVALS.map((value) => ({ value, label: value }))}
+          problem={problemsAt(failure, 'interval')}
+          onValue={(value) => putInPlace({ ...draft, interval: oneOf(value, RETENTION_INTERVALS) })}
+        />
+        <SelectField
+          label="Which first event counts"
+          value={draft.mode ?? 'first'}
+          options={MODES.map((value) => ({ value, label: MODE_LABELS[value] }))}
+          onValue={(value) => putInPlace({ ...draft, mode: oneOf(value, MODES) })}
+        />
+      </div>
+    </>
+  );
+}
+
+interface SelectionRowProps {
+  what: string;
+  selection: SelectionDraft;
+  problem: string;
+  onSelection(selection: SelectionDraft): void;
+}
+
+function SelectionRow({ what, selection, problem, onSelection }: SelectionRowProps): VNode {
+  const { events, filters } = selection;
+  return (
+    <div class="step">
+      <div class="step-body step-body-first">
+        <div class="step-main">
+          <span class="selection-name">{what} with</span>
+          <EventPicker what={what} events={events} onEvents={(names) => onSelection({ ...selection, events: names })} />
+          <AddFilter
+            what={what}
+            filters={filters}
+            onFilters={(changed) => onSelection({ ...selection, filters: changed })}
+          />
+        </div>
+        <FilterList
+          what={what}
+          filters={filters}
+          events={events}
+          onFilters={(changed) => onSelection({ ...selection, filters: changed })}
+        />
+        {problem !== '' && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import type { VNode } from 'preact';
+import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { RetentionQuery } from '#pipelines/query/shapes.ts';
+import { RetentionGrid } from '../../charts/retention_grid.tsx';
+import { intervalStart } from '../../format.ts';
+import type { ListedPart } from '../../questions/actor_dialog.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { overall, shownCohorts } from './retention_draft.ts';
+
+interface RetentionViewProps {
+  query: RetentionQuery;
+  answer: RetentionAnswer;
+  onPart?: ((part: ListedPart) => void) | undefined;
+}
+
+/** The answer to retention: cohorts below each other, and all of them together. */
+export function RetentionView({ query, answer, onPart }: RetentionViewProps): VNode {
+  const cohorts = shownCohorts(answer, query.interval, query.to);
+  if (cohorts.length === 0) {
+    return <Empty title="Nobody began in this period">Choose another first event, or a longer period.</Empty>;
+  }
+  const nameOf = (from: number): string => intervalStart(from, query.interval);
+  const list = (at: number, period: number | null): void => {
+    const from = cohorts[at]?.from;
+    if (from === undefined) return;
+    const since = period === null ? '' : `, back after ${period} ${query.interval}${period === 1 ? '' : 's'}`;
+    onPart?.({
+      title: `Began ${nameOf(from)}${since}`,
+      of: { retention: query, cohort: from, ...(period !== null && { period }) },
+    });
+  };
+  return (
+    <RetentionGrid
+      title={`Who came back, by ${query.interval}`}
+      interval={query.interval}
+      cohorts={cohorts.map(({ from, persons, back }) => ({ name: nameOf(from), size: persons, back }))}
+      all={overall(cohorts)}
+      {...(onPart !== undefined && { onActors: list })}
+    />
+  );
+}

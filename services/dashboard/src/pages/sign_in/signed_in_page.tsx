@@ -1,0 +1,29 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Failure } from '../../api/api_answer.ts';
+import { finishReturn } from '../../api/providers.ts';
+import type { PageProps } from '../../page_spec.ts';
+import { addressOf, go } from '../../router.ts';
+import { FailureNote, Loading } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { readSession } from '../../who.ts';
+
+/** Where a provider sends the browser of somebody back to who is signed in already: to link an account, or anew. */
+export default function SignedInPage({ params }: PageProps): VNode {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  useEffect(() => {
+    void finish(params['provider'] ?? '', setFailure);
+  }, []);
+  return failure === null ? <Loading label="Asking who you are" /> : <FailureNote failure={failure} />;
+}
+
+async function finish(provider: string, onFailure: (failure: Failure) => void): Promise<void> {
+  const { isLink, answer } = await finishReturn(provider, location.search.slice(1));
+  if (!answer.ok) {
+    onFailure(answer.failure);
+    return;
+  }
+  await readSession();
+  if (isLink) toast('Your account at the provider signs you in from now on');
+  go(isLink ? addressOf('/account', new URLSearchParams({ view: 'you' })) : addressOf('/'), 'replace');
+}

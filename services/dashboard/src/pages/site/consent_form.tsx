@@ -1,0 +1,63 @@
+import type { VNode } from 'preact';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import { CheckField } from '../../ui/form_fields.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { SiteForm, useSiteChange } from './save_site.tsx';
+import type { SitePartProps } from './site_part.ts';
+import { useEdited } from './use_edited.ts';
+
+type Tag = SiteItem['tag'];
+
+const CHOICES: readonly { name: keyof Tag; label: string; hint: string }[] = [
+  {
+    name: 'consent_required',
+    label: 'Measure nothing before the visitor agrees',
+    hint: 'Until the page says svc.consent({ analytics: true }), nothing is sent and nothing is kept in the browser.',
+  },
+  {
+    name: 'consent_queue',
+    label: 'Send what happened before, once the visitor agrees',
+    hint: 'Events wait in the page, and are gone with it where the visitor does not agree.',
+  },
+  {
+    name: 'respect_gpc',
+    label: 'Respect Global Privacy Control',
+    hint: 'Events of browsers that ask for it go to no advertising platform.',
+  },
+  { name: 'respect_dnt', label: 'Take Do Not Track for a refusal', hint: 'Such browsers are not measured at all.' },
+  { name: 'web_vitals', label: 'Measure loading times', hint: 'Core Web Vitals, as $web_vitals events.' },
+  {
+    name: 'inventory',
+    label: 'Look over the elements of pages',
+    hint: 'So that event definitions can be made of what is there.',
+  },
+];
+
+/** How the browser tag behaves, and what needs the visitor's consent. */
+export function ConsentForm(props: SitePartProps): VNode {
+  const { site } = props;
+  const [draft, edit] = useEdited<Tag>(site.tag, site.version);
+  const action = useSiteChange(props);
+  const changed = CHOICES.filter(({ name }) => draft[name] !== site.tag[name]);
+  const tag = Object.fromEntries(changed.map(({ name }) => [name, draft[name]]));
+  return (
+    <Panel title="What the tag does" note="Browsers take a change within minutes.">
+      <SiteForm
+        site={site}
+        action={action}
+        isChanged={changed.length > 0}
+        onSave={() => void action.save({ tag }, 'Saved what the tag does')}
+      >
+        {CHOICES.map(({ name, label, hint }) => (
+          <CheckField
+            key={name}
+            label={label}
+            hint={hint}
+            checked={draft[name]}
+            onChecked={(checked) => edit({ [name]: checked })}
+          />
+        ))}
+      </SiteForm>
+    </Panel>
+  );
+}

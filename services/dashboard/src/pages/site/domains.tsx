@@ -1,0 +1,179 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DomainItem } from '#services/control_api/domain_shapes.ts';
+import { listAll } from '../../api/lists.ts';
+import { request } from '../../api/request.ts';
+import { useAction } from '../../api/use_action.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime } from '../../format.ts';
+import { Badge, type BadgeKind } from '../../ui/badge.tsx';
+import { CopyButton } from '../../ui/copy_button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/form_fields.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { mayAt } from '../../who.ts';
+import type { SitePartProps } from './site_part.ts';
+
+const STATES: Readonly<Record<DomainItem['state'], { label: string; badge: BadgeKind }>> = {
+  pending: { label: 'Waits for its DNS record', badge: 'warn' },
+  verified: { label: 'Verified', badge: 'good' },
+  failing: { label: 'Its DNS record is gone', badge: 'bad' },
+  lapsed: { label: 'Lapsed: not served any more', badge: 'bad' },
+};
+const EVERY_MS = 15_000;
+
+const domainPath = (siteId: string, domain: string, what = ''): string =>
+  `/v1/admin/sites/${encodeURIComponent(siteId)}/domains/${encodeURIComponent(domain)}${what}`;
+
+/** First-party domains of the site: the DNS record that proves each, and whether it was found. */
+export function Domains({ site, onChanged }: SitePartProps): VNode {
+  const siteId = site.site_id;
+  const asked = useAnswer(
+    siteId,
+    (signal) => listAll<DomainItem>('/v1/admin/domains', { site_id: siteId }, 1_000, signal),
+    EVERY_MS,
+  );
+  const again = (): void => {
+    asked.again();
+    onChanged();
+  };
+  const mayChange = mayAt('site.change', siteId);
+  return (
+    <div class="stack">
+      <Panel
+        title="First-party domains"
+        note="A name of your own that leads to the edge, so that the tag is a part of your site."
+      >
+        <div class="stack">
+          {mayChange && <ClaimDomain siteId={siteId} onClaimed={again} />}
+          <Shown asked={asked}>
+            {({ items }) => (items.length === 0 ? <Empty title="No domain was claimed yet" /> : null)}
+          </Shown>
+        </div>
+      </Panel>
+      {(asked.value?.items ?? []).map((item) => (
+        <OneDomain key={item.domain} item={item} mayChange={mayChange} onChanged={again} />
+      ))}
+    </div>
+  );
+}
+
+function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void }): VNode {
+  const [domain, setDomain] = useState('');
+  const action = useAction();
+  const claim = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const claimed = await action.run(() => request<DomainItem>('PUT', domainPath(siteId, domain.trim())));
+    if (claimed === null) return;
+    setDomain('');
+    onClaimed();
+  };
+  return (
+    <form class="stack narrow" onSubmit={(event) => void claim(event)}>
+      <TextField label="Domain" required placeholder="events.shop.example" value={domain} onValue={setDomain} />
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <div class="actions">
+        <button type="submit" class="button primary" disabled={action.isBusy}>
+          Claim the domain
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface OneDomainProps {
+  item: DomainItem;
+  mayChange: boolean;
+  onChanged(): void;
+}
+
+function OneDomain({ item, mayChange, onChanged }: OneDomainProps): VNode {
+  const { domain, state, records, verified_at, lapses_at } = item;
+  const needsRecord = state !== 'verified';
+  return (
+    <Panel title={domain} actions={mayChange && <DomainActions item={item} onChanged={onChanged} />}>
+      <div class="stack">
+        <p class="row">
+          <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>
+          {state === 'verified' && verified_at !== null && <span class="muted">since {dateTime(verified_at)}</span>}
+          {lapses_at !== null && <span class="muted">served until {dateTime(lapses_at)}</span>}
+        </p>
+        <details open={needsRecord}>
+          <summary>DNS record</summary>
+          <p class="muted">
+            {records.cname === null ? 'Set this record' : 'Set one of these records'}, and leave it there. It is looked
+            for every few minutes.
+          </p>
+          <DnsRecord type="TXT" {...records.txt} />
+          {records.cname !== null && <DnsRecord type="CNAME" {...records.cname} />}
+        </details>
+      </div>
+    </Panel>
+  );
+}
+
+function DnsRecord({ type, name, value }: { type: string; name: string; value: string }): VNode {
+  return (
+    <dl class="facts dns-record">
+      <dt>Type</dt>
+      <dd>{type}</dd>
+      <dt>Name</dt>
+      <dd class="secret">
+        <code>{name}</code>
+        <CopyButton text={name} what={`name of the ${type} record`} />
+      </dd>
+      <dt>Value</dt>
+      <dd class="secret">
+        <code>{value}</code>
+        <CopyButton text={value} what={`value of the ${type} record`} />
+      </dd>
+    </dl>
+  );
+}
+
+function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onChanged'>): VNode {
+  const { site_id, domain } = item;
+  const [asks, setAsks] = useState(false);
+  const action = useAction();
+  const verify = async (): Promise<void> => {
+    const found = await action.run(() => request<DomainItem>('POST', domainPath(site_id, domain, '/verify')));
+    if (found === null) return;
+    toast(
+      found.state === 'verified' ? `${domain} is verified` : `The record of ${domain} was not found yet`,
+      found.state === 'verified' ? 'good' : 'bad',
+    );
+    onChanged();
+  };
+  const release = async (): Promise<void> => {
+    const released = await action.run(() => request<DomainItem>('DELETE', domainPath(site_id, domain)));
+    if (released === null) return;
+    setAsks(false);
+    toast(`${domain} was given up`);
+    onChanged();
+  };
+  return (
+    <>
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <button type="button" class="button small" disabled={action.isBusy} onClick={() => void verify()}>
+        Verify now
+      </button>
+      <button type="button" class="button small danger" onClick={() => setAsks(true)}>
+        Give up
+      </button>
+      {asks && (
+        <Confirm
+          title={`Give ${domain} up?`}
+          action="Give up"
+          isDangerous
+          isBusy={action.isBusy}
+          onConfirm={() => void release()}
+          onClose={() => setAsks(false)}
+        >
+          <p>It is served no more, and pages that load the tag from it send nothing.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

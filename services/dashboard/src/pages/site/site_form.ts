@@ -1,0 +1,56 @@
+import type { SiteChange, SiteItem } from '#services/control_api/site_shapes.ts';
+
+/** What the form of general settings holds. Empty texts stand for what is not set. */
+export interface GeneralDraft {
+  name: string;
+  mode: SiteItem['mode'];
+  category: SiteItem['business_category'];
+  country: string;
+  /** One on a line. */
+  identifyEvents: string;
+  clarity: string;
+  gtm: string;
+}
+
+export const CATEGORIES: readonly { value: SiteItem['business_category']; label: string }[] = [
+  { value: 'ecommerce_retail', label: 'Shops and retail' },
+  { value: 'entertainment_media', label: 'Entertainment and media' },
+  { value: 'education', label: 'Education' },
+  { value: 'real_estate', label: 'Real estate' },
+  { value: 'technology', label: 'Technology' },
+  { value: 'financial_services', label: 'Financial services' },
+  { value: 'automotive', label: 'Automotive' },
+  { value: 'travel', label: 'Travel' },
+  { value: 'other', label: 'Other' },
+];
+
+export const generalDraft = (site: SiteItem): GeneralDraft => ({
+  name: site.name,
+  mode: site.mode,
+  category: site.business_category,
+  country: site.default_country ?? '',
+  identifyEvents: (site.identify_events ?? []).join('\n'),
+  clarity: site.clarity_project_id ?? '',
+  gtm: site.gtm_container_id ?? '',
+});
+
+const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
+
+/** What is sent of a form: the fields that are not as they were. */
+export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
+  const events = draft.identifyEvents.split('\n').map((one) => one.trim());
+  const named = events.filter((one) => one !== '');
+  const after = {
+    name: draft.name.trim(),
+    mode: draft.mode,
+    business_category: draft.category,
+    default_country: orNull(draft.country.toUpperCase()),
+    identify_events: named.length === 0 ? null : named,
+    clarity_project_id: orNull(draft.clarity),
+    gtm_container_id: orNull(draft.gtm),
+  } satisfies SiteChange;
+  const changed = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(site[name as keyof typeof after]),
+  );
+  return Object.fromEntries(changed);
+}

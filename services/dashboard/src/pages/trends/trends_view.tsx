@@ -1,0 +1,118 @@
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import { COLOURS } from '../../charts/series.ts';
+import { TimeSeries } from '../../charts/time_series.tsx';
+import { change, intervalStart, number } from '../../format.ts';
+import type { ListedPart } from '../../questions/actor_dialog.tsx';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { startsOf, type TrendLine, trendLines } from './trend_lines.ts';
+
+interface TrendsViewProps {
+  query: TrendsQuery;
+  answer: TrendsAnswer;
+  onPart?: ((part: ListedPart) => void) | undefined;
+}
+
+/** The answer to trends: lines over time, and a table of the whole time. */
+export function TrendsView({ query, answer, onPart }: TrendsViewProps): VNode {
+  const lines = useMemo(() => trendLines(query, answer), [query, answer]);
+  const starts = useMemo(() => startsOf(answer), [answer]);
+  const drawn = useMemo(() => lines.slice(0, COLOURS).flatMap(drawnOf), [lines]);
+  const series = useMemo(() => drawn.map(({ series: one }) => one), [drawn]);
+  const list = (line: TrendLine, isBefore: boolean, start: number | null): void => {
+    if (line.part === null || onPart === undefined) return;
+    const when = isBefore ? ', the period before' : start === null ? '' : `, ${intervalStart(start, query.interval)}`;
+    onPart({
+      title: `${line.name}${when}`,
+      of: {
+        ...{ trends: query, ...line.part },
+        ...(isBefore && { before: true }),
+        ...(start !== null && { interval_from: start }),
+      },
+    });
+  };
+  const onPoint = (at: number, interval: number): void => {
+    const { line, isBefore } = drawn[at] ?? {};
+    const start = starts[interval];
+    if (line !== undefined && isBefore === false && start !== undefined) list(line, false, start);
+  };
+  const canList = onPart !== undefined && lines.some(({ part }) => part !== null);
+  return (
+    <div class="stack">
+      <TimeSeries
+        title="Trends"
+        starts={starts}
+        interval={query.interval}
+        series={series}
+        heightPx={300}
+        {...(canList && { onPoint })}
+      />
+      {lines.length > COLOURS && (
+        <p class="muted small">
+          The first {COLOURS} of {lines.length} lines are drawn; the table has all of them.
+        </p>
+      )}
+      <DataTable
+        caption="Totals"
+        columns={columnsOf(query, canList ? list : null)}
+        rows={lines}
+        keyOf={({ name, part }) => `${name} ${JSON.stringify(part)}`}
+        csvName="trends-totals"
+      />
+    </div>
+  );
+}
+
+/** A line as it is drawn, and the thin one of the time before. */
+function drawnOf(line: TrendLine) {
+  const own = { line, isBefore: false, series: { name: line.name, values: line.values } };
+  if (line.valuesBefore === null) return [own];
+  const name = `${line.name}, the period before`;
+  return [own, { line, isBefore: true, series: { name, values: line.valuesBefore, isBefore: true } }];
+}
+
+function columnsOf(
+  { compare }: TrendsQuery,
+  list: ((line: TrendLine, isBefore: boolean, start: number | null) => void) | null,
+): Column<TrendLine>[] {
+  const figure = (line: TrendLine, value: number | null, isBefore: boolean): VNode => (
+    <Total
+      value={value}
+      what={isBefore ? `${line.name}, the period before` : line.name}
+      act={list !== null && line.part !== null ? () => list(line, isBefore, null) : null}
+    />
+  );
+  const own: Column<TrendLine>[] = [
+    { id: 'name', title: 'Series', value: ({ name }) => name },
+    {
+      ...{ id: 'total', title: 'Whole period', align: 'end' },
+      value: ({ total }) => total,
+      cell: (line) => figure(line, line.total, false),
+    },
+  ];
+  if (compare === undefined) return own;
+  return [
+    ...own,
+    {
+      ...{ id: 'before', title: 'Period before', align: 'end' },
+      value: ({ before }) => before,
+      cell: (line) => figure(line, line.before, true),
+    },
+    {
+      ...{ id: 'change', title: 'Change', align: 'end' },
+      value: ({ total, before }) => (before === null || before === 0 || total === null ? null : total / before - 1),
+      cell: ({ total, before }) => (before === null || total === null ? '–' : (change(total, before)?.text ?? '–')),
+    },
+  ];
+}
+
+function Total({ value, what, act }: { value: number | null; what: string; act: (() => void) | null }): VNode {
+  if (act === null || value === null || value === 0) return <>{number(value)}</>;
+  return (
+    <button type="button" class="figure-link" aria-label={`${number(value)}: show who, ${what}`} onClick={act}>
+      {number(value)}
+    </button>
+  );
+}

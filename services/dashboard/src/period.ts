@@ -1,0 +1,89 @@
+/** A time that is looked at: from, inclusive, to, exclusive, in milliseconds since 1970 UTC. */
+export interface Period {
+  from: number;
+  to: number;
+  interval: 'hour' | 'day' | 'week' | 'month';
+  /** What people call it. */
+  label: string;
+  /** What stands in the query of the address; null where it is the usual one. */
+  name: string | null;
+  /** First and last day, as an input of dates takes them. */
+  firstDay: string;
+  lastDay: string;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const MINUTE_MS = 60_000;
+/** Longest time that is drawn by hour, by day and by week. */
+const BY_HOUR_MAX = 2 * DAY_MS;
+const BY_DAY_MAX = 100 * DAY_MS;
+const BY_WEEK_MAX = 400 * DAY_MS;
+
+/** Periods that have a name of their own, in the order in which they are offered. */
+export const PRESETS = [
+  { name: 'today', label: 'Today', days: 1 },
+  { name: '24h', label: 'Last 24 hours', days: 0 },
+  { name: '7d', label: 'Last 7 days', days: 7 },
+  { name: '30d', label: 'Last 30 days', days: 30 },
+  { name: '90d', label: 'Last 90 days', days: 90 },
+  { name: '12mo', label: 'Last 365 days', days: 365 },
+] as const;
+const USUAL = PRESETS[2];
+
+/** The zone in which days begin: that of whoever looks. */
+export const timeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/**
+ * The period that an address asks for. It ends with the minute that is under way, so that what just came counts and
+ * equal questions of a minute share an answer. Days begin in the zone of the runtime.
+ */
+export function readPeriod(query: URLSearchParams, nowMs: number): Period {
+  const own = ownPeriod(query.get('from'), query.get('to'));
+  if (own !== null) return own;
+  const name = query.get('period');
+  const preset = PRESETS.find((one) => one.name === name) ?? USUAL;
+  const to = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
+  const from = preset.days === 0 ? Math.floor((to - DAY_MS) / HOUR_MS) * HOUR_MS : startOfDay(nowMs, 1 - preset.days);
+  return {
+    ...{ from, to, label: preset.label, interval: intervalOf(to - from) },
+    name: preset === USUAL ? null : preset.name,
+    firstDay: dayOf(from),
+    lastDay: dayOf(nowMs),
+  };
+}
+
+function ownPeriod(first: string | null, last: string | null): Period | null {
+  const [from, to] = [startOf(first), startOf(last)];
+  if (first === null || last === null || from === null || to === null || to < from) return null;
+  const end = startOfDay(to, 1);
+  const label = first === last ? shownDay(from) : `${shownDay(from)} – ${shownDay(to)}`;
+  return { from, to: end, interval: intervalOf(end - from), label, name: null, firstDay: first, lastDay: last };
+}
+
+function startOf(day: string | null): number | null {
+  if (day === null || !/^\d{4}-\d\d-\d\d$/.test(day)) return null;
+  const ms = new Date(`${day}T00:00:00`).getTime();
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** The start of a day some days later, of as many hours as it may have. */
+function startOfDay(ms: number, daysLater: number): number {
+  const date = new Date(ms);
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + daysLater).getTime();
+}
+
+function intervalOf(ms: number): Period['interval'] {
+  if (ms <= BY_HOUR_MAX) return 'hour';
+  if (ms <= BY_DAY_MAX) return 'day';
+  return ms <= BY_WEEK_MAX ? 'week' : 'month';
+}
+
+function dayOf(ms: number): string {
+  const date = new Date(ms);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+const shownDay = (ms: number): string =>
+  new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });

@@ -1,0 +1,171 @@
+import type { Column, Condition, Field } from '#pipelines/query/filter_shapes.ts';
+import { objectIn, objectsIn } from './from_address.ts';
+
+/** What a condition is about: a column, a property, elements of an array, or a value of the person. */
+export type FilteredField = Condition['field'];
+
+/** A condition that somebody is about to write; it is asked once it is finished. */
+export interface ConditionDraft {
+  field: FilteredField;
+  is: Condition['is'];
+  to?: string | number | (string | number | boolean)[];
+  ignore_case?: boolean;
+}
+
+/** A condition or a group of them. Groups come with saved questions; here they are shown and removed. */
+export type FilterDraft = ConditionDraft | { all: FilterDraft[] } | { any: FilterDraft[] };
+
+/** Events of some names that pass filters, as they are being written. */
+export interface SelectionDraft {
+  events?: string[];
+  filters?: FilterDraft[];
+}
+
+/** Columns that an event may be told by, as people call them. */
+const COLUMN_LABELS: Readonly<Record<Column, string>> = {
+  event: 'Event',
+  country: 'Country',
+  city: 'City',
+  state: 'State or region',
+  zip: 'Postcode',
+  action_source: 'Action source',
+  mode: 'Mode',
+  caller: 'Sent by',
+  value: 'Value',
+  currency: 'Currency',
+  identify: 'Identification',
+  order_id: 'Order id',
+  event_id: 'Event id',
+  distinct_id: 'Distinct id',
+  person_id: 'Person id',
+  client_user_agent: 'User agent',
+  client_ip: 'Network address',
+  email_sha256: 'E-mail (SHA-256)',
+  phone_sha256: 'Phone (SHA-256)',
+  external_id_sha256: 'External id (SHA-256)',
+};
+
+/** From here on columns single persons or events out; those who see aggregates only may not name them. */
+const FIRST_PERSONAL: Column = 'order_id';
+
+/** The columns that somebody may name. */
+export function columnsFor(mayNamePersons: boolean): Column[] {
+  const all = Object.keys(COLUMN_LABELS) as Column[];
+  return mayNamePersons ? all : all.slice(0, all.indexOf(FIRST_PERSONAL));
+}
+
+/** What people call a field. */
+export function fieldLabel(field: FilteredField): string {
+  if ('person' in field) return `${fieldLabel(field.person)}, the person's ${field.seen}`;
+  if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
+  const path = field.property.join('.');
+  return 'each' in field ? [`${path}[]`, ...field.each].join('.') : path;
+}
+
+/** A field as the value of an option. */
+export const fieldKey = (field: FilteredField): string => JSON.stringify(field);
+
+/** The field that an option or a typed text names: a text is the path of a property, its parts apart by dots. */
+export function fieldNamed(text: string): FilteredField {
+  if (text.startsWith('{"')) return JSON.parse(text) as FilteredField;
+  return { property: text.split('.').filter((part) => part !== '') };
+}
+
+/** The same where the values of events alone may be named. */
+export function plainFieldNamed(text: string): Field | null {
+  if (text === '') return null;
+  const field = fieldNamed(text);
+  return 'person' in field || 'each' in field ? null : field;
+}
+
+/** What a condition may say, and what it says it of. */
+export const OPERATORS: readonly {
+  is: Condition['is'];
+  label: string;
+  takes: 'texts' | 'text' | 'number' | 'date' | 'nothing';
+}[] = [
+  { is: 'equal', label: 'is', takes: 'texts' },
+  { is: 'not_equal', label: 'is not', takes: 'texts' },
+  { is: 'containing', label: 'contains', takes: 'text' },
+  { is: 'not_containing', label: 'does not contain', takes: 'text' },
+  { is: 'starting_with', label: 'begins with', takes: 'text' },
+  { is: 'ending_with', label: 'ends with', takes: 'text' },
+  { is: 'matching', label: 'matches the pattern', takes: 'text' },
+  { is: 'not_matching', label: 'does not match the pattern', takes: 'text' },
+  { is: 'set', label: 'is set', takes: 'nothing' },
+  { is: 'not_set', label: 'is not set', takes: 'nothing' },
+  { is: 'above', label: 'is above', takes: 'number' },
+  { is: 'at_least', label: 'is at least', takes: 'number' },
+  { is: 'below', label: 'is below', takes: 'number' },
+  { is: 'at_most', label: 'is at most', takes: 'number' },
+  { is: 'after', label: 'is after', takes: 'date' },
+  { is: 'before', label: 'is before', takes: 'date' },
+  { is: 'at_or_after', label: 'is at or after', takes: 'date' },
+  { is: 'at_or_before', label: 'is at or before', takes: 'date' },
+];
+
+/** What a condition is compared with. */
+export const takenBy = (is: Condition['is']): (typeof OPERATORS)[number]['takes'] =>
+  OPERATORS.find((one) => one.is === is)?.takes ?? 'text';
+
+/** A condition in words. */
+export function conditionText(filter: FilterDraft): string {
+  if ('all' in filter) return `(${filter.all.map(conditionText).join(' and ')})`;
+  if ('any' in filter) return `(${filter.any.map(conditionText).join(' or ')})`;
+  const { field, is, to } = filter;
+  const label = OPERATORS.find((one) => one.is === is)?.label ?? is;
+  const compared = Array.isArray(to) ? to.join(' or ') : String(to ?? '');
+  const what = 'person' in field ? `the person's ${field.seen} ${fieldLabel(field.person)}` : fieldLabel(field);
+  return `${what} ${label} ${compared}`.trim();
+}
+
+function isFinished(filter: FilterDraft): boolean {
+  if (!('field' in filter)) return true;
+  const { field, is, to } = filter;
+  if ('property' in field && field.property.length === 0) return false;
+  const takes = takenBy(is);
+  if (takes === 'nothing') return true;
+  if (takes === 'texts') return Array.isArray(to) && to.length > 0;
+  return takes === 'number' ? typeof to === 'number' && Number.isFinite(to) : typeof to === 'string' && to !== '';
+}
+
+/** What of a question can be asked: without conditions and names that nobody has finished. */
+export function finished<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(finished) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const parts = Object.entries(value).flatMap(([name, part]): [string, unknown][] => {
+    if (part === undefined) return [];
+    if (name === 'filters') return [[name, (part as FilterDraft[]).filter(isFinished)]];
+    if (name !== 'events') return [[name, finished(part)]];
+    const names = (part as string[]).filter((one) => one !== '');
+    return names.length === 0 ? [] : [[name, names]];
+  });
+  return Object.fromEntries(parts) as Value;
+}
+
+/** A selection out of an address. Whether its conditions can be asked the service says. */
+export function selectionIn(value: unknown): SelectionDraft {
+  const { events, filters } = objectIn(value);
+  const names = Array.isArray(events) ? events.filter((name) => typeof name === 'string') : [];
+  const conditions = filtersIn(filters);
+  return { ...(names.length > 0 && { events: names }), ...(conditions.length > 0 && { filters: conditions }) };
+}
+
+/** Filters out of an address. */
+export function filtersIn(value: unknown): FilterDraft[] {
+  return objectsIn(value).flatMap((filter): FilterDraft[] => {
+    if (Array.isArray(filter['all'])) return [{ all: filtersIn(filter['all']) }];
+    if (Array.isArray(filter['any'])) return [{ any: filtersIn(filter['any']) }];
+    return isField(filter['field']) && OPERATORS.some(({ is }) => is === filter['is'])
+      ? [filter as unknown as ConditionDraft]
+      : [];
+  });
+}
+
+/** Whether something out of an address can be shown as a field. */
+export function isField(value: unknown): value is FilteredField {
+  const { column, property, person, each } = objectIn(value);
+  if (person !== undefined) return isField(person);
+  const isPath = (path: unknown): boolean => Array.isArray(path) && path.every((part) => typeof part === 'string');
+  return typeof column === 'string' || (isPath(property) && (each === undefined || isPath(each)));
+}

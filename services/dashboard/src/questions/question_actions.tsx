@@ -1,0 +1,58 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { sentenceOf } from '../api/api_answer.ts';
+import { askFile, type Questions } from '../api/questions.ts';
+import { timeOfDay } from '../format.ts';
+import { Icon } from '../ui/icon.tsx';
+import { saveFile } from '../ui/save_file.ts';
+import { toast } from '../ui/toast.tsx';
+import { mayAt } from '../who.ts';
+import { SaveDialog } from './save_dialog.tsx';
+
+interface QuestionActionsProps<Name extends keyof Questions> {
+  siteId: string;
+  name: Name;
+  /** As it was asked; null until something was answered. */
+  query: Questions[Name][0] | null;
+  asOf: number | null;
+}
+
+/** What can be done with a question and its answer: save it, download it. */
+export function QuestionActions<Name extends keyof Questions>({
+  siteId,
+  name,
+  query,
+  asOf,
+}: QuestionActionsProps<Name>): VNode {
+  const [saves, setSaves] = useState(false);
+  const download = async (format: 'csv' | 'parquet'): Promise<void> => {
+    if (query === null) return;
+    const answer = await askFile(siteId, name, query, format);
+    if (answer.ok) saveFile(answer.value, `${name}.${format}`);
+    else toast(sentenceOf(answer.failure), 'bad');
+  };
+  return (
+    <>
+      {asOf !== null && <span class="muted small as-of">As of {timeOfDay(asOf)}</span>}
+      {(['csv', 'parquet'] as const).map((format) => (
+        <button
+          key={format}
+          type="button"
+          class="button small quiet"
+          disabled={query === null}
+          onClick={() => void download(format)}
+        >
+          <Icon name="download" /> {format === 'csv' ? 'CSV' : 'Parquet'}
+        </button>
+      ))}
+      {mayAt('saved.change', siteId) && (
+        <button type="button" class="button small" disabled={query === null} onClick={() => setSaves(true)}>
+          Save
+        </button>
+      )}
+      {saves && query !== null && (
+        <SaveDialog siteId={siteId} query={name} question={query} onClose={() => setSaves(false)} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Failure } from '../api/api_answer.ts';
+import type { Questions } from '../api/questions.ts';
+import { useAnswer } from '../api/use_answer.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { FormActions } from '../ui/form_actions.tsx';
+import { problemOf, SelectField, TextField } from '../ui/form_fields.tsx';
+import { FailureNote } from '../ui/states.tsx';
+import { toast } from '../ui/toast.tsx';
+import { listBoards, putOnBoard, saveQuestion } from './saved.ts';
+
+interface SaveDialogProps {
+  siteId: string;
+  query: keyof Questions;
+  question: object;
+  onClose(): void;
+}
+
+const NO_BOARD = '';
+/** No board has such an id. */
+const NEW_BOARD = ' new';
+
+/** Saves a question under a name, and puts it on a board where one is chosen. */
+export function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNode {
+  const [name, setName] = useState('');
+  const [board, setBoard] = useState(NO_BOARD);
+  const [boardName, setBoardName] = useState('');
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const boards = useAnswer(siteId, (signal) => listBoards(siteId, signal));
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    const failed = await saved();
+    setBusy(false);
+    setFailure(failed);
+    if (failed !== null) return;
+    toast(`Saved “${name.trim()}”`);
+    onClose();
+  };
+  const saved = async (): Promise<Failure | null> => {
+    const answer = await saveQuestion(siteId, { name: name.trim(), query, question });
+    if (!answer.ok) return answer.failure;
+    if (board === NO_BOARD) return null;
+    const to = board === NEW_BOARD ? { name: boardName.trim() } : { board };
+    const put = await putOnBoard(siteId, answer.value.id, to);
+    return put.ok ? null : put.failure;
+  };
+  const isReady = name.trim() !== '' && (board !== NEW_BOARD || boardName.trim() !== '');
+  return (
+    <Dialog title="Save this question" isChanged={`${name}${boardName}`.trim() !== ''} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady && !isBusy) void save();
+        }}
+      >
+        {failure !== null && <FailureNote failure={failure} />}
+        <TextField label="Name" value={name} onValue={setName} required problem={problemOf(failure, 'name')} />
+        <SelectField
+          label="Board"
+          value={board}
+          onValue={setBoard}
+          options={[
+            { value: NO_BOARD, label: 'On no board' },
+            ...(boards.value ?? []).map(({ id, name: title }) => ({ value: id, label: title })),
+            { value: NEW_BOARD, label: 'On a new board' },
+          ]}
+        />
+        {board === NEW_BOARD && (
+          <TextField label="Name of the board" value={boardName} onValue={setBoardName} required />
+        )}
+        <FormActions action="Save" disabled={!isReady || isBusy} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}

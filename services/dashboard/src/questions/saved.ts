@@ -1,0 +1,104 @@
+import type { Answer } from '../api/api_answer.ts';
+import { listAll } from '../api/lists.ts';
+import type { Questions } from '../api/questions.ts';
+import { request } from '../api/request.ts';
+
+/** A saved question. */
+export interface SavedQuestion {
+  id: string;
+  name: string;
+  query: string;
+  question: Record<string, unknown>;
+  owner: string;
+  version: string;
+  changed_at: number;
+}
+
+/** Saved questions in an order. */
+export interface Board {
+  id: string;
+  name: string;
+  questions: string[];
+  owner: string;
+  version: string;
+  changed_at: number;
+}
+
+const ID_CHARACTERS_MAX = 64;
+
+export const questionsPath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}/questions`;
+export const boardsPath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}/boards`;
+
+/** All boards of a site. */
+export async function listBoards(siteId: string, signal?: AbortSignal): Promise<Answer<Board[]>> {
+  const answer = await listAll<Board>(boardsPath(siteId), {}, undefined, signal);
+  return answer.ok ? { ...answer, value: answer.value.items } : answer;
+}
+
+/** All saved questions of a site. */
+export async function listQuestions(siteId: string, signal?: AbortSignal): Promise<Answer<SavedQuestion[]>> {
+  const answer = await listAll<SavedQuestion>(questionsPath(siteId), {}, undefined, signal);
+  return answer.ok ? { ...answer, value: answer.value.items } : answer;
+}
+
+/** An id that says what a name does, and that none of some others is. */
+export function idNamed(name: string, taken: readonly string[]): string {
+  const words = name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  const base = words.slice(0, ID_CHARACTERS_MAX - 4) || 'item';
+  if (!taken.includes(base)) return base;
+  let count = 2;
+  while (taken.includes(`${base}-${count}`)) count += 1;
+  return `${base}-${count}`;
+}
+
+interface NewQuestion {
+  name: string;
+  query: keyof Questions;
+  question: object;
+}
+
+/** Saves a question under an id made of its name. */
+export async function saveQuestion(siteId: string, saved: NewQuestion): Promise<Answer<SavedQuestion>> {
+  const known = await listQuestions(siteId);
+  if (!known.ok) return known;
+  const ids = known.value.map(({ id }) => id);
+  return request('POST', questionsPath(siteId), { body: { id: idNamed(saved.name, ids), ...saved } });
+}
+
+/** Puts a question at the end of a board, or on a new one of a name. */
+export async function putOnBoard(
+  siteId: string,
+  questionId: string,
+  to: { board: string } | { name: string },
+): Promise<Answer<Board>> {
+  const known = await listBoards(siteId);
+  if (!known.ok) return known;
+  if ('name' in to) {
+    const id = idNamed(
+      to.name,
+      known.value.map((board) => board.id),
+    );
+    return request('POST', boardsPath(siteId), { body: { id, name: to.name, questions: [questionId] } });
+  }
+  const board = known.value.find(({ id }) => id === to.board);
+  const questions = [...(board?.questions ?? []), questionId];
+  return replaceBoard(siteId, {
+    id: to.board,
+    name: board?.name ?? to.board,
+    version: board?.version ?? '',
+    questions,
+  });
+}
+
+/** Replaces a board as it was read. */
+export function replaceBoard(
+  siteId: string,
+  { id, name, version, questions }: Pick<Board, 'id' | 'name' | 'version' | 'questions'>,
+): Promise<Answer<Board>> {
+  return request('PUT', `${boardsPath(siteId)}/${id}`, { version, body: { id, name, questions } });
+}

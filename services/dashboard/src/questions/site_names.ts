@@ -1,0 +1,97 @@
+import { createContext } from 'preact';
+import { useContext, useMemo } from 'preact/hooks';
+import type { Listing } from '#pipelines/query/listing.ts';
+import type { Answer } from '../api/api_answer.ts';
+import { ask } from '../api/questions.ts';
+import { useAnswer } from '../api/use_answer.ts';
+import { mayAt } from '../who.ts';
+import { columnsFor, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
+import { propertyNames } from './property_names.ts';
+
+/** A value that a picker offers. */
+export interface Offered {
+  value: string;
+  label?: string;
+}
+
+/** What pickers know of a site. */
+interface SiteNames {
+  siteId: string;
+  /** Names of its events, the commonest first. */
+  events: readonly Offered[];
+  /** Its columns and properties, by `fieldKey`. */
+  fields: readonly Offered[];
+  /** The same, and the person's first and last values of them. */
+  filtered: readonly Offered[];
+}
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** Names are those of so many days. */
+const NAMES_MS = 30 * DAY_MS;
+const NAMES_MAX = 500;
+const VALUES_MAX = 100;
+/** Properties are those of the newest so many events. */
+const LOOKED_MAX = 300;
+
+const EMPTY: SiteNames = { siteId: '', events: [], fields: [], filtered: [] };
+
+/** What the pickers below an element know. */
+export const SiteNamesContext = createContext<SiteNames>(EMPTY);
+
+export const useNames = (): SiteNames => useContext(SiteNamesContext);
+
+/** The time that names are taken from, which is the same for an hour, so that the answers are. */
+function namesRange(nowMs: number): { from: number; to: number } {
+  const to = Math.ceil(nowMs / HOUR_MS) * HOUR_MS;
+  return { from: to - NAMES_MS, to };
+}
+
+/** Finds out the names of a site. What cannot be found out is not offered, and can be typed. */
+export function useSiteNames(siteId: string): SiteNames {
+  const mayRead = mayAt('query.events', siteId);
+  const mayNamePersons = mayAt('query.persons', siteId);
+  const counted = useAnswer(siteId, (signal) => {
+    const question = { ...namesRange(Date.now()), field: { column: 'event' as const }, limit: NAMES_MAX };
+    return ask(siteId, 'top', question, signal);
+  });
+  const newest = useAnswer(`${siteId} ${mayRead}`, (signal): Promise<Answer<Listing>> => {
+    const question = { received_after: namesRange(Date.now()).from, limit: LOOKED_MAX };
+    return mayRead ? ask(siteId, 'live', question, signal) : Promise.resolve(NOTHING);
+  });
+  return useMemo(() => {
+    const events = (counted.value?.values ?? []).map(({ value }) => ({ value }));
+    const properties = propertyNames((newest.value?.events ?? []).map((event) => event.properties));
+    const named: FilteredField[] = [
+      ...columnsFor(mayNamePersons).map((column) => ({ column })),
+      ...properties.map((property) => ({ property })),
+    ];
+    const ofPersons = named.flatMap((person) =>
+      (['first', 'last'] as const).map((seen) => ({ person, seen }) as FilteredField),
+    );
+    return { siteId, events, fields: named.map(offered), filtered: [...named, ...ofPersons].map(offered) };
+  }, [siteId, counted.value, newest.value, mayNamePersons]);
+}
+
+const NOTHING: Answer<Listing> = { ok: true, value: { events: [] }, version: null };
+const offered = (field: FilteredField): Offered => ({ value: fieldKey(field), label: fieldLabel(field) });
+
+/** The commonest values of a field, of events of some names where there are any. */
+export function useFieldValues(field: FilteredField | null, events: readonly string[] | undefined): readonly Offered[] {
+  const { siteId } = useNames();
+  const own = field !== null && 'person' in field ? field.person : field;
+  const plain = own === null || 'each' in own || ('property' in own && own.property.length === 0) ? null : own;
+  const names = (events ?? []).filter((name) => name !== '');
+  const asked = useAnswer(`${siteId} ${JSON.stringify([plain, names])}`, async (signal) => {
+    if (plain === null) return { ok: true, value: [], version: null };
+    const some = names.length === 0 ? {} : { events: names };
+    const answer = await ask(
+      siteId,
+      'top',
+      { ...namesRange(Date.now()), ...some, field: plain, limit: VALUES_MAX },
+      signal,
+    );
+    return answer.ok ? { ...answer, value: answer.value.values.map(({ value }) => value) } : answer;
+  });
+  return useMemo(() => (asked.value ?? []).filter((value) => value !== '').map((value) => ({ value })), [asked.value]);
+}

@@ -1,0 +1,93 @@
+import { signal } from '@preact/signals';
+
+/** Where the dashboard is on its host. Paths elsewhere in its code begin after it. */
+const BASE = '/dashboard';
+
+/** What the address bar says: a path after the dashboard's own, and the query. */
+interface Place {
+  path: string;
+  query: URLSearchParams;
+}
+
+const here = (): Place => ({
+  path: location.pathname.slice(BASE.length) || '/',
+  query: new URLSearchParams(location.search),
+});
+
+/** Where the person is; whoever reads it is drawn again when that changes. */
+export const place = signal<Place>(here());
+
+let patterns: readonly string[] = [];
+
+/** Says which paths there are pages for. */
+export function knowPaths(known: readonly string[]): void {
+  patterns = known;
+}
+
+/** Whether there is a page for a path. */
+export function leadsSomewhere(path: string): boolean {
+  return patterns.some((pattern) => matchPath(pattern, path) !== null);
+}
+
+/** The address of a path of the dashboard, for links. */
+export function addressOf(path: string, query: URLSearchParams | null = null): string {
+  const text = query?.toString() ?? '';
+  return BASE + path + (text === '' ? '' : `?${text}`);
+}
+
+/** Goes to an address of the dashboard; `replace` leaves no entry in the browser's history. */
+export function go(address: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'push') history.pushState(null, '', address);
+  else history.replaceState(null, '', address);
+  place.value = here();
+}
+
+/** Changes parameters of the query where the person is; null or an empty text takes one away. */
+export function setQuery(changes: Record<string, string | null>, how: 'push' | 'replace' = 'replace'): void {
+  const query = new URLSearchParams(place.value.query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  go(addressOf(place.value.path, query), how);
+}
+
+/** The parameters that a path has for a pattern such as /sites/:site/live, or null where it is another one. */
+export function matchPath(pattern: string, path: string): Record<string, string> | null {
+  const wanted = pattern.split('/');
+  const given = path.replace(/(?<=.)\/$/, '').split('/');
+  if (wanted.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [at, part] of wanted.entries()) {
+    const text = given[at] ?? '';
+    if (!part.startsWith(':')) {
+      if (part !== text) return null;
+    } else if (text === '') return null;
+    else params[part.slice(1)] = decoded(text);
+  }
+  return params;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Follows the browser's way back and forth, and links of the dashboard without loading the page anew. */
+export function startRouter(): void {
+  addEventListener('popstate', () => {
+    place.value = here();
+  });
+  document.addEventListener('click', (event) => {
+    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    const link = event.target instanceof Element ? event.target.closest('a') : null;
+    if (!isPlain || event.defaultPrevented || link === null || link.hasAttribute('download') || link.target !== '')
+      return;
+    if (link.origin !== location.origin || !`${link.pathname}/`.startsWith(`${BASE}/`)) return;
+    event.preventDefault();
+    go(link.pathname + link.search);
+  });
+}

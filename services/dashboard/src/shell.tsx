@@ -1,0 +1,155 @@
+import type { ComponentType, VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Failure } from './api/api_answer.ts';
+import { Navigation } from './navigation.tsx';
+import { PAGES } from './page_list.ts';
+import type { Page, PageProps } from './page_spec.ts';
+import { SignInAgain } from './pages/sign_in/sign_in_again.tsx';
+import { SignInPage } from './pages/sign_in/sign_in_page.tsx';
+import { addressOf, go, matchPath, place } from './router.ts';
+import { readSites, sites, sitesFailure } from './site_list.ts';
+import { TopBar } from './top_bar.tsx';
+import { Empty, FailureNote, Loading } from './ui/states.tsx';
+import { Toasts } from './ui/toast.tsx';
+import { mayInAccount, readSession, session } from './who.ts';
+
+/** Everything on the page: the sign-in page, or navigation, bar and the page that the address names. */
+export function Shell(): VNode {
+  const now = session.value;
+  if (now.state === 'unknown') return <Loading label="Finding out who you are" />;
+  if (now.state === 'failed') return <FailureNote failure={now.failure} again={() => void readSession()} />;
+  if (now.state === 'signed_out') return <SignInPage />;
+  const hasEnded = now.state === 'ended';
+  return (
+    <>
+      <SignedIn key={now.who.id} isHidden={hasEnded} />
+      {hasEnded && <SignInAgain who={now.who} />}
+    </>
+  );
+}
+
+/** @param isHidden nobody is signed in, and the page keeps what was typed on it. */
+function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
+  useEffect(() => void readSites(), []);
+  const { path } = place.value;
+  const found = findPage(path);
+  useEffect(() => {
+    if (path === '/' && sites.value !== null) goToFirstSite();
+  }, [path, sites.value]);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <div class={isHidden ? 'shell shell-hidden' : 'shell'}>
+        <Navigation current={found?.page ?? null} />
+        <div class="shell-body">
+          <TopBar page={found?.page ?? null} />
+          {sitesFailure.value !== null && <FailureNote failure={sitesFailure.value} again={() => void readSites()} />}
+          <main id="main" tabIndex={-1}>
+            {found === null ? <Nowhere path={path} /> : <LoadedPage key={found.page.path} {...found} />}
+          </main>
+        </div>
+      </div>
+      <Toasts />
+    </>
+  );
+}
+
+interface FoundPage {
+  page: Page;
+  params: Record<string, string>;
+}
+
+function findPage(path: string): FoundPage | null {
+  for (const page of PAGES) {
+    const params = matchPath(page.path, path);
+    if (params !== null) return { page, params };
+  }
+  return null;
+}
+
+/** Fetches the code of the page that the address names, while the service is asked who looks at it. */
+export function fetchPageCode(): void {
+  // Where it fails it is fetched again when it is shown, and a failure is shown then.
+  findPage(place.value.path)
+    ?.page.load()
+    .catch(() => undefined);
+}
+
+function goToFirstSite(): void {
+  const [first] = sites.value ?? [];
+  if (first !== undefined) go(addressOf(`/sites/${encodeURIComponent(first.site_id)}/overview`), 'replace');
+}
+
+function Nowhere({ path }: { path: string }): VNode {
+  useEffect(() => {
+    document.title = 'Dashboard';
+  }, []);
+  return (
+    <>
+      <h1 tabIndex={-1}>Dashboard</h1>
+      <NowhereText path={path} />
+    </>
+  );
+}
+
+function NowhereText({ path }: { path: string }): VNode {
+  if (path !== '/') return <Empty title="There is no such page">The navigation has those that there are.</Empty>;
+  if (sites.value === null) return <Loading />;
+  return (
+    <Empty title="There is no site yet that you may see">
+      {mayInAccount('site.create', null) ? (
+        <a class="button primary" href={addressOf('/new-site')}>
+          Make a site
+        </a>
+      ) : (
+        'Whoever manages your account can add you to one.'
+      )}
+    </Empty>
+  );
+}
+
+const loaded = new Map<string, ComponentType<PageProps>>();
+
+const CHUNK_MISSING: Failure = {
+  status: 0,
+  code: 'page_not_loaded',
+  message: 'This page could not be loaded. The service may have been updated: reload the browser tab.',
+  problems: [],
+};
+
+/** Fetches the code of a page where that was not done yet, shows it, and moves the focus to its heading. */
+function LoadedPage({ page, params }: FoundPage): VNode {
+  const [Content, setContent] = useState<ComponentType<PageProps> | null>(() => loaded.get(page.path) ?? null);
+  const [isMissing, setMissing] = useState(false);
+  useEffect(() => {
+    if (Content !== null) return;
+    page.load().then(
+      (module) => {
+        loaded.set(page.path, module.default);
+        setContent(() => module.default);
+      },
+      () => setMissing(true),
+    );
+  }, [page, Content]);
+  useEffect(() => {
+    document.title = [page.title, params['site'], 'Dashboard'].filter((part) => part !== undefined).join(' · ');
+    focusHeading();
+  }, [page, params['site']]);
+  return (
+    <>
+      <h1 tabIndex={-1}>{page.title}</h1>
+      {isMissing && <FailureNote failure={CHUNK_MISSING} />}
+      {Content === null ? !isMissing && <Loading lines={8} /> : <Content key={params['site']} params={params} />}
+    </>
+  );
+}
+
+let isFirstPage = true;
+
+/** So that those who listen hear which page they came to. The first page begins where the browser begins. */
+function focusHeading(): void {
+  if (!isFirstPage) document.querySelector<HTMLElement>('main h1')?.focus();
+  isFirstPage = false;
+}

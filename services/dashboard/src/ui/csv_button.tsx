@@ -1,0 +1,15 @@
+import type { VNode } from 'preact';
+import type { AnswerTable } from '#pipelines/query/answer_table.ts';
+import { csvOf } from '#pipelines/query/csv.ts';
+import { Icon } from './icon.tsx';
+import { saveFile } from './save_file.ts';
+
+/** Saves a table as CSV. The table is made when it is asked for. */
+export function CsvButton({ name, table }: { name: string; table: () => AnswerTable }): VNode {
+  const save = (): void => saveFile(new Blob([csvOf(table())], { type: 'text/csv' }), `${name}.csv`);
+  return (
+    <button type="button" class="button small quiet" onClick={save}>
+      <Icon name="download" /> CSV
+    </button>
+  );
+}

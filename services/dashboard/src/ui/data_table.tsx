@@ -1,0 +1,170 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { CsvButton } from './csv_button.tsx';
+import { Empty } from './states.tsx';
+import { ROW_PX, useWindow } from './virtual_rows.ts';
+
+/** A column of a table. */
+export interface Column<Row> {
+  id: string;
+  title: string;
+  /** What the cell shows; the value where it is left out. */
+  cell?: (row: Row) => ComponentChildren;
+  /** What the column is sorted by and what stands in CSV. Without it the column is neither sorted nor saved. */
+  value?: (row: Row) => string | number | null;
+  /** Numbers stand at the end, so that their digits are below each other. */
+  align?: 'start' | 'end';
+  /** Least width in pixels. Where every column has one, columns keep their widths whatever the rows hold. */
+  widthPx?: number;
+}
+
+interface Sorting {
+  column: string;
+  isDescending: boolean;
+}
+
+interface DataTableProps<Row> {
+  /** What the table holds; heard, not shown. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf(row: Row): string;
+  sortedBy?: Sorting;
+  /** Name of the file that the CSV button saves; no button without it. */
+  csvName?: string;
+  emptyText?: string;
+  /** Where the list goes on at the service. */
+  more?: { load(): void; asks: boolean } | undefined;
+  /** Longest height in pixels before it scrolls; only the rows in sight are drawn. */
+  heightPx?: number;
+}
+
+const HEIGHT_PX = 560;
+
+/** A table with a header that stays in sight, sorting by any column that has values, and as many rows as there are. */
+export function DataTable<Row>(props: DataTableProps<Row>): VNode {
+  const { caption, columns, rows, keyOf, csvName, emptyText = 'Nothing here yet', more, heightPx = HEIGHT_PX } = props;
+  const [sorting, setSorting] = useState<Sorting | null>(props.sortedBy ?? null);
+  const sorted = useMemo(() => sortedRows(rows, columns, sorting), [rows, columns, sorting]);
+  const seen = useWindow(sorted.length, heightPx);
+  if (rows.length === 0) return <Empty title={emptyText} />;
+  return (
+    <div class="table-box">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <section class="table-scroll" aria-label={caption} tabIndex={0} ref={seen.ref} onScroll={seen.onScroll}>
+        <table aria-rowcount={sorted.length + 1} {...fixedWidth(columns)}>
+          <caption class="hidden">{caption}</caption>
+          <colgroup>
+            {columns.map(({ id, widthPx }) => (
+              <col key={id} {...(widthPx !== undefined && { style: { width: `${widthPx}px` } })} />
+            ))}
+          </colgroup>
+          <thead>
+            <tr aria-rowindex={1}>
+              {columns.map((column) => (
+                <Heading key={column.id} column={column} sorting={sorting} onSorting={setSorting} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            <Gap px={seen.first * ROW_PX} columns={columns.length} />
+            {sorted.slice(seen.first, seen.end).map((row, at) => (
+              <tr key={keyOf(row)} aria-rowindex={seen.first + at + 2}>
+                {columns.map(({ id, cell, value, align = 'start' }) => (
+                  <td key={id} class={`align-${align}`}>
+                    {cell === undefined ? value?.(row) : cell(row)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+            <Gap px={(sorted.length - seen.end) * ROW_PX} columns={columns.length} />
+          </tbody>
+        </table>
+      </section>
+      <div class="table-foot">
+        <span class="muted small">
+          {sorted.length === 1 ? '1 row' : `${sorted.length.toLocaleString('en-GB')} rows`}
+        </span>
+        {more !== undefined && (
+          <button type="button" class="button small" disabled={more.asks} onClick={more.load}>
+            Show more
+          </button>
+        )}
+        {csvName !== undefined && <CsvButton name={csvName} table={() => tableOf(columns, sorted)} />}
+      </div>
+    </div>
+  );
+}
+
+function fixedWidth<Row>(columns: readonly Column<Row>[]): { class: string; style: { minWidth: string } } | null {
+  const widths = columns.flatMap(({ widthPx }) => widthPx ?? []);
+  if (widths.length < columns.length) return null;
+  return { class: 'fixed', style: { minWidth: `${widths.reduce((sum, one) => sum + one, 0)}px` } };
+}
+
+/** Room for rows that are out of sight. */
+function Gap({ px, columns }: { px: number; columns: number }): VNode | null {
+  if (px <= 0) return null;
+  return (
+    <tr class="gap">
+      <td colSpan={columns} style={{ height: `${px}px` }} />
+    </tr>
+  );
+}
+
+interface HeadingProps<Row> {
+  column: Column<Row>;
+  sorting: Sorting | null;
+  onSorting(sorting: Sorting): void;
+}
+
+function Heading<Row>({ column, sorting, onSorting }: HeadingProps<Row>): VNode {
+  const { id, title, value, align = 'start' } = column;
+  const isChosen = sorting?.column === id;
+  const direction = isChosen ? (sorting.isDescending ? 'descending' : 'ascending') : 'none';
+  if (value === undefined)
+    return (
+      <th class={`align-${align}`} scope="col">
+        {title}
+      </th>
+    );
+  return (
+    <th class={`align-${align}`} scope="col" aria-sort={direction}>
+      <button
+        type="button"
+        class="sort"
+        onClick={() => onSorting({ column: id, isDescending: isChosen ? !sorting.isDescending : align === 'end' })}
+      >
+        {title}
+        <span aria-hidden="true" class="sort-mark">
+          {direction === 'none' ? '' : direction === 'ascending' ? '↑' : '↓'}
+        </span>
+      </button>
+    </th>
+  );
+}
+
+/** Rows by a column's values; those without one come last. Equal ones stay in their order. */
+function sortedRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sorting: Sorting | null,
+): readonly Row[] {
+  const value = columns.find(({ id }) => id === sorting?.column)?.value;
+  if (sorting === null || value === undefined) return rows;
+  const sign = sorting.isDescending ? -1 : 1;
+  const keyed = rows.map((row) => ({ row, key: value(row) }));
+  keyed.sort((a, b) => {
+    if (a.key === null || b.key === null) return (a.key === null ? 1 : 0) - (b.key === null ? 1 : 0);
+    return a.key === b.key ? 0 : a.key < b.key ? -sign : sign;
+  });
+  return keyed.map(({ row }) => row);
+}
+
+function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]) {
+  const saved = columns.filter(({ value }) => value !== undefined);
+  return {
+    columns: saved.map(({ title }) => title),
+    rows: rows.map((row) => saved.map(({ value }) => value?.(row) ?? null)),
+  };
+}

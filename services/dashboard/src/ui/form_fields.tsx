@@ -1,0 +1,156 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Failure } from '../api/api_answer.ts';
+
+/** What a refusal says of one field, by the field's name in the body that was sent; empty where it says nothing. */
+export function problemOf(failure: Failure | null, field: string): string {
+  const about = failure?.problems.filter((one) => one.field === field || one.field.startsWith(`${field}[`)) ?? [];
+  return about.map(({ message }) => message).join(' ');
+}
+
+interface FieldProps {
+  label: string;
+  /** Says more than the label, below the field. */
+  hint?: ComponentChildren;
+  /** What is wrong with what was given; empty: nothing. */
+  problem?: string;
+}
+
+interface Described {
+  id: string;
+  'aria-describedby'?: string;
+  'aria-invalid'?: 'true';
+}
+
+/** A label, a field that it draws by `children`, its hint and what is wrong with it, told to those who listen. */
+function Field({
+  label,
+  hint,
+  problem = '',
+  children,
+}: FieldProps & { children: (described: Described) => VNode }): VNode {
+  const id = useId();
+  const about = [...(hint === undefined ? [] : [`${id}h`]), ...(problem === '' ? [] : [`${id}p`])];
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        ...(about.length > 0 && { 'aria-describedby': about.join(' ') }),
+        ...(problem !== '' && { 'aria-invalid': 'true' as const }),
+      })}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}h`}>
+          {hint}
+        </p>
+      )}
+      {problem !== '' && (
+        <p class="problem" id={`${id}p`} role="alert">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface TextFieldProps extends FieldProps {
+  value: string;
+  onValue(value: string): void;
+  type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'number' | 'date';
+  name?: string;
+  autocomplete?: string;
+  inputMode?: 'numeric' | 'decimal';
+  required?: boolean;
+  placeholder?: string;
+  /** More than one: a field of several lines. */
+  lines?: number;
+}
+
+/** A field for a text, a number or a date. */
+export function TextField({
+  label,
+  hint,
+  problem,
+  value,
+  onValue,
+  lines = 1,
+  type = 'text',
+  ...rest
+}: TextFieldProps): VNode {
+  return (
+    <Field label={label} hint={hint} {...(problem !== undefined && { problem })}>
+      {(described) =>
+        lines > 1 ? (
+          <textarea
+            {...described}
+            {...rest}
+            rows={lines}
+            value={value}
+            onInput={(event) => onValue(event.currentTarget.value)}
+          />
+        ) : (
+          <input
+            {...described}
+            {...rest}
+            // The types have an overload for each type of input, and none for a choice of them.
+            type={type as 'text'}
+            value={value}
+            onInput={(event) => onValue(event.currentTarget.value)}
+          />
+        )
+      }
+    </Field>
+  );
+}
+
+interface SelectFieldProps extends FieldProps {
+  value: string;
+  onValue(value: string): void;
+  options: readonly { value: string; label: string }[];
+}
+
+/** A field for one of a few values; where there are many a Combobox is better. */
+export function SelectField({ label, hint, problem, value, onValue, options }: SelectFieldProps): VNode {
+  return (
+    <Field label={label} hint={hint} {...(problem !== undefined && { problem })}>
+      {(described) => (
+        <select {...described} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface CheckFieldProps {
+  label: string;
+  checked: boolean;
+  onChecked(checked: boolean): void;
+  hint?: ComponentChildren;
+}
+
+/** A box to tick. */
+export function CheckField({ label, checked, onChecked, hint }: CheckFieldProps): VNode {
+  const id = useId();
+  return (
+    <div class="field field-check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        {...(hint !== undefined && { 'aria-describedby': `${id}h` })}
+        onChange={(event) => onChecked(event.currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+      {hint !== undefined && (
+        <p class="hint" id={`${id}h`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}

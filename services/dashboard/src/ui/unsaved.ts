@@ -1,0 +1,15 @@
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef } from 'preact/hooks';
+
+/** Forms in a dialog that hold something not saved yet; a dialog provides its own. */
+export const UnsavedForms = createContext<Set<object>>(new Set());
+
+/** Tells the dialog round a form whether closing it would lose what was changed. */
+export function useUnsaved(isChanged: boolean): void {
+  const forms = useContext(UnsavedForms);
+  const form = useRef({}).current;
+  useEffect(() => {
+    if (isChanged) forms.add(form);
+    return () => void forms.delete(form);
+  }, [forms, isChanged]);
+}

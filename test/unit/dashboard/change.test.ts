@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { change } from '#services/dashboard/src/format.ts';
+
+test.each([
+  [112, 100, '+12.0%', 'up'],
+  [50, 100, '−50.0%', 'down'],
+  [5, 5, '0.0%', 'same'],
+  [999, 100, '+899.0%', 'up'],
+  [916, 5, '183 times', 'up'],
+])('%i after %i is %s', (now, before, text, direction) => {
+  expect(change(now, before)).toEqual({ text, direction });
+});
+
+test('after nothing no share can be told', () => {
+  expect(change(5, 0)).toBeNull();
+});

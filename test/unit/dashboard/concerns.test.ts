@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import {
+  deliveryConcerns,
+  letterConcerns,
+  quotaConcerns,
+  tagConcerns,
+} from '#services/dashboard/src/pages/overview/concerns.ts';
+import { healthOf, tagOf } from '#test/browser/dashboard/harness/concern_answers.ts';
+
+/** A third of November is over. */
+const NOW_MS = Date.UTC(2026, 10, 11);
+const account = (used_this_month: number | null) => ({
+  ...{ account_id: 'acme', name: 'Acme', monthly_allowance: 1_000, used_this_month },
+  ...{ version: 'v', changed_at: 0, changed_by: '' },
+});
+const letter = (resent_at: number | null, resolved: LetterItem['resolved'] = null) => ({
+  ...{
+    id: 'dedup-0-1',
+    stage: 'dedup' as const,
+    destination: null,
+    reason: 'r',
+    detail: '',
+    topic: 't',
+    partition: 0,
+    offset: 1,
+    index: 0,
+  },
+  ...{ died_at: 0, bytes_total: 1, cut: false, resendable: true, resent_at, resolved, events: 1 },
+});
+
+test('nothing is wrong where all is well', () => {
+  expect([
+    ...deliveryConcerns('shop', [healthOf('meta'), healthOf('ga4', { state: 'idle' })], NOW_MS),
+    ...tagConcerns('shop', tagOf(), NOW_MS),
+    ...quotaConcerns(account(100), NOW_MS),
+    ...quotaConcerns(account(null), NOW_MS),
+    ...quotaConcerns(account(300), NOW_MS),
+    ...letterConcerns([letter(1), letter(null, { at: 1, by: 'ada', note: 'a test' })], false),
+  ]).toEqual([]);
+});
+
+test.for([
+  ['waits_for_settings', 'bad', 'meta refuses its settings (token_expired)'],
+  ['failing', 'bad', 'meta is not delivering (token_expired)'],
+  ['delivering', 'warn', 'meta gave up 7 events in the last 24 hours'],
+] as const)('a destination that is %s', ([state, severity, title]) => {
+  const [concern] = deliveryConcerns(
+    'a b',
+    [healthOf('meta', { state, reason: 'token_expired', dead: 7, waiting: 3 })],
+    NOW_MS,
+  );
+  expect(concern).toMatchObject({ severity, title, path: '/sites/a%20b/destinations' });
+});
+
+test('a tag that never sent, fell quiet, was forbidden, or whose definition stopped', () => {
+  const titles = (more: Parameters<typeof tagOf>[0]): string[] =>
+    tagConcerns('shop', tagOf(more), NOW_MS).map(({ title }) => title);
+  expect(titles({ state: 'never' })).toEqual(['No browser has sent an event yet']);
+  expect(titles({ state: 'quiet', last_event_at: NOW_MS - 7_200_000 })).toEqual([
+    'Browsers send far fewer events than usual, last 2 h ago',
+  ]);
+  expect(titles({ reported: { retried: 5, dropped: 0, rejected: 0, blocked: 12 } })).toEqual([
+    'A content security policy forbade 12 requests of the tag in the last 7 days',
+  ]);
+  const definition = { id: 'd', name: 'Sign-up', fired: 3, last_fired_at: NOW_MS, usual_gap_ms: 1 };
+  expect(
+    titles({
+      definitions: [
+        { ...definition, state: 'stopped' },
+        { ...definition, id: 'e', state: 'quiet' },
+      ],
+    }),
+  ).toEqual(['“Sign-up” stopped firing']);
+});
+
+test.for([
+  [1_200, 'bad', 'The month is used up: events are dropped'],
+  [1_000, 'bad', 'The allowance of the month is used up'],
+  [800, 'warn', 'The allowance of the month will not last'],
+  [450, 'warn', 'The allowance of the month will not last'],
+] as const)('%i of 1,000 events after a third of the month', ([used, severity, title]) => {
+  expect(quotaConcerns(account(used), NOW_MS)).toMatchObject([{ severity, title, path: '/account' }]);
+});
+
+test('dead letters that nobody sent in again', () => {
+  expect(letterConcerns([letter(null), letter(1)], false)).toMatchObject([{ title: '1 dead letter is open (dedup)' }]);
+  expect(letterConcerns([letter(1), letter(1)], true)).toMatchObject([
+    { title: 'More than 2 dead letters: whether any is open is not known' },
+  ]);
+  expect(letterConcerns([letter(null), letter(null)], true)).toMatchObject([
+    { title: 'More than 2 dead letters are open (dedup)' },
+  ]);
+});

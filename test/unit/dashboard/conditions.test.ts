@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import {
+  conditionText,
+  fieldLabel,
+  fieldNamed,
+  filtersIn,
+  finished,
+} from '#services/dashboard/src/questions/condition_draft.ts';
+import { propertyNames } from '#services/dashboard/src/questions/property_names.ts';
+
+const plan = { property: ['plan'] };
+
+test('what nobody has finished is not asked', () => {
+  expect(
+    finished({
+      steps: [{ events: ['a', ''] }, { events: [''] }],
+      filters: [
+        { field: plan, is: 'equal', to: [] },
+        { field: { property: [] }, is: 'set' },
+        { field: plan, is: 'above' },
+        { field: plan, is: 'containing', to: '' },
+        { field: plan, is: 'not_set' },
+        { field: plan, is: 'at_least', to: 0 },
+      ],
+    }),
+  ).toEqual({
+    steps: [{ events: ['a'] }, {}],
+    filters: [
+      { field: plan, is: 'not_set' },
+      { field: plan, is: 'at_least', to: 0 },
+    ],
+  });
+});
+
+test('a typed property is a path, and every kind of field has a name', () => {
+  expect(fieldNamed('cart.size')).toEqual({ property: ['cart', 'size'] });
+  expect(fieldNamed('{"column":"country"}')).toEqual({ column: 'country' });
+  expect(fieldLabel({ person: plan, seen: 'last' })).toBe("plan, the person's last");
+  expect(fieldLabel({ property: ['items'], each: ['sku'] })).toBe('items[].sku');
+});
+
+test('filters out of an address are conditions and groups of them, and nothing else', () => {
+  const group = {
+    any: [
+      { field: plan, is: 'equal', to: ['pro', 'max'] },
+      { field: { column: 'value' }, is: 'above', to: 5 },
+    ],
+  };
+  expect(filtersIn([group, { field: 7, is: 'equal' }, { field: plan, is: 'nonsense' }, 'x', null])).toEqual([group]);
+  expect(conditionText(filtersIn([group])[0] ?? { all: [] })).toBe('(plan is pro or max or Value is above 5)');
+});
+
+test('properties are offered by how many events have them, one level deep, and the usual ones after them', () => {
+  const names = propertyNames([
+    { a: 1, cart: { size: 2 } },
+    { a: 1, items: [{ sku: 1 }] },
+    { utm_source: 'x', a: 2 },
+  ]);
+  expect(names.slice(0, 4)).toEqual([['a'], ['cart', 'size'], ['items'], ['utm_source']]);
+  expect(names.filter(([name]) => name === 'utm_source')).toHaveLength(1);
+});

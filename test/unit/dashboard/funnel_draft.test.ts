@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { movedStep, readFunnel, withoutMisplaced } from '#services/dashboard/src/pages/funnels/funnel_draft.ts';
+
+test('an address that asks nothing asks for the usual funnel, and one that anybody wrote for what of it can be shown', () => {
+  expect(readFunnel(undefined).steps.map(({ events }) => events)).toEqual([
+    ['page_view'],
+    ['add_to_cart'],
+    ['purchase'],
+  ]);
+  for (const given of [null, 'x', [], { steps: 'x', window_ms: '1' }, { steps: [null, 7], order: {}, breakdown: 3 }]) {
+    const { steps, window_ms } = readFunnel(given);
+    expect(steps).toEqual([{}, {}]);
+    expect(window_ms).toBe(30 * 86_400_000);
+  }
+});
+
+test('a funnel goes through an address as it is', () => {
+  const asked = {
+    steps: [
+      { events: ['a'] },
+      { events: ['b', 'c'], optional: true },
+      { filters: [{ field: { column: 'country' }, is: 'set' }] },
+    ],
+    window_ms: 5_000,
+    order: 'strict',
+    count_by: 'session',
+    exclusions: [{ events: ['x'], after_step: 1, before_step: 3, ends: 'actor' }],
+    breakdown: { field: { property: ['plan'] }, at: 'step', step: 2 },
+  };
+  expect(readFunnel(asked)).toEqual(asked);
+});
+
+test('a step keeps what belongs to it when it is moved', () => {
+  const steps = [{ events: ['a'] }, { events: ['b'] }, { events: ['c'] }];
+  expect(movedStep(steps, 0, 2).map(({ events }) => events?.[0])).toEqual(['b', 'c', 'a']);
+  expect(movedStep(steps, 2, 0).map(({ events }) => events?.[0])).toEqual(['c', 'a', 'b']);
+  expect(movedStep(steps, 0, 3)).toEqual(steps);
+});
+
+test('what has no place any more is taken away: optional ends, steps of exclusions that are gone', () => {
+  const kept = withoutMisplaced({
+    steps: [{ optional: true }, { optional: true }, { optional: true }],
+    window_ms: 1,
+    exclusions: [{ after_step: 4, before_step: 5 }],
+    breakdown: { field: { column: 'country' }, at: 'step', step: 9 },
+  });
+  expect(kept.steps).toEqual([{}, { optional: true }, {}]);
+  expect(kept.exclusions).toEqual([{ after_step: 2, before_step: 3 }]);
+  expect(kept.breakdown?.step).toBe(3);
+  const anyOrder = withoutMisplaced({ ...kept, order: 'any' });
+  expect(anyOrder.steps).toEqual([{}, {}, {}]);
+  expect(anyOrder.exclusions).toEqual([{}]);
+});

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { PERSON_CONDITIONS_MAX } from '#pipelines/query/filter_shapes.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import {
+  campaignRevenue,
+  countFigures,
+  hostName,
+  pageName,
+  ranked,
+  revenueFigures,
+} from '#services/dashboard/src/pages/overview/overview_questions.ts';
+import { readTrends } from '#services/dashboard/src/pages/trends/trends_draft.ts';
+
+const answer = (counts: Record<string, number>) => ({
+  values: Object.entries(counts).map(([value, events]) => ({ value, events, persons: 1, sum: 0 })),
+  ...{ more_values: false, other: null },
+});
+
+test('pages count without their queries, the most first; what has none is left out', () => {
+  const views = answer({ 'https://a.example/x?1': 3, 'https://a.example/y': 4, '': 9, 'no address': 1 });
+  expect(ranked([views, answer({ 'https://a.example/x?2': 2 })], pageName)).toEqual([
+    { name: 'a.example/x', views: 5 },
+    { name: 'a.example/y', views: 4 },
+    { name: 'no address', views: 1 },
+  ]);
+});
+
+test('sources count by host', () => {
+  expect(ranked([answer({ 'https://s.example/a': 1, 'https://s.example/b': 2 })], hostName)).toEqual([
+    { name: 's.example', views: 3 },
+  ]);
+});
+
+const group = (persons: number, measured: number) => {
+  const figures = { events: persons * 2, persons, sum: measured, measured };
+  return { ...figures, intervals: [{ from: 0, ...figures }] };
+};
+const answerOf = (...series: object[]) => ({ series, formulas: [] }) as unknown as TrendsAnswer;
+
+test('figures have their course and that of the time before', () => {
+  const series = { ...group(3, 0), before: group(2, 0), breakdown: [], other: null };
+  expect(countFigures(answerOf(series, series))).toMatchObject([
+    { name: 'Visitors', total: 3, before: 2, values: [3], valuesBefore: [2] },
+    { name: 'Events', total: 6, before: 4, values: [6], valuesBefore: [4] },
+    { name: 'Conversions', total: 6, before: 4 },
+  ]);
+});
+
+test('revenue is never added over currencies, and nothing where nothing was bought', () => {
+  const breakdown = ['EUR', ''].map((value) => ({ value, parts: [value], ...group(1, 9.5), before: group(1, 4) }));
+  expect(revenueFigures(answerOf({ ...group(1, 19), breakdown, other: null }))).toMatchObject([
+    { name: 'Revenue EUR', total: 9.5, before: 4, values: [9.5], currency: 'EUR' },
+    { name: 'Revenue without a currency', total: 9.5, currency: '' },
+  ]);
+  expect(revenueFigures(answerOf({ ...group(0, 0), breakdown: [], other: null }))).toMatchObject([
+    { name: 'Revenue', total: 0 },
+  ]);
+});
+
+test('revenue is compared of as many campaigns as a question may have conditions on persons', () => {
+  const asked = campaignRevenue(['a', 'b', 'c', 'd', 'e', 'f']);
+  const { series } = readTrends(asked);
+  expect(series).toHaveLength(PERSON_CONDITIONS_MAX);
+  expect(series[0]).toEqual({
+    events: ['purchase'],
+    measure: { of: 'sum', field: { column: 'value' } },
+    filters: [{ field: { person: { property: ['utm_campaign'] }, seen: 'first' }, is: 'equal', to: ['a'] }],
+  });
+});

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { deviceName } from '#services/dashboard/src/pages/people/device_name.ts';
+import { peopleQuestion } from '#services/dashboard/src/pages/people/find_people.ts';
+import { idNamed } from '#services/dashboard/src/questions/saved.ts';
+
+const NOW = Date.UTC(2026, 10, 24);
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+test('an address is asked for by its hash alone, normalised', async () => {
+  const question = await peopleQuestion('  Ada@Example.COM ', NOW);
+  expect(question?.filters).toEqual([
+    { any: [{ field: { column: 'email_sha256' }, is: 'equal', to: [sha256('ada@example.com')] }] },
+  ]);
+  expect(JSON.stringify(question).toLowerCase()).not.toContain('ada@');
+});
+
+test('anything else is an id, and perhaps a hash', async () => {
+  const columns = async (text: string): Promise<string[]> => {
+    const { filters = [] } = (await peopleQuestion(text, NOW)) ?? {};
+    const [group] = filters as { any: { field: { column: string } }[] }[];
+    return group?.any.map(({ field }) => field.column) ?? [];
+  };
+  expect(await columns('did_1')).toEqual(['person_id', 'distinct_id', 'order_id', 'external_id_sha256']);
+  expect(await columns('A'.repeat(64))).toEqual([
+    ...['person_id', 'distinct_id', 'order_id', 'email_sha256', 'phone_sha256'],
+    ...['external_id_sha256', 'external_id_sha256'],
+  ]);
+});
+
+test('a user agent is named in two words', () => {
+  expect(
+    deviceName('Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) Version/18.6 Mobile/15E148 Safari/604.1'),
+  ).toBe('Safari on iPhone');
+  expect(deviceName('Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36 Edg/142.0')).toBe(
+    'Edge on Windows',
+  );
+  expect(deviceName('till/3')).toBe('till/3');
+  expect(deviceName('')).toBe('Without a browser');
+});
+
+test('the id of a saved item says what its name does, and is nobody else’s', () => {
+  expect(idNamed('Köpte på Måndag!', [])).toBe('kopte-pa-mandag');
+  expect(idNamed('A b', ['a-b', 'a-b-2'])).toBe('a-b-3');
+  expect(idNamed('日本', [])).toBe('item');
+  expect(idNamed('x'.repeat(90), [])).toHaveLength(60);
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { readPeriod } from '#services/dashboard/src/period.ts';
+
+const NOW_MS = new Date(2026, 10, 21, 12, 30, 20).getTime();
+const read = (query: string): ReturnType<typeof readPeriod> => readPeriod(new URLSearchParams(query), NOW_MS);
+const day = (year: number, month: number, date: number): number => new Date(year, month - 1, date).getTime();
+
+test('without a name it is the last seven days, today among them, to the end of this minute', () => {
+  const period = read('');
+  expect([period.from, period.to]).toEqual([day(2026, 11, 15), new Date(2026, 10, 21, 12, 31).getTime()]);
+  expect([period.interval, period.label, period.name]).toEqual(['day', 'Last 7 days', null]);
+  expect([period.firstDay, period.lastDay]).toEqual(['2026-11-15', '2026-11-21']);
+});
+
+test.for([
+  ['period=today', day(2026, 11, 21), 'hour', 'Today'],
+  ['period=24h', new Date(2026, 10, 20, 12).getTime(), 'hour', 'Last 24 hours'],
+  ['period=30d', day(2026, 10, 23), 'day', 'Last 30 days'],
+  ['period=12mo', day(2025, 11, 22), 'week', 'Last 365 days'],
+  ['period=never', day(2026, 11, 15), 'day', 'Last 7 days'],
+] as const)('%s', ([query, from, interval, label]) => {
+  const period = read(query);
+  expect([period.from, period.interval, period.label]).toEqual([from, interval, label]);
+});
+
+test('two days of the calendar are both meant', () => {
+  const period = read('from=2026-03-01&to=2026-03-31&period=today');
+  expect([period.from, period.to]).toEqual([day(2026, 3, 1), day(2026, 4, 1)]);
+  expect([period.firstDay, period.lastDay, period.interval]).toEqual(['2026-03-01', '2026-03-31', 'day']);
+});
+
+test.for(['from=2026-03-31&to=2026-03-01', 'from=2026-03-01', 'from=2026-13-01&to=2026-13-02', 'from=x&to=y'])(
+  '%s is no period, so it is the usual one',
+  (query) => {
+    expect(read(query).label).toBe('Last 7 days');
+  },
+);

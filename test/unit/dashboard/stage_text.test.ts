@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { stageState, waitText } from '#services/dashboard/src/pages/operations/stage_text.ts';
+
+test('a stage without consumers is not running, one with old records is behind', () => {
+  const item = { stage: 'dedup', consumers: 2, lag: 0, waits_longer_than_ms: null, on_lanes: 0, rate: 3 };
+  expect(stageState(item).label).toBe('Keeps up');
+  expect(stageState({ ...item, consumers: 0 }).label).toBe('Not running');
+  expect(stageState({ ...item, lag: null }).label).toBe('Nothing taken yet');
+  const behind = { ...item, lag: 9, waits_longer_than_ms: 600_000 };
+  expect([stageState(behind).label, waitText(behind)]).toEqual(['Behind', 'more than 10 min']);
+  expect(waitText({ ...item, lag: 3 })).toBe('less than 10 s');
+});

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { startsOf, trendLines } from '#services/dashboard/src/pages/trends/trend_lines.ts';
+import { readTrends, trendsQuestion } from '#services/dashboard/src/pages/trends/trends_draft.ts';
+
+const value = { column: 'value' } as const;
+const figures = (measured: number, values: number[]) => ({
+  ...{ measured, events: 1, persons: 1, sum: 0 },
+  intervals: values.map((one, at) => ({ from: at, measured: one, events: 1, persons: 1, sum: 0 })),
+});
+
+test('an address that anybody wrote asks for what of it can be shown', () => {
+  for (const given of [
+    null,
+    7,
+    { series: [] },
+    { series: 'x', interval: 'year', formulas: [3], breakdown: { field: 3 } },
+  ]) {
+    const { series, formulas, breakdown } = readTrends(given);
+    expect([series, formulas, breakdown]).toEqual([[{ events: ['page_view'] }], undefined, undefined]);
+  }
+});
+
+test('a series that lacks its field counts events, and a sum is a measure', () => {
+  const draft = readTrends({ series: [{ measure: { of: 'p90' } }, { sum: value }], formulas: ['  '] });
+  expect(trendsQuestion(draft, 'day', 'Europe/Berlin')).toEqual({
+    series: [{}, { measure: { of: 'sum', field: value } }],
+    ...{ interval: 'day', time_zone: 'Europe/Berlin', empty_intervals: 'zeros' },
+  });
+});
+
+test('lines are of values where there is a breakdown, and tell whose actors they are', () => {
+  const query = {
+    from: 0,
+    to: 2,
+    interval: 'day',
+    series: [{ events: ['a'] }],
+    breakdown: { fields: [value] },
+  } as const;
+  const whole = figures(9, [4, 5]);
+  const answer = {
+    series: [
+      {
+        ...whole,
+        breakdown: [{ value: '', parts: [''], ...figures(6, [3, 3]), before: figures(2, [1, 1]) }],
+        other: { values: 4, ...figures(3, [1, 2]) },
+      },
+    ],
+    formulas: [],
+  };
+  const lines = trendLines({ ...query, series: [{ events: ['a'] }], breakdown: { fields: [value] } }, answer);
+  expect(startsOf(answer)).toEqual([0, 1]);
+  expect(lines).toEqual([
+    { name: '(none)', total: 6, before: 2, values: [3, 3], valuesBefore: [1, 1], part: { series: 1, parts: [''] } },
+    {
+      name: '4 others',
+      total: 3,
+      before: null,
+      values: [1, 2],
+      valuesBefore: null,
+      part: { series: 1, other: true },
+    },
+  ]);
+});
+
+test('formulas are drawn in place of what they reckon with, averages where they roll', () => {
+  const query = { from: 0, to: 2, interval: 'day' as const, series: [{}, {}], formulas: ['A / B'], rolling: 2 };
+  const series = [0, 1].map(() => ({ ...figures(1, [1, 1]), breakdown: [], other: null }));
+  const points = [
+    { from: 0, measured: 1, rolling: 5 },
+    { from: 1, measured: null, rolling: null },
+  ];
+  const formulas = [{ formula: 'A / B', measured: 3, intervals: points, breakdown: [], other: null }];
+  expect(trendLines(query, { series, formulas })).toEqual([
+    { name: 'A / B', total: 3, before: null, values: [5, null], valuesBefore: null, part: null },
+  ]);
+});
+
+test('a series is called by what it measures, and of which events', () => {
+  const filters = [{ field: { column: 'country' as const }, is: 'equal' as const, to: ['DE'] }];
+  const measure = { of: 'sum' as const, field: value };
+  const query = { from: 0, to: 2, interval: 'day' as const, series: [{ events: ['purchase'], measure, filters }] };
+  const [line] = trendLines(query, { series: [{ ...figures(1, [1, 1]), breakdown: [], other: null }], formulas: [] });
+  expect(line?.name).toBe('purchase, sum of Value where Country is DE');
+});
