@@ -21,3 +21,8 @@ export function attempts(): Attempts {
     kills: count('BROWSER_KILLS', 5),
   };
 }
+
+/** How long Live is kept open to see what it keeps in memory: LIVE_MINUTES. */
+export function liveMinutes(): number {
+  return Number(process.env['LIVE_MINUTES'] ?? 0.05);
+}

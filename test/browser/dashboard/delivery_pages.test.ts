@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations } from '../harness/axe.ts';
+import {
+  CANARY,
+  withDestinations,
+  withKeys,
+  withLetters,
+  withReplays,
+  withStages,
+} from './harness/operations_answers.ts';
+import { refusal, startStubApi } from './harness/stub_api.ts';
+import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
+
+let dashboard: StubDashboard;
+beforeAll(async () => {
+  dashboard = await openStubDashboard();
+});
+afterAll(() => dashboard.close());
+
+test('a destination that fails says what to do, and its settings are changed by keyboard', async () => {
+  let sent: object | null = null;
+  const api = withDestinations(startStubApi()).on('PATCH', /\/destinations\/meta$/, (body) => {
+    sent = body;
+    if (sent !== null && 'settings' in sent) return sent;
+    return refusal(400, 'settings_invalid');
+  });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/destinations', api);
+  const row = page.getByRole('row', { name: /^Meta/ });
+  await row.getByText('Failing').waitFor();
+  await row.getByRole('button').focus();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('It is tried again by itself').waitFor();
+  await dialog.getByRole('tab', { name: 'Health' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await dialog.getByLabel('Pixel or dataset id').fill('99887766');
+  expect(await dialog.getByLabel('Access token').inputValue()).toBe('');
+  await page.keyboard.press('Enter');
+  await page.getByText('Saved the settings of Meta').waitFor();
+  expect(sent).toEqual({ settings: { pixel_id: '99887766' } });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a dead letter is looked at and sent in again, and so are all of a reason', async () => {
+  const api = withLetters(startStubApi());
+  const { page, context, faults } = await dashboard.visit('/dead-letters', api);
+  await page.getByRole('button', { name: CANARY, exact: true }).waitFor();
+  await page.getByRole('button', { name: 'transform_failed' }).click();
+  await page.getByRole('heading', { name: 'warehouse: transform_failed' }).waitFor();
+  await page
+    .getByRole('region', { name: 'Dead letters', exact: true })
+    .getByRole('row')
+    .nth(1)
+    .getByRole('button')
+    .click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('cell', { name: CANARY }).waitFor();
+  await dialog.getByRole('button', { name: 'Send in again' }).click();
+  await page.getByText('1 letter was sent in again').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Send all in again (23)' }).click();
+  await page.getByRole('button', { name: 'Send in again', exact: true }).click();
+  await page.getByText('23 letters were sent in again').waitFor();
+  expect(await page.locator('main img').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a replay is counted before it is sent, and can be paused', async () => {
+  const api = withReplays(startStubApi());
+  const { page, context, faults } = await dashboard.visit('/replays?new=1&destination=meta&site=shop', api);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Count first' }).click();
+  await dialog
+    .getByText('812 events to send, 88 known as delivered and skipped, takes about 1 s at 500 a second')
+    .waitFor();
+  await dialog.getByRole('button', { name: 'Send 812 events' }).click();
+  await page.getByRole('heading', { name: 'Replay to Meta' }).waitFor();
+  expect(api.requests.filter((one) => one === 'POST /v1/admin/replays').length).toBe(2);
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await dialog.getByRole('button', { name: 'Resume' }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a key is issued, rotated and revoked; its secret is shown once', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/keys', withKeys(startStubApi()));
+  const dialog = page.getByRole('dialog');
+  await page.getByText(CANARY).waitFor();
+  await page.getByRole('button', { name: 'Issue a key' }).click();
+  await dialog.getByLabel('Label').fill('Blog');
+  await page.keyboard.press('Enter');
+  await dialog.getByText('svc_pk_new01SECRET').waitFor();
+  await dialog.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: /svc_pk_4fGh2/ }).click();
+  await dialog.getByRole('button', { name: 'Rotate' }).click();
+  await dialog.getByText('svc_pk_rot01SECRET').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.mouse.click(5, 5);
+  await dialog.getByText('svc_pk_rot01SECRET').waitFor();
+  await dialog.getByRole('button', { name: 'I have copied it' }).click();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: /svc_sk_9aXk1/ }).click();
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog', { name: 'Revoke the key?' }).getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('The key was revoked').waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a test event is sent from the destination, and what the platform answered is a text', async () => {
+  const api = withStages(withDestinations(startStubApi()));
+  const { page, context, faults } = await dashboard.visit('/sites/shop/destinations?destination=meta&view=test', api);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('it counts there').waitFor();
+  await dialog.getByLabel('Test event code').fill('TEST1');
+  await dialog.getByText('it counts there').waitFor({ state: 'hidden' });
+  await page.keyboard.press('Enter');
+  await dialog.getByText('Refused').waitFor();
+  await dialog.getByText(`400 ${CANARY}`).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('stages that are behind or do not run are seen, with what died in them, and what is not seen from here', async () => {
+  const { page, context, faults } = await dashboard.visit('/operations', withStages(withLetters(startStubApi())));
+  await page.getByRole('row', { name: /^identity .* Behind 12,400 more than 10 min/ }).waitFor();
+  await page.getByRole('row', { name: /^delivery.meta .* Not running/ }).waitFor();
+  await page.getByText('Not seen from here').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page
+    .getByRole('row', { name: /^warehouse/ })
+    .getByRole('link')
+    .click();
+  await page.getByRole('heading', { level: 1, name: 'Dead letters' }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
