@@ -10,7 +10,7 @@ import { startParts } from '#infra/local/parts.ts';
 import { fill, SITE } from './fill.ts';
 import { measureNeighbour } from './neighbour.ts';
 import { type BenchQuestion, questionsAbout } from './questions.ts';
-import { DAYS, EVENTS, FOLDER } from './questions_config.ts';
+import { DAYS, EVENTS, FOLDER, ONLY } from './questions_config.ts';
 
 const NOWHERE = '127.0.0.1:1';
 const ROUNDS = 5;
@@ -37,7 +37,7 @@ export async function benchQuestions(): Promise<void> {
     if ((await countOf(warehouse)) === 0) await fill(warehouse, say);
     await reloadPersons(warehouse);
     await measure(warehouse);
-    await measureNeighbour(warehouse, say);
+    if (ONLY === null) await measureNeighbour(warehouse, say);
   } finally {
     await warehouse.close();
     await parts.stop();
@@ -50,7 +50,8 @@ async function measure(warehouse: Warehouse): Promise<void> {
     `${EVENTS} events of a year in ${await partsOf(warehouse)} parts; the last ${DAYS} days; ${ROUNDS} rounds, medians`,
   );
   say(`${''.padEnd(44)}${['s', 'scan s', 'ratio', 'MiB', 'rows read'].map((head) => head.padStart(11)).join('')}`);
-  for (const question of questionsAbout(await someVisitor(warehouse))) say(await lineOf(warehouse, question));
+  const asked = questionsAbout(await someVisitor(warehouse)).filter(({ name }) => ONLY === null || name.match(ONLY));
+  for (const question of asked) say(await lineOf(warehouse, question));
 }
 
 async function lineOf(warehouse: Warehouse, { name, statement, scan }: BenchQuestion): Promise<string> {

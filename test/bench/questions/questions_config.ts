@@ -12,3 +12,6 @@ export const DAYS = whole('QUESTIONS_DAYS', 30);
 
 /** A folder that is filled once and asked again; none: one for this run. */
 export const FOLDER = process.env['QUESTIONS_DIR'] ?? null;
+
+/** Which questions are asked, by a pattern of their names; none: all, and the neighbour's. */
+export const ONLY = process.env['QUESTIONS_ONLY'] ?? null;
