@@ -10,6 +10,8 @@ export type Parameters = Record<string, string>;
 interface Moment {
   session: string;
   atMs: number;
+  /** Whose it is; what versions before kept does not say so. */
+  visitor?: string | undefined;
 }
 /** How the visitor came last: in which session, when, and with which parameters. */
 export interface Arrival extends Moment {

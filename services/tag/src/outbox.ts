@@ -163,7 +163,7 @@ async function nextWaiting(): Promise<Waiting[]> {
   return due.filter(([key]) => !flying.has(key));
 }
 
-async function send(batch: readonly Waiting[], bytes: number, isLeaving = false): Promise<void> {
+async function send(batch: readonly Waiting[], bytes: number, isLeaving?: boolean): Promise<void> {
   const body = bodyOf(batch);
   flyingBytes += bytes;
   for (const [key] of batch) flying.add(key);

@@ -25,8 +25,6 @@ export const isKnown = (): boolean => !!readCookie(VISITOR);
 export function visitorId(nowMs: number): string {
   const kept = readCookie(VISITOR);
   if (!kept || kept !== visitor) {
-    // Whoever another tab has made the visitor came by other ways.
-    if (!withoutCookies) arrival = undefined;
     visitor = kept || withoutCookies || uuid7(nowMs);
     writeCookie(VISITOR, visitor, VISITOR_S);
     withoutCookies = isKnown() ? '' : visitor;
@@ -50,7 +48,6 @@ export function sessionId(nowMs: number): string {
 /** The next event is another visitor's, in another session. */
 export function forgetVisitor(): void {
   visitor = withoutCookies = session = '';
-  arrival = undefined;
   remove([VISITOR, SESSION, ...META]);
   keep(ARRIVAL);
   // What was shown, and what was filled in and is not sent yet: of the part for surveys and forms, which may not be here.
@@ -60,7 +57,7 @@ export function forgetVisitor(): void {
 /** Forgets what ad platforms know the visitor by, and keeps the campaign. */
 export function forgetClicks(): void {
   remove(META);
-  arrival ??= readKept<Arrival>(ARRIVAL);
+  arrival = readKept<Arrival>(ARRIVAL);
   if (arrival) arrival.parameters = holding(arrival, arrival, false);
   keep(ARRIVAL, arrival);
 }
@@ -71,8 +68,10 @@ function remove(cookies: string[]): void {
 
 /** The campaign parameters and click ids that hold for an event of the session. */
 export function arrivalOf(search: string, inSession: string, atMs: number, ads: boolean): Parameters {
-  const now = { session: inSession, atMs };
-  const known = arrival ?? readKept<Arrival>(ARRIVAL) ?? { ...now, parameters: {} };
+  const now = { session: inSession, atMs, visitor };
+  // Whoever another tab has made the visitor came by other ways; what is kept may still be of the one before.
+  if (arrival?.visitor !== visitor) arrival = readKept<Arrival>(ARRIVAL);
+  const known = arrival && (arrival.visitor ?? visitor) === visitor ? arrival : { ...now, parameters: {} };
   arrival = arrivalAt(known, search, now, ads);
   if (arrival !== known) keep(ARRIVAL, arrival);
   return holding(arrival, now, ads);

@@ -53,6 +53,39 @@ test('how the visitor before came goes with no event of the next one, in another
   await context.close();
 });
 
+test('a tab that sees what is kept later than the cookies takes it for the next visitor’s neither', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context, '/?utm_campaign=spring&gclid=G1');
+  const other = await world.visit(context, '/next');
+  await world.taken('$pageview', 2);
+  await other.evaluate(() => {
+    const before = localStorage.getItem('svc_c');
+    const { getItem } = Storage.prototype;
+    Storage.prototype.getItem = function (name) {
+      return name === 'svc_c' ? before : getItem.call(this, name);
+    };
+  });
+  await page.evaluate(() => window.svc.reset());
+  await other.evaluate(() => window.svc.track('after'));
+  const [after] = await world.taken('after');
+  expect(Object.keys(after?.properties ?? {}).filter((name) => /^(utm_|gclid)/.test(name))).toEqual([]);
+  await context.close();
+});
+
+test('what a version before kept without saying whose goes with events still', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context, '/?gclid=G1');
+  await world.taken('$pageview');
+  await page.evaluate(() => {
+    const { visitor: _visitor, ...kept } = JSON.parse(localStorage.getItem('svc_c') ?? '');
+    localStorage.setItem('svc_c', JSON.stringify(kept));
+  });
+  await world.visit(context, '/next');
+  const [, next] = await world.taken('$pageview', 2);
+  expect(next?.properties).toMatchObject({ gclid: 'G1' });
+  await context.close();
+});
+
 test('how a visitor came goes with events on later pages', async () => {
   const context = await world.visitor();
   const page = await world.visit(context, '/?utm_campaign=spring&gclid=G1');
