@@ -1,4 +1,4 @@
-import { createVitest, type TestCase, type Vitest } from 'vitest/node';
+import { createVitest, type TestCase, type TestModule, type Vitest } from 'vitest/node';
 import { RUNS } from './projects.ts';
 import { add, failed, NOTHING, type Tally } from './tally.ts';
 
@@ -9,7 +9,15 @@ export interface SuiteFilter {
   name: string | undefined;
 }
 
-/** Runs the tests. A file that does not load and an error outside any test count as one failed test each. */
+/** Of more files that failed something is wrong with what is tested, or with the machine, and another run would not tell more. */
+const AGAIN_MAX = 5;
+
+/**
+ * Runs the tests. A file that does not load and an error outside any test count as one failed test each.
+ *
+ * A few files of the whole that failed run once more, by themselves: many tests wait for real processes, and a machine that was
+ * busy elsewhere for a moment is no defect. What passes then counts as passed, and the end of the run lists it.
+ */
 export async function runSuites(filter: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
   let tally = NOTHING;
   for (const projects of RUNS) {
@@ -19,33 +27,68 @@ export async function runSuites(filter: SuiteFilter, onStart: (vitest: Vitest) =
   return tally;
 }
 
-async function runProjects(
+async function runProjects(names: string[], filter: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
+  const { others, byFile } = await runOnce(names, filter, onStart);
+  const broken = [...byFile].filter(([, { failed: count }]) => count > 0).map(([path]) => path);
+  const isWhole = filter.paths.length === 0 && filter.name === undefined;
+  if (!isWhole || broken.length === 0 || broken.length > AGAIN_MAX) return sumOf(others, byFile);
+  console.log(`\nonce more, by themselves: ${broken.join(', ')}`);
+  let tally = others;
+  for (const path of broken) tally = add(tally, await runAgain(names, path, byFile.get(path) ?? NOTHING, onStart));
+  const steady = [...byFile].filter(([path]) => !broken.includes(path));
+  return sumOf(tally, new Map(steady));
+}
+
+async function runAgain(
+  names: string[],
+  path: string,
+  before: Tally,
+  onStart: (vitest: Vitest) => void,
+): Promise<Tally> {
+  const { others, byFile } = await runOnce(names, { paths: [path], name: undefined }, onStart);
+  const after = add(others, byFile.get(path) ?? before);
+  return after.failed === 0 ? add(after, { ...NOTHING, unsteady: before.failures }) : after;
+}
+
+interface Ran {
+  /** What is of no file. */
+  others: Tally;
+  /** By the file's path, as a filter takes it. */
+  byFile: Map<string, Tally>;
+}
+
+const sumOf = (others: Tally, byFile: ReadonlyMap<string, Tally>): Tally => [...byFile.values()].reduce(add, others);
+
+async function runOnce(
   project: string[],
   { paths, name }: SuiteFilter,
   onStart: (vitest: Vitest) => void,
-): Promise<Tally> {
+): Promise<Ran> {
   const named = name === undefined ? {} : { testNamePattern: name };
   const vitest = await createVitest({ watch: false, allowOnly: false, project, ...named });
   onStart(vitest);
   try {
-    if ((await vitest.globTestSpecifications(paths)).length === 0) return NOTHING;
+    if ((await vitest.globTestSpecifications(paths)).length === 0) return { others: NOTHING, byFile: new Map() };
     await vitest.start(paths);
-    return tallyOf(vitest);
+    const modules = vitest.state.getTestModules();
+    const unhandled = vitest.state.getUnhandledErrors().map((error) => `outside any test: ${firstLine(error)}`);
+    return {
+      others: failed(unhandled),
+      byFile: new Map(modules.map((module) => [module.relativeModuleId, tallyOf(module)])),
+    };
   } finally {
     await vitest.close();
   }
 }
 
-function tallyOf(vitest: Vitest): Tally {
-  const modules = vitest.state.getTestModules();
-  const tests = modules.flatMap((module) => [...module.children.allTests()]);
+function tallyOf(module: TestModule): Tally {
+  const tests = [...module.children.allTests()];
   const count = (state: ReturnType<TestCase['result']>['state']): number =>
     tests.filter((test) => test.result().state === state).length;
-  const unloaded = modules.filter((module) => module.state() === 'failed' && module.errors().length > 0);
+  const isUnloaded = module.state() === 'failed' && module.errors().length > 0;
   const failures = failed([
     ...tests.filter((test) => ['failed', 'pending'].includes(test.result().state)).map(failedTest),
-    ...unloaded.map((module) => `${module.relativeModuleId}: ${firstLine(module.errors()[0])}`),
-    ...vitest.state.getUnhandledErrors().map((error) => `outside any test: ${firstLine(error)}`),
+    ...(isUnloaded ? [`${module.relativeModuleId}: ${firstLine(module.errors()[0])}`] : []),
   ]);
   return add({ ...NOTHING, passed: count('passed'), skipped: count('skipped') }, failures);
 }
