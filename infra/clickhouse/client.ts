@@ -13,6 +13,9 @@ export type Warehouse = ClickHouseClient;
 
 const REQUEST_TIMEOUT_MS = 60_000;
 
+/** Settings of a statement that may take longer: a header now and then, as a minute without a byte is a failure. */
+export const SIGNS_OF_LIFE = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '20000' } as const;
+
 /** ClickHouse did not answer or is overloaded: try again. `refused`: it will never accept this; an operator must look. */
 export class WarehouseError extends Error {
   readonly code: 'warehouse_unavailable' | 'warehouse_refused';

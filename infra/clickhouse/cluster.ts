@@ -7,6 +7,8 @@ const SHARDED_BY: Record<string, string> = {
   delivery_outcomes: 'cityHash64(site_id, event_id)',
   inventory: 'cityHash64(site_id, page)',
   duplicates: 'cityHash64(site_id, event_id)',
+  repeat_checks: 'cityHash64(place)',
+  repeated_events: 'cityHash64(site_id, event_hash)',
   schema_migrations: 'cityHash64(name)',
   // A view on each shard fills it from what is inserted there.
   event_hours: 'rand()',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Warehouse } from './client.ts';
+import { SIGNS_OF_LIFE, type Warehouse } from './client.ts';
 import { onCluster } from './cluster.ts';
 
 /** A migration whose file has changed since it was applied: it is reported, and never applied again. */
@@ -75,9 +75,6 @@ function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string
     return declared === checksum ? [] : [{ name, reason: 'changed' }];
   });
 }
-
-/** A header now and then while a statement copies many rows: the client takes a minute without a byte for a failure. */
-const SIGNS_OF_LIFE = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '20000' } as const;
 
 /** A statement that an interrupted run has executed already answers "exists", which is ignored. */
 async function apply(warehouse: Warehouse, migration: Migration, statements: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import { readError, type Warehouse } from './client.ts';
 import type { Statement } from './queries/statement.ts';
-import { type Workload, workloadOf } from './workload.ts';
+import { settingsOf, type Workload, workloadOf } from './workload.ts';
 
 /** Limits of one query; exceeding any of them ends it. */
 export interface QueryLimits {
@@ -113,10 +113,6 @@ export async function selectRows<Row>(
     throw failureOf(error, signal);
   }
 }
-
-/** A setting that the client has no name for yet is sent as the others are. */
-const settingsOf = (workload: Workload): ClickHouseSettings =>
-  Object.fromEntries(Object.entries(workload).map(([name, value]) => [name, String(value)]));
 
 function failureOf(error: unknown, signal: AbortSignal | undefined): Error {
   if (signal?.aborted === true) return new QueryCancelledError();

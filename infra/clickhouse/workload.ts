@@ -1,3 +1,5 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+
 /** Up to so many rows a query is a small one. */
 const SMALL_ROWS = 1_000_000;
 /** From one level to the next a query reads so many times the rows. */
@@ -40,3 +42,7 @@ export interface Workload {
 
 /** Of SQL that analysts write. */
 export const SQL_WORKLOAD: Workload = workloadOf(ANY);
+
+/** As the client takes them: a setting that it has no name for yet is sent as the others are. */
+export const settingsOf = (workload: Workload): ClickHouseSettings =>
+  Object.fromEntries(Object.entries(workload).map(([name, value]) => [name, String(value)]));

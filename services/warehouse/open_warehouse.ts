@@ -4,7 +4,7 @@ import { createPersonReloader, type PersonReloader } from '#infra/clickhouse/per
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import type { Runtime } from '#services/runtime.ts';
 import { personReport } from './person_report.ts';
-import { applyRetention, mergeEveryNight } from './table_upkeep.ts';
+import { applyRetention, lookForRepeats, mergeEveryNight } from './table_upkeep.ts';
 
 /** ClickHouse as the warehouse writes to it: connected, watched, and with the upkeep of its tables under way. */
 export async function openWarehouse(
@@ -28,5 +28,6 @@ export async function openWarehouse(
   onStop(async () => personReloader.stop());
   await applyRetention(warehouse, config, clickhouseCluster);
   mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);
+  lookForRepeats(runtime, warehouse, clickhouseCluster);
   return { warehouse, personReloader };
 }

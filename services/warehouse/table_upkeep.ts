@@ -1,10 +1,15 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { keepDays } from '#infra/clickhouse/maintenance.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
+import { watchRepeats } from '#infra/clickhouse/repeat_watch.ts';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import type { Runtime } from '#services/runtime.ts';
 import { everyNight } from './nightly.ts';
+
+const CHECK_PAUSE_MS = 10_000;
+const CHECK_SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
 
 /** Sets how long tables keep their rows, where that is configured. @throws WarehouseError */
 export async function applyRetention(
@@ -33,4 +38,35 @@ export function mergeEveryNight(
     (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
   );
   onStop(async () => merging.stop());
+}
+
+/** Looks for events that stand in the table more than once, until the process stops. */
+export function lookForRepeats(
+  { logger, metrics, onStop }: Runtime,
+  warehouse: Warehouse,
+  cluster: PartsConfig['clickhouseCluster'],
+): void {
+  const repeated = metrics.counter(
+    'svc_warehouse_repeated_events_total',
+    'Events that were found in event_rows more than once; queries count each once',
+    [],
+  );
+  const took = metrics.histogram(
+    'svc_warehouse_repeat_check_seconds',
+    'Time that looking for events that are stored more than once took',
+    [],
+    CHECK_SECONDS,
+  );
+  const watch = watchRepeats({
+    warehouse,
+    cluster,
+    pauseMs: CHECK_PAUSE_MS,
+    report(check, seconds) {
+      repeated.inc({}, check.repeated);
+      took.observe(seconds);
+    },
+    logger,
+    nowMs: monotonicMs,
+  });
+  onStop(async () => watch.stop());
 }

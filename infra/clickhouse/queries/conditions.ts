@@ -114,7 +114,7 @@ export function inScope(siteId: string, scope: Scope, binder: Binder): string[] 
 }
 
 /** The condition for events of a site in a range of time. */
-export function inRange(siteId: string, { from, to }: Pick<Scope, 'from' | 'to'>, binder: Binder): string[] {
+function inRange(siteId: string, { from, to }: Pick<Scope, 'from' | 'to'>, binder: Binder): string[] {
   return [
     `site_id = ${binder.bind(siteId, 'String')}`,
     `timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC')`,

@@ -1,6 +1,7 @@
 import type { Selection } from '#pipelines/query/shapes.ts';
 import { FIRST_ROW } from './conditions.ts';
 import type { TimeSpan } from './interval_starts.ts';
+import { repeatedHashes } from './repeats.ts';
 import type { Binder } from './statement.ts';
 
 /** Events of one site in a time, and what is wanted of them. */
@@ -18,21 +19,22 @@ export interface WantedRows {
 /**
  * A SELECT with the columns of each event once; of one that is stored more than once the first by FIRST_ROW counts.
  *
- * Only events whose digest is there twice are gathered, so that the others pass through as they are read: what is kept of an
- * event is the 16 bytes that find the former, and the server moves them to disk where they are many (SPILLED).
+ * Only events that are there twice are gathered, so that the others pass through as they are read. Where there are none, which
+ * ClickHouse knows before it reads, the digests of the ids are not read at all.
  */
 export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
-  const { columns, conditions } = wanted;
+  const { siteId, columns, conditions } = wanted;
   const keys = keyConditions(wanted, binder);
   const where = [...keys, ...conditions].join(' AND ');
-  const repeated = `SELECT event_hash FROM event_rows WHERE ${keys.join(' AND ')} GROUP BY event_hash HAVING count() > 1`;
+  const repeated = repeatedHashes(binder.bind(siteId, 'String'), keys.join(' AND '));
+  const listed = `(SELECT arrayJoin(${repeated}))`;
   const names = Object.keys(columns);
   const single = Object.entries(columns).map(([name, of]) => `${of} AS ${name}`);
   const first = names.map((name, index) => `first.${index + 1} AS ${name}`);
-  return `SELECT ${single.join(', ')} FROM event_rows WHERE ${where} AND event_hash GLOBAL NOT IN (${repeated})
+  return `SELECT ${single.join(', ')} FROM event_rows WHERE ${where} AND (empty(${repeated}) OR event_hash GLOBAL NOT IN ${listed})
 UNION ALL SELECT ${first.join(', ')}
 FROM (SELECT argMin(tuple(${Object.values(columns).join(', ')}), ${FIRST_ROW}) AS first
-  FROM event_rows WHERE ${where} AND event_hash GLOBAL IN (${repeated}) GROUP BY event_id)`;
+  FROM event_rows WHERE ${where} AND notEmpty(${repeated}) AND event_hash GLOBAL IN ${listed} GROUP BY event_id)`;
 }
 
 /** Conditions that the sort key, or digests alone, can decide. */

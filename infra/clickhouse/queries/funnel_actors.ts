@@ -1,7 +1,9 @@
 import { type FunnelPlan, SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts';
 import { EXCLUSIONS_MAX, type Selection, STEPS_MAX } from '#pipelines/query/shapes.ts';
-import { allOf, conditionOf, inRange, selects, textOf } from './conditions.ts';
-import { PACKED, personArraysSql, timeOf } from './packed_events.ts';
+import { allOf, conditionOf, selects, textOf } from './conditions.ts';
+import { firstRowsSql, type WantedRows } from './first_rows.ts';
+import { askedSpan } from './interval_starts.ts';
+import { packed, personArraysSql, timeOf } from './packed_events.ts';
 import type { Binder } from './statement.ts';
 
 /** How many low bits of a stamp hold the position. */
@@ -16,8 +18,7 @@ if (MASK_BITS > 16) throw new Error('a mask of steps and exclusions does not fit
 /**
  * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in
  * one number) and, for a breakdown, `texts`. The order is that of time, then arrival, then place in the
- * request, then a digest of the id. Of events of a person with one id only the first counts. `packed`, where it is kept, has
- * the events as PACKED.
+ * request, then a digest of the id. `packed`, where it is kept, has the events packed.
  */
 export function actorsSql(siteId: string, plan: FunnelPlan, binder: Binder, kept: readonly 'packed'[] = []): string {
   const stamp = `arrayMap((x, i) -> bitShiftLeft(${timeOf('x')}, ${PLACE_BITS}) + i, packed, arrayEnumerate(packed)) AS stamp`;
@@ -33,7 +34,7 @@ const maskOf = (packed: string): string => `toUInt16(${packed})`;
 /** `packed` and `texts` of each person that may have reached a step. */
 function personsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
   const first = plan.order === 'any' ? 2 ** plan.steps.length - 1 : 1;
-  const mayHave = `arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, all_packed)`;
+  const mayHave = `arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, packed)`;
   return personArraysSql(rowsSql(siteId, plan, binder), { hasTexts: plan.breakdown !== null, wanted: [mayHave] });
 }
 
@@ -53,37 +54,34 @@ function sessionsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
 FROM (SELECT ${cut.join(', ')} FROM (${personsSql(siteId, plan, binder)})) ARRAY JOIN ${joined.join(', ')}`;
 }
 
-/** `entry`, an event as PACKED, with its `actor` and, for a breakdown, its `text`. */
+/** `entry`, an event packed, with its `actor` and, for a breakdown, its `text`. */
 function rowsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
-  const text = plan.breakdown === null ? '' : `, ${textOf(plan.breakdown.field, binder)} AS text`;
-  return `SELECT actor, ${maskSql(plan, binder)} AS flags, ${PACKED} AS entry${text}
-FROM event_rows WHERE ${rowsWanted(siteId, plan, binder).join(' AND ')}`;
+  const mask = maskSql(plan, binder);
+  const columns = {
+    actor: 'actor',
+    entry: packed(mask),
+    ...(plan.breakdown === null ? {} : { text: textOf(plan.breakdown.field, binder) }),
+  };
+  const span = askedSpan({ from: plan.from - (plan.lookbackMs ?? 0), to: plan.to }, binder);
+  return firstRowsSql({ siteId, span, columns, ...rowsWanted(plan, mask, binder) }, binder);
 }
 
-function rowsWanted(siteId: string, plan: FunnelPlan, binder: Binder): string[] {
-  const range = inRange(siteId, { from: plan.from - (plan.lookbackMs ?? 0), to: plan.to }, binder);
-  if (plan.looked === 'all') return range;
-  const passing = [...range, ...plan.filters.map((filter) => conditionOf(filter, binder))];
-  switch (plan.looked) {
-    case 'passing':
-      return passing;
-    case 'touches':
-      return [...passing, "(flags != 0 OR text != '')"];
-    case 'selected':
-      return [...passing, ...matching(plan, binder)];
-  }
-}
-
-/** The names, which the sort key can sort out, where every step and exclusion has some; then what names alone do not tell. */
-function matching(plan: FunnelPlan, binder: Binder): string[] {
+function rowsWanted(plan: FunnelPlan, mask: string, binder: Binder): Pick<WantedRows, 'selections' | 'conditions'> {
+  const passing = plan.filters.map((filter) => conditionOf(filter, binder));
   const selections = bitsOf(plan).map(({ selection }) => selection);
-  const names = new Set(selections.flatMap(({ events = [] }) => events));
-  return [
-    ...(selections.every(({ events }) => events !== undefined)
-      ? [`event IN ${binder.bind([...names], 'Array(String)')}`]
-      : []),
-    ...(selections.every(isOfNames) ? [] : ['flags != 0']),
-  ];
+  switch (plan.looked) {
+    case 'all':
+      return { selections: [{}], conditions: [] };
+    case 'passing':
+      return { selections: [{}], conditions: passing };
+    case 'touches': {
+      const text = plan.breakdown === null ? "''" : textOf(plan.breakdown.field, binder);
+      return { selections: [{}], conditions: [...passing, `(${mask} != 0 OR ${text} != '')`] };
+    }
+    case 'selected':
+      // What names alone do not tell.
+      return { selections, conditions: [...passing, ...(selections.every(isOfNames) ? [] : [`${mask} != 0`])] };
+  }
 }
 
 interface SelectionBit {

@@ -11,12 +11,16 @@ const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
  * An event as one number of 256 bits. Of 64 each, the highest first: its actor; its time; its arrival and its place in the
  * request; 48 bits of a digest of its id, and its mask. Sorting many of them puts each actor's events side by side and in
  * order.
+ *
+ * @param mask An expression of the type UInt16.
  */
-export const PACKED = `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(actor), 64) + toUInt64(toUnixTimestamp64Milli(timestamp))), 128)
+export const packed = (
+  mask: string,
+): string => `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(actor), 64) + toUInt64(toUnixTimestamp64Milli(timestamp))), 128)
   + (bitShiftLeft(toUInt128(bitShiftLeft(toUInt64(toUnixTimestamp64Milli(received_at)), 16) + toUInt16(raw_index)), 64)
-  + (bitShiftLeft(event_hash, 16) + flags))`;
+  + (bitShiftLeft(event_hash, 16) + ${mask}))`;
 
-/** What of the digest of an event's id PACKED has. */
+/** What a packed event has of the digest of its id. */
 export const EVENT_DIGEST = `bitAnd(event_hash, ${2 ** 48 - 1})`;
 
 export const actorOf = (packed: string): string => `toUInt64(bitShiftRight(${packed}, 192))`;
@@ -27,24 +31,20 @@ export const digestOf = (packed: string): string => `bitShiftRight(toUInt64(${pa
 export interface PersonArrays {
   /** Whether a row has a `text` beside its `entry`. */
   hasTexts: boolean;
-  /** Conditions for persons, over `all_packed`. */
+  /** Conditions for persons, over `packed`. */
   wanted: readonly string[];
 }
 
 /**
- * A row for each person with its events in order: `packed` and, of rows with a text, `texts`. Of events of a person with one id
- * only the first counts.
+ * A row for each person with its events in order: `packed` and, of rows with a text, `texts`.
  *
- * @param rows A SELECT of `actor`, `entry`, an event as PACKED, and `text`.
+ * @param rows A SELECT of `actor`, `entry`, an event packed, and `text`; each event once.
  */
 export function personArraysSql(rows: string, { hasTexts, wanted }: PersonArrays): string {
   const names = ['packed', ...(hasTexts ? ['texts'] : [])];
-  const digests = `arrayMap(x -> ${digestOf('x')}, all_packed)`;
-  const firsts = (name: string): string => `arrayFilter((x, n) -> n = 1, all_${name}, arrayEnumerateUniq(${digests}))`;
-  const few = `throwIf(length(all_packed) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
-  return `SELECT has(arrayPopFront(arrayDifference(arraySort(${digests}))), 0) AS repeated,
-  ${names.map((name) => `if(repeated, ${firsts(name)}, all_${name}) AS ${name}`).join(', ')}
-FROM (${bucketsSql(rows, names)}) ARRAY JOIN ${names.map((name) => `cut_${name} AS all_${name}`).join(', ')}
+  const few = `throwIf(length(packed) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
+  return `SELECT ${names.join(', ')}
+FROM (${bucketsSql(rows, names)}) ARRAY JOIN ${names.map((name) => `cut_${name} AS ${name}`).join(', ')}
 WHERE ${[...wanted, few].join('\n  AND ')}`;
 }
 
@@ -54,10 +54,10 @@ WHERE ${[...wanted, few].join('\n  AND ')}`;
  */
 function bucketsSql(rows: string, names: readonly string[]): string {
   const texts = names.includes('texts')
-    ? ['arraySort((text, entry) -> entry, groupArray(text), groupArray(entry)) AS texts']
+    ? ['arraySort((text, entry) -> entry, groupArray(text), groupArray(entry)) AS all_texts']
     : [];
-  const changes = `arrayDifference(arrayMap(x -> ${actorOf('x')}, packed))`;
-  const cuts = names.map((name) => `arraySplit((x, change) -> change != 0, ${name}, ${changes}) AS cut_${name}`);
-  return `SELECT ${['arraySort(groupArray(entry)) AS packed', ...texts, ...cuts].join(', ')}
+  const changes = `arrayDifference(arrayMap(x -> ${actorOf('x')}, all_packed))`;
+  const cuts = names.map((name) => `arraySplit((x, change) -> change != 0, all_${name}, ${changes}) AS cut_${name}`);
+  return `SELECT ${['arraySort(groupArray(entry)) AS all_packed', ...texts, ...cuts].join(', ')}
 FROM (${rows}) GROUP BY bitAnd(actor, ${BUCKETS - 1}) ${BUCKETS_APART}`;
 }

@@ -1,7 +1,9 @@
 import { SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts';
 import type { PathsPlan } from '#pipelines/query/paths.ts';
-import { allOf, conditionOf, inRange, selects, textOf } from './conditions.ts';
-import { PACKED, personArraysSql, timeOf } from './packed_events.ts';
+import { allOf, conditionOf, selects, textOf } from './conditions.ts';
+import { firstRowsSql } from './first_rows.ts';
+import { askedSpan } from './interval_starts.ts';
+import { packed, personArraysSql, timeOf } from './packed_events.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 /**
@@ -68,9 +70,20 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder): string {
   const passes = allOf([...filters, selects(plan.selection, binder)]);
   const isBySession = plan.windowMs === null;
   const text = textOf(plan.by, binder);
-  const rows = [...inRange(siteId, plan, binder), ...(isBySession ? [] : [passes])];
-  const entries = `SELECT actor, toUInt64(0) AS flags, ${PACKED} AS entry, ${isBySession ? `if(${passes}, ${text}, '')` : text} AS text
-FROM event_rows WHERE ${rows.join(' AND ')}`;
+  const entries = firstRowsSql(
+    {
+      siteId,
+      span: askedSpan(plan, binder),
+      selections: [isBySession ? {} : plan.selection],
+      conditions: isBySession ? [] : [passes],
+      columns: {
+        actor: 'actor',
+        entry: packed('toUInt16(0)'),
+        text: isBySession ? `if(${passes}, ${text}, '')` : text,
+      },
+    },
+    binder,
+  );
   const persons = `SELECT arrayMap(x -> ${timeOf('x')}, packed) AS person_times, texts AS person_texts
 FROM (${personArraysSql(entries, { hasTexts: true, wanted: [] })})`;
   const [parts, partTimes] = ['person_texts', 'person_times'].map((name) =>

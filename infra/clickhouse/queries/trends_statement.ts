@@ -73,6 +73,7 @@ function measuredColumns(plan: TrendsPlan, binder: Binder): Record<string, strin
 const listOf = (expressions: readonly string[]): string => `[${expressions.join(', ')}]`;
 const hasAmounts = ({ series }: TrendsPlan): boolean => series.some(({ number }) => number !== null);
 const hasUniques = ({ series }: TrendsPlan): boolean => series.some(({ unique }) => unique !== null);
+const hasQuantiles = ({ series }: TrendsPlan): boolean => series.some(({ measure }) => measure in QUANTILES);
 
 /** NULL for what is not a number, or has more digits than sums are exact for. */
 function amountOf({ number }: TrendSeries, binder: Binder): string {
@@ -91,7 +92,7 @@ function digestOf({ unique }: TrendSeries, binder: Binder): string {
 function plainSql(plan: TrendsPlan, events: string): string {
   return `SELECT period, series, if(grouping(bucket) = 0, 'interval', 'all') AS kind, emptyArrayString() AS parts, 0 AS rest,
   0 AS texts, bucket, ${figuresSql(plan)}
-FROM (${events})
+FROM (SELECT period, series, bucket, ${statesSql(plan)} FROM (${events}) GROUP BY period, series, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
 }
 
@@ -108,9 +109,11 @@ function byValueSql(plan: TrendsPlan, events: string, asked: string): string {
   return `WITH (SELECT groupArray(value) FROM (${greatestSql(plan, asked)})) AS slots,
   arrayPushBack(arrayMap(x -> ${slotDigest}, slots), 0) AS slotDigests
 SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), ${value}) AS parts, grouping(slot) = 0 AND slot = 0 AS rest,
-  uniqExactIf(partsDigest, slot = 0) AS texts, bucket, ${figuresSql(plan)}
-FROM (SELECT *, cityHash64(parts) AS partsDigest,
-  transform(${digest}, slotDigests, arrayPushBack(arrayPopBack(arrayEnumerate(slotDigests)), 0), 0) AS slot FROM (${events}))
+  uniqExactMerge(restTexts) AS texts, bucket, ${figuresSql(plan)}
+FROM (SELECT period, series, slot, bucket, uniqExactStateIf(partsDigest, slot = 0) AS restTexts, ${statesSql(plan)}
+  FROM (SELECT *, cityHash64(parts) AS partsDigest,
+    transform(${digest}, slotDigests, arrayPushBack(arrayPopBack(arrayEnumerate(slotDigests)), 0), 0) AS slot FROM (${events}))
+  GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
 
@@ -160,18 +163,39 @@ const RANKS: Record<MeasureOf, string> = {
   unique: 'toFloat64(uniqExact(digest))',
 };
 
+const LEVELS = Object.values(QUANTILES).join(', ');
+
+/**
+ * Of the events of one interval what figuresSql makes figures of. Events are counted once into the smallest groups there are;
+ * the greater ones come of these, as counting each event into all of them takes longer than reading it.
+ */
+function statesSql(plan: TrendsPlan): string {
+  return [
+    'count() AS ofEvents',
+    'uniqExactState(person) AS ofPersons',
+    ...(hasAmounts(plan)
+      ? [
+          `sum(${unitsOf('amount')}) AS ofUnits`,
+          'count(amount) AS ofNumbers',
+          'min(amount) AS ofLeast',
+          'max(amount) AS ofMost',
+        ]
+      : []),
+    ...(hasQuantiles(plan) ? [`quantilesDDState(${QUANTILE_ERROR}, ${LEVELS})(${DIGESTED}) AS ofQuantiles`] : []),
+    ...(hasUniques(plan) ? ['uniqExactState(digest) AS ofUniques'] : []),
+  ].join(', ');
+}
+
 /** The columns of a TrendRow that are counted; constants for what no series measures. */
 function figuresSql(plan: TrendsPlan): string {
-  const levels = Object.values(QUANTILES).join(', ');
-  const wantsQuantiles = plan.series.some(({ measure }) => measure in QUANTILES);
   const amounts = hasAmounts(plan)
-    ? `toString(sum(${unitsOf('amount')})) AS units, count(amount) AS numbers, min(amount) AS least, max(amount) AS most`
+    ? 'toString(sum(ofUnits)) AS units, sum(ofNumbers) AS numbers, min(ofLeast) AS least, max(ofMost) AS most'
     : `'0' AS units, 0 AS numbers, NULL AS least, NULL AS most`;
-  const quantiles = wantsQuantiles
-    ? `arrayMap(x -> x / ${AMOUNT_UNITS}, quantilesDD(${QUANTILE_ERROR}, ${levels})(${DIGESTED}))`
+  const quantiles = hasQuantiles(plan)
+    ? `arrayMap(x -> x / ${AMOUNT_UNITS}, quantilesDDMerge(${QUANTILE_ERROR}, ${LEVELS})(ofQuantiles))`
     : '[]';
-  const uniques = hasUniques(plan) ? 'uniqExact(digest)' : '0';
-  return `count() AS events, uniqExact(person) AS persons, ${amounts}, ${quantiles} AS quantiles, ${uniques} AS uniques`;
+  const uniques = hasUniques(plan) ? 'uniqExactMerge(ofUniques)' : '0';
+  return `sum(ofEvents) AS events, uniqExactMerge(ofPersons) AS persons, ${amounts}, ${quantiles} AS quantiles, ${uniques} AS uniques`;
 }
 
 /** A row for each interval of a time, also one without events. */

@@ -36,7 +36,7 @@ test('each table is replicated on each shard under the window of its tokens, and
   const replicated = statements.filter((statement) => statement.includes('ENGINE = Replicated'));
   const names = replicated.map((statement) => /EXISTS (\w+)_local /.exec(statement)?.[1]);
   const first = ['event_rows', 'person_links', 'quota_usage', 'delivery_outcomes', 'inventory', 'event_hours'];
-  expect(names).toEqual([...first, 'duplicates', 'merged_persons']);
+  expect(names).toEqual([...first, 'duplicates', 'merged_persons', 'repeat_checks', 'repeated_events']);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);
     expect(secondsIn(replicated[index])).toBe(keptSeconds());

@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
+import { watchRepeats } from '#infra/clickhouse/repeat_watch.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { EventRow } from '#pipelines/warehouse/event_row.ts';
+import { until } from '../support/wait.ts';
+import { storedRow } from './few_rows.ts';
+import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
+
+const create = useQueryWorld();
+const question = { from: Date.UTC(2026, 8, 1), to: Date.UTC(2026, 11, 1), interval: 'month', fresh: true };
+const DAY = 24 * 60;
+
+/** One whose parts stay as they were inserted. */
+async function unmerged(): Promise<QueryWorld> {
+  const world = await create();
+  await world.database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
+  return world;
+}
+
+const eventsOf = async (world: QueryWorld): Promise<number | undefined> =>
+  (await world.ask<TrendsAnswer>('trends', { ...question, series: [{}] })).series[0]?.events;
+
+const storedOf = async ({ database }: QueryWorld): Promise<number> =>
+  Number((await rowsOf<{ stored: string }>(database, 'SELECT count() AS stored FROM event_rows'))[0]?.stored);
+
+const rows = (from: number, count: number, apart = DAY / 4): EventRow[] =>
+  Array.from({ length: count }, (_, index) => storedRow(`v${index % 7}`, 'visit', (from + index) * apart));
+
+test('an event whose block is inserted twice counts once: before anybody looked, after, and when another copy comes', async () => {
+  const world = await unmerged();
+  const [first, second] = [rows(0, 40), rows(40, 30)];
+  await world.store([first, second, second.slice(10)]);
+  expect(await storedOf(world)).toBe(90);
+  expect(await eventsOf(world)).toBe(70);
+  expect(await checkRepeats(world.database.warehouse)).toEqual({ rows: 90, repeated: 20 });
+  expect(await eventsOf(world)).toBe(70);
+  expect(await checkRepeats(world.database.warehouse)).toEqual({ rows: 0, repeated: 0 });
+
+  await world.store([first.slice(0, 5), rows(70, 10)]);
+  expect(await eventsOf(world)).toBe(80);
+  const { repeated } = await checkRepeats(world.database.warehouse);
+  expect(repeated).toBe(5);
+  expect(await eventsOf(world)).toBe(80);
+});
+
+test('what was looked at stays so through merges, and what comes between is looked at', async () => {
+  const world = await create();
+  const first = rows(0, 30);
+  await world.store([first]);
+  await checkRepeats(world.database.warehouse);
+  await world.store([rows(30, 30)]);
+  await world.database.warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
+  await world.database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
+  // The merged part has rows that nobody looked at.
+  await world.store([first.slice(0, 3)]);
+  expect(await eventsOf(world)).toBe(60);
+  expect((await checkRepeats(world.database.warehouse)).repeated).toBe(3);
+  await world.database.warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
+  await world.database.warehouse.command({
+    query:
+      "ALTER TABLE event_rows UPDATE arrived_person_id = 'p_other' WHERE distinct_id = 'v1' SETTINGS mutations_sync = 2",
+  });
+  expect((await checkRepeats(world.database.warehouse)).rows).toBe(0);
+  expect(await eventsOf(world)).toBe(60);
+});
+
+test('copies of another site, and of another day, are none', async () => {
+  const world = await unmerged();
+  const [row] = rows(0, 1);
+  if (row === undefined) throw new Error('no row');
+  const sameId = storedRow('v0', 'visit', 3 * DAY, { event_id: row.event_id });
+  await world.store([[row], [{ ...row, site_id: 'other' }]]);
+  expect((await checkRepeats(world.database.warehouse)).repeated).toBe(0);
+  await world.store([[sameId]]);
+  expect((await checkRepeats(world.database.warehouse)).repeated).toBe(0);
+});
+
+test('a table that was restored is looked at whole', async () => {
+  const world = await unmerged();
+  const { warehouse } = world.database;
+  const first = rows(0, 20);
+  await world.store([first, first]);
+  await warehouse.command({
+    query: `INSERT INTO repeat_checks SELECT concat('0/', partition_id), max(max_block_number) + 1000, now64(3) FROM system.parts
+            WHERE database = currentDatabase() AND table = 'event_rows' AND active GROUP BY partition_id`,
+  });
+  expect(await eventsOf(world)).toBe(40);
+  expect(await checkRepeats(warehouse)).toEqual({ rows: 40, repeated: 20 });
+  expect(await eventsOf(world)).toBe(20);
+});
+
+test('a process of the warehouse looks by itself, and says how many it found', async () => {
+  const world = await unmerged();
+  const first = rows(0, 8);
+  await world.store([first, first]);
+  const found: number[] = [];
+  const warned: object[] = [];
+  const watch = watchRepeats({
+    warehouse: world.database.warehouse,
+    cluster: null,
+    pauseMs: 50,
+    report: ({ repeated }) => found.push(repeated),
+    logger: { warn: (fields: object) => void warned.push(fields) } as never,
+    nowMs: () => performance.now(),
+  });
+  await until('they were found', () => found.includes(8));
+  watch.stop();
+  expect(warned).toEqual([{ events: 8 }]);
+});
