@@ -3,7 +3,7 @@ import { FIRST_ROW } from './conditions.ts';
 import { SPILLED } from './first_rows.ts';
 import { askedSpan, spanBefore, type TimeSpan } from './interval_starts.ts';
 import { barActorsSql, cohortActorsSql, funnelActorsSql } from './listed_actors.ts';
-import { EVENT_DIGEST } from './packed_events.ts';
+import { MARK } from './packed_events.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 /**
@@ -18,19 +18,19 @@ export function actorsStatement(siteId: string, { part, limit, after }: ActorsPl
     after === null
       ? ''
       : `WHERE (actor, part) > (${binder.bind(after.actor, 'UInt64')}, ${binder.bind(after.part, 'UInt64')})`;
-  const page = `SELECT * FROM (SELECT actor, part, at, digest, count() OVER () AS total FROM (${listedSql(siteId, part, binder)}))
+  const page = `SELECT * FROM (SELECT actor, part, at, mark, count() OVER () AS total FROM (${listedSql(siteId, part, binder)}))
 ${behind} ORDER BY actor, part LIMIT ${limit + 1}`;
   const entry = 'tuple(person_id, event_id, toString(event), distinct_id, happened)';
   return binder.statement(`SELECT toString(listed.actor) AS actor, toString(listed.part) AS part, any(listed.total) AS total,
   argMin(${entry}, ${FIRST_ROW}) AS entry
 FROM (${eventsSql(siteId, spanOf(part, binder), binder)}) AS stored INNER JOIN (${page}) AS listed
-  ON stored.of = listed.actor AND stored.happened = listed.at AND stored.mark = listed.digest
+  ON stored.of = listed.actor AND stored.happened = listed.at AND stored.mark = listed.mark
 GROUP BY listed.actor, listed.part ORDER BY listed.actor, listed.part
 ${SPILLED}`);
 }
 
 function eventsSql(siteId: string, { from, to }: TimeSpan, binder: Binder): string {
-  return `SELECT actor AS of, toUnixTimestamp64Milli(timestamp) AS happened, ${EVENT_DIGEST} AS mark,
+  return `SELECT actor AS of, toUnixTimestamp64Milli(timestamp) AS happened, ${MARK} AS mark,
   person_id, event_id, event, distinct_id, timestamp, received_at, raw_index
 FROM event_rows WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}`;
 }
@@ -40,7 +40,7 @@ function spanOf(part: ListedPart, binder: Binder): TimeSpan {
   return part.kind === 'trends' && part.before ? spanBefore(part.plan, binder) : askedSpan(part.plan, binder);
 }
 
-/** `actor`, `part` (0, or which session of the actor), and `at` and `digest` of the event that each is there by. */
+/** `actor`, `part` (0, or which session of the actor), and `at` and `mark` of the event that each is there by. */
 function listedSql(siteId: string, part: ListedPart, binder: Binder): string {
   switch (part.kind) {
     case 'funnel':

@@ -2,9 +2,10 @@ import { type FunnelPlan, SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts
 import { EXCLUSIONS_MAX, type Selection, STEPS_MAX } from '#pipelines/query/shapes.ts';
 import { allOf, conditionOf, selects, textOf } from './conditions.ts';
 import { firstRowsSql, type WantedRows } from './first_rows.ts';
-import { askedSpan } from './interval_starts.ts';
-import { packed, personArraysSql, timeOf } from './packed_events.ts';
+import { askedSpan, type TimeSpan } from './interval_starts.ts';
+import { digestOf, maskOf, packed, personArraysSql, timeOf } from './packed_events.ts';
 import type { Binder } from './statement.ts';
+import { digestOfText, NO_DIGEST, textsSql } from './text_digests.ts';
 
 /** How many low bits of a stamp hold the position. */
 export const PLACE_BITS = 20;
@@ -17,53 +18,51 @@ if (MASK_BITS > 16) throw new Error('a mask of steps and exclusions does not fit
 
 /**
  * A row for each actor with its events in order as parallel arrays: `mask`, `stamp` (time in milliseconds and position in
- * one number) and, for a breakdown, `texts`. The order is that of time, then arrival, then place in the
- * request, then a digest of the id. `packed`, where it is kept, has the events packed.
+ * one number) and, for a breakdown, `digests` of the texts. The order is that of time, then arrival, then place in the
+ * request. `packed`, where it is kept, has the events packed.
  */
 export function actorsSql(siteId: string, plan: FunnelPlan, binder: Binder, kept: readonly 'packed'[] = []): string {
   const stamp = `arrayMap((x, i) -> bitShiftLeft(${timeOf('x')}, ${PLACE_BITS}) + i, packed, arrayEnumerate(packed)) AS stamp`;
-  const columns = [`arrayMap(x -> ${maskOf('x')}, packed) AS mask`, stamp, ...textColumns(plan), ...kept];
+  const digests = plan.breakdown === null ? [] : [`arrayMap(x -> ${digestOf('x')}, packed) AS digests`];
+  const columns = [`arrayMap(x -> ${maskOf('x')}, packed) AS mask`, stamp, ...digests, ...kept];
   return `SELECT ${columns.join(', ')}
 FROM (${plan.countBy === 'session' ? sessionsSql(siteId, plan, binder) : personsSql(siteId, plan, binder)})`;
 }
 
-const textColumns = ({ breakdown }: FunnelPlan): string[] => (breakdown === null ? [] : ['texts']);
-
-const maskOf = (packed: string): string => `toUInt16(${packed})`;
-
-/** `packed` and `texts` of each person that may have reached a step. */
+/** `packed` of each person that may have reached a step. */
 function personsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
   const first = plan.order === 'any' ? 2 ** plan.steps.length - 1 : 1;
-  const mayHave = `arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, packed)`;
-  return personArraysSql(rowsSql(siteId, plan, binder), { hasTexts: plan.breakdown !== null, wanted: [mayHave] });
+  return personArraysSql(rowsSql(siteId, plan, binder), [
+    `arrayExists(x -> bitAnd(${maskOf('x')}, ${first}) != 0, packed)`,
+  ]);
 }
 
 /** Sessions are made of all events of a person; the filters apply afterwards. */
 function sessionsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
-  const names = ['packed', ...textColumns(plan)];
   const pauses = `arrayDifference(arrayMap(x -> ${timeOf('x')}, packed))`;
-  const cut = names.map(
-    (name) => `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, ${name}, ${pauses}) AS cut_${name}`,
-  );
-  const passing = names.map(
-    (name) =>
-      `arrayFilter((x, entry) -> bitTest(${maskOf('entry')}, ${PASSES_BIT}), one_${name}, one_packed) AS ${name}`,
-  );
-  const joined = names.map((name) => `cut_${name} AS one_${name}`);
-  return `SELECT ${passing.join(', ')}
-FROM (SELECT ${cut.join(', ')} FROM (${personsSql(siteId, plan, binder)})) ARRAY JOIN ${joined.join(', ')}`;
+  const sessions = `SELECT arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, packed, ${pauses}) AS sessions
+FROM (${personsSql(siteId, plan, binder)})`;
+  return `SELECT arrayFilter(x -> bitTest(${maskOf('x')}, ${PASSES_BIT}), session) AS packed
+FROM (${sessions}) ARRAY JOIN sessions AS session`;
 }
 
-/** `entry`, an event packed, with its `actor` and, for a breakdown, its `text`. */
+/** `entry`, an event packed, with its `actor`. */
 function rowsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
   const mask = maskSql(plan, binder);
-  const columns = {
-    actor: 'actor',
-    entry: packed(mask),
-    ...(plan.breakdown === null ? {} : { text: textOf(plan.breakdown.field, binder) }),
-  };
-  const span = askedSpan({ from: plan.from - (plan.lookbackMs ?? 0), to: plan.to }, binder);
-  return firstRowsSql({ siteId, span, columns, ...rowsWanted(plan, mask, binder) }, binder);
+  const digest = plan.breakdown === null ? NO_DIGEST : digestOfText(textOf(plan.breakdown.field, binder));
+  const columns = { actor: 'actor', entry: packed(mask, digest) };
+  return firstRowsSql({ siteId, span: lookedSpan(plan, binder), columns, ...rowsWanted(plan, mask, binder) }, binder);
+}
+
+/** The time whose events are looked at. */
+function lookedSpan({ from, to, lookbackMs }: FunnelPlan, binder: Binder): TimeSpan {
+  return askedSpan({ from: from - (lookbackMs ?? 0), to }, binder);
+}
+
+/** `digest` and `text` of all values that the breakdown of a funnel may have. */
+export function breakdownTextsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
+  if (plan.breakdown === null) throw new Error('a funnel without a breakdown has no texts');
+  return textsSql(siteId, lookedSpan(plan, binder), plan.breakdown.field, binder);
 }
 
 function rowsWanted(plan: FunnelPlan, mask: string, binder: Binder): Pick<WantedRows, 'selections' | 'conditions'> {

@@ -119,9 +119,16 @@ function greatestSoFar(found: string, excluded: number): string {
   return `arrayReduceInRanges('max', arrayMap((c, i) -> (c, toUInt64(i - c + 1)), ${closed}, ${places}), ${found})`;
 }
 
-/** The stamp of the latest event of a step before from which the way, by its beginning, may have come. */
+/**
+ * The stamp of the latest event of a step before from which the way, by its beginning, may have come. Where only one step may be
+ * before, that is its latest event before the way's end, as what is carried on is of the latest.
+ */
 function previousOf(plan: FunnelPlan, step: number): string {
   if (step === 1) return 'end1';
+  if (!hasOptional(plan)) {
+    const earlier = `arraySlice(found${step - 1}, 1, toUInt32(greatest(place${step}, 1) - 1))`;
+    return `stamp[arrayLastIndex(x -> x > 0, ${earlier})]`;
+  }
   const places = stepsBefore(plan, step).map((from) => {
     const last = `arrayLastIndex((x, s) -> ${beginOf(plan, from, 'x')} = start${step} AND s < end${step}, found${from}, stamp)`;
     const excluded = plan.order === 'strict' ? 0 : excludedAfter(plan, from);

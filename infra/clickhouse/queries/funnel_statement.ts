@@ -1,5 +1,5 @@
 import { type FunnelPlan, TIME_CLASSES_MS } from '#pipelines/query/funnel_plan.ts';
-import { actorsSql, PLACE_BITS } from './funnel_actors.ts';
+import { actorsSql, breakdownTextsSql, PLACE_BITS } from './funnel_actors.ts';
 import { levelColumns } from './funnel_levels.ts';
 import { startOf } from './interval_starts.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
@@ -11,28 +11,30 @@ export function funnelStatement(siteId: string, plan: FunnelPlan): Statement {
   const attempts = attemptsSql(siteId, plan, binder);
   if (breakdown === null && trend === null) {
     return binder.statement(
-      `SELECT 'all' AS kind, 0 AS texts, '' AS text, 0 AS bucket, ${figuresSql(plan)}\nFROM (${attempts}) HAVING count() > 0`,
+      `SELECT 'all' AS kind, 0 AS texts, '' AS text, 0 AS bucket, ${figuresSql()}\nFROM (${attempts}) HAVING count() > 0`,
     );
   }
-  if (breakdown !== null) return binder.statement(byValueSql(plan, breakdown.limit, attempts));
-  return binder.statement(`SELECT ${kindSql(plan)} AS kind, 0 AS texts, '' AS text, bucket, ${figuresSql(plan)}
+  if (breakdown !== null) {
+    const texts = breakdownTextsSql(siteId, plan, binder);
+    return binder.statement(byValueSql(plan, breakdown.limit, attempts, texts));
+  }
+  return binder.statement(`SELECT ${kindSql(plan)} AS kind, 0 AS texts, '' AS text, bucket, ${figuresSql()}
 FROM (${attempts})
 GROUP BY GROUPING SETS ((), (bucket)) HAVING count() > 0
 ORDER BY kind, bucket LIMIT ${plan.groupsMax} BY kind`);
 }
 
 /** The median over several values cannot be made from their medians, so aggregate states are merged. */
-function byValueSql(plan: FunnelPlan, limit: number, attempts: string): string {
+function byValueSql(plan: FunnelPlan, limit: number, attempts: string, texts: string): string {
   const { trend } = plan;
-  const sets = ['()', '(text)', ...(trend === null ? [] : ['(bucket)'])];
-  const states = aggregates(plan).map(
-    ([name, values], index) => `${withSuffix(name, 'State')}(${values}) AS state${index}`,
-  );
-  const groups = `SELECT ${kindSql(plan)} AS of_kind, text AS of_text, ${trend === null ? '0 AS bucket' : 'bucket'}, count() AS began,
+  const sets = ['()', '(value)', ...(trend === null ? [] : ['(bucket)'])];
+  const states = AGGREGATES.map(([name, values], index) => `${withSuffix(name, 'State')}(${values}) AS state${index}`);
+  const counted = `SELECT ${kindSql(plan)} AS of_kind, value, ${trend === null ? '0 AS bucket' : 'bucket'}, count() AS began,
   ${states.join(', ')}
 FROM (${attempts}) GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING began > 0`;
+  const groups = `SELECT counted.*, texts.text AS of_text FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest`;
   const isRest = `of_kind = 'value' AND row_number() OVER (PARTITION BY of_kind ORDER BY began DESC, of_text) > ${limit}`;
-  const merged = aggregates(plan).map(([name], index) => `${withSuffix(name, 'Merge')}(state${index})`);
+  const merged = AGGREGATES.map(([name], index) => `${withSuffix(name, 'Merge')}(state${index})`);
   return `SELECT kind, text, bucket, count() AS texts, ${figuresOf(merged)}
 FROM (SELECT *, ${isRest} AS is_rest, if(is_rest, 'other', of_kind) AS kind, if(is_rest, '', of_text) AS text FROM (${groups}))
 GROUP BY kind, text, bucket
@@ -41,7 +43,7 @@ ORDER BY kind, sum(began) DESC, text, bucket LIMIT ${plan.groupsMax} BY kind`;
 
 function kindSql({ breakdown, trend }: FunnelPlan): string {
   const inTrend = trend === null ? 'false' : 'grouping(bucket) = 0';
-  const inBreakdown = breakdown === null ? 'false' : 'grouping(text) = 0';
+  const inBreakdown = breakdown === null ? 'false' : 'grouping(value) = 0';
   return `multiIf(${inTrend}, 'interval', ${inBreakdown}, 'value', 'all')`;
 }
 
@@ -77,7 +79,8 @@ function attemptColumns({ steps, breakdown, trend }: FunnelPlan, binder: Binder)
     `arrayMap(x -> x > 0, ${starts}) AS reached`,
     `${times(ends, starts)} AS took`,
     `${times(ends, each('previous'))} AS between`,
-    ...(breakdown === null ? [] : [`${textAt(breakdown.at, each)} AS text`]),
+    `if(reached[${steps.length}], took[${steps.length}], ${NEVER}) AS whole`,
+    ...(breakdown === null ? [] : [`${valueAt(breakdown.at, each)} AS value`]),
     ...(trend === null ? [] : [`${startOf(trend.interval, began, trend.timeZone, binder)} AS bucket`]),
   ];
 }
@@ -88,27 +91,34 @@ const LAST = 'arrayLastIndex(x -> x, reached)';
 const timeOf = (stamp: string): string => `bitShiftRight(${stamp}, ${PLACE_BITS})`;
 
 /**
- * The text at the beginning of the attempt that reached the last step, at its event of a step (none where it has none), or
- * the first or last text until its end.
+ * The digest of the text at the beginning of the attempt that reached the last step, at its event of a step (none where it has
+ * none), or of the first or last text until its end.
  */
-function textAt(at: NonNullable<FunnelPlan['breakdown']>['at'], each: (name: string) => string): string {
-  if (at === 'first_step') return `texts[bitAnd(${each('start')}[${LAST}], ${2 ** PLACE_BITS - 1})]`;
-  if (at === 'step') return `texts[${each('at')}[${LAST}]]`;
+function valueAt(at: NonNullable<FunnelPlan['breakdown']>['at'], each: (name: string) => string): string {
+  if (at === 'first_step') return `digests[bitAnd(${each('start')}[${LAST}], ${2 ** PLACE_BITS - 1})]`;
+  if (at === 'step') return `digests[${each('at')}[${LAST}]]`;
   const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';
-  return `${find}(x -> x != '', arraySlice(texts, 1, ${each('place')}[${LAST}]))`;
+  return `${find}(x -> x != 0, arraySlice(digests, 1, ${each('place')}[${LAST}]))`;
 }
+
+/** Longer than any way, and the time of those that did not get to the last step. */
+const LONGEST = 'toUInt64(-2)';
+const NEVER = 'toUInt64(-1)';
+
+/** Whether an attempt reached the last step within the time of each class; the last class has no limit. */
+const CLASSED = `arrayMap(x -> whole <= x, [${[...TIME_CLASSES_MS, LONGEST].join(', ')}])`;
 
 /**
  * Eight aggregates over arrays and not seven for each step: ClickHouse takes longer to analyse an aggregate than to count what
  * it is given here. Each with what it is given.
  */
-const aggregates = (plan: FunnelPlan): [name: string, values: string][] => [
+const AGGREGATES: readonly [name: string, values: string][] = [
   ['sumForEach', 'reached'],
   ['sumIfForEach', 'took, reached'],
   ['quantilesExactIfForEach(0.5, 0.9)', 'took, reached'],
   ['minIfForEach', 'took, reached'],
   ['maxIfForEach', 'took, reached'],
-  ['sumForEach', classed(plan)],
+  ['sumForEach', CLASSED],
   ['sumIfForEach', 'between, reached'],
   ['quantilesExactIfForEach(0.5, 0.9)', 'between, reached'],
 ];
@@ -116,8 +126,7 @@ const aggregates = (plan: FunnelPlan): [name: string, values: string][] => [
 /** An aggregate that makes or merges states, with its parameters after its name. */
 const withSuffix = (name: string, suffix: string): string => name.replace(/^\w+/, `$&${suffix}`);
 
-const figuresSql = (plan: FunnelPlan): string =>
-  figuresOf(aggregates(plan).map(([name, values]) => `${name}(${values})`));
+const figuresSql = (): string => figuresOf(AGGREGATES.map(([name, values]) => `${name}(${values})`));
 
 /** `steps`, a StepFigures of each, and `times`, from the aggregates. */
 function figuresOf(aggregated: readonly string[]): string {
@@ -125,11 +134,4 @@ function figuresOf(aggregated: readonly string[]): string {
   const asText = (sums: string | undefined): string => `arrayMap(x -> toString(x), ${sums})`;
   const figures = [reached, asText(took), quantiles, least, most, asText(between), betweenQuantiles].join(', ');
   return `arrayZip(${figures}) AS steps, ${times} AS times`;
-}
-
-/** Whether an attempt reached the last step within the time of each class; the last class has no limit. */
-function classed({ steps }: FunnelPlan): string {
-  const last = steps.length;
-  const classes = [...TIME_CLASSES_MS, 'toUInt64(-1)'].join(', ');
-  return `arrayMap(x -> reached[${last}] AND took[${last}] <= x, [${classes}])`;
 }

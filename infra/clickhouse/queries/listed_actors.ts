@@ -1,12 +1,15 @@
 import type { ListedPart } from '#pipelines/query/actor_lists.ts';
 import type { FunnelPlan } from '#pipelines/query/funnel_plan.ts';
 import { allOf } from './conditions.ts';
+import { breakdownTextsSql } from './funnel_actors.ts';
 import { attemptsSql } from './funnel_statement.ts';
 import { askedSpan, intervalsUntil, startOf, type TimeSpan, timeAt } from './interval_starts.ts';
-import { actorOf, digestOf, EVENT_DIGEST, timeOf } from './packed_events.ts';
+import { actorOf, MARK, markOf, timeOf } from './packed_events.ts';
 import { startsAndReturnsSql } from './retention_statement.ts';
+import { digestOfValue, seriesEventsSql } from './series_events.ts';
 import type { Binder } from './statement.ts';
-import { isRestSql, seriesEventsSql } from './trends_statement.ts';
+import { digestOfText } from './text_digests.ts';
+import { isRestSql } from './trends_statement.ts';
 
 type Part<Kind extends ListedPart['kind']> = Extract<ListedPart, { kind: Kind }>;
 
@@ -21,9 +24,9 @@ export function funnelActorsSql(siteId: string, part: Part<'funnel'>, binder: Bi
     `${actorOf('packed[1]')} AS actor`,
     `${session} AS part`,
     `toInt64(${timeOf(entry)}) AS at`,
-    `${digestOf(entry)} AS digest`,
+    `${markOf(entry)} AS mark`,
     `${allOf([`reached[${last}]`, ...(got === 'reached' ? [] : [`NOT reached[${step}]`])])} AS isListed`,
-    ...(plan.breakdown === null ? [] : ['text']),
+    ...(plan.breakdown === null ? [] : ['value']),
     ...(plan.trend === null ? [] : ['bucket']),
   ];
   const places = [...new Set([1, last])].map((reached) => `place${reached}`);
@@ -33,16 +36,17 @@ FROM (${attemptsSql(siteId, plan, binder, places, ['packed'])})`;
     'isListed',
     ...(intervalFrom === null ? [] : [`bucket = ${binder.bind(intervalFrom, 'Int64')}`]),
     ...(group === 'other' ? [`place > ${plan.breakdown?.limit ?? 0}`] : []),
-    ...(group === null || group === 'other' ? [] : [`text = ${binder.bind(group.value, 'String')}`]),
+    ...(group === null || group === 'other' ? [] : [`value = ${digestOfText(binder.bind(group.value, 'String'))}`]),
   ];
-  const from = group === 'other' ? rankedSql(attempts) : attempts;
-  return `SELECT actor, part, at, digest FROM (${from}) WHERE ${allOf(wanted)}`;
+  const from = group === 'other' ? rankedSql(attempts, breakdownTextsSql(siteId, plan, binder)) : attempts;
+  return `SELECT actor, part, at, mark FROM (${from}) WHERE ${allOf(wanted)}`;
 }
 
-/** Attempts with the `place` of their text: that of the most attempts is the first. */
-function rankedSql(attempts: string): string {
-  const counted = `SELECT *, count() OVER (PARTITION BY text) AS began FROM (${attempts})`;
-  return `SELECT *, dense_rank() OVER (ORDER BY began DESC, text) AS place FROM (${counted})`;
+/** Attempts with the `place` of their value: that of the most attempts is the first. */
+function rankedSql(attempts: string, texts: string): string {
+  const counted = `SELECT *, count() OVER (PARTITION BY value) AS began FROM (${attempts})`;
+  return `SELECT counted.*, dense_rank() OVER (ORDER BY began DESC, texts.text) AS place
+FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest`;
 }
 
 /** The nearest step before one that may not be left out: who did not get there did not leave the other either. */
@@ -50,8 +54,8 @@ function requiredBefore({ steps }: FunnelPlan, step: number): number {
   return steps.findLastIndex(({ optional }, index) => index < step - 1 && !optional) + 1;
 }
 
-/** What puts events in order, and tells which event it is: its time first, its digest last. */
-const MOMENT = `tuple(toUnixTimestamp64Milli(timestamp), received_at, raw_index, ${EVENT_DIGEST})`;
+/** What puts events in order, and tells which event it is. */
+const MOMENT = `tuple(toUnixTimestamp64Milli(timestamp), ${MARK})`;
 
 /** Who has an event of a series in an interval and of a value, by the first one. */
 export function barActorsSql(siteId: string, part: Part<'trends'>, span: TimeSpan, binder: Binder): string {
@@ -60,10 +64,12 @@ export function barActorsSql(siteId: string, part: Part<'trends'>, span: TimeSpa
     `series = ${series}`,
     ...(intervalFrom === null ? [] : [`bucket = ${binder.bind(intervalFrom, 'Int64')}`]),
     ...(group === 'other' ? [isRestSql(siteId, plan, binder)] : []),
-    ...(group === null || group === 'other' ? [] : [`parts = ${binder.bind(group.value, 'Array(String)')}`]),
+    ...(group === null || group === 'other'
+      ? []
+      : [`found = ${digestOfValue(group.value.map((text) => binder.bind(text, 'String')))}`]),
   ];
   const events = seriesEventsSql(siteId, plan, span, binder, { moment: MOMENT });
-  return `SELECT actor, toUInt64(0) AS part, entry.1 AS at, entry.4 AS digest
+  return `SELECT actor, toUInt64(0) AS part, entry.1 AS at, entry.2 AS mark
 FROM (SELECT person AS actor, min(moment) AS entry FROM (${events}) WHERE ${allOf(wanted)} GROUP BY person)`;
 }
 
@@ -81,6 +87,6 @@ export function cohortActorsSql(siteId: string, { plan, cohort, period }: Part<'
 FROM (${startsAndReturnsSql(siteId, plan, binder, { moment: MOMENT })}) GROUP BY person HAVING ${allOf(inCohort)}`;
   const returned = 'arraySort(arrayFilter(x -> x.1 > began.1, backs))';
   const isStart = `${place} >= 0 AND ${startOf(plan.interval, start, plan.timeZone, binder)} = ${binder.bind(cohort, 'Int64')}`;
-  return `SELECT person AS actor, toUInt64(0) AS part, entry.1 AS at, entry.4 AS digest
+  return `SELECT person AS actor, toUInt64(0) AS part, entry.1 AS at, entry.2 AS mark
 FROM (SELECT person, arrayJoin(arraySlice(${period === null ? '[began]' : returned}, 1, 1)) AS entry FROM (${persons}) WHERE ${isStart})`;
 }

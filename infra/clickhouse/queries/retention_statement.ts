@@ -1,15 +1,19 @@
 import type { RetentionPlan } from '#pipelines/query/retention.ts';
-import { conditionOf, selects } from './conditions.ts';
+import { conditionOf, inRange, selects } from './conditions.ts';
 import { firstRowsSql, SPILLED } from './first_rows.ts';
-import { askedSpan, intervalsUntil, startOf, timeAt } from './interval_starts.ts';
+import { askedSpan, intervalsUntil, startOf } from './interval_starts.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
-
-/** The place of everything that happened before the question's time. */
-const EARLIER = -1;
 
 /** Later and earlier than any event: a place without a start, and one without an event to come back with. */
 const NEVER_BEGAN = 'toInt64(9223372036854775807)';
 const NEVER_BACK = 'toInt64(-9223372036854775807)';
+
+/** A place and a time as one number, since numbers are gathered in a fraction of the time of tuples. */
+const TIME_BITS = 48;
+const moment = (place: string, time: string): string =>
+  `bitShiftLeft(toUInt64(${place}), ${TIME_BITS}) + toUInt64(${time})`;
+const placeOf = (of: string): string => `toInt64(bitShiftRight(${of}, ${TIME_BITS}))`;
+const timeOf = (of: string): string => `bitAnd(${of}, ${2 ** TIME_BITS - 1})`;
 
 /**
  * The statement of retention. A person is in the interval of a start event, and returns in each interval in which it has an
@@ -20,21 +24,22 @@ export function retentionStatement(siteId: string, plan: RetentionPlan): Stateme
   const binder = createBinder();
   const places = `SELECT person, place, min(if(isStart, at, ${NEVER_BEGAN})) AS began, max(if(isBack, at, ${NEVER_BACK})) AS last
   FROM (${startsAndReturnsSql(siteId, plan, binder)}) GROUP BY person, place`;
-  const persons = `SELECT arraySort(groupArrayIf((place, began), began != ${NEVER_BEGAN})) AS starts,
-    groupArrayIf((place, last), last != ${NEVER_BACK}) AS backs
+  const persons = `SELECT arraySort(groupArrayIf(${moment('place', 'began')}, began != ${NEVER_BEGAN})) AS starts,
+    groupArrayIf(${moment('place', 'last')}, last != ${NEVER_BACK}) AS backs
   FROM (${places}) GROUP BY person HAVING notEmpty(starts)`;
   const cohorts = plan.mode === 'recurring' ? 'starts' : 'arraySlice(starts, 1, 1)';
-  const periods = `arrayMap(x -> x.1 - begun.1, arrayFilter(x -> x.2 > begun.2, backs))`;
-  const cohort = startOf(plan.interval, "fromUnixTimestamp64Milli(begun.2, 'UTC')", plan.timeZone, binder);
-  return binder.statement(`SELECT ${cohort} AS cohort, arrayJoin(arrayConcat([toInt64(-1)], ${periods})) AS period, count() AS persons
+  const periods = `arrayMap(x -> ${placeOf('x')} - ${placeOf('begun')}, arrayFilter(x -> ${timeOf('x')} > ${timeOf('begun')}, backs))`;
+  const began = `fromUnixTimestamp64Milli(toInt64(any(${timeOf('begun')})), 'UTC')`;
+  const counted = `SELECT ${placeOf('begun')} AS place, period, count() AS persons, ${startOf(plan.interval, began, plan.timeZone, binder)} AS cohort
 FROM (SELECT arrayJoin(${cohorts}) AS begun, backs FROM (${persons}))
-WHERE begun.1 > ${EARLIER}
-GROUP BY cohort, period ORDER BY cohort, period
-${SPILLED}`);
+ARRAY JOIN arrayConcat([toInt64(-1)], ${periods}) AS period
+GROUP BY place, period`;
+  return binder.statement(`SELECT cohort, period, persons FROM (${counted}) ORDER BY cohort, period\n${SPILLED}`);
 }
 
 /**
- * `person`, `place` (the number of its interval) and `at` of each event that is a start or to come back with.
+ * `person`, `place` (the number of its interval) and `at` of each event that is a start or to come back with; of persons who
+ * began before the question's time none, where the first start ever counts.
  *
  * @param more Other columns: expressions over event_rows by the names they are given.
  */
@@ -44,29 +49,26 @@ export function startsAndReturnsSql(
   binder: Binder,
   more: Readonly<Record<string, string>> = {},
 ): string {
-  const asked = askedSpan(plan, binder);
+  const span = askedSpan(plan, binder);
   const start = selects(plan.start, binder);
   const back = selects(plan.back, binder);
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
-  const inTime = `timestamp >= ${asked.from}`;
-  const place = intervalsUntil(plan.interval, { from: asked.from, to: 'timestamp' }, plan.timeZone, binder);
   const columns = {
     person: 'actor',
     at: 'toUnixTimestamp64Milli(timestamp)',
     isStart: `toBool(${start})`,
-    isBack: `toBool(${back} AND ${inTime})`,
-    place: plan.mode === 'first_ever' ? `if(${inTime}, ${place}, ${EARLIER})` : place,
+    isBack: `toBool(${back})`,
+    place: intervalsUntil(plan.interval, { from: span.from, to: 'timestamp' }, plan.timeZone, binder),
     ...more,
   };
-  const from = plan.mode === 'first_ever' ? timeAt(0, binder) : asked.from;
-  return firstRowsSql(
-    {
-      siteId,
-      span: { from, to: asked.to },
-      selections: [plan.start, plan.back],
-      conditions: [...filters, `(${start} OR ${back})`],
-      columns,
-    },
-    binder,
-  );
+  const conditions = [...filters, `(${start} OR ${back})`];
+  if (plan.mode === 'first_ever') conditions.push(`actor GLOBAL NOT IN (${begunBeforeSql(siteId, plan, binder)})`);
+  return firstRowsSql({ siteId, span, selections: [plan.start, plan.back], conditions, columns }, binder);
+}
+
+/** Who has a start event before the question's time. */
+function begunBeforeSql(siteId: string, plan: RetentionPlan, binder: Binder): string {
+  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
+  const before = inRange(siteId, { from: 0, to: plan.from }, binder);
+  return `SELECT actor FROM event_rows WHERE ${[...before, ...filters, selects(plan.start, binder)].join(' AND ')} GROUP BY actor`;
 }

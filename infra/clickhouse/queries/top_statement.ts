@@ -5,25 +5,36 @@ import { firstRowsSql, SPILLED } from './first_rows.ts';
 import { askedSpan } from './interval_starts.ts';
 import { createBinder, type Statement } from './statement.ts';
 
-/** The statement of the commonest values of a field. Rows: TopRow. */
+const RANKS: Record<TopPlan['by'], string> = {
+  events: 'count()',
+  persons: 'uniqExact(person)',
+  value: 'sum(amount)',
+};
+
+/**
+ * The statement of the commonest values of a field. First they are found, then each event is counted under its value, or with
+ * the rest, so that persons are told apart for few values. Rows: TopRow.
+ */
 export function topStatement(siteId: string, plan: TopPlan): Statement {
   const binder = createBinder();
   const { selection, filters } = plan;
-  const by = { events: 'counted', persons: 'finalizeAggregation(people)', value: 'added' }[plan.by];
+  const text = textOf(plan.field, binder);
   const rows = firstRowsSql(
     {
       siteId,
       span: askedSpan(plan, binder),
       selections: [selection],
       conditions: [...filters.map((filter) => conditionOf(filter, binder)), selects(selection, binder)],
-      columns: { found: textOf(plan.field, binder), person: 'actor', amount: unitsOf('value') },
+      columns: { found: `cityHash64(${text})`, text, person: 'actor', amount: unitsOf('value') },
     },
     binder,
   );
-  return binder.statement(`SELECT name AS text, isRest AS rest, count() AS texts, sum(counted) AS events,
-  uniqExactMerge(people) AS persons, toString(sum(added)) AS units
-FROM (SELECT *, row_number() OVER (ORDER BY ${by} DESC, found) AS place, place > ${plan.limit} AS isRest, if(isRest, '', found) AS name
-  FROM (SELECT found, count() AS counted, uniqExactState(person) AS people, sum(amount) AS added FROM (${rows}) GROUP BY found))
-GROUP BY name, isRest ORDER BY min(place)
+  const greatest = `SELECT found, any(text) AS name FROM (${rows}) GROUP BY found ORDER BY ${RANKS[plan.by]} DESC, name LIMIT ${plan.limit}`;
+  return binder.statement(`WITH (SELECT groupArray((found, name)) FROM (${greatest})) AS slots,
+  arrayPushBack(arrayMap(x -> x.1, slots), 0) AS known
+SELECT slots[slot].2 AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
+  uniqExact(person) AS persons, toString(sum(amount)) AS units
+FROM (SELECT *, transform(found, known, arrayPushBack(arrayPopBack(arrayEnumerate(known)), 0), 0) AS slot FROM (${rows}))
+GROUP BY slot ORDER BY rest, slot
 ${SPILLED}`);
 }

@@ -1,9 +1,9 @@
 import { AMOUNT_UNITS } from '#pipelines/query/amounts.ts';
-import { type MeasureOf, QUANTILES, type TrendSeries, type TrendsPlan } from '#pipelines/query/trends.ts';
-import { conditionOf, numberOf, selects, textOf } from './conditions.ts';
-import { AMOUNT_MAX, unitsOf } from './exact_amounts.ts';
-import { firstRowsSql, SPILLED } from './first_rows.ts';
-import { askedSpan, calendarSql, spanBefore, startOf, type TimeSpan } from './interval_starts.ts';
+import { type MeasureOf, QUANTILES, type TrendsPlan } from '#pipelines/query/trends.ts';
+import { unitsOf } from './exact_amounts.ts';
+import { SPILLED } from './first_rows.ts';
+import { askedSpan, calendarSql, spanBefore, type TimeSpan } from './interval_starts.ts';
+import { hasAmounts, hasUniques, seriesEventsSql, textNames } from './series_events.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 /** How far a quantile may be from the value that has its rank, as a part of it. */
@@ -19,75 +19,7 @@ export function trendsStatement(siteId: string, plan: TrendsPlan): Statement {
   return binder.statement(`SELECT * FROM (${[counted, ...calendars].join('\nUNION ALL ')})\n${SPILLED}`);
 }
 
-/**
- * A row for each series that an event is of: `series`, `bucket`, `person`, with a breakdown `parts`, and what is measured.
- *
- * @param more Other columns: expressions over event_rows by the names they are given.
- */
-export function seriesEventsSql(
-  siteId: string,
-  plan: TrendsPlan,
-  span: TimeSpan,
-  binder: Binder,
-  more: Readonly<Record<string, string>> = {},
-): string {
-  const isOne = plan.series.length === 1;
-  const conditions = plan.series.map((series) => selects(series, binder));
-  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
-  const columns = {
-    person: 'actor',
-    bucket: startOf(plan.interval, 'timestamp', plan.timeZone, binder),
-    ...(plan.breakdown === null ? {} : { parts: listOf(plan.breakdown.fields.map((field) => textOf(field, binder))) }),
-    ...(isOne ? {} : { matched: listOf(conditions.map((condition) => `toBool(${condition})`)) }),
-    ...measuredColumns(plan, binder),
-    ...more,
-  };
-  const rows = firstRowsSql(
-    { siteId, span, selections: plan.series, conditions: [...filters, `(${conditions.join(' OR ')})`], columns },
-    binder,
-  );
-  const measured = [
-    ...(plan.breakdown === null ? [] : ['parts']),
-    ...(hasAmounts(plan) ? [`amounts${isOne ? '' : '[series]'} AS amount`] : []),
-    ...(hasUniques(plan) ? [`digests${isOne ? '' : '[series]'} AS digest`] : []),
-  ];
-  const names = ['bucket', 'person', ...measured, ...Object.keys(more)].join(', ');
-  // Events of one series need no list of those that they are of, which would take longer than reading them.
-  if (isOne) return `SELECT toUInt32(1) AS series, ${names} FROM (${rows})`;
-  return `SELECT series, ${names}
-FROM (${rows}) ARRAY JOIN arrayEnumerate(matched) AS series WHERE matched[series]`;
-}
-
-/** Of each series the number, or the digest of the text, that it measures of an event; of one series itself, of several a list. */
-function measuredColumns(plan: TrendsPlan, binder: Binder): Record<string, string> {
-  const of = (each: (series: TrendSeries, binder: Binder) => string): string => {
-    const [first = '', ...others] = plan.series.map((one) => each(one, binder));
-    return others.length === 0 ? first : listOf([first, ...others]);
-  };
-  return {
-    ...(hasAmounts(plan) ? { amounts: of(amountOf) } : {}),
-    ...(hasUniques(plan) ? { digests: of(digestOf) } : {}),
-  };
-}
-
-const listOf = (expressions: readonly string[]): string => `[${expressions.join(', ')}]`;
-const hasAmounts = ({ series }: TrendsPlan): boolean => series.some(({ number }) => number !== null);
-const hasUniques = ({ series }: TrendsPlan): boolean => series.some(({ unique }) => unique !== null);
 const hasQuantiles = ({ series }: TrendsPlan): boolean => series.some(({ measure }) => measure in QUANTILES);
-
-/** NULL for what is not a number, or has more digits than sums are exact for. */
-function amountOf({ number }: TrendSeries, binder: Binder): string {
-  if (number === null) return 'NULL';
-  const given = numberOf(number, binder);
-  return `if(ifNull(abs(${given}) < ${AMOUNT_MAX}, false), ${given}, NULL)`;
-}
-
-/** NULL for the empty text, which is no value. */
-function digestOf({ unique }: TrendSeries, binder: Binder): string {
-  if (unique === null) return 'NULL';
-  const text = textOf(unique, binder);
-  return `if(empty(${text}), NULL, cityHash64(${text}))`;
-}
 
 function plainSql(plan: TrendsPlan, events: string): string {
   return `SELECT period, series, if(grouping(bucket) = 0, 'interval', 'all') AS kind, emptyArrayString() AS parts, 0 AS rest,
@@ -97,48 +29,43 @@ GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
 }
 
 /**
- * First the greatest values are found, then each event is counted under its value, or with the rest. A value is the number of
- * its place among the greatest until the counting is done, since groups of numbers take a fraction of the time of groups of texts.
+ * First the greatest values are found, then each event is counted under its value, or with the rest. A value is its digest, and
+ * then the number of its place among the greatest, since groups of numbers take a fraction of the time of groups of texts.
  */
 function byValueSql(plan: TrendsPlan, events: string, asked: string): string {
-  const [value, digest] =
-    plan.breakdown?.rankedBy === 'first'
-      ? ['slots[slot]', 'partsDigest']
-      : ['slots[slot].2', 'cityHash64(series, parts)'];
-  const slotDigest = plan.breakdown?.rankedBy === 'first' ? 'cityHash64(x)' : 'cityHash64(x.1, x.2)';
-  return `WITH (SELECT groupArray(value) FROM (${greatestSql(plan, asked)})) AS slots,
-  arrayPushBack(arrayMap(x -> ${slotDigest}, slots), 0) AS slotDigests
-SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), ${value}) AS parts, grouping(slot) = 0 AND slot = 0 AS rest,
-  uniqExactMerge(restTexts) AS texts, bucket, ${figuresSql(plan)}
-FROM (SELECT period, series, slot, bucket, uniqExactStateIf(partsDigest, slot = 0) AS restTexts, ${statesSql(plan)}
-  FROM (SELECT *, cityHash64(parts) AS partsDigest,
-    transform(${digest}, slotDigests, arrayPushBack(arrayPopBack(arrayEnumerate(slotDigests)), 0), 0) AS slot FROM (${events}))
+  return `WITH (SELECT groupArray((of, parts)) FROM (${greatestSql(plan, asked)})) AS slots,
+  arrayPushBack(arrayMap(x -> x.1, slots), 0) AS known
+SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), slots[slot].2) AS parts, grouping(slot) = 0 AND slot = 0 AS rest,
+  uniqExactMerge(restValues) AS texts, bucket, ${figuresSql(plan)}
+FROM (SELECT period, series, slot, bucket, uniqExactStateIf(found, slot = 0) AS restValues, ${statesSql(plan)}
+  FROM (SELECT *, transform(${ofSeries(plan)}, known, arrayPushBack(arrayPopBack(arrayEnumerate(known)), 0), 0) AS slot FROM (${events}))
   GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
 
+/** What is looked for among the greatest values: those of each series are its own, or all have those of the first. */
+const ofSeries = ({ breakdown }: TrendsPlan): string =>
+  breakdown?.rankedBy === 'first' ? 'found' : 'cityHash64(series, found)';
+
 /** Whether an event of a series is of a value that is not given one by one; over what seriesEventsSql selects. */
 export function isRestSql(siteId: string, plan: TrendsPlan, binder: Binder): string {
-  return isRestOf(plan, seriesEventsSql(siteId, plan, askedSpan(plan, binder), binder));
-}
-
-function isRestOf(plan: TrendsPlan, asked: string): string {
-  const value = plan.breakdown?.rankedBy === 'first' ? 'parts' : '(series, parts)';
-  return `${value} NOT IN (${greatestSql(plan, asked)})`;
+  const asked = seriesEventsSql(siteId, plan, askedSpan(plan, binder), binder);
+  return `${ofSeries(plan)} NOT IN (SELECT of FROM (${greatestSql(plan, asked)}))`;
 }
 
 const KIND = `multiIf(grouping(slot) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(slot) = 0, 'value',
   grouping(bucket) = 0, 'interval', 'all')`;
 
-/** The values that are given one by one: of each series its own, or for all of them those of the first. */
+/** The values that are given one by one: `of`, by which ofSeries finds them, and `parts`, their texts. */
 function greatestSql(plan: TrendsPlan, events: string): string {
   const { limit = 0, rankedBy = 'each' } = plan.breakdown ?? {};
   const ranked = rankedBy === 'first' ? plan.series.slice(0, 1) : plan.series;
   const ranks = ranked.map(({ rank }, index) => `series = ${index + 1}, ${RANKS[rank]}`);
-  const groups = `SELECT series, parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
-  FROM (${events}) WHERE series <= ${ranked.length} GROUP BY series, parts`;
-  return `SELECT ${rankedBy === 'first' ? 'greatest.2' : '(series, greatest.2)'} AS value
-FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts))) AS greatest FROM (${groups}) GROUP BY series)`;
+  const texts = textNames(plan).map((name) => `any(${name})`);
+  const groups = `SELECT series, found, [${texts.join(', ')}] AS parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
+  FROM (${events}) WHERE series <= ${ranked.length} GROUP BY series, found`;
+  return `SELECT greatest.3 AS found, ${ofSeries(plan)} AS of, greatest.2 AS parts
+FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts, found))) AS greatest FROM (${groups}) GROUP BY series)`;
 }
 
 /**

@@ -1,0 +1,21 @@
+import type { Field } from '#pipelines/query/filter_shapes.ts';
+import { textOf } from './conditions.ts';
+import type { TimeSpan } from './interval_starts.ts';
+import type { Binder } from './statement.ts';
+
+/** The digest of the empty text, which stands for no value. */
+export const NO_DIGEST = 'toUInt64(0)';
+
+/**
+ * The digest of a text as UInt64. Statements that keep a text of each event keep its digest, since numbers are gathered, sorted
+ * and compared in a fraction of the time of texts.
+ */
+export const digestOfText = (text: string): string => `if(empty(${text}), ${NO_DIGEST}, cityHash64(${text}))`;
+
+/** `digest` and `text` of all different texts that a field has in a time. */
+export function textsSql(siteId: string, { from, to }: TimeSpan, field: Field, binder: Binder): string {
+  const text = textOf(field, binder);
+  return `SELECT ${digestOfText('found')} AS digest, any(found) AS text
+FROM (SELECT ${text} AS found FROM event_rows
+  WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}) GROUP BY digest`;
+}
