@@ -65,6 +65,8 @@ const personFieldShape = closed({
 interface Among {
   siteId: string;
   before: number | null;
+  /** The condition holds for events since then alone: who has none since then is not looked for. */
+  since: number;
 }
 /** A value of a person. */
 export type PersonField = Static<typeof personFieldShape> & { among?: Among };

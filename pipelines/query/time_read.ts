@@ -15,10 +15,28 @@ interface Asked extends TimeRead {
 export function timeRead(query: object): TimeRead | null {
   const asked = askedOf(query);
   if (asked === null) return null;
-  const { from, to, mode, compare, breakdown } = asked;
-  if (mode === 'first_ever' || looksAtPersons(query)) return sinceEver(asked);
+  return looksAtPersons(query) ? sinceEver(asked) : timeAskedAbout(asked);
+}
+
+/** The same but for what it reads to know the values of persons. */
+function timeAskedAbout({ from, to, mode, compare, breakdown }: Asked): TimeRead {
+  if (mode === 'first_ever') return { from: 0, to };
   const length = to - from;
   return { from: Math.max(0, from - (compare === undefined ? 0 : length) - (breakdown?.lookback_ms ?? 0)), to };
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * A time before which no event is that a query asks about, be it for the time before its own; 0 where it has none. The time
+ * before is as many intervals earlier by the calendar: of months these may be a tenth longer, and two more are touched.
+ */
+export function askedSince(query: object): number {
+  const asked = askedOf(query);
+  if (asked === null) return 0;
+  const { from, to, compare } = asked;
+  const longer = compare === undefined ? 0 : 0.11 * (to - from) + 62 * DAY_MS;
+  return Math.max(0, Math.floor(timeAskedAbout(asked).from - longer));
 }
 
 /** All there is until the end of a query's time. */

@@ -6,7 +6,7 @@ import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
 import { withPersonsOf } from '#pipelines/query/person_fields.ts';
 import { namesPersons } from '#pipelines/query/personal_fields.ts';
-import { timeRead } from '#pipelines/query/time_read.ts';
+import { askedSince, timeRead } from '#pipelines/query/time_read.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
@@ -80,6 +80,7 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
   const query = input.body as Static<Query>;
   const problems = [...filterProblems(query), ...spec.problems(query)];
   if (problems.length > 0) return refused('settings_invalid', problems);
+  const since = spec.reads === undefined ? askedSince(query as object) : (spec.reads(query)?.from ?? 0);
   return {
     kind: 'ask',
     siteId,
@@ -87,7 +88,7 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
     isShared: spec.listsPersons !== true,
     reads: spec.reads === undefined ? timeRead(query as object) : spec.reads(query),
     asked: { ...(query as object), fresh: undefined },
-    statement: spec.statement(siteId, spec.plan(withPersonsOf(withEveryName(query), siteId), world.nowMs)),
+    statement: spec.statement(siteId, spec.plan(withPersonsOf(withEveryName(query), siteId, since), world.nowMs)),
     keptMs: spec.keptMs(query, world.nowMs),
     answer: (rows) => spec.answer(query, rows as Row[]),
   };

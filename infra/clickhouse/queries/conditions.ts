@@ -86,20 +86,32 @@ function holdsOfElements({ property, each }: Elements, condition: Condition, bin
   return negated ? `NOT ${exists}` : exists;
 }
 
-/** By the first or last text of all that the person's events have. Somebody who has none has the empty text. */
+/**
+ * By the first or last text of all that the person's events have. Somebody who has none has the empty text.
+ *
+ * Of whom the events since the time that is asked about tell the last text, no earlier event is looked at; where they tell that
+ * of everybody, as of a field that all events have, none is read.
+ */
 function holdsOfPerson({ person, seen, among }: PersonField, condition: Condition, binder: Binder): string {
   if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
   const text = textOf(person, binder);
   const pick = seen === 'first' ? 'argMinIf' : 'argMaxIf';
-  const value = `${pick}(${text}, ${FIRST_ROW}, ${text} != '')`;
-  const rows = [
-    `site_id = ${binder.bind(among.siteId, 'String')}`,
-    ...(among.before === null
-      ? []
-      : [`timestamp < fromUnixTimestamp64Milli(${binder.bind(among.before, 'Int64')}, 'UTC')`]),
-  ];
-  return `actor GLOBAL IN (SELECT actor FROM (SELECT actor, ${value} AS seen FROM event_rows
-  WHERE ${allOf(rows)} GROUP BY actor) WHERE ${holds(ofText('seen'), condition, binder)})`;
+  const isSo = `toBool(${holds(ofText(text), condition, binder)})`;
+  const isSoOfNone = `toBool(${holds(ofText("''"), condition, binder)})`;
+  const persons = (
+    ...rows: string[]
+  ): string => `SELECT actor, max(${text} != '') AS has, ${pick}(${isSo}, ${FIRST_ROW}, ${text} != '') AS is
+  FROM event_rows WHERE ${allOf([`site_id = ${binder.bind(among.siteId, 'String')}`, ...rows])} GROUP BY actor`;
+  const at = (ms: number): string => `fromUnixTimestamp64Milli(${binder.bind(ms, 'Int64')}, 'UTC')`;
+  const before = among.before === null ? [] : [`timestamp < ${at(among.before)}`];
+  if (seen === 'first' || among.since === 0) {
+    return `actor GLOBAL IN (SELECT actor FROM (${persons(...before)}) WHERE if(has, is, ${isSoOfNone}))`;
+  }
+  const since = at(among.since);
+  const late = `(SELECT (groupArrayIf(actor, has AND is), groupArrayIf(actor, NOT has)) FROM (${persons(`timestamp >= ${since}`, ...before)}))`;
+  const early = persons(`timestamp < ${since}`, 'notEmpty(late.2)', 'actor GLOBAL IN (SELECT arrayJoin(late.2))');
+  return `actor GLOBAL IN (WITH ${late} AS late SELECT actor FROM (SELECT arrayJoin(late.1) AS actor
+UNION ALL SELECT others.actor FROM (SELECT arrayJoin(late.2) AS actor) AS others LEFT JOIN (${early}) AS early USING (actor) WHERE if(early.has, early.is, ${isSoOfNone})))`;
 }
 
 /** The condition of a selection; `true` if it selects every event. */

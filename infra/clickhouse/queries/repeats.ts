@@ -30,10 +30,10 @@ const UNCHECKED_MANY = 5_000_000;
 export function repeatedHashes(site: string, range: string): string {
   const unchecked = (what: string, when: string): string =>
     `(SELECT ${what} FROM event_rows WHERE ${range} AND ${IS_UNCHECKED}${when === '' ? '' : ` AND ${when}`})`;
-  const count = unchecked('count()', '');
-  const isFew = `${count} BETWEEN 1 AND ${UNCHECKED_MANY}`;
-  const isMany = `${count} > ${UNCHECKED_MANY}`;
-  return `(SELECT groupArray(event_hash) FROM (SELECT event_hash FROM repeated_events WHERE site_id = ${site}
+  const isFew = `unchecked BETWEEN 1 AND ${UNCHECKED_MANY}`;
+  const isMany = `unchecked > ${UNCHECKED_MANY}`;
+  return `(WITH ${unchecked('count()', '')} AS unchecked
+SELECT groupArray(event_hash) FROM (SELECT event_hash FROM repeated_events WHERE site_id = ${site}
 UNION ALL SELECT event_hash FROM event_rows WHERE ${range} AND ${isFew}
   AND event_hash GLOBAL IN ${unchecked('event_hash', isFew)} GROUP BY event_hash HAVING count() > 1
 UNION ALL SELECT event_hash FROM event_rows WHERE ${range} AND ${isMany}

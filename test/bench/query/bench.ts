@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
@@ -43,6 +44,7 @@ export async function benchQuery(): Promise<void> {
     await migrate(warehouse, parts.addresses.clickhouseUrl);
     say(`inserting ${EVENTS} events, ${SITE_EVENTS} of them of the site`);
     await fill(warehouse);
+    await checkRepeats(warehouse);
     await measure(warehouse);
   } finally {
     await warehouse.close();

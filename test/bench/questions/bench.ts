@@ -11,7 +11,7 @@ import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import { startParts } from '#infra/local/parts.ts';
 import { fill, SITE } from './fill.ts';
 import { measureNeighbour } from './neighbour.ts';
-import { type BenchQuestion, questionsAbout } from './questions.ts';
+import { type BenchQuestion, questionsAbout, scanOf } from './questions.ts';
 import { DAYS, EVENTS, FOLDER, ONLY } from './questions_config.ts';
 
 const NOWHERE = '127.0.0.1:1';
@@ -23,7 +23,8 @@ const GOAL_RATIO = 5;
 
 /**
  * Every kind of question about the last days of a year of one site's events, each beside the plain scan of the columns that
- * it needs; then what a heavy one does to a neighbour's. Times and memory are the server's.
+ * it needs, as SQL by ids would read them, and once more by the digests that rows have of ids; then what a heavy one does to
+ * a neighbour's. Times and memory are the server's.
  */
 export async function benchQuestions(): Promise<void> {
   const dataDir = FOLDER ?? mkdtempSync(join(tmpdir(), 'bench-questions-'));
@@ -62,24 +63,25 @@ async function measure(warehouse: Warehouse): Promise<void> {
   say(
     `${EVENTS} events of a year in ${await partsOf(warehouse)} parts; the last ${DAYS} days; ${ROUNDS} rounds, medians`,
   );
-  say(`${''.padEnd(44)}${['s', 'scan s', 'ratio', 'MiB', 'rows read'].map((head) => head.padStart(11)).join('')}`);
+  say(
+    `${''.padEnd(44)}${['s', 'scan s', 'ratio', 'by digests', 'MiB', 'rows read'].map((head) => head.padStart(11)).join('')}`,
+  );
   const asked = questionsAbout(await someVisitor(warehouse)).filter(({ name }) => ONLY === null || name.match(ONLY));
   for (const question of asked) say(await lineOf(warehouse, question));
 }
 
-async function lineOf(warehouse: Warehouse, { name, statement, scan }: BenchQuestion): Promise<string> {
-  const asked: Run[] = [];
-  const scanned: Run[] = [];
-  // By turns, so that a machine that is busy for a moment is so for both.
+async function lineOf(warehouse: Warehouse, { name, statement, needs }: BenchQuestion): Promise<string> {
+  const scans = [false, true].map((byDigests) => ({ sql: scanOf(needs, byDigests), parameters: {} }));
+  const runs: Run[][] = [];
+  // By turns, so that a machine that is busy for a moment is so for all.
   for (let round = -1; round < ROUNDS; round++) {
-    const runs = [await run(warehouse, statement), await run(warehouse, { sql: scan, parameters: {} })] as const;
-    if (round < 0) continue;
-    asked.push(runs[0]);
-    scanned.push(runs[1]);
+    const asked: Run[] = [];
+    for (const one of [statement, ...scans]) asked.push(await run(warehouse, one));
+    if (round >= 0) runs.push(asked);
   }
-  const [seconds, scanSeconds] = [median(asked), median(scanned)];
+  const [seconds, scanSeconds, digestSeconds] = [medianOf(runs, 0), medianOf(runs, 1), medianOf(runs, 2)];
   const ratio = seconds / scanSeconds;
-  const mib = Math.max(...asked.map(({ bytes }) => bytes)) / MIB;
+  const mib = Math.max(...runs.map(([asked]) => asked?.bytes ?? Number.NaN)) / MIB;
   const over = [
     ...(seconds > GOAL_SECONDS ? [`over ${GOAL_SECONDS} s`] : []),
     ...(ratio > GOAL_RATIO ? [`over ${GOAL_RATIO} scans`] : []),
@@ -89,8 +91,9 @@ async function lineOf(warehouse: Warehouse, { name, statement, scan }: BenchQues
     seconds.toFixed(3),
     scanSeconds.toFixed(3),
     ratio.toFixed(1),
+    (seconds / digestSeconds).toFixed(1),
     mib.toFixed(0),
-    String(asked[0]?.rows),
+    String(runs[0]?.[0]?.rows),
   ];
   return `${name.padEnd(44)}${figures.map((figure) => figure.padStart(11)).join('')}  ${over.join(', ')}`;
 }
@@ -114,8 +117,10 @@ async function run(warehouse: Warehouse, { sql, parameters }: Statement): Promis
   return { seconds: elapsed, bytes: Number(summary.memory_usage), rows };
 }
 
-const median = (runs: readonly Run[]): number =>
-  runs.map(({ seconds }) => seconds).sort((a, b) => a - b)[Math.floor(runs.length / 2)] ?? Number.NaN;
+function medianOf(rounds: readonly Run[][], at: number): number {
+  const seconds = rounds.map((runs) => runs[at]?.seconds ?? Number.NaN).sort((a, b) => a - b);
+  return seconds[Math.floor(seconds.length / 2)] ?? Number.NaN;
+}
 
 async function one<Row>(warehouse: Warehouse, query: string): Promise<Row | undefined> {
   return (await (await warehouse.query({ query, format: 'JSONEachRow' })).json<Row>())[0];

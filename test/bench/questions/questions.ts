@@ -24,11 +24,18 @@ import { trendsPlan } from '#pipelines/query/trends.ts';
 import { DAY_MS, FROM, SITE, TO } from './fill.ts';
 import { DAYS } from './questions_config.ts';
 
-/** A question, and what a plain scan reads beside it. */
+/** A question, and the columns that it needs of which rows. */
 export interface BenchQuestion {
   name: string;
   statement: Statement;
-  scan: string;
+  needs: Needs;
+}
+
+interface Needs {
+  columns: readonly string[];
+  from: number;
+  /** Names of events; null: all. */
+  names: readonly string[] | null;
 }
 
 const range = { from: TO - DAYS * DAY_MS, to: TO };
@@ -38,19 +45,33 @@ const ORDER = [...MOMENT, 'received_at', 'raw_index'];
 const property = (name: string) => ({ property: [name] });
 const textOf = (name: string): string => `property_texts['${name}']`;
 
-/** One digest of the columns of the rows. */
-function scanOf(columns: readonly string[], from: number = range.from, names: readonly string[] | null = null): string {
+/** Where persons and events are told apart by the digests that rows have, what an analyst's SQL would read. */
+const IDS: Readonly<Record<string, string>> = { person_hash: 'arrived_person_id', event_hash: 'event_id' };
+
+/**
+ * The plain scan of what a question needs: one digest of the columns of its rows.
+ *
+ * @param byDigests With the table's digests of persons and events in place of their ids.
+ */
+export function scanOf({ columns, from, names }: Needs, byDigests: boolean): string {
   const at = (ms: number): string => `fromUnixTimestamp64Milli(${ms}, 'UTC')`;
   const named = names === null ? '' : ` AND event IN (${names.map((name) => `'${name}'`).join(', ')})`;
-  return `SELECT sum(cityHash64(${columns.join(', ')})) AS digest FROM event_rows
+  const read = byDigests ? columns : columns.map((column) => IDS[column] ?? column);
+  return `SELECT sum(cityHash64(${read.join(', ')})) AS digest FROM event_rows
 WHERE site_id = '${SITE}' AND timestamp >= ${at(from)} AND timestamp < ${at(TO)}${named}`;
 }
+
+const needs = (
+  columns: readonly string[],
+  from: number = range.from,
+  names: readonly string[] | null = null,
+): Needs => ({ columns, from, names });
 
 const steps = NAMES.map((event) => ({ events: [event] }));
 const funnel = (name: string, more: Partial<FunnelQuery>, ...columns: string[]): BenchQuestion => ({
   name: `funnel, ${name}`,
   statement: funnelStatement(SITE, funnelPlan({ ...range, steps, window_ms: 7 * DAY_MS, ...more })),
-  scan: scanOf(
+  needs: needs(
     [...ORDER, ...columns],
     range.from,
     more.order === 'strict' || more.count_by === 'session' ? null : NAMES,
@@ -78,7 +99,7 @@ const FUNNELS: BenchQuestion[] = [
       SITE,
       correlationPlan({ ...range, steps: steps.slice(0, 2), window_ms: 7 * DAY_MS }),
     ),
-    scan: scanOf(ORDER),
+    needs: needs(ORDER),
   },
 ];
 
@@ -91,7 +112,7 @@ const trends = (
 ): BenchQuestion => ({
   name: `trends, ${name}`,
   statement: trendsStatement(SITE, trendsPlan({ ...range, interval: 'day', series: [{}], ...more })),
-  scan: scanOf([...MOMENT, ...columns], from, names),
+  needs: needs([...MOMENT, ...columns], from, names),
 });
 const measured = (of: 'sum' | 'average' | 'min' | 'max' | 'median' | 'p99'): BenchQuestion =>
   trends(`${of} of a number`, { series: [{ measure: { of, field: property('load_ms') } }] }, [textOf('load_ms')]);
@@ -130,7 +151,7 @@ const TRENDS: BenchQuestion[] = [
     {
       filters: [
         {
-          field: { person: property('plan'), seen: 'last', among: { siteId: SITE, before: TO } },
+          field: { person: property('plan'), seen: 'last', among: { siteId: SITE, before: TO, since: range.from } },
           is: 'equal',
           to: ['pro'],
         },
@@ -154,19 +175,19 @@ const retention = (mode: NonNullable<RetentionQuery['mode']>): BenchQuestion => 
       back: { events: ['view_item'] },
     }),
   ),
-  scan: scanOf(MOMENT, mode === 'first_ever' ? FROM : range.from, ['page_view', 'view_item']),
+  needs: needs(MOMENT, mode === 'first_ever' ? FROM : range.from, ['page_view', 'view_item']),
 });
 
 const paths = (name: string, more: Partial<PathsQuery>, column: string): BenchQuestion => ({
   name: `paths, ${name}`,
   statement: pathsStatement(SITE, pathsPlan({ ...range, ...more })),
-  scan: scanOf([...ORDER, column]),
+  needs: needs([...ORDER, column]),
 });
 
 const actors = (name: string, of: ActorsQuery['of'], columns: readonly string[], names: string[]): BenchQuestion => ({
   name: `list, ${name}`,
   statement: actorsStatement(SITE, actorsPlan({ of })),
-  scan: scanOf([...columns, 'event_id', 'distinct_id', 'arrived_person_id'], range.from, names),
+  needs: needs([...columns, 'event_id', 'distinct_id', 'arrived_person_id'], range.from, names),
 });
 const funnelQuery: FunnelQuery = { ...range, steps, window_ms: 7 * DAY_MS };
 const trendsQuery: TrendsQuery = { ...range, interval: 'day', series: [{ events: ['purchase'] }] };
@@ -179,7 +200,7 @@ const SESSIONS: BenchQuestion = {
       WHERE site_id = '${SITE}' GROUP BY day ORDER BY day`,
     parameters: {},
   },
-  scan: scanOf([...ORDER, 'event_id', 'arrived_person_id']),
+  needs: needs([...ORDER, 'event_id', 'arrived_person_id']),
 };
 
 /** @param visitor One of the site's. */
@@ -194,36 +215,36 @@ export function questionsAbout(visitor: string): BenchQuestion[] {
         SITE,
         stickinessPlan({ ...range, interval: 'day', series: [{ events: ['page_view'] }] }),
       ),
-      scan: scanOf(MOMENT, range.from, ['page_view']),
+      needs: needs(MOMENT, range.from, ['page_view']),
     },
     {
       name: 'lifecycle, weeks',
       statement: lifecycleStatement(SITE, lifecyclePlan({ ...range, interval: 'week', events: ['page_view'] })),
-      scan: scanOf(MOMENT, FROM, ['page_view']),
+      needs: needs(MOMENT, FROM, ['page_view']),
     },
     paths('of names, by session', { starting_at: 'page_view' }, 'event'),
     paths('of addresses, a day', { by: property('$current_url'), window_ms: DAY_MS }, textOf('$current_url')),
     {
       name: 'top campaigns by events',
       statement: topStatement(SITE, topPlan({ ...range, field: property('utm_campaign') })),
-      scan: scanOf([...MOMENT, textOf('utm_campaign')]),
+      needs: needs([...MOMENT, textOf('utm_campaign')]),
     },
     {
       name: 'top addresses by value',
       statement: topStatement(SITE, topPlan({ ...range, field: property('$current_url'), by: 'value' })),
-      scan: scanOf([...MOMENT, textOf('$current_url'), 'value']),
+      needs: needs([...MOMENT, textOf('$current_url'), 'value']),
     },
     actors('who dropped at a step', { funnel: funnelQuery, step: 3, got: 'dropped' }, ORDER, NAMES),
     actors('who is in a bar', { trends: trendsQuery, series: 1 }, ORDER, ['purchase']),
     {
       name: 'timeline of a visitor',
       statement: timelineStatement(SITE, timelinePlan({ ...range, distinct_id: visitor })),
-      scan: scanOf(['distinct_id', 'timestamp']),
+      needs: needs(['distinct_id', 'timestamp']),
     },
     {
       name: 'live',
       statement: liveStatement(SITE, livePlan({ received_after: TO - DAY_MS, limit: 50 }, TO)),
-      scan: scanOf(['received_at', 'properties'], TO - DAY_MS),
+      needs: needs(['received_at', 'properties'], TO - DAY_MS),
     },
     SESSIONS,
   ];

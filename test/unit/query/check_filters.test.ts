@@ -49,12 +49,13 @@ test.each([
 test('values of persons are told by the events of the site until the end of the time that is asked about', () => {
   const among = (before: number | null) => ({
     ...ofPerson,
-    field: { ...ofPerson.field, among: { siteId: 'shop', before } },
+    field: { ...ofPerson.field, among: { siteId: 'shop', before, since: 3 } },
   });
   const { filters, steps } = withPersonsOf(
     { from: 0, to: 5, filters: [{ any: [ofPerson] }], steps: [{ filters: [ofPerson] }] },
     'shop',
+    3,
   );
   expect([filters, steps]).toEqual([[{ any: [among(5)] }], [{ filters: [among(5)] }]]);
-  expect(withPersonsOf({ filters: [ofPerson] }, 'shop')).toEqual({ filters: [among(null)] });
+  expect(withPersonsOf({ filters: [ofPerson] }, 'shop', 3)).toEqual({ filters: [among(null)] });
 });

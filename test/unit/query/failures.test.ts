@@ -70,7 +70,11 @@ test('nothing of what was asked is part of the text of a statement', () => {
         { field, is: 'containing', to: text, ignore_case: true },
         { any: [{ field, is: 'not_matching', to: text }] },
         { field: { ...field, each: [text] }, is: 'equal', to: [text] },
-        { field: { person: field, seen: 'last', among: { siteId: text, before: 1 } }, is: 'ending_with', to: text },
+        {
+          field: { person: field, seen: 'last', among: { siteId: text, before: 1, since: 0 } },
+          is: 'ending_with',
+          to: text,
+        },
       ],
       exclusions: [{ events: [text] }],
       breakdown: { field, at: 'first_touch' },
