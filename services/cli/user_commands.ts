@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createPasswords } from '#infra/secrets/password.ts';
+import { isVaried, PASSWORD_CHARACTERS_MIN, PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
 import type { Invitation } from '#services/control_api/oidc_shapes.ts';
 import type { UserItem } from '#services/control_api/user_shapes.ts';
@@ -158,7 +159,12 @@ async function setDisabled(args: Arguments, { client }: Context, disabled: boole
 }
 
 async function hashPassword(_args: Arguments, { readStdin }: Context): Promise<Outcome> {
-  const hash = await createPasswords().hash(typedPassword(readStdin()));
+  const password = typedPassword(readStdin());
+  // Every other password is judged by the service, which never sees this one.
+  if (password.length < PASSWORD_CHARACTERS_MIN || !isVaried(password)) {
+    throw new UsageError('password_weak', `a password has this: ${PASSWORD_RULE}`);
+  }
+  const hash = await createPasswords().hash(password);
   return { text: hash, json: { hash } };
 }
 

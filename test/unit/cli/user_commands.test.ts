@@ -28,6 +28,18 @@ test.each([
   expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(new RegExp(`^svc: ${code}: `)) });
 });
 
+test('a hash is made of no password that the service would not take', async () => {
+  const shop = await installedShop();
+  const hashed = (password: string) => {
+    shop.stdin = `${password}\n`;
+    return shop.svc('user hash');
+  };
+  for (const weak of ['short', ' '.repeat(12), 'x'.repeat(20)]) {
+    expect(await hashed(weak)).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^svc: password_weak: /) });
+  }
+  expect(await expectDone(hashed('twelve or more'))).toMatch(/^\$scrypt\$/);
+});
+
 test('a token with grants is of their kind, and the list says what each may', async () => {
   const shop = await installedShop();
   expect(await expectDone(shop.svc('token create reports --grant viewer@site/shop'))).toMatch(/svc_st_\w{32}/);

@@ -80,6 +80,20 @@ describe('making a user', () => {
     ];
     expect(answers.map(codeOf)).toEqual(['settings_invalid', 'settings_invalid']);
   });
+
+  it('takes no password of blanks or of one character, here or wherever one is chosen', async () => {
+    const problems = [{ field: 'password', message: 'must not be of blanks, or of one character, alone' }];
+    await world.addUser({ user_id: 'eve' });
+    for (const password of [' '.repeat(12), 'x'.repeat(12)]) {
+      const body = { user_id: 'bob', grants: [{ role: 'viewer' }], password };
+      expect((await ask(grantOf('owner'), 'POST', 'users', body)).body).toMatchObject({ problems });
+      expect((await ask(grantOf('owner'), 'PATCH', 'users/eve', { password })).body).toMatchObject({ problems });
+    }
+    await world.addUser();
+    const change = { password: PASSWORD, new_password: '\u00a0'.repeat(20) };
+    const refused = await as(cookieOf(await signIn()), 'POST', '/v1/session/password', change);
+    expect(refused.body.problems).toMatchObject([{ field: 'new_password' }]);
+  });
 });
 
 describe('changing a user', () => {

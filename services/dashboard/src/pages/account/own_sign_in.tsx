@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
 import type { SessionList } from '#services/control_api/user_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { TextField } from '../../ui/form_fields.tsx';
+import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -92,7 +93,8 @@ function OwnPassword(): VNode {
           type="password"
           autocomplete="new-password"
           required
-          hint="At least 12 characters"
+          hint={PASSWORD_RULE}
+          problem={problemOf(action.failure, 'new_password')}
           value={fresh}
           onValue={setFresh}
         />

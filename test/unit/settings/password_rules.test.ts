@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { isVaried } from '#pipelines/settings/password_rules.ts';
+
+test.each([
+  ['blanks', ' '.repeat(12)],
+  ['blanks of several kinds', ' \t\u00a0\u3000\u2003'.repeat(3)],
+  ['what is not drawn', '\u200b\u00ad\u3164\u2800'.repeat(3)],
+  ['one character', 'x'.repeat(12)],
+  ['one character between blanks', 'x '.repeat(6)],
+  ['one character in two spellings', '\u00e9e\u0301'.repeat(6)],
+  ['one character beyond the first plane', '🔒'.repeat(12)],
+])('%s is no password', (_name, password) => {
+  expect(isVaried(password)).toBe(false);
+});
+
+test.each(['correct horse', 'xxxxxxxxxxxy', '一二三四五六七八九十百千'])('%s is one', (password) => {
+  expect(isVaried(password)).toBe(true);
+});
