@@ -1,7 +1,7 @@
 import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import { createSqlAsker } from '#infra/clickhouse/ask_sql.ts';
 import { createWarehouse, databaseOf } from '#infra/clickhouse/client.ts';
-import { type WarehouseProbe, watchWarehouse } from '#infra/clickhouse/health_probe.ts';
+import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { newQueryId } from '#infra/clickhouse/query_ids.ts';
 import { createRowEstimates } from '#infra/clickhouse/row_estimates.ts';
@@ -10,6 +10,7 @@ import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import { levelOf, workloadOf } from '#infra/clickhouse/workload.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { SharedAnswers } from '#infra/redis/shared_answers.ts';
+import { logAnalysts } from './logged_analysts.ts';
 import { type AskRows, createQueryAnswers } from './query_answers.ts';
 import { createQueryGate, type QueryGateLimits } from './query_gate.ts';
 import type { QueryAnswers } from './route.ts';
@@ -84,7 +85,7 @@ export function openQueries({
       list: () => probe.guard(() => running.list()),
       cancel: (id) => probe.guard(() => running.cancel(id)),
     },
-    analysts: analysts && guarded(analysts, probe, logger),
+    analysts: analysts && logAnalysts(analysts, probe, logger),
     async close() {
       await probe.stop();
       await warehouse.close();
@@ -92,22 +93,5 @@ export function openQueries({
       await sql?.close();
       await access?.close();
     },
-  };
-}
-
-/** The users of analysts, with what is out of reach logged. */
-function guarded(analysts: AnalystUsers, probe: WarehouseProbe, logger: Logger): AnalystUsers {
-  const reached = async <T>(ask: () => Promise<T>): Promise<T> => {
-    try {
-      return await probe.guard(ask);
-    } catch (error) {
-      logger.warn({ err: error }, 'users of analysts are out of reach');
-      throw error;
-    }
-  };
-  return {
-    list: () => reached(() => analysts.list()),
-    make: (wanted) => reached(() => analysts.make(wanted)),
-    revoke: (analystId) => reached(() => analysts.revoke(analystId)),
   };
 }
