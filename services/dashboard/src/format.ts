@@ -37,20 +37,22 @@ const moment = new Intl.DateTimeFormat('en-GB', {
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
 });
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const dayAndHour = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-});
-const dayOnly = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const DAY = { day: 'numeric', month: 'short' } as const;
+const DAY_AND_HOUR = { ...DAY, hour: '2-digit', minute: '2-digit' } as const;
+const starts = new Map<string, Intl.DateTimeFormat>();
 
 /** A moment in the zone of whoever looks. */
 export const dateTime = (ms: number): string => moment.format(ms);
 export const timeOfDay = (ms: number): string => clock.format(ms);
-/** The beginning of an interval. */
-export const intervalStart = (ms: number, interval: string): string =>
-  interval === 'hour' ? dayAndHour.format(ms) : dayOnly.format(ms);
+
+/** The beginning of an interval, in the zone in which the question was asked: elsewhere it may be of another day. */
+export function intervalStart(ms: number, interval: string, timeZone: string): string {
+  const key = `${interval === 'hour'} ${timeZone}`;
+  const format =
+    starts.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...(interval === 'hour' ? DAY_AND_HOUR : DAY), timeZone });
+  starts.set(key, format);
+  return format.format(ms);
+}
 
 const UNITS = [
   { ms: 86_400_000, name: 'd' },

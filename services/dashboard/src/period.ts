@@ -33,6 +33,8 @@ const USUAL = PRESETS[2];
 
 /** The zone in which days begin: that of whoever looks. */
 export const timeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** That of a question which names none. */
+export const API_ZONE = 'UTC';
 
 /**
  * The period that an address asks for. It ends with the minute that is under way, so that what just came counts and

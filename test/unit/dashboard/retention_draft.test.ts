@@ -5,8 +5,10 @@ import {
   readRetention,
   shownCohorts,
 } from '#services/dashboard/src/pages/retention/retention_draft.ts';
+import { dayStart } from '#services/dashboard/src/zoned_days.ts';
 
-const at = (year: number, month: number, day: number): number => new Date(year, month - 1, day).getTime();
+const ZONE = 'Europe/Brussels';
+const at = (year: number, month: number, day: number): number => dayStart(ZONE, year, month - 1, day);
 
 test('an address that anybody wrote asks for what of it can be shown', () => {
   expect(readRetention({ start: 4, back: { events: [3, 'a'] }, interval: 'hour', mode: 'x' })).toEqual({
@@ -15,9 +17,9 @@ test('an address that anybody wrote asks for what of it can be shown', () => {
 });
 
 test('intervals begin by the calendar, whatever the length of days and months', () => {
-  expect(laterStart(at(2026, 3, 28), 'day', 2)).toBe(at(2026, 3, 30));
-  expect(laterStart(at(2026, 10, 19), 'week', 1)).toBe(at(2026, 10, 26));
-  expect(laterStart(at(2026, 12, 1), 'month', 2)).toBe(at(2027, 2, 1));
+  expect(laterStart(at(2026, 3, 28), 'day', 2, ZONE)).toBe(at(2026, 3, 30));
+  expect(laterStart(at(2026, 10, 19), 'week', 1, ZONE)).toBe(at(2026, 10, 26));
+  expect(laterStart(at(2026, 12, 1), 'month', 2, ZONE)).toBe(at(2027, 2, 1));
 });
 
 test('a cohort has a cell for each interval that has begun, and all together those that have one', () => {
@@ -25,7 +27,7 @@ test('a cohort has a cell for each interval that has begun, and all together tho
     { from: at(2026, 5, 2), persons: 4, returned: [1] },
     { from: at(2026, 5, 1), persons: 6, returned: [2, 3] },
   ];
-  const shown = shownCohorts({ cohorts }, 'day', at(2026, 5, 4));
+  const shown = shownCohorts({ cohorts }, { interval: 'day', to: at(2026, 5, 4), time_zone: ZONE });
   expect(shown.map(({ back }) => back)).toEqual([
     [2, 3, 0],
     [1, 0],

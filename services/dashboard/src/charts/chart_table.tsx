@@ -4,6 +4,7 @@ import { intervalStart } from '../format.ts';
 interface ChartTableProps {
   caption: string;
   interval: string;
+  timeZone: string;
   starts: readonly number[];
   series: readonly { name: string; values: readonly (number | null)[]; isBefore?: boolean }[];
   format(value: number | null): string;
@@ -12,7 +13,8 @@ interface ChartTableProps {
 }
 
 /** The numbers of a chart as a table, for whoever does not see it or wants to know exactly. */
-export function ChartTable({ caption, interval, starts, series, format, onCell }: ChartTableProps): VNode {
+export function ChartTable({ caption, interval, timeZone, starts, series, format, onCell }: ChartTableProps): VNode {
+  const named = starts.map((start) => intervalStart(start, interval, timeZone));
   return (
     <details class="chart-table">
       <summary>Show as a table</summary>
@@ -33,7 +35,7 @@ export function ChartTable({ caption, interval, starts, series, format, onCell }
           <tbody>
             {starts.map((start, at) => (
               <tr key={start}>
-                <td>{intervalStart(start, interval)}</td>
+                <td>{named[at]}</td>
                 {series.map(({ name, values, isBefore = false }, one) => (
                   <td key={name} class="align-end">
                     {onCell === undefined || isBefore || (values[at] ?? 0) === 0 ? (
@@ -42,7 +44,7 @@ export function ChartTable({ caption, interval, starts, series, format, onCell }
                       <button
                         type="button"
                         class="figure-link"
-                        aria-label={`${format(values[at] ?? null)}: show who, ${name}, ${intervalStart(start, interval)}`}
+                        aria-label={`${format(values[at] ?? null)}: show who, ${name}, ${named[at]}`}
                         onClick={() => onCell(one, at)}
                       >
                         {format(values[at] ?? null)}

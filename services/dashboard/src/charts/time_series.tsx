@@ -12,6 +12,8 @@ interface TimeSeriesProps {
   /** When the intervals begin, ascending. */
   starts: readonly number[];
   interval: string;
+  /** The zone in which they begin. */
+  timeZone: string;
   series: readonly Series[];
   format?: (value: number | null) => string;
   heightPx?: number;
@@ -26,6 +28,7 @@ export function TimeSeries({
   title,
   starts,
   interval,
+  timeZone,
   series,
   format = number,
   heightPx = HEIGHT_PX,
@@ -44,10 +47,10 @@ export function TimeSeries({
   // Colours are read when it is drawn, so another scheme draws it anew.
   useEffect(() => {
     if (draw === null || host.current === null) return undefined;
-    const labelOf = (start: number): string => intervalStart(start, interval);
+    const labelOf = (start: number): string => intervalStart(start, interval, timeZone);
     const points = hasPoints ? { onPoint: (one: number, at: number) => pointed.current?.(one, at) } : {};
     return draw.chart(host.current, { starts, series, heightPx, format, labelOf, ...points });
-  }, [draw, starts, series, heightPx, interval, format, scheme, hasPoints]);
+  }, [draw, starts, series, heightPx, interval, timeZone, format, scheme, hasPoints]);
   return (
     <figure class="chart" aria-label={title}>
       <ul class="chart-legend" aria-hidden="true">
@@ -67,6 +70,7 @@ export function TimeSeries({
         caption={title}
         starts={starts}
         interval={interval}
+        timeZone={timeZone}
         series={series}
         format={format}
         {...(onPoint !== undefined && { onCell: onPoint })}

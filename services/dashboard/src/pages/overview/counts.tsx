@@ -6,7 +6,7 @@ import { useAnswer } from '../../api/use_answer.ts';
 import { Sparkline } from '../../charts/sparkline.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { change, compact, money, number } from '../../format.ts';
-import type { Period } from '../../period.ts';
+import { type Period, timeZone } from '../../period.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/states.tsx';
 import {
@@ -94,6 +94,7 @@ function Course({ figure, starts, interval }: CourseProps): VNode {
       title={`${figure.name} by ${interval}`}
       starts={starts}
       interval={interval}
+      timeZone={timeZone()}
       series={series}
       format={write}
     />

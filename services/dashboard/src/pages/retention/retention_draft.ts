@@ -1,6 +1,7 @@
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import { type FilterDraft, filtersIn, type SelectionDraft, selectionIn } from '../../questions/condition_draft.ts';
 import { objectIn, oneOf } from '../../questions/from_address.ts';
+import { dayIn, dayStart } from '../../zoned_days.ts';
 
 export const RETENTION_INTERVALS = ['day', 'week', 'month'] as const;
 export const MODES = ['first', 'first_ever', 'recurring'] as const;
@@ -31,12 +32,11 @@ export function readRetention(given: unknown): RetentionDraft {
   };
 }
 
-/** When an interval so many later begins, in the zone of the runtime, in which the question is asked. */
-export function laterStart(start: number, interval: RetentionInterval, count: number): number {
-  const date = new Date(start);
-  const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()];
-  if (interval === 'month') return new Date(year, month + count, 1).getTime();
-  return new Date(year, month, day + count * (interval === 'week' ? 7 : 1)).getTime();
+/** When an interval so many later begins, in the zone in which the question is asked. */
+export function laterStart(start: number, interval: RetentionInterval, count: number, timeZone: string): number {
+  const [year, month, day] = dayIn(timeZone, start);
+  if (interval === 'month') return dayStart(timeZone, year, month + count, 1);
+  return dayStart(timeZone, year, month, day + count * (interval === 'week' ? 7 : 1));
 }
 
 /** A cohort as the grid has it. */
@@ -47,12 +47,15 @@ interface ShownCohort {
 }
 
 /** Who came back, cohort by cohort, for each interval that has begun before the question's end. */
-export function shownCohorts({ cohorts }: RetentionAnswer, interval: RetentionInterval, to: number): ShownCohort[] {
+export function shownCohorts(
+  { cohorts }: RetentionAnswer,
+  { interval, to, time_zone: timeZone }: { interval: RetentionInterval; to: number; time_zone: string },
+): ShownCohort[] {
   return cohorts
     .toSorted((a, b) => a.from - b.from)
     .map(({ from, persons, returned }) => {
       const back: number[] = [];
-      while (laterStart(from, interval, back.length) < to) back.push(returned[back.length] ?? 0);
+      while (laterStart(from, interval, back.length, timeZone) < to) back.push(returned[back.length] ?? 0);
       return { from, persons, back };
     });
 }

@@ -4,7 +4,9 @@ import type { TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { COLOURS } from '../../charts/series.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
+import { ZoneNote } from '../../charts/zone_note.tsx';
 import { change, intervalStart, number } from '../../format.ts';
+import { API_ZONE } from '../../period.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { startsOf, type TrendLine, trendLines } from './trend_lines.ts';
@@ -21,9 +23,10 @@ export function TrendsView({ query, answer, onPart }: TrendsViewProps): VNode {
   const starts = useMemo(() => startsOf(answer), [answer]);
   const drawn = useMemo(() => lines.slice(0, COLOURS).flatMap(drawnOf), [lines]);
   const series = useMemo(() => drawn.map(({ series: one }) => one), [drawn]);
+  const { interval: length, time_zone: zone = API_ZONE } = query;
   const list = (line: TrendLine, isBefore: boolean, start: number | null): void => {
     if (line.part === null || onPart === undefined) return;
-    const when = isBefore ? ', the period before' : start === null ? '' : `, ${intervalStart(start, query.interval)}`;
+    const when = isBefore ? ', the period before' : start === null ? '' : `, ${intervalStart(start, length, zone)}`;
     onPart({
       title: `${line.name}${when}`,
       of: {
@@ -44,11 +47,13 @@ export function TrendsView({ query, answer, onPart }: TrendsViewProps): VNode {
       <TimeSeries
         title="Trends"
         starts={starts}
-        interval={query.interval}
+        interval={length}
+        timeZone={zone}
         series={series}
         heightPx={300}
         {...(canList && { onPoint })}
       />
+      <ZoneNote zone={zone} />
       {lines.length > COLOURS && (
         <p class="muted small">
           The first {COLOURS} of {lines.length} lines are drawn; the table has all of them.

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withTraffic } from './harness/overview_answers.ts';
+import { type StubApi, startStubApi } from './harness/stub_api.ts';
+import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
+
+let dashboard: StubDashboard;
+beforeAll(async () => {
+  dashboard = await openStubDashboard();
+});
+afterAll(() => dashboard.close());
+
+/** Where the fifth of March begins in Tokyo, it is the fourth in Los Angeles. */
+const FIFTH_IN_TOKYO = Date.parse('2026-03-05T00:00:00+09:00');
+const META = { owner: 'ana', version: 'v1', changed_at: 0, changed_by: 'ana' };
+
+/** A board of a trend and a retention by days of a zone, or of none. */
+function withBoard(time_zone: string | undefined): StubApi {
+  const common = { interval: 'day', ...(time_zone !== undefined && { time_zone }) };
+  const series = [{ events: ['page_view'] }];
+  const start = { events: ['page_view'] };
+  const saved = [
+    { id: 'views', name: 'Views', query: 'trends', question: { ...common, series }, ...META },
+    { id: 'back', name: 'Back again', query: 'retention', question: { ...common, start, back: start }, ...META },
+  ];
+  const figures = { events: 7, persons: 3, sum: 0, measured: 3 };
+  const intervals = [{ from: FIFTH_IN_TOKYO, ...figures }];
+  return withTraffic(startStubApi())
+    .on('GET', '/v1/admin/sites/shop/boards/week', { id: 'week', name: 'Week', questions: ['views', 'back'], ...META })
+    .on('GET', '/v1/admin/sites/shop/questions', { items: saved, next: null })
+    .on('GET', '/v1/query/shop/questions/views', {
+      series: [{ ...figures, intervals, breakdown: [], other: null }],
+      ...{ formulas: [], as_of: 0 },
+    })
+    .on('GET', '/v1/query/shop/questions/back', {
+      cohorts: [{ from: FIFTH_IN_TOKYO, persons: 4, returned: [4, 2] }],
+      as_of: 0,
+    });
+}
+
+const AT = '/sites/shop/boards/week?from=2026-03-04&to=2026-03-06';
+
+test('days are called what the zone of the question calls them, wherever somebody looks from', async () => {
+  const options = { timezoneId: 'America/Los_Angeles' };
+  const { page, context, faults } = await dashboard.visit(AT, withBoard('Asia/Tokyo'), options);
+  await page.getByText('Show as a table').click();
+  await page.getByRole('cell', { name: '5 Mar', exact: true }).waitFor();
+  await page.getByRole('rowheader', { name: '5 Mar', exact: true }).waitFor();
+  expect(await page.getByText('4 Mar', { exact: true }).count()).toBe(0);
+  await page
+    .getByRole('button', { name: /: show who, page_view, people, 5 Mar$|: show who, page_view, 5 Mar$/ })
+    .click();
+  await page.getByRole('dialog', { name: /5 Mar$/ }).waitFor();
+  await page.keyboard.press('Escape');
+  expect(await page.getByText('Days and hours are those of Asia/Tokyo, as the question asks.').count()).toBe(2);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a question without a zone is of UTC, and one of the own zone says nothing about it', async () => {
+  const tokyo = { timezoneId: 'Asia/Tokyo' };
+  const utc = await dashboard.visit(AT, withBoard(undefined), tokyo);
+  await utc.page.getByRole('rowheader', { name: '4 Mar', exact: true }).waitFor();
+  expect(await utc.page.getByText('Days and hours are those of UTC').count()).toBe(2);
+  await utc.context.close();
+  const own = await dashboard.visit(AT, withBoard('Asia/Tokyo'), tokyo);
+  await own.page.getByRole('rowheader', { name: '5 Mar', exact: true }).waitFor();
+  expect(await own.page.getByText('Days and hours are those of').count()).toBe(0);
+  await own.context.close();
+});
