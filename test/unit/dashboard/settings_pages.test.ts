@@ -15,7 +15,6 @@ import { bodyOfKey } from '#services/dashboard/src/pages/keys/key_form.ts';
 import { accountsWith, siteIdOf } from '#services/dashboard/src/pages/new_site/new_site_draft.ts';
 import { type ReplayDraft, replayBody } from '#services/dashboard/src/pages/replays/replay_sentences.ts';
 import { generalChange, generalDraft } from '#services/dashboard/src/pages/site/site_form.ts';
-import { stillEdited } from '#services/dashboard/src/pages/site/use_edited.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -66,12 +65,6 @@ test('only what was changed of a site is sent, and an emptied field is null', ()
     default_country: null,
     identify_events: ['login', 'sign_up'],
   });
-});
-
-test('what was typed in a form stays when another is saved, until it is stored', () => {
-  const stored = { name: 'Shop', country: 'AT' };
-  expect(stillEdited({ name: 'Store' }, { ...stored, country: 'DE' })).toEqual({ name: 'Store' });
-  expect(stillEdited({ name: 'Store', country: 'AT' }, { ...stored, name: 'Store' })).toEqual({});
 });
 
 test('texts that read as something else stay texts in the form of a definition', () => {

@@ -1,30 +1,29 @@
+import type { Meta } from '#services/control_api/fields.ts';
 import type { Answer } from '../api/api_answer.ts';
 import { listAll } from '../api/lists.ts';
 import type { Questions } from '../api/questions.ts';
 import { request } from '../api/request.ts';
 
 /** A saved question. */
-export interface SavedQuestion {
+export interface SavedQuestion extends Meta {
   id: string;
   name: string;
   query: string;
   question: Record<string, unknown>;
   owner: string;
-  version: string;
-  changed_at: number;
 }
 
 /** Saved questions in an order. */
-export interface Board {
+export interface Board extends Meta {
   id: string;
   name: string;
   questions: string[];
   owner: string;
-  version: string;
-  changed_at: number;
 }
 
 const ID_CHARACTERS_MAX = 64;
+/** To put a question on a board that others change at the same time. */
+const TRIES_MAX = 5;
 
 export const questionsPath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}/questions`;
 export const boardsPath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}/boards`;
@@ -75,6 +74,7 @@ export async function putOnBoard(
   siteId: string,
   questionId: string,
   to: { board: string } | { name: string },
+  tries = TRIES_MAX,
 ): Promise<Answer<Board>> {
   const known = await listBoards(siteId);
   if (!known.ok) return known;
@@ -87,13 +87,20 @@ export async function putOnBoard(
   }
   const board = known.value.find(({ id }) => id === to.board);
   const questions = [...(board?.questions ?? []), questionId];
-  return replaceBoard(siteId, {
+  const put = await replaceBoard(siteId, {
     id: to.board,
     name: board?.name ?? to.board,
     version: board?.version ?? '',
     questions,
   });
+  // Whatever somebody else has made of the board meanwhile, the question goes to its end.
+  const isRepeated = !put.ok && put.failure.code === 'version_conflict' && tries > 1;
+  return isRepeated ? putOnBoard(siteId, questionId, to, tries - 1) : put;
 }
+
+/** A board as it is now. */
+export const readBoard = (siteId: string, id: string, signal?: AbortSignal): Promise<Answer<Board>> =>
+  request('GET', `${boardsPath(siteId)}/${encodeURIComponent(id)}`, signal === undefined ? {} : { signal });
 
 /** Replaces a board as it was read. */
 export function replaceBoard(

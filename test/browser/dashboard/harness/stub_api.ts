@@ -1,17 +1,19 @@
 import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
 
 /** What an answer of the API is. */
-interface StubAnswer {
+export interface StubAnswer {
   status: number;
   body: unknown;
+  etag?: string;
 }
 
-type Answering = (body: object | null, url: URL) => StubAnswer | object;
+/** @param ifMatch As it was sent; null: it was not. */
+type Answering = (body: object | null, url: URL, ifMatch: string | null) => StubAnswer | object;
 
 /** Answers of the API by method and path; a later one takes the place of an earlier. What has none is 404. */
 export interface StubApi {
   on(method: string, path: RegExp | string, answer: Answering | object): StubApi;
-  answer(method: string, url: URL, body: object | null): StubAnswer;
+  answer(method: string, url: URL, body: object | null, ifMatch?: string | null): StubAnswer;
   /** `METHOD path` of every request so far. */
   requests: string[];
 }
@@ -36,11 +38,11 @@ export function startStubApi(): StubApi {
       rules.unshift({ method, path, answer });
       return api;
     },
-    answer(method, url, body) {
+    answer(method, url, body, ifMatch = null) {
       api.requests.push(`${method} ${url.pathname}`);
       const rule = rules.find((one) => one.method === method && matches(one.path, url.pathname));
       if (rule === undefined) return refusal(404, 'not_found', `no stub for ${method} ${url.pathname}`);
-      const answer = typeof rule.answer === 'function' ? (rule.answer as Answering)(body, url) : rule.answer;
+      const answer = typeof rule.answer === 'function' ? (rule.answer as Answering)(body, url, ifMatch) : rule.answer;
       return 'status' in answer && 'body' in answer ? (answer as StubAnswer) : { status: 200, body: answer };
     },
   };
@@ -56,7 +58,7 @@ const matches = (path: RegExp | string, given: string): boolean =>
 
 const EVERYTHING = { role: 'owner', account_id: null, site_id: null, permissions: ROLE_PERMISSIONS.owner };
 
-function siteOf(site_id: string, name: string): object {
+export function siteOf(site_id: string, name: string): object {
   const tag = { web_vitals: true, consent_required: false, consent_queue: true, respect_dnt: true, respect_gpc: true };
   return {
     ...{ site_id, name, account_id: 'acme', mode: 'online', business_category: 'retail', default_country: null },

@@ -73,7 +73,9 @@ function mountApis(app: HttpServer): Map<string, StubApi> {
     const api = apis.get(String(request.headers[STUB_HEADER]));
     if (api === undefined) return reply.code(404).send();
     const url = new URL(request.url, 'http://stub.example');
-    const { status, body } = api.answer(request.method, url, (request.body ?? null) as object | null);
+    const sent = (request.body ?? null) as object | null;
+    const { status, body, etag } = api.answer(request.method, url, sent, request.headers['if-match'] ?? null);
+    if (etag !== undefined) reply.header('etag', etag);
     return reply.code(status).type('application/json').send(JSON.stringify(body));
   });
   return apis;

@@ -16,6 +16,9 @@ interface MemberChange {
   second_factor?: false;
 }
 
+/** A user as they are now. */
+export const readMember = (userId: string): Promise<Answer<UserItem>> => request('GET', pathOf(userId));
+
 /** Changes a user, unless somebody else did since it was read. */
 export function changeMember({ user_id, version }: UserItem, body: MemberChange): Promise<Answer<UserItem>> {
   return request('PATCH', pathOf(user_id), { body, version });

@@ -8,10 +8,12 @@ import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
+import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
+import { useSaving } from '../../editing/use_saving.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod } from '../../period.ts';
 import { ActorDialog, type ListedPart } from '../../questions/actor_dialog.tsx';
-import { type Board, boardsPath, listQuestions, replaceBoard, type SavedQuestion } from '../../questions/saved.ts';
+import { type Board, listQuestions, readBoard, replaceBoard, type SavedQuestion } from '../../questions/saved.ts';
 import { place } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -29,8 +31,8 @@ interface BoardContent {
   questions: SavedQuestion[];
 }
 
-async function readBoard(siteId: string, id: string, signal: AbortSignal): Promise<Answer<BoardContent>> {
-  const board = await request<Board>('GET', `${boardsPath(siteId)}/${encodeURIComponent(id)}`, { signal });
+async function readContent(siteId: string, id: string, signal: AbortSignal): Promise<Answer<BoardContent>> {
+  const board = await readBoard(siteId, id, signal);
   if (!board.ok) return board;
   const known = await listQuestions(siteId, signal);
   if (!known.ok) return known;
@@ -43,17 +45,23 @@ async function readBoard(siteId: string, id: string, signal: AbortSignal): Promi
 export default function BoardPage({ params }: PageProps): VNode {
   const [siteId, id] = [params['site'] ?? '', params['board'] ?? ''];
   const period = readPeriod(place.value.query, Date.now());
-  const asked = useAnswer(`${siteId} ${id}`, (signal) => readBoard(siteId, id, signal));
+  const asked = useAnswer(`${siteId} ${id}`, (signal) => readContent(siteId, id, signal));
   const [part, setPart] = useState<ListedPart | null>(null);
-  const [failure, setFailure] = useState<FailureOf>(null);
-  const arrange = async (board: Board, questions: string[]): Promise<void> => {
-    const answer = await replaceBoard(siteId, { ...board, questions });
-    setFailure(answer.ok ? null : answer.failure);
-    asked.again();
-  };
+  const saving = useSaving();
+  const arrange = (board: Board, question: string, to: number | null): void =>
+    void saving.save<Board>({
+      loaded: board,
+      factsOf: ({ questions }) => ({ questions }),
+      kept: ({ questions }) => ({ questions: moved(questions, question, to) }),
+      read: () => readBoard(siteId, id),
+      write: (base) => replaceBoard(siteId, { ...base, questions: moved(base.questions, question, to) }),
+      onSaved: asked.again,
+      onTheirs: asked.again,
+    });
   return (
     <div class="stack">
-      {failure !== null && <FailureNote failure={failure} />}
+      {saving.failure !== null && <FailureNote failure={saving.failure} />}
+      <ConflictDialog saving={saving} what="this board" />
       <Shown asked={asked} lines={8}>
         {({ board, questions }) => (
           <div class="stack">
@@ -69,9 +77,7 @@ export default function BoardPage({ params }: PageProps): VNode {
                 period={period}
                 onPart={setPart}
                 at={at}
-                onPlace={
-                  mayAt('saved.change', siteId) ? (to) => void arrange(board, moved(board.questions, at, to)) : null
-                }
+                onPlace={mayAt('saved.change', siteId) ? (to) => arrange(board, saved.id, to) : null}
               />
             ))}
           </div>
@@ -82,13 +88,10 @@ export default function BoardPage({ params }: PageProps): VNode {
   );
 }
 
-type FailureOf = Extract<Answer<unknown>, { ok: false }>['failure'] | null;
-
-/** Ids with one at another place, or without it. */
-function moved(ids: readonly string[], from: number, to: number | null): string[] {
-  const rest = ids.filter((_, at) => at !== from);
-  const one = ids[from];
-  if (to === null || one === undefined) return rest;
+/** Ids with one at another place, or without it; one that is there no more does not come back. */
+function moved(ids: readonly string[], one: string, to: number | null): string[] {
+  const rest = ids.filter((id) => id !== one);
+  if (to === null || !ids.includes(one)) return rest;
   return [...rest.slice(0, Math.max(0, to)), one, ...rest.slice(Math.max(0, to))];
 }
 

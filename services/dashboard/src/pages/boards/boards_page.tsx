@@ -1,8 +1,9 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Failure } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
+import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
+import { useSaving } from '../../editing/use_saving.ts';
 import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import {
@@ -82,7 +83,7 @@ export default function BoardsPage({ params }: PageProps): VNode {
         <RemoveDialog
           removed={removed}
           onClose={() => setRemoved(null)}
-          onRemoved={() => {
+          onDone={() => {
             setRemoved(null);
             boards.again();
             questions.again();
@@ -96,36 +97,42 @@ export default function BoardsPage({ params }: PageProps): VNode {
 interface RemoveDialogProps {
   removed: Removed;
   onClose(): void;
-  onRemoved(): void;
+  onDone(): void;
 }
 
-function RemoveDialog({ removed: { kind, path, item }, onClose, onRemoved }: RemoveDialogProps): VNode {
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const remove = async (): Promise<void> => {
-    setBusy(true);
-    const answer = await request('DELETE', `${path}/${item.id}`, { version: item.version });
-    setBusy(false);
-    setFailure(answer.ok ? null : answer.failure);
-    if (!answer.ok) return;
-    toast(`Removed “${item.name}”`);
-    onRemoved();
-  };
+function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: RemoveDialogProps): VNode {
+  const saving = useSaving();
+  const one = `${path}/${encodeURIComponent(item.id)}`;
+  const remove = (): Promise<void> =>
+    saving.save<Removed['item']>({
+      loaded: item,
+      factsOf: ({ name, ...rest }) =>
+        'question' in rest ? { name, question: rest.question } : { name, questions: rest.questions },
+      kept: () => null,
+      read: () => request('GET', one),
+      write: ({ version }) => request('DELETE', one, { version }),
+      onSaved() {
+        toast(`Removed “${item.name}”`);
+        onDone();
+      },
+      onTheirs: onDone,
+    });
   return (
     <Confirm
       title={`Remove the ${kind} “${item.name}”?`}
       action="Remove"
       isDangerous
-      isBusy={isBusy}
+      isBusy={saving.isBusy}
       onConfirm={() => void remove()}
       onClose={onClose}
     >
-      {failure !== null && <FailureNote failure={failure} />}
+      {saving.failure !== null && <FailureNote failure={saving.failure} />}
       <p>
         {kind === 'board'
           ? 'Its questions stay saved.'
           : 'A question that is on a board cannot be removed: take it off the board first.'}
       </p>
+      <ConflictDialog saving={saving} what={`this ${kind}`} />
     </Confirm>
   );
 }

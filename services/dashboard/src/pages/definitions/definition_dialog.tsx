@@ -1,15 +1,17 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
-import { request } from '../../api/request.ts';
-import { useAction } from '../../api/use_action.ts';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
+import { RemoveButton } from '../../editing/remove_button.tsx';
+import { useEditing } from '../../editing/use_editing.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { mayAt } from '../../who.ts';
 import { DefinitionFields } from './definition_fields.tsx';
-import { definitionBody, draftOfDefinition, draftProblems, notSent } from './definition_form.ts';
+import { type DefinitionDraft, DRAFT_NAMES, draftOfDefinition } from './definition_form.ts';
+import { readDefinition, removeDefinition, type VersionedDefinition, writeDefinition } from './definition_requests.ts';
 import { DefinitionTester } from './definition_tester.tsx';
 
 interface DefinitionDialogProps {
@@ -23,59 +25,59 @@ interface DefinitionDialogProps {
   onClose(): void;
 }
 
-const pathOf = (siteId: string, id = ''): string =>
-  `/v1/admin/sites/${encodeURIComponent(siteId)}/event-definitions${id === '' ? '' : `/${encodeURIComponent(id)}`}`;
-
 /** One event definition: what it says, and trying it out on what is pasted. */
 export function DefinitionDialog(props: DefinitionDialogProps): VNode {
   const { siteId, definition, version, destinations, onChanged, onClose } = props;
-  const [draft, setDraft] = useState(() => draftOfDefinition(definition));
+  const item: VersionedDefinition = { definition, version: version ?? '', changed_at: 0, changed_by: '' };
+  const editing = useEditing<VersionedDefinition, DefinitionDraft>({
+    item,
+    draftOf: (one) => draftOfDefinition(one.definition),
+    read: () => readDefinition(siteId, definition?.id ?? ''),
+    write: (draft, base) => writeDefinition(siteId, draft, base),
+    onSaved({ definition: saved }) {
+      toast(`Saved ${saved?.name ?? ''}`);
+      onChanged();
+      onClose();
+    },
+    onTheirs: onChanged,
+  });
+  const { draft } = editing;
   const [view, setView] = useState('says');
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOfDefinition(definition));
-  const action = useAction();
   const mayChange = mayAt('definitions.change', siteId);
-  const save = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const options = { body: definitionBody(draft), ...(version !== null && definition !== null && { version }) };
-    const problems = draftProblems(draft);
-    const saved = await action.run(async () => {
-      if (problems.length > 0) return notSent(problems);
-      return definition === null
-        ? request<EventDefinition>('POST', pathOf(siteId), options)
-        : request<EventDefinition>('PUT', pathOf(siteId, definition.id), options);
-    });
-    if (saved === null) return;
-    toast(`Saved ${saved.name}`);
-    onChanged();
-    onClose();
-  };
   const form = (): VNode => (
-    <form class="stack" onSubmit={(event) => void save(event)}>
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void editing.save();
+      }}
+    >
       <fieldset class="stack" disabled={!mayChange}>
         <DefinitionFields
           draft={draft}
           isNew={definition === null}
           destinations={destinations}
-          failure={action.failure}
-          onDraft={setDraft}
+          failure={editing.failure}
+          onDraft={editing.edit}
         />
       </fieldset>
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      {editing.failure !== null && <FailureNote failure={editing.failure} />}
       {mayChange && (
         <div class="actions spread">
-          {definition !== null && <RemoveDefinition {...props} definition={definition} />}
-          <button type="submit" class="button primary" disabled={action.isBusy}>
+          {definition !== null && <RemoveDefinition {...props} item={item} definition={definition} />}
+          <button type="submit" class="button primary" disabled={editing.isBusy}>
             Save
           </button>
         </div>
       )}
+      <ConflictDialog saving={editing} what="this definition" names={DRAFT_NAMES} />
     </form>
   );
   return (
     <Dialog
       title={definition === null ? 'New event definition' : definition.name}
       kind="side"
-      isChanged={isChanged}
+      isChanged={editing.isChanged}
       onClose={onClose}
     >
       <Tabs
@@ -91,41 +93,28 @@ export function DefinitionDialog(props: DefinitionDialogProps): VNode {
   );
 }
 
-function RemoveDefinition({
-  siteId,
-  definition,
-  version,
-  onChanged,
-  onClose,
-}: DefinitionDialogProps & { definition: EventDefinition }): VNode {
-  const [asks, setAsks] = useState(false);
-  const action = useAction();
-  const remove = async (): Promise<void> => {
-    const options = version === null ? {} : { version };
-    const removed = await action.run(() => request<EventDefinition>('DELETE', pathOf(siteId, definition.id), options));
-    if (removed === null) return;
-    toast(`${definition.name} was removed`);
-    onChanged();
-    onClose();
-  };
+interface RemoveDefinitionProps extends Pick<DefinitionDialogProps, 'siteId' | 'onChanged' | 'onClose'> {
+  item: VersionedDefinition;
+  definition: EventDefinition;
+}
+
+function RemoveDefinition({ siteId, item, definition, onChanged, onClose }: RemoveDefinitionProps): VNode {
   return (
-    <>
-      <button type="button" class="button danger" onClick={() => setAsks(true)}>
-        Remove
-      </button>
-      {asks && (
-        <Confirm
-          title={`Remove ${definition.name}?`}
-          action="Remove"
-          isDangerous
-          isBusy={action.isBusy}
-          onConfirm={() => void remove()}
-          onClose={() => setAsks(false)}
-        >
-          <p>It fires no more. Events that it fired stay.</p>
-          {action.failure !== null && <FailureNote failure={action.failure} />}
-        </Confirm>
-      )}
-    </>
+    <RemoveButton
+      item={item}
+      name={definition.name}
+      what="this definition"
+      names={DRAFT_NAMES}
+      factsOf={(one) => ({ ...draftOfDefinition(one.definition) })}
+      read={() => readDefinition(siteId, definition.id)}
+      remove={(base) => removeDefinition(siteId, definition.id, base)}
+      onRemoved={() => {
+        onChanged();
+        onClose();
+      }}
+      onTheirs={onChanged}
+    >
+      It fires no more. Events that it fired stay.
+    </RemoveButton>
   );
 }

@@ -67,6 +67,22 @@ export function draftOfDefinition(definition: EventDefinition | null): Definitio
   };
 }
 
+/** What the fields of a form are called. */
+export const DRAFT_NAMES: Readonly<Record<keyof DefinitionDraft, string>> = {
+  id: 'Id',
+  name: 'Name of the event',
+  trigger: 'It fires when',
+  selector: 'Selector of the element',
+  urlPattern: 'Pages',
+  text: 'Text in it',
+  conversion: 'Counts as',
+  valueSelector: 'Selector of its value',
+  fields: 'Fields that are read',
+  properties: 'Properties it always has',
+  leftOut: 'Not sent to',
+  enabled: 'In use',
+};
+
 /** What of a form cannot be understood, as the service says it of fields. */
 export const draftProblems = ({ fields, properties }: DefinitionDraft): FieldProblem[] => [
   ...lineProblems(fields).map((message) => problemOf('field_selectors', message)),

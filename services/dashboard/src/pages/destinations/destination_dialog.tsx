@@ -1,8 +1,12 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
-import { useAction } from '../../api/use_action.ts';
+import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
+import { RemoveButton } from '../../editing/remove_button.tsx';
+import { useEditing } from '../../editing/use_editing.ts';
+import { useSaving } from '../../editing/use_saving.ts';
 import { place, setQuery } from '../../router.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
@@ -15,7 +19,7 @@ import { type DestinationDialogProps, destinationPath } from './destination_plac
 import { STATES } from './destination_rows.ts';
 import { SendTest } from './send_test.tsx';
 import { SettingFields } from './setting_fields.tsx';
-import { changeOf, draftOf, type Kind, settingFields } from './setting_form.ts';
+import { changeOf, type Draft, draftOf, type Kind, settingFields } from './setting_form.ts';
 
 /** One destination: how it does and what to do about that, and its settings. */
 export function DestinationDialog(props: DestinationDialogProps): VNode {
@@ -76,40 +80,53 @@ function SettingsForm({
 }: SettingsTabProps & { kind: Kind }): VNode {
   const { item } = row;
   const fields = settingFields(kind);
-  const [draft, setDraft] = useState(() => draftOf(fields, item));
-  const action = useAction();
-  const change = changeOf(fields, draft, item);
-  const isChanged = Object.keys(change).length > 0;
+  const path = destinationPath(siteId, item.name);
+  const form = useEditing<DestinationItem, Draft>({
+    item,
+    draftOf: (one) => draftOf(fields, one),
+    // Of secrets nothing is known that could be compared.
+    isBlind: (draft) => changeOf(fields, draft, item).secrets !== undefined,
+    read: () => request('GET', path),
+    write: (draft, base) => request('PATCH', path, { body: changeOf(fields, draft, base), version: base.version }),
+    onSaved() {
+      toast(`Saved the settings of ${row.title}`);
+      onChanged();
+    },
+    onTheirs: onChanged,
+  });
+  const { isChanged } = form;
   useEffect(() => onUnsaved(isChanged), [isChanged]);
-  const save = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const saved = await action.run(() =>
-      request<DestinationItem>('PATCH', destinationPath(siteId, item.name), { body: change, version: item.version }),
-    );
-    if (saved === null) return;
-    toast(`Saved the settings of ${row.title}`);
-    onChanged();
-  };
   return (
-    <form class="stack" onSubmit={(event) => void save(event)}>
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void form.save();
+      }}
+    >
       <fieldset class="stack" disabled={!mayChange}>
         <SettingFields
           fields={fields}
-          draft={draft}
+          draft={form.draft}
           stored={item.secrets}
-          failure={action.failure}
-          onDraft={setDraft}
+          failure={form.failure}
+          onDraft={form.edit}
         />
       </fieldset>
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      {form.failure !== null && <FailureNote failure={form.failure} />}
       {mayChange && (
         <div class="actions spread">
           <SwitchAndRemove siteId={siteId} row={row} onChanged={onChanged} />
-          <button type="submit" class="button primary" disabled={!isChanged || action.isBusy}>
+          <button type="submit" class="button primary" disabled={!isChanged || form.isBusy}>
             Save
           </button>
         </div>
       )}
+      <ConflictDialog
+        saving={form}
+        what="this destination"
+        names={Object.fromEntries(fields.map(({ name, title }) => [name, title]))}
+      />
     </form>
   );
 }
@@ -120,47 +137,64 @@ function SwitchAndRemove({
   onChanged,
 }: Pick<DestinationDialogProps, 'siteId' | 'row' | 'onChanged'>): VNode {
   const { item, title } = row;
-  const [asks, setAsks] = useState<'off' | 'remove' | null>(null);
-  const action = useAction();
+  const [asks, setAsks] = useState(false);
+  const saving = useSaving();
   const path = destinationPath(siteId, item.name);
-  const end = async (method: 'PATCH' | 'DELETE', said: string, body?: object): Promise<void> => {
-    const options = { version: item.version, ...(body !== undefined && { body }) };
-    const ended = await action.run(() => request<DestinationItem>(method, path, options));
-    if (ended === null) return;
-    setAsks(null);
-    toast(said);
-    onChanged();
-  };
+  const read = (): Promise<Answer<DestinationItem>> => request('GET', path);
   const switchTo = (enabled: boolean): Promise<void> =>
-    end('PATCH', `${title} is switched ${enabled ? 'on' : 'off'}`, { enabled });
+    saving.save<DestinationItem>({
+      loaded: item,
+      factsOf: (one) => ({ enabled: one.enabled }),
+      kept: () => ({ enabled }),
+      read,
+      write: ({ version }) => request('PATCH', path, { body: { enabled }, version }),
+      onSaved() {
+        setAsks(false);
+        toast(`${title} is switched ${enabled ? 'on' : 'off'}`);
+        onChanged();
+      },
+      onTheirs() {
+        setAsks(false);
+        onChanged();
+      },
+    });
   return (
     <>
-      <button type="button" class="button danger" onClick={() => setAsks('remove')}>
-        Remove
-      </button>
-      <button type="button" class="button" onClick={() => (item.enabled ? setAsks('off') : void switchTo(true))}>
+      <RemoveButton
+        item={item}
+        name={title}
+        what="this destination"
+        names={NAMES}
+        factsOf={({ enabled, secrets, settings }) => ({ enabled, secrets, ...settings })}
+        read={read}
+        remove={({ version }) => request('DELETE', path, { version })}
+        onRemoved={onChanged}
+        onTheirs={onChanged}
+      >
+        Its settings and secrets are gone for good. What was delivered stays where it is.
+      </RemoveButton>
+      <button type="button" class="button" onClick={() => (item.enabled ? setAsks(true) : void switchTo(true))}>
         {item.enabled ? 'Switch off' : 'Switch on'}
       </button>
-      {action.failure !== null && asks === null && <FailureNote failure={action.failure} />}
-      {asks !== null && (
+      {saving.failure !== null && !asks && <FailureNote failure={saving.failure} />}
+      {asks && (
         <Confirm
-          title={asks === 'off' ? `Switch ${title} off?` : `Remove ${title}?`}
-          action={asks === 'off' ? 'Switch off' : 'Remove'}
+          title={`Switch ${title} off?`}
+          action="Switch off"
           isDangerous
-          isBusy={action.isBusy}
-          onConfirm={() =>
-            void (asks === 'off' ? switchTo(false) : end('DELETE', `${title} was removed, with its secrets`))
-          }
-          onClose={() => setAsks(null)}
+          isBusy={saving.isBusy}
+          onConfirm={() => void switchTo(false)}
+          onClose={() => setAsks(false)}
         >
           <p>
-            {asks === 'off'
-              ? 'Events are not sent to it until it is switched on again. Those of that time can be sent later by a replay.'
-              : 'Its settings and secrets are gone for good. What was delivered stays where it is.'}
+            Events are not sent to it until it is switched on again. Those of that time can be sent later by a replay.
           </p>
-          {action.failure !== null && <FailureNote failure={action.failure} />}
+          {saving.failure !== null && <FailureNote failure={saving.failure} />}
         </Confirm>
       )}
+      <ConflictDialog saving={saving} what="this destination" names={NAMES} />
     </>
   );
 }
+
+const NAMES = { enabled: 'Switched on', secrets: 'Secrets that are stored' };

@@ -61,7 +61,7 @@ export default function DestinationsPage({ params }: PageProps): VNode {
       </Panel>
       {chosen !== undefined && (
         <DestinationDialog
-          key={`${chosen.item.name} ${chosen.item.version}`}
+          key={chosen.item.name}
           siteId={siteId}
           row={chosen}
           kind={kinds.value?.items.find(({ name }) => name === chosen.item.name)}

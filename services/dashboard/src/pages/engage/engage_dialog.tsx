@@ -2,15 +2,25 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EngageView } from '#services/control_api/engage_shapes.ts';
 import { request } from '../../api/request.ts';
-import { useAction } from '../../api/use_action.ts';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
+import { RemoveButton } from '../../editing/remove_button.tsx';
+import { useEditing } from '../../editing/use_editing.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { mayAt } from '../../who.ts';
-import { definitionText, type KindSpec, readObject } from './engage_item.ts';
+import {
+  definitionFacts,
+  definitionText,
+  type KindSpec,
+  mergedText,
+  NEW_ITEM,
+  type NewItem,
+  readObject,
+} from './engage_item.ts';
 import { EngageResults } from './engage_results.tsx';
 
 interface EngageDialogProps {
@@ -55,72 +65,85 @@ export function EngageDialog(props: EngageDialogProps): VNode {
 }
 
 function Definition({ siteId, spec, path, item, onChanged, onClose }: EngageDialogProps): VNode {
-  const before = item === null ? JSON.stringify(spec.blank, null, 2) : definitionText(item);
-  const [text, setText] = useState(before);
-  const [asks, setAsks] = useState(false);
-  const action = useAction();
-  useUnsaved(text !== before);
-  const read = readObject(text);
   const mayChange = mayAt('engage.change', siteId);
   const one = item === null ? path : `${path}/${encodeURIComponent(item.id)}`;
-  const finish = (said: string): void => {
-    toast(said);
+  const finish = (): void => {
     onChanged();
     onClose();
   };
-  const save = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (!read.ok) return;
-    const version = item === null ? {} : { version: item.version };
-    const saved = await action.run(() =>
-      request<EngageView>(item === null ? 'POST' : 'PUT', one, { body: read.value, ...version }),
-    );
-    if (saved !== null) finish(`Saved ${saved.name}`);
-  };
-  const remove = async (): Promise<void> => {
-    const options = item === null ? {} : { version: item.version };
-    const removed = await action.run(() => request<EngageView>('DELETE', one, options));
-    if (removed !== null) finish(`${removed.name} was removed`);
-  };
+  const form = useEditing<EngageView | NewItem, { text: string }>({
+    item: item ?? NEW_ITEM,
+    draftOf: (of) => ({ text: 'id' in of ? definitionText(of) : JSON.stringify(spec.blank, null, 2) }),
+    factsOf: ({ text }) => definitionFacts(text),
+    merge: (loaded, mine, theirs) => ({ text: mergedText(loaded.text, mine.text, theirs.text) }),
+    read: () => request('GET', one),
+    write: ({ text }, base) =>
+      'id' in base
+        ? request('PUT', one, { body: definitionFacts(text), version: base.version })
+        : request('POST', one, { body: definitionFacts(text) }),
+    onSaved(saved) {
+      toast(`Saved ${'name' in saved ? saved.name : ''}`);
+      finish();
+    },
+    onTheirs: onChanged,
+  });
+  const { text } = form.draft;
+  useUnsaved(form.isChanged);
+  const typed = readObject(text);
   return (
-    <form class="stack code-form" onSubmit={(event) => void save(event)}>
+    <form
+      class="stack code-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typed.ok) void form.save();
+      }}
+    >
       <TextField
         label={`The ${spec.one}, in JSON`}
         lines={22}
         hint="docs/engage.md says what each field does. What is left out has its usual value."
-        problem={read.ok ? '' : read.message}
+        problem={typed.ok ? '' : typed.message}
         value={text}
-        onValue={setText}
+        onValue={(value) => form.edit({ text: value })}
       />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      {form.failure !== null && <FailureNote failure={form.failure} />}
       {mayChange && (
         <div class="actions spread">
-          {item !== null && (
-            <button type="button" class="button danger" onClick={() => setAsks(true)}>
-              Remove
-            </button>
-          )}
+          {item !== null && <RemoveItem spec={spec} item={item} path={one} onRemoved={finish} onTheirs={onChanged} />}
           <button
             type="submit"
             class="button primary"
-            disabled={!read.ok || action.isBusy || (item !== null && text === before)}
+            disabled={!typed.ok || form.isBusy || (item !== null && !form.isChanged)}
           >
             Save
           </button>
         </div>
       )}
-      {asks && item !== null && (
-        <Confirm
-          title={`Remove ${item.name}?`}
-          action="Remove"
-          isDangerous
-          isBusy={action.isBusy}
-          onConfirm={() => void remove()}
-          onClose={() => setAsks(false)}
-        >
-          <p>Nobody is shown it any more. What visitors answered stays.</p>
-        </Confirm>
-      )}
+      <ConflictDialog saving={form} what={`this ${spec.one}`} />
     </form>
+  );
+}
+
+interface RemoveItemProps {
+  spec: KindSpec;
+  item: EngageView;
+  path: string;
+  onRemoved(): void;
+  onTheirs(): void;
+}
+
+function RemoveItem({ spec, item, path, ...rest }: RemoveItemProps): VNode {
+  return (
+    <RemoveButton<EngageView>
+      item={item}
+      name={item.name}
+      what={`this ${spec.one}`}
+      factsOf={(of) => definitionFacts(definitionText(of))}
+      read={() => request('GET', path)}
+      remove={({ version }) => request('DELETE', path, { version })}
+      {...rest}
+    >
+      Nobody is shown it any more. What visitors answered stays.
+    </RemoveButton>
   );
 }

@@ -1,5 +1,7 @@
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { Meta } from '#services/control_api/fields.ts';
+import { changesOver, type Facts } from '../../editing/differences.ts';
 
 /** What visitors can be shown: how each kind is called, where the API has it, and what a new one begins with. */
 export const KINDS: readonly { kind: EngageKind; path: string; title: string; one: string; blank: object }[] = [
@@ -52,6 +54,22 @@ export function readObject(text: string): { ok: true; value: object } | { ok: fa
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : 'This is no JSON.' };
   }
+}
+
+/** What is not stored yet. */
+export type NewItem = Meta;
+export const NEW_ITEM: NewItem = { version: '', changed_at: 0, changed_by: '' };
+
+/** What a text of JSON says, field by field; nothing where it is no object. */
+export function definitionFacts(text: string): Facts {
+  const read = readObject(text);
+  return read.ok ? { ...read.value } : {};
+}
+
+/** One's own changes of a definition over somebody else's, each a text of JSON. */
+export function mergedText(loaded: string, mine: string, theirs: string): string {
+  const merged = changesOver(definitionFacts(loaded), definitionFacts(mine), definitionFacts(theirs));
+  return JSON.stringify(merged, null, 2);
 }
 
 /** Whether it is shown to visitors at a moment. */

@@ -58,7 +58,7 @@ function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
       </Shown>
       {(item !== null || (chosen === '+' && asked.value !== null)) && (
         <EngageDialog
-          key={item === null ? '+' : `${item.id} ${item.version}`}
+          key={item?.id ?? '+'}
           siteId={siteId}
           spec={spec}
           path={path}

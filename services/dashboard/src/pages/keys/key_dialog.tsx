@@ -3,6 +3,8 @@ import { useState } from 'preact/hooks';
 import type { KeyItem, RotatedKeyItem } from '#services/control_api/key_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
+import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
+import { useEditing } from '../../editing/use_editing.ts';
 import { ago, dateTime } from '../../format.ts';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
@@ -11,7 +13,7 @@ import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { KeyFields } from './key_fields.tsx';
-import { bodyOfKey, draftOfKey, isSameKey, OVERLAPS } from './key_form.ts';
+import { bodyOfKey, draftOfKey, KEY_NAMES, type KeyDraft, OVERLAPS } from './key_form.ts';
 import { KeyState, originsOf } from './key_state.tsx';
 
 interface KeyDialogProps {
@@ -85,29 +87,39 @@ function Facts({ item }: { item: KeyItem }): VNode {
 }
 
 function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>): VNode {
-  const [draft, setDraft] = useState(() => draftOfKey(item));
-  const action = useAction();
-  useUnsaved(!isSameKey(draft, draftOfKey(item)));
-  const save = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const { allowed_origins, ...rest } = bodyOfKey(draft);
-    const body = { ...rest, ...(item.caller === 'browser' && { allowed_origins }) };
-    const changed = await action.run(() =>
-      request<KeyItem>('PATCH', keyPath(item.key_hash), { body, version: item.version }),
-    );
-    if (changed === null) return;
-    toast('Saved the key');
-    onChanged();
-  };
+  const path = keyPath(item.key_hash);
+  const form = useEditing<KeyItem, KeyDraft>({
+    item,
+    draftOf: draftOfKey,
+    read: () => request('GET', path),
+    write(draft, { caller, version }) {
+      const { allowed_origins, ...rest } = bodyOfKey(draft);
+      const body = { ...rest, ...(caller === 'browser' && { allowed_origins }) };
+      return request('PATCH', path, { body, version });
+    },
+    onSaved() {
+      toast('Saved the key');
+      onChanged();
+    },
+    onTheirs: onChanged,
+  });
+  useUnsaved(form.isChanged);
   return (
-    <form class="stack" onSubmit={(event) => void save(event)}>
-      <KeyFields caller={item.caller} draft={draft} failure={action.failure} onDraft={setDraft} />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void form.save();
+      }}
+    >
+      <KeyFields caller={item.caller} draft={form.draft} failure={form.failure} onDraft={form.edit} />
+      {form.failure !== null && <FailureNote failure={form.failure} />}
       <div class="actions">
-        <button type="submit" class="button" disabled={action.isBusy}>
+        <button type="submit" class="button" disabled={form.isBusy}>
           Save
         </button>
       </div>
+      <ConflictDialog saving={form} what="this key" names={KEY_NAMES} />
     </form>
   );
 }

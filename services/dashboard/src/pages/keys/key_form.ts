@@ -23,6 +23,13 @@ export const bodyOfKey = ({ label, origins, rate }: KeyDraft) => ({
   rate_limit: rate.trim() === '' ? null : typedNumber(rate),
 });
 
+/** What the fields of a form are called. */
+export const KEY_NAMES: Readonly<Record<keyof KeyDraft, string>> = {
+  label: 'Label',
+  origins: 'Pages it may be used on',
+  rate: 'Requests in 10 seconds, at most',
+};
+
 /** Whether two forms say the same of a key. */
 export const isSameKey = (one: KeyDraft, other: KeyDraft): boolean =>
   JSON.stringify(bodyOfKey(one)) === JSON.stringify(bodyOfKey(other));

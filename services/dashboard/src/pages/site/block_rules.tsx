@@ -1,12 +1,16 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
+import { isSame } from '../../editing/differences.ts';
+import { type Saving, useSaving } from '../../editing/use_saving.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { FailureNote } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
 import { mayAt } from '../../who.ts';
-import { useSiteChange } from './save_site.tsx';
+import { patchSite, readSite } from './save_site.tsx';
 import type { SitePartProps } from './site_part.ts';
 
 type Rule = SiteItem['block_rules'][number];
@@ -21,22 +25,50 @@ const KINDS: readonly { value: Rule['kind']; label: string; hint: string }[] = [
 ];
 const labelOf = (kind: Rule['kind']): string => KINDS.find(({ value }) => value === kind)?.label ?? kind;
 
+/** A rule as a line. */
+const ruleText = ({ kind, value, property }: Rule): string =>
+  [labelOf(kind), ...(property === null ? [] : [property]), value].join(' ');
+
+/** Changes the rules, whatever they are by then. */
+function useRules({ site, onChanged }: SitePartProps): Saving & {
+  change(to: (rules: readonly Rule[]) => Rule[], said: string, onSaved?: () => void): void;
+} {
+  const saving = useSaving();
+  return {
+    ...saving,
+    change: (to, said, onSaved = () => undefined) =>
+      void saving.save<SiteItem>({
+        loaded: site,
+        factsOf: ({ block_rules }) => ({ rules: block_rules.map(ruleText) }),
+        kept: ({ block_rules }) => ({ rules: to(block_rules).map(ruleText) }),
+        read: () => readSite(site.site_id),
+        write: (base) => patchSite(base, { block_rules: to(base.block_rules) }),
+        onSaved() {
+          onSaved();
+          toast(said);
+          onChanged();
+        },
+        onTheirs: onChanged,
+      }),
+  };
+}
+
 /** Events that the edge drops. */
 export function BlockRules(props: SitePartProps): VNode {
   const { site } = props;
-  const action = useSiteChange(props);
+  const rules = useRules(props);
   const mayChange = mayAt('block_rules.change', site.site_id);
-  const remove = (rule: Rule): void => {
-    void action.save({ block_rules: site.block_rules.filter((one) => one !== rule) }, 'The rule was removed');
-  };
+  const remove = (rule: Rule): void =>
+    rules.change((before) => before.filter((one) => !isSame(one, rule)), 'The rule was removed');
   return (
     <Panel title="Events that are dropped" note="The edge drops what any rule is about; dropped events are counted.">
       <div class="stack">
         {mayChange && <NewRule {...props} />}
-        {action.failure !== null && <FailureNote failure={action.failure} />}
+        {rules.failure !== null && <FailureNote failure={rules.failure} />}
+        <ConflictDialog saving={rules} what="the site" />
         <DataTable
           caption="Block rules"
-          columns={columnsOf(mayChange, action.isBusy, remove)}
+          columns={columnsOf(mayChange, rules.isBusy, remove)}
           rows={site.block_rules}
           keyOf={({ kind, value, property }) => `${kind} ${property} ${value}`}
           csvName="block-rules"
@@ -69,18 +101,21 @@ function columnsOf(mayChange: boolean, isBusy: boolean, remove: (rule: Rule) => 
 }
 
 function NewRule(props: SitePartProps): VNode {
-  const { site } = props;
   const [kind, setKind] = useState<Rule['kind']>('ip');
   const [value, setValue] = useState('');
   const [property, setProperty] = useState('');
-  const action = useSiteChange(props);
-  const add = async (event: Event): Promise<void> => {
+  const rules = useRules(props);
+  const add = (event: Event): void => {
     event.preventDefault();
     const rule: Rule = { kind, value: value.trim(), property: kind === 'property' ? property.trim() : null };
-    if (await action.save({ block_rules: [...site.block_rules, rule] }, 'The rule was added')) setValue('');
+    rules.change(
+      (before) => [...before, rule],
+      'The rule was added',
+      () => setValue(''),
+    );
   };
   return (
-    <form class="stack" onSubmit={(event) => void add(event)}>
+    <form class="stack" onSubmit={add}>
       <div class="form-row">
         <SelectField label="What" value={kind} onValue={(one) => setKind(one as Rule['kind'])} options={KINDS} />
         {kind === 'property' && <TextField label="Property" required value={property} onValue={setProperty} />}
@@ -88,14 +123,15 @@ function NewRule(props: SitePartProps): VNode {
           label="Value"
           required={kind !== 'property'}
           hint={KINDS.find((one) => one.value === kind)?.hint}
-          problem={problemOf(action.failure, 'block_rules')}
+          problem={problemOf(rules.failure, 'block_rules')}
           value={value}
           onValue={setValue}
         />
       </div>
-      {action.failure !== null && action.failure.problems.length === 0 && <FailureNote failure={action.failure} />}
+      {rules.failure !== null && rules.failure.problems.length === 0 && <FailureNote failure={rules.failure} />}
+      <ConflictDialog saving={rules} what="the site" />
       <div class="actions">
-        <button type="submit" class="button primary" disabled={action.isBusy}>
+        <button type="submit" class="button primary" disabled={rules.isBusy}>
           Add the rule
         </button>
       </div>

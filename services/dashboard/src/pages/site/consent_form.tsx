@@ -1,10 +1,9 @@
 import type { VNode } from 'preact';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteChange, SiteItem } from '#services/control_api/site_shapes.ts';
 import { CheckField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { SiteForm, useSiteChange } from './save_site.tsx';
+import { SiteForm, useSiteForm } from './save_site.tsx';
 import type { SitePartProps } from './site_part.ts';
-import { useEdited } from './use_edited.ts';
 
 type Tag = SiteItem['tag'];
 
@@ -33,28 +32,32 @@ const CHOICES: readonly { name: keyof Tag; label: string; hint: string }[] = [
   },
 ];
 
+const NAMES = Object.fromEntries(CHOICES.map(({ name, label }) => [name, label]));
+
+/** What is sent: the choices that are not as they were. */
+function tagChange(draft: Tag, { tag }: SiteItem): SiteChange {
+  const changed = CHOICES.filter(({ name }) => draft[name] !== tag[name]);
+  return { tag: Object.fromEntries(changed.map(({ name }) => [name, draft[name]])) };
+}
+
 /** How the browser tag behaves, and what needs the visitor's consent. */
 export function ConsentForm(props: SitePartProps): VNode {
   const { site } = props;
-  const [draft, edit] = useEdited<Tag>(site.tag, site.version);
-  const action = useSiteChange(props);
-  const changed = CHOICES.filter(({ name }) => draft[name] !== site.tag[name]);
-  const tag = Object.fromEntries(changed.map(({ name }) => [name, draft[name]]));
+  const form = useSiteForm<Tag>(props, {
+    draftOf: ({ tag }) => tag,
+    changeOf: tagChange,
+    said: 'Saved what the tag does',
+  });
   return (
     <Panel title="What the tag does" note="Browsers take a change within minutes.">
-      <SiteForm
-        site={site}
-        action={action}
-        isChanged={changed.length > 0}
-        onSave={() => void action.save({ tag }, 'Saved what the tag does')}
-      >
+      <SiteForm site={site} form={form} names={NAMES}>
         {CHOICES.map(({ name, label, hint }) => (
           <CheckField
             key={name}
             label={label}
             hint={hint}
-            checked={draft[name]}
-            onChecked={(checked) => edit({ [name]: checked })}
+            checked={form.draft[name]}
+            onChecked={(checked) => form.edit({ [name]: checked })}
           />
         ))}
       </SiteForm>

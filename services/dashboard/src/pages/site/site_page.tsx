@@ -24,7 +24,7 @@ export default function SitePage({ params }: PageProps): VNode {
   return (
     <Shown asked={asked} lines={8}>
       {(site) => {
-        const props = { site, version: asked.version ?? site.version, onChanged };
+        const props = { site, onChanged };
         return (
           <Tabs
             label="Settings of the site"

@@ -1,0 +1,9 @@
+import type { UserItem } from '#services/control_api/user_shapes.ts';
+import { factText } from '../../editing/differences.ts';
+import { grantText } from './grant_form.ts';
+
+/** What is so of a user, as people read it: roles one on a line. */
+export function memberText(value: unknown, name: string): string {
+  if (name !== 'roles' || !Array.isArray(value)) return factText(value);
+  return factText((value as UserItem['grants']).map(grantText));
+}
