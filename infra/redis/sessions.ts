@@ -20,6 +20,9 @@ export interface SessionStore {
   find(id: string): Promise<Session | null>;
   /** Those of a user that go on, the newest first. */
   list(userId: string): Promise<Session[]>;
+  /** Notes for a while that whoever is in a session has proven who they are. */
+  prove(id: string, forMs: number): Promise<void>;
+  isProven(id: string): Promise<boolean>;
   /** Whether there was one to end. */
   end(userId: string, id: string): Promise<boolean>;
 }
@@ -33,6 +36,8 @@ const SEEN_EVERY_MS = MINUTE_MS;
 const SESSIONS_PER_USER_MAX = 50;
 
 const keyOf = (id: string): string => `session:${id}`;
+/** Beside the session, whose own record each request may write. */
+const proofOf = (id: string): string => `session_proof:${id}`;
 /** Score: when it began. Member: its id. */
 const indexOf = (userId: string): string => `sessions:${userId}`;
 
@@ -69,6 +74,10 @@ export function createSessionStore(redis: Redis, nowMs: () => number): SessionSt
       if (over.length > 0) await asked(redis.zrem(indexOf(userId), ...over));
       return found.filter((session) => session !== null);
     },
+    async prove(id, forMs) {
+      await asked(redis.set(proofOf(id), '1', 'PX', forMs));
+    },
+    isProven: async (id) => (await asked(redis.exists(proofOf(id)))) === 1,
     async end(userId, id) {
       const session = await read(id);
       if (session !== null && session.userId !== userId) return false;

@@ -55,6 +55,7 @@ export const analystRoutes: Route[] = [
       permission: 'tokens.manage',
       of: ({ body }) => (body as NewAnalyst).site_ids.map((site) => ({ site })),
     },
+    needsProof: () => true,
     tag,
     summary: 'Make a user of ClickHouse that reads some sites, and show its password, once',
     params: nothing,

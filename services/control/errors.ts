@@ -32,6 +32,10 @@ export const CONTROL_ERRORS = {
   invitation_over: { status: 403, message: 'The invitation was used, is too old or was taken back: ask for another.' },
   second_factor_refused: { status: 403, message: 'The code is not right, or was used already.' },
   password_refused: { status: 403, message: 'The password is not right.' },
+  proof_needed: {
+    status: 403,
+    message: 'Prove that it is you: send your password to /v1/session/proof, or sign in again, and ask again.',
+  },
   permission_missing: { status: 403, message: 'Nobody has given you the role that this takes, in this place.' },
   not_found: { status: 404, message: 'There is no such route.' },
   account_unknown: { status: 404, message: 'There is no such account.' },
@@ -68,10 +72,6 @@ export const CONTROL_ERRORS = {
   owner_last: { status: 409, message: 'The last owner of the installation stays: make another one first.' },
   second_factor_exists: { status: 409, message: 'There is a second factor already: remove it first.' },
   session_needed: { status: 409, message: 'An admin token has no session: sign in as a user for this.' },
-  sign_in_not_recent: {
-    status: 409,
-    message: 'Sign out and in again first: this takes a sign-in of the last ten minutes.',
-  },
   token_last: { status: 409, message: 'The last active admin token cannot be revoked: issue another one first.' },
   replay_over: { status: 409, message: 'The replay is over or cancelled: ask for a new one instead.' },
   key_not_active: { status: 409, message: 'The key was revoked or has expired: issue a new one instead.' },

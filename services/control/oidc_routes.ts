@@ -17,15 +17,14 @@ import { whoShape } from '#services/control_api/session_shapes.ts';
 import { principalOfUser } from './authenticate.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { beginAtProvider, type ProviderReturn, provenLink, signInByProvider } from './oidc_sign_in.ts';
-import { anew, asUser, proven, proving } from './own_session.ts';
+import { anew } from './own_session.ts';
 import { type Route, refused, route, sessionRoute } from './route.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
+import { asUser, isProven, proven, proving } from './session_proof.ts';
 import { endReplaced, whoOf } from './session_routes.ts';
 
 const tag = 'Session';
 const path = '/v1/session/oidc';
-/** A session that was found open is seldom so young; a user without a password has nothing else to say that it is them. */
-const RECENT_MS = 10 * 60_000;
 const beginning = ['provider_unknown', 'oidc_unavailable', 'sign_in_limited', 'sessions_unavailable'] as const;
 const ending = [
   ...(['oidc_flow_over', 'oidc_denied', 'oidc_refused', 'oidc_unavailable', 'oidc_linked_elsewhere'] as const),
@@ -104,12 +103,12 @@ export const oidcRoutes: Route[] = [
     body: linkStart,
     ifMatch: 'none',
     success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
-    errors: [...new Set([...proving, ...beginning, 'sign_in_not_recent' as const])],
+    errors: [...new Set([...proving, ...beginning, 'proof_needed' as const])],
     answer: ({ body: { provider, password = '' } }, asked) =>
-      asUser(asked, async ({ user_id: userId, password: sealed }, { createdMs }) => {
+      asUser(asked, async ({ user_id: userId, password: sealed }, session) => {
         const begin = async () => started(await beginAtProvider(asked, provider, { kind: 'link', userId }));
         if (sealed !== null) return proven(asked, password, begin);
-        return asked.parts.nowMs() - createdMs <= RECENT_MS ? begin() : refused('sign_in_not_recent');
+        return (await isProven(asked.parts, session)) ? begin() : refused('proof_needed');
       }),
   }),
   sessionRoute({

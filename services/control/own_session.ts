@@ -20,20 +20,13 @@ import type { ControlErrorCode } from './errors.ts';
 import { type Route, refused, sessionRoute } from './route.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
 import { reached } from './session_keeper.ts';
-import { isRight, recoveryHash, type SignInParts, useCode } from './sign_in.ts';
+import { asUser, proven, proving } from './session_proof.ts';
+import { recoveryHash, type SignInParts, useCode } from './sign_in.ts';
 
 const tag = 'Session';
 const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 const ISSUER = 'Event ingest';
-
-export const proving = [
-  'session_needed',
-  'password_refused',
-  'sign_in_limited',
-  'sign_in_busy',
-  'settings_not_stored',
-] as const;
 
 /** What users do with their own sessions, password and second factor. */
 export const ownSessionRoutes: Route[] = [
@@ -172,33 +165,6 @@ export const ownSessionRoutes: Route[] = [
       }),
   }),
 ];
-
-/** For a user in a session, and for no token. */
-export async function asUser(
-  { parts, caller: { session } }: KnownAsked,
-  then: (user: User, session: Session) => Promise<SessionAnswer>,
-): Promise<SessionAnswer> {
-  const user = session === null ? undefined : parts.journal.view().table.user(session.userId);
-  return session === null || user === undefined ? refused('session_needed') : then(user, session);
-}
-
-/** The same for a user who has sent their password again, as a session may be somebody else's who found it open. */
-export function proven(
-  asked: KnownAsked,
-  password: string,
-  then: (user: User) => Promise<SessionAnswer>,
-): Promise<SessionAnswer> {
-  const { parts, network } = asked;
-  return asUser(asked, async (user) => {
-    const waitMs = await reached(parts.limits.tryPassword(user.user_id, network));
-    if (waitMs > 0) return { ...refused('sign_in_limited'), waitMs };
-    const isProven = await isRight(parts, user, password);
-    if (isProven === 'busy') return refused('sign_in_busy');
-    if (isProven) return then(user);
-    parts.signInAudit.signInRefused(user.user_id, 'password_again', network);
-    return refused('password_refused');
-  });
-}
 
 /**
  * Changes how a user signs in: every session ends, and the one that asked goes on as a new one, unless it ended meanwhile.

@@ -136,6 +136,8 @@ export interface Route {
   operationId: string;
   /** Who may use it, and where. */
   access: Access;
+  /** Whether an input takes that a session's user has proven lately who they are; left out: none does. */
+  needsProof?(input: Input): boolean;
   tag: string;
   summary: string;
   params: TObject;

@@ -19,6 +19,7 @@ import { cookieValue, flowPlace, setCookie, signInPlace } from './request_guard.
 import type { Outcome, Route, World } from './route.ts';
 import { lacking } from './route_access.ts';
 import type { Input } from './route_input.ts';
+import { isProven } from './session_proof.ts';
 
 /** Answers a request of a route: reads its input, does what it asks for, and sends what came of it. */
 export async function answer(
@@ -31,6 +32,7 @@ export async function answer(
   const read = readInput(route, request);
   if (!read.ok) return refuse(reply, read.code, read.problems);
   if (arrived === null) return answerInSession(options, route, null, read.input, reply);
+  if (await lacksProof(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
   const still = stillKnown(options, arrived);
   if (!still.ok) return refuse(reply, still.code);
   const { caller } = still;
@@ -40,6 +42,21 @@ export async function answer(
   if (route.ask !== undefined) return answerQuery(options, route, caller.principal, read.input, reply);
   if (route.gather !== undefined) return answerGathered(options, route, caller.principal, read.input, reply);
   return answerSettings(options, route, caller.principal, read.input, reply);
+}
+
+/**
+ * Whether somebody in a session would do what a session that was found open must not be enough for. Tokens are asked for no
+ * proof, and neither is who may not do it anyway.
+ */
+async function lacksProof(
+  options: ControlOptions,
+  { access, needsProof }: Route,
+  { principal, session }: Caller,
+  input: Input,
+): Promise<boolean> {
+  if (session === null || needsProof?.(input) !== true) return false;
+  if (lacking(access, input, principal, options.journal.view()) !== null) return false;
+  return !(await isProven(options, session));
 }
 
 /** Says who may do what in 403, and keeps it in the audit. */

@@ -24,6 +24,7 @@ import type { Route } from './route.ts';
 import { runningRoutes } from './running_routes.ts';
 import { savedAnswerRoute } from './saved_answer.ts';
 import { savedRoutes } from './saved_routes.ts';
+import { proofRoute } from './session_proof.ts';
 import { sessionRoutes } from './session_routes.ts';
 import { siteRoutes } from './sites.ts';
 import { sqlRoute } from './sql_route.ts';
@@ -35,6 +36,7 @@ import { userRoutes } from './user_routes.ts';
 /** Every route but those that say of the service itself. */
 export const ROUTES: readonly Route[] = [
   ...sessionRoutes,
+  proofRoute,
   ...oidcRoutes,
   ...ownSessionRoutes,
   ...userRoutes,
@@ -96,6 +98,7 @@ export function errorsOf(route: Route): ControlErrorCode[] {
     ...(route.access === 'open' ? [] : OF_CALLERS),
     ...(typeof route.access === 'string' ? [] : (['permission_missing'] as const)),
     ...(route.method === 'GET' || route.access === 'open' ? [] : (['csrf_missing'] as const)),
+    ...(route.needsProof === undefined ? [] : (['proof_needed'] as const)),
     ...(route.method === 'GET' ? [] : WITH_BODY),
     ...route.errors,
     ...(route.ifMatch === 'none' ? [] : (['version_conflict'] as const)),

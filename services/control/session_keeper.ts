@@ -18,6 +18,9 @@ export interface SessionKeeper {
   /** The session of a value that goes on. Those seen in the last quarter of an hour are known without Redis. */
   find(value: string): Promise<Session | null>;
   list(userId: string): Promise<Session[]>;
+  /** Notes for a while that whoever is in the session has proven who they are. */
+  prove(id: string, forMs: number): Promise<void>;
+  isProven(id: string): Promise<boolean>;
   end(userId: string, id: string): Promise<boolean>;
 }
 
@@ -71,6 +74,8 @@ export function createSessionKeeper(store: SessionStore, randomBytes: RandomByte
       }
     },
     list: (userId) => reached(store.list(userId)),
+    prove: (id, forMs) => reached(store.prove(id, forMs)),
+    isProven: (id) => reached(store.isProven(id)),
     async end(userId, id) {
       // Also where Redis is away: then it ends here at least.
       if (remembered.get(id)?.session.userId === userId) remembered.delete(id);

@@ -104,6 +104,7 @@ export function whoOf({ kind, id, name, grants }: Principal, session: Session | 
     id,
     name,
     grants: grants.map((grant) => ({ ...grant, permissions: [...permissionsOf(grant)] })),
+    has_password: user !== undefined && user.password !== null,
     second_factor: user !== undefined && user.totp !== null,
     provider_links: user?.oidc_subjects.length ?? 0,
     session: session === null ? null : shownSession(session),

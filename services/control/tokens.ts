@@ -58,6 +58,7 @@ export const tokenRoutes: Route[] = [
     path: base,
     operationId: 'issueToken',
     access: ofListed('tokens.manage'),
+    needsProof: () => true,
     tag,
     summary: 'Issue an admin token and show it, once',
     params: nothing,

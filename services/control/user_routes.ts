@@ -71,6 +71,7 @@ export const userRoutes: Route[] = [
     path: base,
     operationId: 'createUser',
     access: ofListed('users.manage'),
+    needsProof: () => true,
     tag,
     summary: 'Make a user, who may no more than who makes it',
     params: nothing,
@@ -120,6 +121,7 @@ export const userRoutes: Route[] = [
     path: `${base}/{user_id}`,
     operationId: 'changeUser',
     access: ofUser,
+    needsProof: ({ body }) => letsIn(body as Static<typeof userChange>),
     tag,
     summary: 'Change what is given of a user: grants, name, password, or whether it may sign in',
     params: userParams,
@@ -194,6 +196,7 @@ export const userRoutes: Route[] = [
     path: `${base}/{user_id}/invitation`,
     operationId: 'inviteUser',
     access: ofUser,
+    needsProof: () => true,
     tag,
     summary: 'Make an invitation, by which a user links their account at a provider once; it is shown once',
     params: userParams,
@@ -222,6 +225,10 @@ export const userRoutes: Route[] = [
     },
   }),
 ];
+
+/** Whether a change decides who signs in as a user, or what they may. To disable one is done at once, and so is a name. */
+const letsIn = ({ grants, password, second_factor, provider_links, disabled }: Static<typeof userChange>): boolean =>
+  [grants, password, second_factor, provider_links].some((field) => field !== undefined) || disabled === false;
 
 /** Whether somebody asks about themselves, in a session: one that was found open must not be enough to change how they sign in. */
 const isOwn = ({ caller: { session } }: KnownAsked, userId: string): boolean => session?.userId === userId;

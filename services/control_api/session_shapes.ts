@@ -43,6 +43,7 @@ export const whoShape = Type.Object({
       permissions: Type.Array(Type.Enum([...PERMISSIONS]), { description: 'What the role permits in the place' }),
     }),
   ),
+  has_password: Type.Boolean({ description: 'Whether a password signs in, which proves who it is as well' }),
   second_factor: Type.Boolean({ description: 'Whether signing in takes a code beside the password' }),
   provider_links: Type.Integer({ description: 'Accounts at providers that sign in as them', minimum: 0 }),
   session: nullable(

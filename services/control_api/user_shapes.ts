@@ -64,6 +64,8 @@ export const sessionListShape = Type.Object({ items: Type.Array(sessionItemShape
 export type SessionList = Static<typeof sessionListShape>;
 export const sessionParams = closed({ session_id: hashField('The session') });
 
+export const sessionProof = closed({ password: passwordField('Your password') });
+
 export const passwordChange = closed({ password: passwordField('The password as it is'), new_password: newPassword });
 
 export const newTotpShape = Type.Object({

@@ -1,9 +1,11 @@
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from './api/api_answer.ts';
+import { proofAsked } from './ask_for_proof.ts';
 import { Navigation } from './navigation.tsx';
 import { PAGES } from './page_list.ts';
 import type { Page, PageProps } from './page_spec.ts';
+import { ProofDialog } from './pages/sign_in/proof_dialog.tsx';
 import { SignInAgain } from './pages/sign_in/sign_in_again.tsx';
 import { SignInPage } from './pages/sign_in/sign_in_page.tsx';
 import { addressOf, go, matchPath, place } from './router.ts';
@@ -23,6 +25,7 @@ export function Shell(): VNode {
   return (
     <>
       <SignedIn key={now.who.id} isHidden={hasEnded} />
+      {proofAsked.value !== null && <ProofDialog onSettled={proofAsked.value} />}
       {hasEnded && <SignInAgain who={now.who} />}
     </>
   );

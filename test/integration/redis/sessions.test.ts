@@ -43,6 +43,20 @@ describe('sessions', () => {
     expect(await store().end(userId, first.id)).toBe(false);
   });
 
+  test('are proven one by one, for as long as is said, whatever else is written of them', async () => {
+    const [one, other] = [session(), session()];
+    await store().begin(one);
+    await store().begin(other);
+    await store().prove(one.id, 1_000);
+    nowMs += 61_000;
+    await store().find(one.id);
+    expect([await store().isProven(one.id), await store().isProven(other.id)]).toEqual([true, false]);
+    expect(await redis.pttl(`session_proof:${one.id}`)).toBeGreaterThan(0);
+    await redis.pexpire(`session_proof:${one.id}`, 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await store().isProven(one.id)).toBe(false);
+  });
+
   test('go on while they are seen, until their last day, and Redis forgets them', async () => {
     const one = session();
     await store().begin(one);

@@ -8,6 +8,8 @@ export interface MemorySessions {
   store: SessionStore;
   held: Map<string, Session>;
   isAway: boolean;
+  /** Until when it is proven who is in a session. */
+  proofs: Map<string, number>;
   /** Tries by user. */
   tries: Map<string, number>;
   codes: Map<string, number>;
@@ -22,6 +24,7 @@ export function memorySessions(nowMs: () => number): MemorySessions {
   const world: MemorySessions = {
     held,
     isAway: false,
+    proofs: new Map(),
     tries: new Map(),
     codes: new Map(),
     store: {
@@ -40,6 +43,14 @@ export function memorySessions(nowMs: () => number): MemorySessions {
       async list(userId) {
         reach(world);
         return [...held.values()].filter((session) => session.userId === userId);
+      },
+      async prove(id, forMs) {
+        reach(world);
+        world.proofs.set(id, nowMs() + forMs);
+      },
+      async isProven(id) {
+        reach(world);
+        return (world.proofs.get(id) ?? 0) > nowMs();
       },
       async end(userId, id) {
         reach(world);

@@ -194,8 +194,8 @@ test('without a password an account is linked soon after signing in, and not by 
   const session = cookieOf(await signIn(world, 'a-1'), 'svc_session');
   const start = (): Promise<Answer> => ask(world, 'POST', `${path}/link/start`, { provider: 'acme' }, session);
   expect((await start()).status).toBe(200);
-  world.clock.nowMs += 600_001;
-  expect((await start()).body.error.code).toBe('sign_in_not_recent');
+  world.clock.nowMs += 900_001;
+  expect((await start()).body.error.code).toBe('proof_needed');
 });
 
 test('only who could give all that a user may invites them, and unlinks what they have linked', async () => {

@@ -50,7 +50,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
     EVERY,
     'getInstallation listDestinationKinds getSession listSessions endSession changePassword beginSecondFactor confirmSecondFactor',
   ],
-  ['anywhere', EVERY, 'removeSecondFactor startLink finishLink unlinkProviders'],
+  ['anywhere', EVERY, 'proveSession removeSecondFactor startLink finishLink unlinkProviders'],
 ];
 
 /** Those of somebody's own session, and those of nobody yet: sessions.test.ts and oidc.test.ts have them. */
@@ -86,6 +86,7 @@ const BODIES: Record<string, object> = {
   startLink: { provider: 'none', password: 'x' },
   finishLink: { answer: 'code=x' },
   unlinkProviders: { password: 'x' },
+  proveSession: { password: 'x' },
   removeSecondFactor: { code: '000000', password: 'x' },
   resendDeadLetters: { ids: ['dedup-0-0'] },
   makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },

@@ -36,6 +36,7 @@ export function sentenceOf({ code, message }: Failure): string {
   if (away !== undefined) return away;
   if (code === 'permission_missing')
     return 'Your role may not see or do this. Whoever manages members of this account can change that.';
+  if (code === 'proof_needed') return 'Nothing was changed: it takes a proof that it is you.';
   if (code === 'query_busy') return 'Too many questions are being answered right now. Ask again in a moment.';
   return message;
 }

@@ -18,6 +18,20 @@ export function signInAt(provider: string, invitation: string | null): Promise<A
   return leave(`${PATH}/start`, { provider, ...(invitation !== null && { invitation }) });
 }
 
+/** Signs in at a provider in a new tab, so that this page stays as it is. */
+export async function signInBeside(provider: string): Promise<Answer<Started>> {
+  // Before the answer is there: a page may open a tab at a click, and not later.
+  const tab = window.open('', '_blank');
+  const started = await request<Started>('POST', `${PATH}/start`, { body: { provider } });
+  if (!started.ok || !isAddress(started.value)) tab?.close();
+  else if (tab !== null) {
+    // The provider's page must not lead this one elsewhere.
+    tab.opener = null;
+    tab.location.href = started.value.url;
+  }
+  return started;
+}
+
 /** Goes to a provider to link the account there. */
 export function linkAt(provider: string, password: string): Promise<Answer<Started>> {
   return leave(`${PATH}/link/start`, { provider, ...(password !== '' && { password }) });
@@ -25,9 +39,11 @@ export function linkAt(provider: string, password: string): Promise<Answer<Start
 
 async function leave(path: string, body: object): Promise<Answer<Started>> {
   const started = await request<Started>('POST', path, { body });
-  if (started.ok && /^https?:\/\//.test(started.value.url)) location.assign(started.value.url);
+  if (started.ok && isAddress(started.value)) location.assign(started.value.url);
   return started;
 }
+
+const isAddress = ({ url }: Started): boolean => /^https?:\/\//.test(url);
 
 /** Sends on what a provider sent the browser back with, which says what it was begun for. */
 export async function finishReturn(

@@ -30,6 +30,13 @@ export function whenSignedOut(act: () => void): void {
   onSignedOut = act;
 }
 
+let askForProof: () => Promise<boolean> = async () => false;
+
+/** Says how somebody is asked to prove that it is them; answers whether they have. */
+export function whenProofNeeded(ask: () => Promise<boolean>): void {
+  askForProof = ask;
+}
+
 /** Sends a request of the documented API. Refusals are values; only an abort by the caller is thrown. */
 export function request<Value>(method: Method, path: string, options: RequestOptions = {}): Promise<Answer<Value>> {
   return sent(method, path, options, async (response) => {
@@ -43,7 +50,20 @@ export function requestFile(method: Method, path: string, options: RequestOption
   return sent(method, path, options, (response) => response.blob());
 }
 
+/** Sends a request; where it takes a proof of who asks, again when that is given. */
 async function sent<Value>(
+  method: Method,
+  path: string,
+  options: RequestOptions,
+  readValue: (response: Response) => Promise<Value>,
+): Promise<Answer<Value>> {
+  for (;;) {
+    const answer = await sentOnce(method, path, options, readValue);
+    if (answer.ok || answer.failure.code !== 'proof_needed' || !(await askForProof())) return answer;
+  }
+}
+
+async function sentOnce<Value>(
   method: Method,
   path: string,
   { query = {}, body, version, signal }: RequestOptions,
