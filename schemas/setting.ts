@@ -128,6 +128,8 @@ export interface AdminToken {
   revoked_at: number | null;
   /** What it may; null: as an owner of the whole installation. */
   grants?: Grant[] | null;
+  /** The key of the user or the token that issued it; null: neither did, or it was issued before this was recorded. */
+  issuer?: string | null;
 }
 
 /** What the operator wants of a replay. */

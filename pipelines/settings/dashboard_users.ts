@@ -25,6 +25,10 @@ export const STRANGER = 'sign-in';
 /** How changes name a user. */
 export const actorOf = (userId: string): string => USER_PREFIX + userId;
 
+/** The user whom changes name so; null: it is no user. */
+export const userOfActor = (actor: string): string | null =>
+  actor.startsWith(USER_PREFIX) ? actor.slice(USER_PREFIX.length) : null;
+
 /** How changes name what the configuration made at the first start. */
 export const CONFIGURATION = 'configuration';
 

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { isVaried, PASSWORD_CHARACTERS_MIN, PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
+import { type ControlClient, ControlRefusal } from '#services/control_api/client.ts';
 import type { Invitation } from '#services/control_api/oidc_shapes.ts';
+import type { TokenItem } from '#services/control_api/token_shapes.ts';
 import type { UserItem } from '#services/control_api/user_shapes.ts';
 import { renderTable, renderTime } from '#services/render.ts';
 import { given, unchanged, withoutMeta } from './changes.ts';
@@ -74,11 +76,11 @@ export const userCommands: Command[] = [
   {
     noun: 'user',
     verb: 'disable',
-    summary: 'Let a user sign in no more; their sessions end at once',
+    summary: 'Let a user sign in no more; their sessions end at once, and tokens that they issued are named',
     subject,
     options: {},
     examples: ['user disable ada'],
-    run: (args, context) => setDisabled(args, context, true),
+    run: disableUser,
   },
   {
     noun: 'user',
@@ -87,7 +89,7 @@ export const userCommands: Command[] = [
     subject,
     options: {},
     examples: ['user enable ada'],
-    run: (args, context) => setDisabled(args, context, false),
+    run: enableUser,
   },
   {
     noun: 'user',
@@ -153,9 +155,48 @@ async function inviteUser(args: Arguments, { client }: Context): Promise<Outcome
   return { text: lines.join('\n'), json: made };
 }
 
-async function setDisabled(args: Arguments, { client }: Context, disabled: boolean): Promise<Outcome> {
-  const user = await client.send<UserItem>('PATCH', pathOf('users', args.subject), null, { disabled });
-  return { text: `User ${user.user_id} is ${disabled ? 'disabled' : 'enabled'}.`, json: withoutMeta(user) };
+async function enableUser(args: Arguments, { client }: Context): Promise<Outcome> {
+  const user = await client.send<UserItem>('PATCH', pathOf('users', args.subject), null, { disabled: false });
+  return { text: `User ${user.user_id} is enabled.`, json: withoutMeta(user) };
+}
+
+/** What the user has issued goes on working, so it is named. */
+async function disableUser(args: Arguments, { client }: Context): Promise<Outcome> {
+  const user = await client.send<UserItem>('PATCH', pathOf('users', args.subject), null, { disabled: true });
+  const tokens = await workingTokensOf(client, user.user_id);
+  const lines = tokens === null ? [UNSEEN_TOKENS] : tokens.length === 0 ? [] : tokenLines(tokens);
+  return {
+    text: [`User ${user.user_id} is disabled.`, ...lines].join('\n'),
+    json: { ...withoutMeta(user), working_tokens: tokens?.map(withoutMeta) ?? null },
+  };
+}
+
+const UNSEEN_TOKENS = 'Whether tokens that they issued still work is for who manages tokens: token list.';
+
+/** The tokens of a user that work; null where they are not this caller's to see. */
+async function workingTokensOf(client: ControlClient, userId: string): Promise<TokenItem[] | null> {
+  try {
+    const tokens = await client.list<TokenItem>('/tokens');
+    return tokens.filter(({ issued_by, state }) => issued_by === userId && state === 'active');
+  } catch (error) {
+    if (error instanceof ControlRefusal && error.code === 'permission_missing') return null;
+    throw error;
+  }
+}
+
+function tokenLines(tokens: readonly TokenItem[]): string[] {
+  const rows = tokens.map(({ label, shown_prefix, grants }) => [
+    label,
+    shown_prefix,
+    grants === null ? 'everything' : renderGrants(grants),
+  ]);
+  return [
+    'Tokens that they issued still work:',
+    '',
+    renderTable(['LABEL', 'TOKEN', 'MAY'], rows, ''),
+    '',
+    'Revoke each that nothing needs: token revoke LABEL',
+  ];
 }
 
 async function hashPassword(_args: Arguments, { readStdin }: Context): Promise<Outcome> {

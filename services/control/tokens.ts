@@ -4,6 +4,7 @@ import { issueToken, tokenProblems } from '#pipelines/settings/admin_tokens.ts';
 import { fullGrant, grantProblems } from '#pipelines/settings/grants.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { adminTokenKey } from '#pipelines/settings/setting_address.ts';
+import { issuerKey, issuingUser } from '#pipelines/settings/token_issuers.ts';
 import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import type { TokenItem } from '#services/control_api/token_shapes.ts';
@@ -85,6 +86,7 @@ export const tokenRoutes: Route[] = [
         expires_at: body.expires_at ?? null,
         revoked_at: null,
         grants: body.grants === undefined ? null : grants,
+        issuer: issuerKey(principal),
       };
       return (
         refusedFor(tokenProblems(token)) ??
@@ -168,8 +170,10 @@ function stateOf(token: AdminToken, nowMs: number): TokenItem['state'] {
 }
 
 function itemOf(view: SettingsView, token: AdminToken, nowMs: number): TokenItem {
+  const { issuer: _issuer, ...shown } = token;
   return {
-    ...token,
+    ...shown,
+    issued_by: issuingUser(view, token),
     grants: token.grants ?? null,
     state: stateOf(token, nowMs),
     ...metaOf(view, adminTokenKey(token.token_hash)),

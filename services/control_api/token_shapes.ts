@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed, hashField, metaFields, nameField, nullable, refusedAs, timeField } from './fields.ts';
-import { grantInput, grantShape } from './session_shapes.ts';
+import { grantInput, grantShape, userIdField } from './session_shapes.ts';
 
 const tokenHash = hashField('SHA-256 of the token');
 const label = nameField('Who or what holds it; recorded with every change');
@@ -14,6 +14,9 @@ export const tokenShape = Type.Object({
   expires_at: expiresAt,
   revoked_at: nullable(timeField('When it was revoked')),
   grants: nullable(Type.Array(grantShape), { description: 'What it may; null: everything' }),
+  issued_by: nullable(userIdField, {
+    description: 'The user who issued it, by themselves or by a token of theirs; null: no user, or it is not known',
+  }),
   state: Type.Enum(['active', 'expired', 'revoked']),
   ...metaFields,
 });

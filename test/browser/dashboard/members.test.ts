@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
+import { axeViolations } from '../harness/axe.ts';
 import { grantOf, withMembers } from './harness/member_answers.ts';
 import { withAccount } from './harness/settings_answers.ts';
 import { refusal, type StubApi, startStubApi } from './harness/stub_api.ts';
@@ -74,17 +75,44 @@ test('of a member roles are changed, sessions ended, a password given, and signi
   await dialog.getByText('Copy the password now').waitFor();
   await dialog.getByRole('button', { name: 'I have copied it' }).click();
   await dialog.getByRole('button', { name: 'Disable' }).click();
-  await page.getByRole('dialog', { name: 'Disable the user?' }).getByRole('button', { name: 'Disable' }).click();
+  const question = page.getByRole('dialog', { name: 'Disable the user?' });
+  await question.getByText('These tokens that they issued go on working').waitFor();
+  await question.getByText('svc_at_3fh').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await question.getByRole('button', { name: 'Disable' }).click();
+  await page.getByText('The user bea was disabled, and their tokens were revoked').waitFor();
   await dialog.getByRole('button', { name: 'Enable' }).waitFor();
+  await dialog.getByText('None that still works').waitFor();
   expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
     'PATCH /v1/admin/users/bea',
     'DELETE /v1/admin/users/bea/sessions',
     'PATCH /v1/admin/users/bea',
     'PATCH /v1/admin/users/bea',
+    `POST /v1/admin/tokens/${'2'.padStart(64, '0')}/revoke`,
   ]);
   expect([sent[0]?.body, sent[3]?.body]).toEqual([{ grants: [grantOf('viewer', 'blog')] }, { disabled: true }]);
   expect(sent[2]?.body).toEqual({ password: expect.stringMatching(/^[0-9A-Za-z]{20}$/) });
   expect(await page.locator('main img').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('tokens of who is disabled are left where that is wanted, seen after that, and revoked later', async () => {
+  const { api, sent } = recorded();
+  const { page, context, faults } = await dashboard.visit('/account?view=members&user=bea', api);
+  const dialog = page.getByRole('dialog').first();
+  const tokens = dialog.getByRole('region', { name: 'Tokens they issued' });
+  await tokens.getByText('everything, issued').waitFor();
+  await dialog.getByRole('button', { name: 'Disable' }).click();
+  const question = page.getByRole('dialog', { name: 'Disable the user?' });
+  await question.getByLabel('Revoke these tokens too').focus();
+  await page.keyboard.press('Space');
+  await question.getByRole('button', { name: 'Disable' }).click();
+  await page.getByText('The user bea was disabled', { exact: true }).waitFor();
+  expect(sent.map(({ method }) => method)).toEqual(['PATCH']);
+  api.on('POST', /\/revoke$/, refusal(409, 'token_last', 'The last active admin token cannot be revoked.'));
+  await tokens.getByRole('button', { name: 'Revoke them' }).click();
+  await tokens.getByText('The last active admin token cannot be revoked.').waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

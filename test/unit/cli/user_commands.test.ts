@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { PASSWORD } from '../control/harness.ts';
 import { expectDone, installedShop } from './harness.ts';
+
+const OWN_PAGE = { host: 'localhost:8090', origin: 'http://localhost:8090', 'x-svc-csrf': '1' };
 
 test('users are made, listed, changed, disabled and enabled', async () => {
   const shop = await installedShop();
@@ -26,6 +29,23 @@ test.each([
   const shop = await installedShop();
   const result = await shop.svc(line);
   expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(new RegExp(`^svc: ${code}: `)) });
+});
+
+test('whoever is disabled leaves tokens behind, which are named', async () => {
+  const shop = await installedShop();
+  const signIn = { token: null, body: { user_id: 'ada', password: PASSWORD }, headers: OWN_PAGE };
+  for (const user_id of ['ada', 'eve']) await shop.control.addUser({ user_id });
+  const cookie = String((await shop.control.call('POST', '/v1/session', signIn)).headers['set-cookie']).split(';')[0];
+  const headers = { ...OWN_PAGE, cookie: cookie ?? '' };
+  for (const label of ['left', 'revoked']) {
+    await shop.control.call('POST', 'tokens', { token: null, headers, body: { label } });
+  }
+  await expectDone(shop.svc('token revoke revoked'));
+  const said = await expectDone(shop.svc('user disable ada'));
+  expect(said).toMatch(
+    /^User ada is disabled\.\nTokens that they issued still work:\n\nLABEL +TOKEN +MAY\nleft +svc_at_\w+ +everything\n/,
+  );
+  expect(said).not.toContain('revoked');
 });
 
 test('a hash is made of no password that the service would not take', async () => {

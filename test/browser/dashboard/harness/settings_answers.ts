@@ -47,7 +47,7 @@ export function withAccount(api: StubApi): StubApi {
   });
   const token = (label: string, state: TokenItem['state']): TokenItem => ({
     ...{ token_hash: label.length.toString(16).padStart(64, '0'), shown_prefix: 'svc_at_3fh', label, created_at: 0 },
-    ...{ expires_at: null, revoked_at: null, grants: null, state, ...META },
+    ...{ expires_at: null, revoked_at: null, grants: null, state, ...META, issued_by: label === 'ci' ? 'bea' : null },
   });
   const analysts = [
     { analyst_id: 'bi', clickhouse_user: 'sql_user_bi', site_ids: ['shop'], created_at: 0, created_by: CANARY },
@@ -74,6 +74,10 @@ export function withAccount(api: StubApi): StubApi {
     })
     .on('DELETE', '/v1/admin/analysts/bi', () => analysts.splice(0, 1)[0] ?? {})
     .on('GET', '/v1/admin/tokens', () => ({ items: tokens, next: null }))
+    .on('POST', /\/tokens\/[0-9a-f]+\/revoke$/, (_body, url) => {
+      const revoked = tokens.find(({ token_hash }) => url.pathname.includes(token_hash));
+      return Object.assign(revoked ?? {}, { state: 'revoked', revoked_at: Date.now() });
+    })
     .on('POST', '/v1/admin/tokens', (body) => {
       const issued = token((body as { label: string }).label, 'active');
       tokens.push(issued);

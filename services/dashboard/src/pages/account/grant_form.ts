@@ -45,6 +45,10 @@ export function grantText(grant: GrantItem): string {
   return account_id === null ? `${role} of the installation` : `${role} of account ${account_id}`;
 }
 
+/** What a token may, in words. */
+export const tokenMayText = (grants: readonly GrantItem[] | null): string =>
+  grants === null ? 'everything' : grants.map(grantText).join(', ');
+
 /** Whether somebody may give a grant, or take it away; the service decides it by the same rule. */
 export function isGivable(
   giver: readonly GrantItem[],

@@ -15,9 +15,11 @@ import { who } from '../../who.ts';
 import { type GrantItem, isGivable } from './grant_form.ts';
 import { GrantList } from './grant_list.tsx';
 import { InviteMember } from './invite_member.tsx';
+import { useIssuedTokens } from './issued_tokens.ts';
 import { memberText } from './member_facts.ts';
 import { changeMember, endSessionsOf, readMember, sessionsOf } from './member_requests.ts';
 import { MemberSignIn } from './member_sign_in.tsx';
+import { MemberTokens } from './member_tokens.tsx';
 import { SessionTable } from './session_table.tsx';
 
 interface MemberProps {
@@ -28,6 +30,7 @@ interface MemberProps {
 /** One user: roles, name, sessions, a new password, and whether they may sign in. */
 export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onClose(): void }): VNode {
   const { user_id, name, disabled_at, created_at, second_factor } = member;
+  const issued = useIssuedTokens(user_id);
   const giver = who.value?.grants ?? [];
   const known = sites.value ?? [];
   const isManaged =
@@ -57,7 +60,9 @@ export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onC
             <Sessions member={member} onChanged={onChanged} />
             <hr />
             <InviteMember userId={user_id} />
-            <MemberSignIn member={member} onChanged={onChanged} />
+            <MemberSignIn member={member} issued={issued} onChanged={onChanged} />
+            <hr />
+            <MemberTokens member={member} issued={issued} />
           </>
         ) : (
           <p class="muted">

@@ -1,19 +1,24 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
+import type { TokenItem } from '#services/control_api/token_shapes.ts';
 import type { UserItem } from '#services/control_api/user_shapes.ts';
+import type { Asked } from '../../api/use_answer.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
 import type { Facts } from '../../editing/differences.ts';
 import { useSaving } from '../../editing/use_saving.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { DisableMember } from './disable_member.tsx';
 import { HandedOver } from './handed_over.tsx';
-import { memberText } from './member_facts.ts';
+import { memberText, signInFacts } from './member_facts.ts';
 import { browserBytes, changeMember, readMember } from './member_requests.ts';
 
 interface MemberSignInProps {
   member: UserItem;
+  /** Tokens that they issued and that still work. */
+  issued: Asked<TokenItem[] | null>;
   onChanged(): void;
 }
 
@@ -28,29 +33,18 @@ const QUESTIONS = {
     action: 'Remove',
     text: 'As of a lost phone: the password alone signs in until they set up another one.',
   },
-  disable: {
-    title: 'Disable the user?',
-    action: 'Disable',
-    text: 'Nobody signs in as them any more, and their sessions end at once. They can be enabled again.',
-  },
 } as const;
-
-/** What somebody looks at before they decide how a user signs in. */
-const signInFacts = ({ name, grants, disabled_at, has_password, second_factor, provider_links }: UserItem): Facts => ({
-  ...{ name, roles: grants, disabled: disabled_at !== null, has_password, second_factor, provider_links },
-});
 
 type Act = keyof typeof QUESTIONS | 'enable';
 
 const AFTER: Readonly<Record<Act, Facts>> = {
   password: { has_password: true },
   factor: { second_factor: false },
-  disable: { disabled: true },
   enable: { disabled: false },
 };
 
 /** Whether and how somebody signs in: a new password, no second factor any more, disabling and enabling. */
-export function MemberSignIn({ member, onChanged }: MemberSignInProps): VNode {
+export function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
   const [asks, setAsks] = useState<keyof typeof QUESTIONS | null>(null);
   const [password, setPassword] = useState<string | null>(null);
   const saving = useSaving();
@@ -59,7 +53,6 @@ export function MemberSignIn({ member, onChanged }: MemberSignInProps): VNode {
     const bodies = {
       password: { password: fresh },
       factor: { second_factor: false },
-      disable: { disabled: true },
       enable: { disabled: false },
     } as const;
     await saving.save<UserItem>({
@@ -89,6 +82,8 @@ export function MemberSignIn({ member, onChanged }: MemberSignInProps): VNode {
       {asks === null && saving.failure !== null && <FailureNote failure={saving.failure} />}
       <Acts
         member={member}
+        issued={issued}
+        onChanged={onChanged}
         isBusy={saving.isBusy}
         onAct={(what) => (what === 'enable' ? void change(what) : setAsks(what))}
       />
@@ -110,28 +105,25 @@ export function MemberSignIn({ member, onChanged }: MemberSignInProps): VNode {
   );
 }
 
-interface ActsProps {
-  member: UserItem;
+interface ActsProps extends MemberSignInProps {
   isBusy: boolean;
   onAct(what: Act): void;
 }
 
 /** What can be done about it as it is. */
-function Acts({ member: { second_factor, disabled_at }, isBusy, onAct }: ActsProps): VNode {
+function Acts({ member, issued, onChanged, isBusy, onAct }: ActsProps): VNode {
   return (
     <div class="actions spread">
       <button type="button" class="button" onClick={() => onAct('password')}>
         Give a new password
       </button>
-      {second_factor && (
+      {member.second_factor && (
         <button type="button" class="button" onClick={() => onAct('factor')}>
           Remove the second factor
         </button>
       )}
-      {disabled_at === null ? (
-        <button type="button" class="button danger" onClick={() => onAct('disable')}>
-          Disable
-        </button>
+      {member.disabled_at === null ? (
+        <DisableMember member={member} issued={issued} onChanged={onChanged} />
       ) : (
         <button type="button" class="button" disabled={isBusy} onClick={() => onAct('enable')}>
           Enable

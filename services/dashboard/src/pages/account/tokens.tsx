@@ -2,7 +2,6 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TokenItem } from '#services/control_api/token_shapes.ts';
 import { listAll } from '../../api/lists.ts';
-import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
@@ -12,10 +11,9 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { grantText } from './grant_form.ts';
+import { tokenMayText } from './grant_form.ts';
 import { IssueToken } from './issue_token.tsx';
-
-const mayText = ({ grants }: TokenItem): string => (grants === null ? 'everything' : grants.map(grantText).join(', '));
+import { revokeToken } from './issued_tokens.ts';
 
 const STATES = {
   active: { label: 'Active', badge: 'good' },
@@ -63,13 +61,14 @@ const columnsOf = (revoke: (token: TokenItem) => void): readonly Column<TokenIte
     value: ({ shown_prefix }) => shown_prefix,
     cell: ({ shown_prefix }) => <code>{shown_prefix}…</code>,
   },
-  { id: 'may', title: 'May', value: mayText },
+  { id: 'may', title: 'May', value: ({ grants }) => tokenMayText(grants) },
   {
     id: 'state',
     title: 'State',
     value: ({ state }) => STATES[state].label,
     cell: ({ state }) => <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>,
   },
+  { id: 'issuer', title: 'Issued by', value: ({ issued_by }) => issued_by ?? '' },
   {
     id: 'created',
     title: 'Issued',
@@ -109,8 +108,7 @@ interface RevokeTokenProps {
 function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps): VNode {
   const action = useAction();
   const revoke = async (): Promise<void> => {
-    const path = `/v1/admin/tokens/${token.token_hash}/revoke`;
-    const done = await action.run(() => request<TokenItem>('POST', path));
+    const done = await action.run(() => revokeToken(token));
     if (done === null) return;
     toast(`The token ${token.label} was revoked`);
     onRevoked();
