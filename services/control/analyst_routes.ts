@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { AnalystUser, AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import type { Place } from '#pipelines/settings/access.ts';
+import { hasRoom, ownersOf } from '#pipelines/settings/account_limits.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
 import {
   type AnalystItem,
@@ -16,6 +18,7 @@ import { nothing } from '#services/control_api/fields.ts';
 import { done, type Route, refused, route, type World } from './route.ts';
 import { ofListed } from './route_access.ts';
 
+/** Of each account whose sites they read. */
 const ANALYSTS_MAX = 200;
 const tag = 'Analysts';
 const base = '/v1/admin/analysts';
@@ -74,7 +77,8 @@ export const analystRoutes: Route[] = [
       const { analyst_id: analystId, site_ids } = body as NewAnalyst;
       if (analysts === null) return refused('analysts_not_set_up');
       if (site_ids.some((id) => view.table.site(id) === undefined)) return refused('site_unknown');
-      if ((await analysts.list()).length >= ANALYSTS_MAX) return refused('limit_reached');
+      const held = (await analysts.list()).map(({ siteIds }) => ownersOf(placesOf(siteIds), view.table));
+      if (!hasRoom(held, ownersOf(placesOf(site_ids), view.table), ANALYSTS_MAX)) return refused('limit_reached');
       const password = randomPassword(randomBytes);
       const made = await analysts.make({
         ...{ analystId, siteIds: [...new Set(site_ids)], createdMs: nowMs, createdBy: principal.actor },
@@ -118,6 +122,10 @@ export const analystRoutes: Route[] = [
   }),
 ];
 
+/** One that does not say what it reads is the installation's. */
+const placesOf = (siteIds: readonly string[]): Place[] =>
+  siteIds.length === 0 ? ['installation'] : siteIds.map((site) => ({ site }));
+
 /** The analyst of that id; what is of others is as what is not there. */
 async function managed(analysts: AnalystUsers, { analyst_id }: Params, world: World): Promise<AnalystUser | undefined> {
   return (await analysts.list()).find((one) => one.analystId === analyst_id && isManaged(one, world));
@@ -127,8 +135,7 @@ async function managed(analysts: AnalystUsers, { analyst_id }: Params, world: Wo
  * Whoever manages tokens of one of its sites, as it reads that one; one that does not say which they are is the installation's.
  */
 function isManaged({ siteIds }: AnalystUser, { may }: World): boolean {
-  if (siteIds.length === 0) return may('tokens.manage', 'installation');
-  return siteIds.some((site) => may('tokens.manage', { site }));
+  return placesOf(siteIds).some((place) => may('tokens.manage', place));
 }
 
 /** Of its sites those where who asks manages tokens. */

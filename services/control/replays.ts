@@ -1,4 +1,5 @@
 import { isOver, shareRead } from '#pipelines/replay/progress.ts';
+import { inAllMax, type Owner, ownersOf } from '#pipelines/settings/account_limits.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, unless } from '#pipelines/settings/problem.ts';
 import { randomBase62 } from '#pipelines/settings/random_text.ts';
@@ -22,7 +23,7 @@ import { metaOf, refuseStale } from './versions.ts';
 const tag = 'Replays';
 const base = '/v1/admin/replays';
 const RATE = 500;
-/** Replays that are remembered; the oldest that are over make room. */
+/** Replays of each account that are remembered, and of the installation itself; the oldest that are over make room. */
 export const REPLAYS_MAX = 100;
 const ID_CHARACTERS = 12;
 
@@ -74,7 +75,7 @@ export const replayRoutes: Route[] = [
       const to = Math.min(body.to, world.nowMs);
       const problems = replayProblems(world, destination, site_id, from, to);
       if (problems.length > 0) return refused('settings_invalid', problems);
-      const room = makeRoom(world);
+      const room = makeRoom(world, site_id);
       if (room === null) return refused('limit_reached');
       const replay: Replay = {
         replay_id: `r${world.nowMs.toString(36)}-${randomBase62(ID_CHARACTERS, world.randomBytes).toLowerCase()}`,
@@ -149,13 +150,20 @@ function replayProblems(
   ];
 }
 
-/** Facts that make room for one more; null where there is none. */
-function makeRoom(world: World): Fact[] | null {
-  const replays = world.view.table.replays();
-  const surplus = replays.length - REPLAYS_MAX + 1;
+/** Facts that make room for one more of a site, or of all; null where there is none. Those of its own account go first. */
+function makeRoom(world: World, siteId: string | null): Fact[] | null {
+  const { table } = world.view;
+  const ownerOf = (id: string | null): Owner => ownersOf([placeOfSite(id)], table)[0] ?? null;
+  const isOwn = ({ site_id }: Replay): boolean => ownerOf(site_id) === ownerOf(siteId);
+  const [own, others] = [table.replays().filter(isOwn), table.replays().filter((one) => !isOwn(one))];
+  const surplus = Math.max(own.length - REPLAYS_MAX, own.length + others.length - inAllMax(REPLAYS_MAX)) + 1;
   if (surplus <= 0) return [];
-  const over = replays.filter((one) => isEnded(world, one)).slice(0, surplus);
-  return over.length < surplus ? null : over.map(({ replay_id }) => ({ removedKey: replayKey(replay_id) }));
+  const over = own.filter((one) => isEnded(world, one)).slice(0, surplus);
+  // Those of others make room in the installation alone, not in this account.
+  const isFull = own.length - over.length >= REPLAYS_MAX;
+  if (!isFull) over.push(...others.filter((one) => isEnded(world, one)).slice(0, surplus - over.length));
+  if (isFull || over.length < surplus) return null;
+  return over.map(({ replay_id }) => ({ removedKey: replayKey(replay_id) }));
 }
 
 const show =

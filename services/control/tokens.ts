@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { mayGive, OWNER_OF_ALL, placeOf } from '#pipelines/settings/access.ts';
+import { hasRoom, ownersOf } from '#pipelines/settings/account_limits.ts';
 import { issueToken, tokenProblems } from '#pipelines/settings/admin_tokens.ts';
 import { fullGrant, grantProblems } from '#pipelines/settings/grants.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
@@ -14,6 +15,7 @@ import { done, type Outcome, type Route, refused, refusedFor, route } from './ro
 import { type Needs, ofListed } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
+/** Of each account that they may something in, and of the installation itself. */
 const ACTIVE_TOKENS_MAX = 100;
 const tag = 'Admin tokens';
 const base = '/v1/admin/tokens';
@@ -76,7 +78,8 @@ export const tokenRoutes: Route[] = [
       if (malformed.length > 0) return refused('settings_invalid', malformed);
       const active = activeTokens(view, nowMs);
       if (active.some((token) => token.label === body.label)) return refused('token_exists');
-      if (active.length >= ACTIVE_TOKENS_MAX) return refused('limit_reached');
+      const held = active.map((token) => ownersOf(grantsOf(token).map(placeOf), view.table));
+      if (!hasRoom(held, ownersOf(grants.map(placeOf), view.table), ACTIVE_TOKENS_MAX)) return refused('limit_reached');
       const issued = issueToken(randomBytes, body.grants === undefined ? 'all' : 'scoped');
       const token: AdminToken = {
         token_hash: issued.tokenHash,
