@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import {
   type BuildOptions,
@@ -6,6 +7,7 @@ import {
   type Message,
   type Metafile,
   type OutputFile,
+  type Plugin,
   stop,
 } from 'esbuild';
 
@@ -72,9 +74,11 @@ export interface AppBundle {
 /**
  * The modules of an application: those that its entry imports at once, and a file more for each that it imports later.
  * Its JSX becomes calls of Preact; the styles that it imports become one file. Throws BundleError.
+ *
+ * @param first Modules of those imported later that most visits begin with: what they share with others is with them.
  */
-export function bundleApp(entry: string): Promise<AppBundle> {
-  return withBundler(() => bundledApp(entry));
+export function bundleApp(entry: string, first: readonly string[] = []): Promise<AppBundle> {
+  return withBundler(() => bundledApp(entry, first));
 }
 
 async function withBundler<T>(run: () => Promise<T>): Promise<T> {
@@ -115,7 +119,7 @@ async function bundled({ entry, format, manglesUnderscored, runsWhole }: BundleO
 /** Where the files of an application would be written; nothing is. */
 const OUT = '/app';
 
-async function bundledApp(entry: string): Promise<AppBundle> {
+async function bundledApp(entry: string, first: readonly string[]): Promise<AppBundle> {
   const { outputFiles, metafile } = await built({
     ...COMMON,
     entryPoints: [entry],
@@ -129,15 +133,22 @@ async function bundledApp(entry: string): Promise<AppBundle> {
     chunkNames: '[name].[hash]',
     assetNames: '[name].[hash]',
     metafile: true,
+    // Whatever of an application is fetched is drawn at once, and calls most of its functions.
+    banner: { js: COMPILE_WHOLE },
+    plugins: [importedByAll([entry, ...first])],
   });
   const outputs = Object.entries(metafile.outputs);
   const [path, output] =
     outputs.find(([, { entryPoint }]) => entryPoint !== undefined && isSame(entryPoint, entry)) ?? [];
   if (path === undefined || output === undefined) throw new BundleError(`${entry} gave no script`);
+  const style = output.cssBundle === undefined ? null : basename(output.cssBundle);
   return {
-    files: outputFiles.map(({ path: at, contents }) => ({ name: basename(at), bytes: contents })),
+    files: outputFiles
+      .map(({ path: at, contents }) => ({ name: basename(at), bytes: contents }))
+      // Later modules import the entry, and so bring its styles, which are there by then.
+      .filter(({ name }) => !name.endsWith('.css') || name === style),
     script: basename(path),
-    style: output.cssBundle === undefined ? null : basename(output.cssBundle),
+    style,
     preloads: importedAtOnce(metafile, path).map((at) => basename(at)),
     later: new Map(
       outputs.flatMap(([at, { entryPoint }]) =>
@@ -146,6 +157,30 @@ async function bundledApp(entry: string): Promise<AppBundle> {
           : [[resolve(entryPoint), [at, ...importedAtOnce(metafile, at)].map((one) => basename(one))] as const],
       ),
     ),
+  };
+}
+
+/**
+ * Has every module that is imported later import these as well, which are there by then or soon. So what they import has the
+ * same importers, and becomes one file of each: the bundler else makes one for each set of later modules that share
+ * something, and browsers fetch few files at once.
+ */
+function importedByAll(entries: readonly string[]): Plugin {
+  const later = new Set<string>();
+  return {
+    name: 'imported-by-all',
+    setup(bundling) {
+      bundling.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) => {
+        if (kind === 'dynamic-import') later.add(resolve(resolveDir, path));
+        return undefined;
+      });
+      bundling.onLoad({ filter: /\.tsx?$/ }, async ({ path }) => {
+        if (!later.has(path)) return undefined;
+        const others = entries.filter((one) => one !== path).map((one) => `import ${JSON.stringify(one)};`);
+        const contents = [await readFile(path, 'utf8'), ...others].join('\n');
+        return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts' };
+      });
+    },
   };
 }
 

@@ -31,6 +31,11 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 const HTML = 'text/html; charset=utf-8';
+/**
+ * What the script asks for as soon as it runs, whatever the page: it is fetched beside the script. Nothing else is, as an
+ * answer that is not taken up at once would be given to whoever asks for the same later, after signing in.
+ */
+const ASKED_FIRST = '/v1/session';
 /** The dashboard's own address goes on to the overview of the first site. */
 const LEADS_TO_OVERVIEW = /^[^?]*\/(?:dashboard|overview)\/?(?:\?|$)/;
 
@@ -61,7 +66,7 @@ export function createDashboard(logger: Logger, entry = ENTRY): LoadDashboard {
 }
 
 async function makeFiles(entry: string): Promise<DashboardFiles> {
-  const app = await bundleApp(entry);
+  const app = await bundleApp(entry, entry === ENTRY ? [FIRST] : []);
   const icon = await codeFile(Buffer.from(ICON), 'well');
   const iconName = `icon.${icon.digest}.svg`;
   const coded = await Promise.all(
@@ -90,6 +95,7 @@ function pageOf({ script, style, preloads }: AppBundle, icon: string, first: rea
     `<link rel="icon" href="${ASSETS}/${icon}">`,
     ...styles,
     ...modules,
+    `<link rel="preload" as="fetch" crossorigin href="${ASKED_FIRST}">`,
     `<script type="module" src="${ASSETS}/${script}"></script>`,
     '</head>',
     '<body><div id="app"></div><noscript><p>The dashboard needs JavaScript.</p></noscript></body>',

@@ -97,11 +97,43 @@ describe('an application', () => {
     const text = (name: string | null): string =>
       new TextDecoder().decode(app.files.find((file) => file.name === name)?.bytes);
     const later = app.files.find(({ name }) => name.startsWith('later.'));
-    expect(text(app.script)).toContain(`import("./${later?.name}")`);
-    expect(text(app.script)).toMatch(/"p",\{class:"a",children:"hello"\}/);
+    const atOnce = [app.script, ...app.preloads].map(text).join('\n');
+    expect(atOnce).toContain(`import("./${later?.name}")`);
+    expect(atOnce).toMatch(/"p",\{class:"a",children:"hello"\}/);
     expect(text(app.style)).toContain('light-dark(red,blue)');
-    expect([...app.later]).toEqual([[join(directory.path, 'later.ts'), [later?.name]]]);
+    expect([...app.later]).toEqual([[join(directory.path, 'later.ts'), [later?.name, ...app.preloads]]]);
     expect(app.files.every(({ name }) => /^\w+\.[0-9A-Z]{8}\.(?:js|css)$/.test(name))).toBe(true);
+  });
+
+  it('has what its entry imports in one file, and what its first page does in another, whatever others share of it', async () => {
+    await using directory = await written({
+      'main.ts':
+        "import './look.css';\nimport { a, b } from './shared.ts';\nexport const sum = a + b;\n" +
+        ['one', 'two', 'first'].map((name) => `void import('./${name}.ts');`).join('\n'),
+      'shared.ts': "export { a } from './a.ts';\nexport { b } from './b.ts';\n",
+      'a.ts': "export const a = 'in main: a';\n",
+      'b.ts': "export const b = 'in main: b';\n",
+      'c.ts': "export const c = 'in first: c';\n",
+      'd.ts': "export const d = 'in first: d';\n",
+      'one.ts': "import { a } from './a.ts';\nimport { c } from './c.ts';\nconsole.log(a, c);\n",
+      'two.ts': "import { b } from './b.ts';\nimport { d } from './d.ts';\nconsole.log(b, d);\n",
+      'first.ts': "import { c } from './c.ts';\nimport { d } from './d.ts';\nconsole.log(c, d);\n",
+      'look.css': '.a { color: red }\n',
+    });
+    const at = (name: string): string => join(directory.path, name);
+    const app = await bundleApp(at('main.ts'), [at('first.ts')]);
+    const having = (text: string): string[] =>
+      app.files.filter(({ bytes }) => new TextDecoder().decode(bytes).includes(text)).map(({ name }) => name);
+    expect(app.preloads).toEqual(having('in main: a'));
+    expect(having('in main: b')).toEqual(app.preloads);
+    expect(having('in first: c')).toEqual(having('in first: d'));
+    expect(app.later.get(at('first.ts'))).toEqual(expect.arrayContaining([...having('in first: c'), ...app.preloads]));
+    expect(app.files.map(({ name }) => name).filter((name) => name.endsWith('.css'))).toEqual([app.style]);
+    const scripts = app.files.filter(({ name }) => name.endsWith('.js'));
+    expect(scripts).toHaveLength(6);
+    for (const { bytes } of scripts) {
+      expect(new TextDecoder().decode(bytes).split('\n', 1)).toEqual(['//# allFunctionsCalledOnLoad']);
+    }
   });
 
   it('without styles has none', async () => {
