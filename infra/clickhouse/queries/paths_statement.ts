@@ -11,44 +11,52 @@ import { digestOfText, NO_DIGEST, textsSql } from './text_digests.ts';
  * The statement of paths, as docs/analytics.md defines them. Rows: PathRow. A path of n values is n + 1 steps from one to the
  * next: the first from nothing and the last to nothing, so that the paths at a value are both those that go in and those
  * that go out.
+ *
+ * Steps are gathered by the value at one of their ends, values are put in order, and steps of all that are not given become one;
+ * then the same by the value at the other end. Values are far fewer than pairs of them, and numbers are all that is gathered.
  */
 export function pathsStatement(siteId: string, plan: PathsPlan): Statement {
   const binder = createBinder();
   const texts = textsSql(siteId, askedSpan(plan, binder), plan.by, binder);
-  const steps = `SELECT place, source, target, count() AS went, countIf(goes_on) AS going_on
-FROM (${pathsSql(siteId, plan, binder)})
-ARRAY JOIN arrayPushFront(given, ${NO_DIGEST}) AS source, arrayPushBack(given, ${NO_DIGEST}) AS target,
-  range(first - anchor - 1, first - anchor + length(given)) AS place
-GROUP BY place, source, target`;
+  const bySource = `SELECT place, source, count() AS total, groupArray(target) AS targets, groupArray(goes_on) AS goings
+FROM (${stepsSql(siteId, plan, binder)}) GROUP BY place, source`;
+  const byTarget = `SELECT place, target, sum(went) AS total, groupArray((source_slot, source_given, source_texts, went, going_on)) AS steps
+FROM (SELECT place, source_slot, target, any(source_given) AS source_given, any(source_texts) AS source_texts,
+    count() AS went, countIf(going) AS going_on
+  FROM (${rankedSql(bySource, 'source', plan)}) ARRAY JOIN targets AS target, goings AS going
+  GROUP BY place, source_slot, target)
+GROUP BY place, target`;
   return binder.statement(`WITH (SELECT (groupArray(digest), groupArray(text)) FROM (${texts})) AS known
-SELECT place, ${kindOf('source_slot', plan)} AS from_kind, any(source_text) AS from_text,
-  ${kindOf('target_slot', plan)} AS to_kind, any(target_text) AS to_text,
-  sum(went) AS paths, sum(going_on) AS going_on, any(source_texts) AS texts
-FROM (${rankedSql(rankedSql(steps, 'source', plan), 'target', plan)})
-GROUP BY place, source_slot, target_slot`);
+SELECT place, ${kindOf('step.1', plan)} AS from_kind, ${textOfDigest('any(step.2)')} AS from_text,
+  ${kindOf('target_slot', plan)} AS to_kind, ${textOfDigest('any(target_given)')} AS to_text,
+  sum(step.4) AS paths, sum(step.5) AS going_on, any(step.3) AS texts
+FROM (${rankedSql(byTarget, 'target', plan)}) ARRAY JOIN steps AS step
+GROUP BY place, step.1, target_slot`);
 }
 
+/** A row for each step of a path: its place, digests of its `source` and `target`, and whether its path `goes_on`. */
+function stepsSql(siteId: string, plan: PathsPlan, binder: Binder): string {
+  return `SELECT toInt8(place) AS place, source, target, goes_on
+FROM (${pathsSql(siteId, plan, binder)})
+ARRAY JOIN arrayPushFront(given, ${NO_DIGEST}) AS source, arrayPushBack(given, ${NO_DIGEST}) AS target,
+  range(first - anchor - 1, first - anchor + length(given)) AS place`;
+}
+
+const textOfDigest = (digest: string): string => `transform(${digest}, known.1, known.2, '')`;
+
 /**
- * Puts the values at one end of the steps in order, the commonest first, and steps of all that are not given together: in place
- * of `source` or `target`, a digest, there are its slot (0 where a path begins or ends, then its rank, one more than are
- * given for all others), its text where it is given, and how many there are at the place. Values are far fewer than
- * steps, so steps are gathered by value while these are put in order.
+ * The rows of `values` with the slot of each value: 0 where a path begins or ends, then its rank among those of the place, the
+ * commonest first, and one more than are given for all others. `_given` is its digest where it is given, and `_texts` how many
+ * there are at the place.
+ *
+ * @param values A SELECT of a row for each `place` and value at the `end`, with the `total` of its steps.
  */
-function rankedSql(steps: string, end: 'source' | 'target', { top }: PathsPlan): string {
-  const others = end === 'source' ? ['target'] : ['source_slot', 'source_text', 'source_texts'];
-  const columns = [...others, 'went', 'going_on'];
-  const byValue = `SELECT place, ${end}, sum(went) AS total, groupArray((${columns.join(', ')})) AS steps
-FROM (${steps}) GROUP BY place, ${end}`;
+function rankedSql(values: string, end: 'source' | 'target', { top }: PathsPlan): string {
   const ranked = `SELECT *, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY total DESC, text)) AS rank
-FROM (SELECT *, transform(${end}, known.1, known.2, '') AS text FROM (${byValue}))`;
-  const placed = `SELECT *, max(rank) OVER (PARTITION BY place) AS ${end}_texts FROM (${ranked})`;
-  const given = columns.map((column, index) => `step.${index + 1} AS ${column}`);
-  const grouped = columns.filter((column) => !['went', 'going_on'].includes(column));
-  return `SELECT place, ${end}_slot, any(${end}_text) AS ${end}_text, any(${end}_texts) AS ${end}_texts, ${grouped.join(', ')},
-  sum(went) AS went, sum(going_on) AS going_on
-FROM (SELECT place, toUInt32(least(rank, ${top} + 1)) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_text,
-  ${end}_texts, ${given.join(', ')} FROM (${placed}) ARRAY JOIN steps AS step)
-GROUP BY place, ${end}_slot, ${grouped.join(', ')}`;
+FROM (SELECT *, ${textOfDigest(end)} AS text FROM (${values}))`;
+  return `SELECT *, toUInt32(least(rank, ${top} + 1)) AS ${end}_slot, if(rank <= ${top}, ${end}, ${NO_DIGEST}) AS ${end}_given,
+  max(rank) OVER (PARTITION BY place) AS ${end}_texts
+FROM (${ranked})`;
 }
 
 const kindOf = (slot: string, { top }: PathsPlan): string =>
@@ -73,7 +81,8 @@ const anchorIn = (digests: string, anchor: string, binder: Binder): string =>
 /** The values of a sequence's events that may be part of its path: on the sides of the anchor that are given, and in the window. */
 function nearSql({ anchor, before, after, windowMs }: PathsPlan, binder: Binder): string {
   const at = anchor === null ? '1' : anchorIn('deeds', anchor, binder);
-  const sides = [...(before === 0 ? [`i >= ${at}`] : []), ...(after === 0 ? [`i <= ${at}`] : [])];
+  const sides =
+    anchor === null ? [] : [...(before === 0 ? [`i >= ${at}`] : []), ...(after === 0 ? [`i <= ${at}`] : [])];
   const distance = `abs(toInt64(time) - toInt64(times[${at}]))`;
   const near = [...sides, ...(windowMs === null ? [] : [`${distance} <= ${binder.bind(windowMs, 'Int64')}`])];
   return near.length === 0
