@@ -67,7 +67,7 @@ test('a code of a platform of its own is about the credentials where it waits fo
   expect(adviceFor('settings_invalid', true)).toMatch(/setting is missing/);
 });
 
-test('letters that died alike are one group, with the days that have none', () => {
+test('letters of one stage and reason are one group, with the days that have none', () => {
   const letter = (reason: string, died_at: number) => ({ stage: 'identity', reason, died_at, events: 2 }) as LetterItem;
   const [first, second] = letterGroups([letter('a', 5), letter('b', 6), letter('b', 2 * DAY_MS)]);
   expect([first?.reason, first?.count, first?.events, second?.reason]).toEqual(['b', 2, 4, 'a']);

@@ -38,7 +38,7 @@ export default function DeadLettersPage(): VNode {
     <div class="stack">
       <Panel
         title="By reason"
-        note="What died alike is best looked at once. Letters are kept for 30 days and a part of the next week."
+        note="Letters of one stage and reason are shown together. They are kept for 30 to 37 days."
       >
         <Shown asked={asked}>
           {({ more }) => (

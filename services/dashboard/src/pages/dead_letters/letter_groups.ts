@@ -1,6 +1,6 @@
 import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 
-/** Dead letters that died alike: in one stage, for one reason. */
+/** Dead letters of one stage and one reason. */
 export interface LetterGroup {
   stage: LetterItem['stage'];
   reason: string;
