@@ -96,10 +96,11 @@ const FAULT = {
 };
 
 /**
- * The projects by the runs that `npm test` makes, one after the other. A run starts the global setups of all its
- * projects at its beginning, and the shared service would take its share of the machine beside the tests without it.
+ * The projects by the runs that `npm test` makes, one after the other, and of these those that are made at the same time. A run
+ * starts the global setups of all its projects at its beginning, and the shared service would take its share of the machine
+ * beside the tests without it. The tests with the service and those of faults mostly wait, and each have parts of their own.
  */
-export const RUNS = [[UNIT, UNIT_ISOLATED, INTEGRATION], [BROWSER, BROWSER_TIMED], [SERVICE], [FAULT]] as const;
+export const RUNS = [[[UNIT, UNIT_ISOLATED, INTEGRATION]], [[BROWSER, BROWSER_TIMED]], [[SERVICE], [FAULT]]] as const;
 
 /** The same for vitest by itself, which makes one run of all. */
-export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat().map((test) => ({ extends: true, test }));
+export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat(2).map((test) => ({ extends: true, test }));

@@ -20,15 +20,33 @@ const AGAIN_MAX = 5;
  */
 export async function runSuites(filter: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
   let tally = NOTHING;
-  for (const projects of RUNS) {
-    const names = projects.map(({ name }) => name);
-    tally = add(tally, await runProjects(names, filter, onStart));
+  for (const runs of RUNS) {
+    const suites = runs.map((projects) => projects.map(({ name }) => name));
+    tally = add(tally, await runBeside(suites, filter, onStart));
   }
   return tally;
 }
 
-async function runProjects(names: string[], filter: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
-  const { others, byFile } = await runOnce(names, filter, onStart);
+/** @param suites Names of projects, by the runs that are made at the same time. */
+async function runBeside(
+  suites: readonly string[][],
+  filter: SuiteFilter,
+  onStart: (vitest: Vitest) => void,
+): Promise<Tally> {
+  const ran = await Promise.all(suites.map((names) => runOnce(names, filter, onStart)));
+  let tally = NOTHING;
+  for (const [index, names] of suites.entries()) {
+    tally = add(tally, await withBrokenAgain(names, ran[index] as Ran, filter, onStart));
+  }
+  return tally;
+}
+
+async function withBrokenAgain(
+  names: string[],
+  { others, byFile }: Ran,
+  filter: SuiteFilter,
+  onStart: (vitest: Vitest) => void,
+): Promise<Tally> {
   const broken = [...byFile].filter(([, { failed: count }]) => count > 0).map(([path]) => path);
   const isWhole = filter.paths.length === 0 && filter.name === undefined;
   if (!isWhole || broken.length === 0 || broken.length > AGAIN_MAX) return sumOf(others, byFile);
