@@ -4,8 +4,27 @@ import type { DeadLetter } from '#schemas/records.ts';
 export const DEAD_BYTES_MAX = 64 * 1024;
 const DETAIL_CHARACTERS_MAX = 500;
 
+/** Why a record cannot be read. */
+export type UnreadableReason =
+  | 'wire_null'
+  | 'wire_short'
+  | 'wire_magic'
+  | 'schema_unknown'
+  | 'schema_mismatch'
+  | 'avro_malformed';
+
+/** Every reason of a dead letter, but for events that a delivery gives up. The names are on the wire. */
+export type DeadReason =
+  | UnreadableReason
+  /** The stage's own code throws at it. */
+  | 'transform_failed'
+  /** The process dies whenever it takes the record. */
+  | 'poison_pill'
+  /** ClickHouse refuses the row, which is kept without its event. */
+  | 'warehouse_refused';
+
 /** Reasons that the version before wrote, and what they are called now. Its letters are there for weeks. */
-const FORMER_REASONS: ReadonlyMap<string, string> = new Map([
+const FORMER_REASONS: ReadonlyMap<string, DeadReason> = new Map<string, DeadReason>([
   ['threw', 'transform_failed'],
   ['kills_process', 'poison_pill'],
 ]);
@@ -26,6 +45,27 @@ export interface DeadPlace {
 
 /** A dead letter for a record or event. `detail` must hold no personal data. */
 export function deadLetter(
+  place: DeadPlace,
+  reason: DeadReason,
+  detail: string,
+  value: Buffer | null,
+  diedAtMs: number,
+): DeadLetter {
+  return letterOf(place, reason, detail, value, diedAtMs);
+}
+
+/** A dead letter for an event that a delivery gives up; its reason is that of the event's outcome, or of the lanes. */
+export function undeliveredLetter(
+  destination: string,
+  place: DeadPlace,
+  { reason, detail }: Pick<DeadLetter, 'reason' | 'detail'>,
+  value: Buffer,
+  diedAtMs: number,
+): DeadLetter {
+  return { ...letterOf(place, reason, detail, value, diedAtMs), destination };
+}
+
+function letterOf(
   place: DeadPlace,
   reason: string,
   detail: string,

@@ -1,10 +1,14 @@
 import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import type { DeadReason } from './dead_letter.ts';
 
 /** Stages whose dead letters can be sent in again by themselves; those of a delivery are replayed. */
 export const RESENDING_STAGES = ['dedup', 'identity', 'warehouse'] as const;
 export type ResendingStage = (typeof RESENDING_STAGES)[number];
+
+/** The reason of letters that hold a row, and no event to send in again. */
+const WITHOUT_EVENT: DeadReason = 'warehouse_refused';
 
 /** What became of a letter that was to be sent in again. */
 export type ResendOutcome =
@@ -22,8 +26,7 @@ export type ResendOutcome =
 /** Why a letter cannot be sent in again, as far as the letter alone says; null where it can. */
 export function refusedAsIs(letter: DeadLetter): ResendOutcome | null {
   if (!(RESENDING_STAGES as readonly string[]).includes(letter.stage)) return 'not_resendable';
-  // What ClickHouse refused is kept as a row, without its event.
-  if (letter.reason === 'warehouse_refused') return 'not_resendable';
+  if (letter.reason === WITHOUT_EVENT) return 'not_resendable';
   return isCut(letter) ? 'cut' : null;
 }
 

@@ -1,3 +1,4 @@
+import type { UnreadableReason } from '#pipelines/dead_letter.ts';
 import { type AvroType, type SchemaName, schemaType } from '#schemas/avro.ts';
 import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.ts';
 import { MalformedError } from '#schemas/varint.ts';
@@ -5,10 +6,7 @@ import { assertHolds } from '#schemas/walk.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import type { Registry } from './schema_registry.ts';
 
-/** Why a value cannot be read; its record is then a poison pill. */
-type PoisonReason = 'wire_null' | 'wire_short' | 'wire_magic' | 'schema_unknown' | 'schema_mismatch' | 'avro_malformed';
-
-export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: PoisonReason };
+export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: UnreadableReason };
 
 export interface Codec<T> {
   encode(value: T): Buffer;
@@ -69,8 +67,8 @@ function createReadings(
   registry: Registry,
   type: AvroType,
   ownId: number,
-): (id: number) => Promise<Reading | PoisonReason> {
-  const known = new Map<number, Reading | PoisonReason>([[ownId, { writer: type, resolver: null }]]);
+): (id: number) => Promise<Reading | UnreadableReason> {
+  const known = new Map<number, Reading | UnreadableReason>([[ownId, { writer: type, resolver: null }]]);
   return async (id) => {
     const found = known.get(id);
     if (found !== undefined) return found;
@@ -82,7 +80,7 @@ function createReadings(
   };
 }
 
-function readingOf(type: AvroType, writer: AvroType): Reading | PoisonReason {
+function readingOf(type: AvroType, writer: AvroType): Reading | UnreadableReason {
   try {
     return { writer, resolver: type.createResolver(writer) };
   } catch {

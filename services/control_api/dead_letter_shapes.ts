@@ -24,7 +24,7 @@ const letterFields = {
   offset: Type.Integer(),
   index: Type.Integer({ description: 'Event in the record; -1: the record as a whole' }),
   died_at: timeField('When it became a dead letter'),
-  bytes_total: Type.Integer({ description: 'Size of what died' }),
+  bytes_total: Type.Integer({ description: 'Size of the record or event before it was cut' }),
   cut: Type.Boolean({ description: 'Only the first 64 KiB are kept: it cannot be sent in again' }),
   resendable: Type.Boolean({ description: 'Whether it could be sent in again: it holds events that can be read now' }),
   resent_at: nullable(timeField('When it was sent in again'), { description: 'Null: it was not' }),

@@ -4,7 +4,7 @@ import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { deadLetter } from '#pipelines/dead_letter.ts';
+import { undeliveredLetter } from '#pipelines/dead_letter.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/eligibility.ts';
 import { LANES, type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
@@ -158,7 +158,8 @@ function jobRecord(
 function letterOf(codecs: Codecs, destination: string, one: Attempted, reason: string, nowMs: number): DeadLetter {
   const { partition, offset, index } = one.entry.coordinate ?? { partition: 0, offset: -1, index: -1 };
   const place = { stage: 'delivery', topic: TOPICS.raw, partition, offset, index };
-  return { ...deadLetter(place, reason, one.outcome.detail, batchOf(codecs, [one]), nowMs), destination };
+  const why = { reason, detail: one.outcome.detail };
+  return undeliveredLetter(destination, place, why, batchOf(codecs, [one]), nowMs);
 }
 
 function outcomeRecords(

@@ -5,7 +5,7 @@ import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { deadLetter } from '#pipelines/dead_letter.ts';
+import { type DeadReason, deadLetter } from '#pipelines/dead_letter.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
@@ -22,7 +22,7 @@ interface DeadRecord {
  * read again, and possibly twice after a crash.
  */
 export interface DeadLetters {
-  write(at: DeadRecord, reason: string, detail: string, value: Buffer | null): Promise<void>;
+  write(at: DeadRecord, reason: DeadReason, detail: string, value: Buffer | null): Promise<void>;
   /** A record that kills the process whenever its rows are made. */
   writePoisonPill(topic: string, partition: number, record: Pick<InRecord, 'offset' | 'value'>): Promise<void>;
 }

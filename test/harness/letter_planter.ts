@@ -26,7 +26,8 @@ export async function plantLetters(
     const writer = createBatchWriter(schemaId);
     writer.add({ ...NOWHERE, index }, noPerson(), encodeEvent(event));
     const place = { stage: 'warehouse', topic: TOPICS.identified, ...NOWHERE, index };
-    return { partition: 0, value: codec.encode(deadLetter(place, reason, 'Error', writer.finish(), Date.now())) };
+    const letter = deadLetter(place, 'transform_failed', 'Error', writer.finish(), Date.now());
+    return { partition: 0, value: codec.encode({ ...letter, reason }) };
   });
   const kafka = new Kafka({ brokers: ready.kafka.split(','), logLevel: logLevel.NOTHING });
   const producer = kafka.producer({ createPartitioner: chosenPartition, allowAutoTopicCreation: false });
