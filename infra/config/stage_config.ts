@@ -15,7 +15,7 @@ const CLAIM_WINDOW = Type.Object({
       minimum: 1,
       maximum: 24 * 90,
       description:
-        'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same.',
+        'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: with more than 216 an id that passed earlier is free again then.',
     }),
     (hours) => hours * HOUR_MS,
   ),

@@ -5,7 +5,7 @@ import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } f
 
 /**
  * Counters of usage, a hash for each account's month: `used` and `held` in all; `u:P` and `s:P` what is used and settled of a
- * partition; `h:H` what is held under a lease. The settled offset lies in the same hash, so that settling twice adds once.
+ * partition; `h:LEASE` what is reserved under a lease. The settled offset lies in the same hash, so that settling twice adds once.
  */
 export function createQuotaStore(redis: Redis): QuotaStore {
   const settleScript = createScript(redis, 'settle.lua');

@@ -19,15 +19,15 @@ export interface CountedEvents {
   unique: number;
   duplicate: number;
   /** Unique ones that count for no account, as no edge has written them. */
-  nobodys: number;
+  withoutAccount: number;
 }
 
 export function countedEvents(batch: readonly QuotaCounts[]): CountedEvents {
-  const counted: CountedEvents = { unique: 0, duplicate: 0, nobodys: 0 };
+  const counted: CountedEvents = { unique: 0, duplicate: 0, withoutAccount: 0 };
   for (const { account_id, unique, duplicate } of batch.flatMap(({ counts }) => counts)) {
     counted.unique += unique;
     counted.duplicate += duplicate;
-    if (account_id === '') counted.nobodys += unique;
+    if (account_id === '') counted.withoutAccount += unique;
   }
   return counted;
 }

@@ -14,7 +14,7 @@ export interface Counts {
    * it also says up to where the partition is done.
    */
   of(read: BatchRead, passed: readonly RawEntry[]): OutRecord;
-  /** The same for a batch of which nothing can be read: it counts for nobody. */
+  /** The same for a batch of which nothing can be read: it counts for no account. */
   ofUnread(batch: BatchRead['batch']): OutRecord;
 }
 

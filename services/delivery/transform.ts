@@ -106,7 +106,7 @@ async function attemptAll(
   };
 }
 
-/** Nothing is done: the batch stays where it is, and is in nobody's counts. */
+/** Nothing is done: the batch stays where it is, and is not counted. */
 function leaving(offset: number, notBeforeMs: number): TransformResult {
   return { outputs: [], leave: { offset, notBeforeMs }, committed: () => undefined };
 }

@@ -54,8 +54,8 @@ export async function createSettlement(options: SettlementOptions): Promise<Sett
       await commit(endOf(batch), String(checkpointed));
       failpoint('quota.after_commit');
       tally.in += events.unique;
-      tally.passed = events.unique - events.nobodys;
-      if (events.nobodys > 0) count(tally.dropped, 'no_account', events.nobodys);
+      tally.passed = events.unique - events.withoutAccount;
+      if (events.withoutAccount > 0) count(tally.dropped, 'no_account', events.withoutAccount);
       metrics.settled(tally.passed);
       if (events.duplicate > 0) metrics.released('duplicate', events.duplicate);
       publish(metrics.stage, tally, startedMs, Date.now());

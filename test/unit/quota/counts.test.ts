@@ -54,7 +54,7 @@ test('counts are settled by account and month, in their order', () => {
       ],
     },
   ]);
-  expect(countedEvents(batch)).toEqual({ unique: 12, duplicate: 8, nobodys: 3 });
+  expect(countedEvents(batch)).toEqual({ unique: 12, duplicate: 8, withoutAccount: 3 });
 });
 
 test('this month and the last are open', () => {
