@@ -43,7 +43,21 @@ const property = Type.Array(pathPart, {
   maxItems: 10,
 });
 
-export const fieldShape = Type.Union([closed({ column: Type.Enum([...COLUMNS]) }), closed({ property })]);
+/** What of a property that is a web address is asked about. */
+export const ADDRESS_PARTS = ['page', 'host'] as const;
+
+export const fieldShape = Type.Union([
+  closed({ column: Type.Enum([...COLUMNS]) }),
+  closed({
+    property,
+    part: Type.Optional(
+      Type.Enum([...ADDRESS_PARTS], {
+        description:
+          'Of a web address its page, which is all before the first ? or #, or its host, in small letters and without the port',
+      }),
+    ),
+  }),
+]);
 export type Field = Static<typeof fieldShape>;
 
 const elementsShape = closed({

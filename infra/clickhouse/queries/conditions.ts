@@ -1,5 +1,13 @@
 import { OUR_NAMES } from '#pipelines/query/event_names.ts';
-import type { Column, Condition, Elements, Field, Filter, PersonField } from '#pipelines/query/filter_shapes.ts';
+import type {
+  ADDRESS_PARTS,
+  Column,
+  Condition,
+  Elements,
+  Field,
+  Filter,
+  PersonField,
+} from '#pipelines/query/filter_shapes.ts';
 import type { Scope } from '#pipelines/query/scope.ts';
 import type { Selection } from '#pipelines/query/shapes.ts';
 import { holds, type Operand, ofText, withoutNot } from './operators.ts';
@@ -31,8 +39,17 @@ const TEXTS: Partial<Record<Column, string>> = {
 export function textOf(field: Field, binder: Binder): string {
   if ('column' in field) return TEXTS[field.column] ?? `toString(${field.column})`;
   const { json, path } = placeOf(field.property, binder);
-  return path.length === 0 ? textOfJson(json) : jsonText([json, ...path]);
+  const text = path.length === 0 ? textOfJson(json) : jsonText([json, ...path]);
+  return field.part === undefined ? text : PARTS[field.part](text);
 }
+
+/** The host of an address with a scheme, between a sign-in and a port. ClickHouse's domain() has none for names without a dot. */
+const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[^/?#:]*)';
+
+const PARTS: Record<(typeof ADDRESS_PARTS)[number], (address: string) => string> = {
+  page: (address) => `cutQueryStringAndFragment(${address})`,
+  host: (address) => `lowerUTF8(extract(${address}, '${HOST}'))`,
+};
 
 /**
  * Where a path into the properties leads: SQL of the JSON of the property that it begins with, and of the names behind it.

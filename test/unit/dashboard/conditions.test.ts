@@ -6,7 +6,7 @@ import {
   filtersIn,
   finished,
 } from '#services/dashboard/src/questions/condition_draft.ts';
-import { propertyNames } from '#services/dashboard/src/questions/property_names.ts';
+import { propertyFields, propertyNames } from '#services/dashboard/src/questions/property_names.ts';
 
 const plan = { property: ['plan'] };
 
@@ -37,6 +37,7 @@ test('a typed property is a path, and every kind of field has a name', () => {
   expect(fieldNamed('{"column":"country"}')).toEqual({ column: 'country' });
   expect(fieldLabel({ person: plan, seen: 'last' })).toBe("plan, the person's last");
   expect(fieldLabel({ property: ['items'], each: ['sku'] })).toBe('items[].sku');
+  expect(fieldLabel({ property: ['$referrer'], part: 'host' })).toBe('$referrer, the host');
 });
 
 test('filters out of an address are conditions and groups of them, and nothing else', () => {
@@ -58,4 +59,13 @@ test('properties are offered by how many events have them, one level deep, and t
   ]);
   expect(names.slice(0, 4)).toEqual([['a'], ['cart', 'size'], ['items'], ['utm_source']]);
   expect(names.filter(([name]) => name === 'utm_source')).toHaveLength(1);
+});
+
+test('behind an address stands the part of it that people mean', () => {
+  expect(propertyFields([['plan'], ['$current_url'], ['$referrer', 'inner']])).toEqual([
+    { property: ['plan'] },
+    { property: ['$current_url'] },
+    { property: ['$current_url'], part: 'page' },
+    { property: ['$referrer', 'inner'] },
+  ]);
 });

@@ -4,31 +4,35 @@ import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import {
   campaignRevenue,
   countFigures,
-  hostName,
   pageName,
   ranked,
   revenueFigures,
+  viewsQuestion,
 } from '#services/dashboard/src/pages/overview/overview_questions.ts';
 import { readTrends } from '#services/dashboard/src/pages/trends/trends_draft.ts';
+import type { Period } from '#services/dashboard/src/period.ts';
 
 const answer = (counts: Record<string, number>) => ({
   values: Object.entries(counts).map(([value, events]) => ({ value, events, persons: 1, sum: 0 })),
   ...{ more_values: false, other: null },
 });
 
-test('pages count without their queries, the most first; what has none is left out', () => {
-  const views = answer({ 'https://a.example/x?1': 3, 'https://a.example/y': 4, '': 9, 'no address': 1 });
-  expect(ranked([views, answer({ 'https://a.example/x?2': 2 })], pageName)).toEqual([
+test('pages count whatever their scheme, the most first; what has none is left out', () => {
+  const views = answer({ 'https://a.example/x': 3, 'https://a.example/y': 4, '': 9, 'no address': 1 });
+  expect(ranked([views, answer({ 'http://a.example/x': 2 })], pageName)).toEqual([
     { name: 'a.example/x', views: 5 },
     { name: 'a.example/y', views: 4 },
     { name: 'no address', views: 1 },
   ]);
 });
 
-test('sources count by host', () => {
-  expect(ranked([answer({ 'https://s.example/a': 1, 'https://s.example/b': 2 })], hostName)).toEqual([
-    { name: 's.example', views: 3 },
-  ]);
+test('of addresses the part that tells them apart is asked for, by the second name where the first is not set', () => {
+  const period = { from: 1, to: 2 } as Period;
+  expect(viewsQuestion(period, { property: 'page_location', part: 'page', unlessSet: '$current_url' })).toMatchObject({
+    field: { property: ['page_location'], part: 'page' },
+    filters: [{ field: { property: ['$current_url'] }, is: 'not_set' }],
+  });
+  expect(viewsQuestion(period, { property: 'utm_campaign' }).field).toEqual({ property: ['utm_campaign'] });
 });
 
 const group = (persons: number, measured: number) => {

@@ -59,7 +59,8 @@ export function fieldLabel(field: FilteredField): string {
   if ('person' in field) return `${fieldLabel(field.person)}, the person's ${field.seen}`;
   if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
   const path = field.property.join('.');
-  return 'each' in field ? [`${path}[]`, ...field.each].join('.') : path;
+  if ('each' in field) return [`${path}[]`, ...field.each].join('.');
+  return field.part === undefined ? path : `${path}, the ${field.part}`;
 }
 
 /** A field as the value of an option. */

@@ -1,3 +1,5 @@
+import type { Field } from '#pipelines/query/filter_shapes.ts';
+
 /** Where events may not be read one by one these are offered; any other name can be typed. */
 const USUAL_PROPERTIES = ['utm_source', 'utm_medium', 'utm_campaign', '$current_url', '$referrer', '$browser', '$os'];
 
@@ -17,4 +19,20 @@ export function propertyNames(properties: readonly Record<string, unknown>[]): s
   const found = [...counts].sort(([, a], [, b]) => b - a).map(([key]) => JSON.parse(key) as string[]);
   const usual = USUAL_PROPERTIES.filter((name) => !counts.has(JSON.stringify([name]))).map((name) => [name]);
   return [...found, ...usual];
+}
+
+/** Properties that are web addresses, which differ by far more than what people ask about. */
+const ADDRESSES: readonly (Field & { property: string[] })[] = [
+  { property: ['$current_url'], part: 'page' },
+  { property: ['page_location'], part: 'page' },
+  { property: ['$referrer'], part: 'host' },
+  { property: ['page_referrer'], part: 'host' },
+];
+
+/** The properties as fields, and behind an address the part of it that people mean. */
+export function propertyFields(properties: readonly string[][]): Field[] {
+  return properties.flatMap((property) => [
+    { property },
+    ...ADDRESSES.filter((address) => address.property[0] === property[0] && property.length === 1),
+  ]);
 }

@@ -6,7 +6,7 @@ import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';
 import { mayAt } from '../who.ts';
 import { columnsFor, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
-import { propertyNames } from './property_names.ts';
+import { propertyFields, propertyNames } from './property_names.ts';
 
 /** A value that a picker offers. */
 export interface Offered {
@@ -64,7 +64,7 @@ export function useSiteNames(siteId: string): SiteNames {
     const properties = propertyNames((newest.value?.events ?? []).map((event) => event.properties));
     const named: FilteredField[] = [
       ...columnsFor(mayNamePersons).map((column) => ({ column })),
-      ...properties.map((property) => ({ property })),
+      ...propertyFields(properties),
     ];
     const ofPersons = named.flatMap((person) =>
       (['first', 'last'] as const).map((seen) => ({ person, seen }) as FilteredField),

@@ -53,9 +53,18 @@ export function nowQuestion(nowMs: number): TrendsQuery {
   return { from: nowMs - NOW_MS, to: nowMs, interval: 'hour', series: [{}], fresh: true };
 }
 
-/** Page views by a property; a second one where the first is not set, as other senders name it otherwise. */
-export function viewsQuestion({ from, to }: Period, property: string, unlessSet?: string): TopQuery {
-  const common = { from, to, events: ['page_view'], field: { property: [property] }, limit: VALUES_MAX };
+export interface ViewsBy {
+  property: string;
+  /** The part of it, where it is an address. */
+  part?: 'page' | 'host';
+  /** Of events without this one alone, as other senders name it otherwise. */
+  unlessSet?: string;
+}
+
+/** Page views by a property. */
+export function viewsQuestion({ from, to }: Period, { property, part, unlessSet }: ViewsBy): TopQuery {
+  const field = { property: [property], ...(part === undefined ? {} : { part }) };
+  const common = { from, to, events: ['page_view'], field, limit: VALUES_MAX };
   if (unlessSet === undefined) return common;
   return { ...common, filters: [{ field: { property: [unlessSet] }, is: 'not_set' }] };
 }
@@ -126,14 +135,9 @@ export function ranked(answers: readonly TopAnswer[], nameOf: (value: string) =>
   return [...views].map(([name, count]) => ({ name, views: count })).sort((a, b) => b.views - a.views);
 }
 
-/** Host and path of an address, without its query; what is no address stays as it is. */
+/** Host and path of the address of a page; what is no address stays as it is. */
 export function pageName(address: string): string | null {
   if (address === '') return null;
   const url = URL.parse(address);
   return url === null ? address : url.host + url.pathname;
-}
-
-/** The host of an address. */
-export function hostName(address: string): string | null {
-  return address === '' ? null : (URL.parse(address)?.host ?? address);
 }

@@ -10,7 +10,7 @@ import { addressOf } from '../../router.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { campaignRevenue, hostName, pageName, type Ranked, ranked, viewsQuestion } from './overview_questions.ts';
+import { campaignRevenue, pageName, type Ranked, ranked, type ViewsBy, viewsQuestion } from './overview_questions.ts';
 
 interface RankingsProps {
   siteId: string;
@@ -23,8 +23,14 @@ const SHOWN_MAX = 10;
 /** Which pages are seen most, and where their visitors came from. */
 export function Rankings(props: RankingsProps): VNode {
   const [source, setSource] = useState('referrers');
-  const [pages, otherPages] = [useViews(props, '$current_url'), useViews(props, 'page_location', '$current_url')];
-  const [referrers, otherReferrers] = [useViews(props, '$referrer'), useViews(props, 'page_referrer', '$referrer')];
+  const [pages, otherPages] = [
+    useViews(props, { property: '$current_url', part: 'page' }),
+    useViews(props, { property: 'page_location', part: 'page', unlessSet: '$current_url' }),
+  ];
+  const [referrers, otherReferrers] = [
+    useViews(props, { property: '$referrer', part: 'host' }),
+    useViews(props, { property: 'page_referrer', part: 'host', unlessSet: '$referrer' }),
+  ];
   return (
     <div class="columns">
       <Panel title="Top pages">
@@ -40,7 +46,11 @@ export function Rankings(props: RankingsProps): VNode {
               id: 'referrers',
               label: 'Referring sites',
               content: () => (
-                <Ranking asked={[referrers, otherReferrers]} nameOf={hostName} empty="No view came from another site" />
+                <Ranking
+                  asked={[referrers, otherReferrers]}
+                  nameOf={valueName}
+                  empty="No view came from another site"
+                />
               ),
             },
             {
@@ -56,21 +66,21 @@ export function Rankings(props: RankingsProps): VNode {
 }
 
 /** Page views by a property, of the period. */
-function useViews({ siteId, period, everyMs }: RankingsProps, property: string, unlessSet?: string): Asked<TopAnswer> {
-  const key = `${siteId} ${period.from} ${period.lastDay} ${property}`;
-  return useAnswer(key, (signal) => ask(siteId, 'top', viewsQuestion(period, property, unlessSet), signal), everyMs);
+function useViews({ siteId, period, everyMs }: RankingsProps, by: ViewsBy): Asked<TopAnswer> {
+  const key = `${siteId} ${period.from} ${period.lastDay} ${by.property}`;
+  return useAnswer(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), everyMs);
 }
 
-const campaignName = (value: string): string | null => value || null;
+const valueName = (value: string): string | null => value || null;
 
 /** The campaigns by page views, asked when somebody looks, and the way to what the people whom they brought bought. */
 function Campaigns(props: RankingsProps): VNode {
   const { siteId } = props;
-  const asked = useViews(props, 'utm_campaign');
-  const names = ranked(asked.value === null ? [] : [asked.value], campaignName).map(({ name }) => name);
+  const asked = useViews(props, { property: 'utm_campaign' });
+  const names = ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
   return (
     <div class="stack">
-      <Ranking asked={[asked]} nameOf={campaignName} empty="No view has utm_campaign" />
+      <Ranking asked={[asked]} nameOf={valueName} empty="No view has utm_campaign" />
       {names.length > 0 && (
         <p>
           <a class="button small" href={revenueAddress(siteId, names)}>

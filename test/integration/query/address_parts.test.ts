@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { TopAnswer } from '#pipelines/query/top.ts';
+import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import { purchaseFunnel, storedRow } from './few_rows.ts';
+import { useQueryWorld } from './query_world.ts';
+
+const create = useQueryWorld();
+const TIME = { from: purchaseFunnel.from, to: purchaseFunnel.to, fresh: true };
+const ADDRESSES = [
+  'https://Shop.example/cart?step=1',
+  'https://Shop.example/cart#top',
+  'https://shop.example:8443/cart',
+  'https://shop.example?next=/cart',
+  '/cart?step=2',
+  'app://home',
+  'http://ann:pw@[2001:DB8::1]:80/x',
+  'mailto:shop.example',
+  '',
+];
+
+test('of an address its page and its host are values of their own', async () => {
+  const world = await create();
+  await world.store([
+    ADDRESSES.map((address, minute) =>
+      storedRow('ann', 'page_view', minute, { properties: JSON.stringify({ $current_url: address }) }),
+    ),
+  ]);
+  const counts = async (part: string): Promise<Record<string, number>> => {
+    const { values } = await world.ask<TopAnswer>('top', { ...TIME, field: { property: ['$current_url'], part } });
+    return Object.fromEntries(values.map(({ value, events }) => [value, events]));
+  };
+  expect(await counts('page')).toEqual({
+    'https://Shop.example/cart': 2,
+    'https://shop.example:8443/cart': 1,
+    'https://shop.example': 1,
+    '/cart': 1,
+    'app://home': 1,
+    'http://ann:pw@[2001:DB8::1]:80/x': 1,
+    'mailto:shop.example': 1,
+    '': 1,
+  });
+  expect(await counts('host')).toEqual({ 'shop.example': 4, home: 1, '[2001:db8::1]': 1, '': 3 });
+  const field = { property: ['$current_url'], part: 'host' };
+  const { series } = await world.ask<TrendsAnswer>('trends', {
+    ...{ ...TIME, interval: 'month' },
+    series: [{ filters: [{ field, is: 'equal', to: ['shop.example'] }] }, { filters: [{ field, is: 'not_set' }] }],
+  });
+  expect(series.map(({ events }) => events)).toEqual([4, 3]);
+});
