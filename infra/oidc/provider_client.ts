@@ -8,9 +8,11 @@ import {
   ClientSecretPost,
   type Configuration,
   calculatePKCECodeChallenge,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
 } from 'openid-client';
+import { AnswerTooLargeError, boundedFetch } from './bounded_fetch.ts';
 
 /** A provider of OpenID Connect, as it is configured. */
 interface OidcProvider {
@@ -58,18 +60,23 @@ export function createProviderClient(provider: OidcProvider): ProviderClient {
   const { id, label, issuer, clientId, clientSecret } = provider;
   const isPlain = new URL(issuer).protocol === 'http:';
 
+  const options = {
+    timeout: ANSWER_S_MAX,
+    [customFetch]: boundedFetch,
+    execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
+  };
+
   async function configured(): Promise<Configuration> {
-    const found = await discovery(new URL(issuer), clientId, clientSecret, ClientSecretPost(clientSecret), {
-      timeout: ANSWER_S_MAX,
-      execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
-    });
-    const { issuer: named, token_endpoint_auth_methods_supported: methods } = found.serverMetadata();
+    const found = await discovery(new URL(issuer), clientId, clientSecret, ClientSecretPost(clientSecret), options);
+    const {
+      issuer: named,
+      authorization_endpoint: signIn,
+      token_endpoint_auth_methods_supported: methods,
+    } = found.serverMetadata();
     if (named !== issuer) throw new Error('the provider names another issuer');
+    if (!isWebAddress(signIn, isPlain)) throw new Error('the provider has no page to sign in at');
     if (methods === undefined || methods.includes('client_secret_post')) return found;
-    return discovery(new URL(issuer), clientId, clientSecret, ClientSecretBasic(clientSecret), {
-      timeout: ANSWER_S_MAX,
-      execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
-    });
+    return discovery(new URL(issuer), clientId, clientSecret, ClientSecretBasic(clientSecret), options);
   }
 
   /** Or why there is none: it is away, slow, or not what it says it is. */
@@ -102,14 +109,21 @@ export function createProviderClient(provider: OidcProvider): ProviderClient {
         const tokens = await authorizationCodeGrant(config, url, {
           ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true },
         });
-        const { iss, sub } = tokens.claims() ?? {};
-        if (iss !== issuer || sub === undefined) return { ok: false, code: 'oidc_refused', detail: 'claims' };
+        const { iss, sub, azp = clientId } = tokens.claims() ?? {};
+        // The library looks at azp only where there are several audiences, and takes an empty subject.
+        if (iss !== issuer || !sub || azp !== clientId) return { ok: false, code: 'oidc_refused', detail: 'claims' };
         return { ok: true, issuer: iss, subject: sub };
       } catch (error) {
         return failureOf(error);
       }
     },
   };
+}
+
+/** Whether a browser may be sent there: `javascript:` and the like are addresses too. */
+function isWebAddress(address: string | undefined, isPlain: boolean): boolean {
+  const protocol = address === undefined ? undefined : URL.parse(address)?.protocol;
+  return protocol === 'https:' || (isPlain && protocol === 'http:');
 }
 
 /** What the library says of it by its codes, which hold nothing of what was sent. */
@@ -119,8 +133,13 @@ function failureOf(error: unknown): Extract<OidcAnswer, { ok: false }> {
     return { ok: false, code: isDenied ? 'oidc_denied' : 'oidc_refused', detail: 'authorization_response' };
   }
   const code = error instanceof ClientError ? error.code : undefined;
-  const isAway = code === 'OAUTH_TIMEOUT' || (error instanceof TypeError && error.message === 'fetch failed');
+  const isAway =
+    code === 'OAUTH_TIMEOUT' || isTooLarge(error) || (error instanceof TypeError && error.message === 'fetch failed');
   return { ok: false, code: isAway ? 'oidc_unavailable' : 'oidc_refused', detail: code ?? nameOf(error) };
 }
+
+/** The library may wrap what its fetch throws. */
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof AnswerTooLargeError || (error instanceof Error && isTooLarge(error.cause));
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'error');

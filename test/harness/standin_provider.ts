@@ -1,7 +1,9 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 
 /** A provider of OpenID Connect on the loopback, as the protocol describes one, that can be told to do wrong. */
 export interface StandinProvider {
@@ -17,13 +19,21 @@ export interface StandinProvider {
     signsByAnother?: boolean;
     /** Answers everything by 500. */
     isBroken?: boolean;
+    /** Where it answers blanks for as long as anybody reads them. */
+    floodsAt?: string;
+    /** Whether these are compressed, a thousand to one. */
+    floodsCompressed?: boolean;
   };
+  /** Bytes of blanks that were taken from it. */
+  flooded(): number;
   /** Signs by a new key from now on, and publishes that alone. */
   rotate(): void;
   /** Lets somebody sign in, as their browser would: answers the query that it is sent back with. */
   signIn(url: string, subject: string): Promise<string>;
   close(): Promise<void>;
 }
+
+const FLOOD_BYTES = 1_048_576;
 
 export const CLIENT = { id: 'dashboard', secret: 'between-us' };
 
@@ -45,6 +55,7 @@ export async function startProvider(): Promise<StandinProvider> {
   const wrong: StandinProvider['wrong'] = {};
   const stray = newKey();
   let key = newKey();
+  let flooded = 0;
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -52,11 +63,28 @@ export async function startProvider(): Promise<StandinProvider> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', issuer);
     if (wrong.isBroken === true) response.writeHead(500).end();
+    else if (url.pathname === wrong.floodsAt) await flood(response);
     else if (url.pathname === '/.well-known/openid-configuration') json(response, settings());
     else if (url.pathname === '/jwks') json(response, { keys: [publicJwk(key)] });
     else if (url.pathname === '/authorize') authorize(url, response);
     else if (url.pathname === '/token') token(withClient(request, new URLSearchParams(await text(request))), response);
     else response.writeHead(404).end();
+  }
+
+  async function flood(response: ServerResponse): Promise<void> {
+    const isCompressed = wrong.floodsCompressed === true;
+    const blanks = Buffer.alloc(FLOOD_BYTES, ' ');
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
+    });
+    const part = isCompressed ? gzipSync(blanks) : blanks;
+    const closed = once(response, 'close');
+    while (!response.destroyed) {
+      const isTaken = response.write(part);
+      flooded += part.length;
+      if (!isTaken) await Promise.race([once(response, 'drain'), closed]);
+    }
   }
 
   const settings = (): object => ({
@@ -114,6 +142,7 @@ export async function startProvider(): Promise<StandinProvider> {
   return {
     issuer,
     wrong,
+    flooded: () => flooded,
     rotate() {
       key = newKey();
     },

@@ -38,8 +38,10 @@ const wrongs: [what: string, wrong: StandinProvider['wrong']][] = [
   ['another issuer', { claims: { iss: 'https://elsewhere.example' } }],
   ['another audience', { claims: { aud: 'another-client' } }],
   ['several audiences, and another that it is for', { claims: { aud: [CLIENT.id, 'x'], azp: 'x' } }],
+  ['another client that it is for', { claims: { azp: 'another-client' } }],
   ['a time that is over', { claims: { iat: now - 7_200, exp: now - 3_600 } }],
   ['no subject', { claims: { sub: undefined } }],
+  ['an empty subject', { claims: { sub: '' } }],
   ['no signature', { alg: 'none' }],
   [
     'no signature, which the provider says it has',
@@ -84,6 +86,33 @@ test('a provider that is away, broken, or names another issuer is not gone to', 
   Object.assign(standin.wrong, { settings: {}, isBroken: true });
   expect(await clientOf().begin(BINDING)).toBeNull();
   expect(await clientOf().finish('code=x', BINDING)).toMatchObject({ ok: false, code: 'oidc_unavailable' });
+});
+
+test.for(['javascript:alert(1)', 'data:text/html,x', '/authorize', undefined])(
+  'nobody is sent to sign in at %s',
+  async (address) => {
+    standin.wrong.settings = { authorization_endpoint: address };
+    expect(await clientOf().begin(BINDING)).toBeNull();
+  },
+);
+
+const FLOODED_BYTES_MAX = 32 * 1_048_576;
+
+test.for([false, true])('an answer without an end is read as far as answers go, compressed %s', async (compressed) => {
+  const client = clientOf();
+  const [one, other] = [await client.begin(BINDING), await client.begin(BINDING)];
+  const queries = [await standin.signIn(one ?? '', 'ada'), await standin.signIn(other ?? '', 'ada')] as const;
+  standin.wrong.floodsCompressed = compressed;
+  for (const [path, query] of [
+    ['/token', queries[0]],
+    ['/jwks', queries[1]],
+    ['/.well-known/openid-configuration', 'code=x'],
+  ] as const) {
+    standin.wrong.floodsAt = path;
+    expect(await client.finish(query, BINDING), path).toMatchObject({ ok: false, code: 'oidc_unavailable' });
+  }
+  expect(await client.begin(BINDING)).toBeNull();
+  expect(standin.flooded()).toBeLessThan(FLOODED_BYTES_MAX);
 });
 
 test('a provider that takes the secret of the client in the header alone gets it there', async () => {
