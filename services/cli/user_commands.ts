@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createPasswords } from '#infra/secrets/password.ts';
-import { isVaried, PASSWORD_CHARACTERS_MIN, PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
+import { isAcceptable, PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
 import { type ControlClient, ControlRefusal } from '#services/control_api/client.ts';
 import type { Invitation } from '#services/control_api/oidc_shapes.ts';
@@ -202,7 +202,7 @@ function tokenLines(tokens: readonly TokenItem[]): string[] {
 async function hashPassword(_args: Arguments, { readStdin }: Context): Promise<Outcome> {
   const password = typedPassword(readStdin());
   // Every other password is judged by the service, which never sees this one.
-  if (password.length < PASSWORD_CHARACTERS_MIN || !isVaried(password)) {
+  if (!isAcceptable(password)) {
     throw new UsageError('password_weak', `a password has this: ${PASSWORD_RULE}`);
   }
   const hash = await createPasswords().hash(password);

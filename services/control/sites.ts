@@ -113,6 +113,8 @@ export const siteRoutes: Route[] = [
     params: siteParams,
     query: nothing,
     body: siteChange,
+    // Whoever may read the account that it moves to reads its events from then on.
+    needsProof: ({ body }) => (body as SiteChange).account_id !== undefined,
     ifMatch: 'required',
     success: { status: 200, schema: siteShape, description: 'The site as it is now' },
     errors: ['site_unknown', 'claimed_elsewhere', 'limit_reached'],

@@ -1,13 +1,14 @@
 import { type Static, Type } from 'typebox';
-import { isVaried, PASSWORD_CHARACTERS_MIN, PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
+import { isAcceptable, PASSWORD_CHARACTERS_MIN, PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
 import { closed, hashField, metaFields, nameField, nullable, timeField } from './fields.ts';
 import { grantInput, grantShape, passwordField, userIdField } from './session_shapes.ts';
 
 /** Every password that somebody chooses is judged here. */
 const newPassword = Type.Refine(
   passwordField(PASSWORD_RULE, PASSWORD_CHARACTERS_MIN),
-  isVaried,
-  () => 'must not be of blanks, or of one character, alone',
+  isAcceptable,
+  () =>
+    `must have ${PASSWORD_CHARACTERS_MIN} characters that are drawn, not all blank or the same, and no control characters`,
 );
 const name = nameField('What people know them by; no e-mail address');
 const grants = Type.Array(grantInput, { description: 'What the user may', minItems: 1, maxItems: 100 });

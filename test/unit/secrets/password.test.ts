@@ -12,6 +12,7 @@ test('a password is known by its hash, which differs each time and is read with 
   expect(await other.verify('pässword 1', one)).toBe(true);
   expect(await other.verify('pässword 1'.normalize('NFD'), one)).toBe(true);
   expect(await other.verify('pässword 2', one)).toBe(false);
+  expect(await other.verify('pässword 1\0', one)).toBe(false);
 });
 
 test('what is no hash, or would cost too much, is known by no password', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isVaried } from '#pipelines/settings/password_rules.ts';
+import { isAcceptable } from '#pipelines/settings/password_rules.ts';
 
 test.each([
   ['blanks', ' '.repeat(12)],
@@ -9,10 +9,18 @@ test.each([
   ['one character between blanks', 'x '.repeat(6)],
   ['one character in two spellings', '\u00e9e\u0301'.repeat(6)],
   ['one character beyond the first plane', '🔒'.repeat(12)],
+  ['accents of nothing', '\u0301\u0302'.repeat(6)],
+  ['two characters and ten that are not drawn', `ab${'\u200b'.repeat(10)}`],
+  ['NULs', `ab${'\0'.repeat(10)}`],
+  ['a long one with a NUL', 'correct horse battery\0'],
+  ['eleven characters', 'correct hor'],
 ])('%s is no password', (_name, password) => {
-  expect(isVaried(password)).toBe(false);
+  expect(isAcceptable(password)).toBe(false);
 });
 
-test.each(['correct horse', 'xxxxxxxxxxxy', '一二三四五六七八九十百千'])('%s is one', (password) => {
-  expect(isVaried(password)).toBe(true);
-});
+test.each(['correct horse', 'e\u0301'.repeat(11) + 'x', 'xxxxxxxxxxxy', '一二三四五六七八九十百千'])(
+  '%s is one',
+  (password) => {
+    expect(isAcceptable(password)).toBe(true);
+  },
+);
