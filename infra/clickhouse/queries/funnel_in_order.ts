@@ -145,12 +145,20 @@ function droppedBy(plan: FunnelPlan, span: string): string | null {
     isPlaced(plan, step) ? `arrayMap(x -> ${beginOf(plan, step, 'x')}, ${value})` : value;
   return dropping(plan, span, ({ fromStep, beforeStep }) => {
     const standing = Array.from(
-      { length: hasOptional(plan) ? beforeStep - fromStep : 1 },
+      { length: staysOpen(plan) ? 1 : beforeStep - fromStep },
       (_, index) => fromStep + index,
     );
+    // In strict order a later way may have got there sooner by what it left out.
+    const found = `found${beforeStep}`;
+    const reached = hasOptional(plan) ? greatestSoFar(found, 0) : carriedOn(plan, found, 0);
     return {
       begun: greatestOf(standing.map((step) => stampsOf(step, moved(`open${step}`)))),
-      reached: stampsOf(beforeStep, carriedOn(plan, `found${beforeStep}`, 0)),
+      reached: stampsOf(beforeStep, reached),
     };
   });
+}
+
+/** Whether a way that went on is open at the steps behind it as well: nothing closes these, and none of them was left out. */
+function staysOpen(plan: FunnelPlan): boolean {
+  return plan.order !== 'strict' && !hasOptional(plan) && plan.exclusions.every(({ ends }) => ends === 'actor');
 }

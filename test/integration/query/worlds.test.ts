@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { TrendsQuery } from '#pipelines/query/shapes.ts';
+import { PERSON_CONDITIONS_MAX } from '#pipelines/query/filter_shapes.ts';
+import type { FunnelQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useFilledWorld } from './filled_world.ts';
@@ -18,6 +19,7 @@ import { QUESTIONS, SEEDS } from './worlds_config.ts';
 
 const filled = useFilledWorld();
 const TIMEOUT_MS = 1_200_000;
+const DROPPING_QUESTIONS = 2 * QUESTIONS;
 
 interface Asked {
   query: object;
@@ -33,10 +35,19 @@ function kind<Query extends { to: number }>(
   return {
     name,
     make(random: Random, ledger: Ledger): Asked {
-      const query = any(random);
+      const query = allowed(() => any(random));
       return { query, expected: byHand(untilItsEnd(query), ledger) };
     },
   };
+}
+
+/** The first of some random questions that no limit refuses. */
+function allowed<Query>(make: () => Query): Query {
+  for (;;) {
+    const query = make();
+    const ofPersons = JSON.stringify(query).match(/"seen":/g) ?? [];
+    if (ofPersons.length <= PERSON_CONDITIONS_MAX) return query;
+  }
 }
 
 const KINDS = [
@@ -72,5 +83,25 @@ test('every condition chooses the events that it chooses by hand', {
     const expected = trendsByHand(untilItsEnd(query), ledger);
     const answer = await world.ask<TrendsAnswer>('trends', query);
     expect(answer, JSON.stringify(condition)).toEqual(expected);
+  }
+});
+
+/** A funnel from which an exclusion drops actors, beside others that end ways or in strict order. */
+function droppingFunnel(random: Random): FunnelQuery {
+  for (;;) {
+    const query = allowed(() => anyFunnel(random));
+    const ends = (query.exclusions ?? []).map((exclusion) => exclusion.ends ?? 'way');
+    if (ends.includes('actor') && (ends.includes('way') || query.order === 'strict')) return query;
+  }
+}
+
+test('exclusions of both kinds together drop the actors that they drop by hand', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const { world, ledger } = await filled({ kind: 'even', seed: 0 });
+  for (let number = 0; number < DROPPING_QUESTIONS; number++) {
+    const query = droppingFunnel(randomFor(`dropping ${number}`));
+    const expected = funnelByHand(untilItsEnd(query), ledger);
+    expect(await world.ask('funnel', query), `${number}: ${JSON.stringify(query)}`).toEqual(expected);
   }
 });
