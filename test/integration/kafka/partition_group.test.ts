@@ -72,19 +72,23 @@ test('a batch that fails beside another is taken again by itself', { timeout: TE
   const { lane, texts } = await laneWith(world, 2, 20);
   const pass = passOn(lane.output, OUTPUTS);
   const batches: number[] = [];
+  const beside: string[] = [];
   await produce(world.kafka, lane.input, texts);
   await joinStage(
     world,
     lane,
     async (batch) => {
       batches.push(batch.partition);
+      if (batch.partition === 0) beside.push(...batch.records.map(({ value }) => String(value)));
       if (batch.partition === 1 && batches.filter((partition) => partition === 1).length === 1) throw again('once');
       return pass(batch);
     },
     { partitionGroupSize: 2 },
   );
   await expectOnce(world, lane, texts);
-  expect(batches.toSorted((one, other) => one - other)).toEqual([0, 1, 1]);
+  // Records may come in several batches: of those beside the one that failed none is taken again.
+  expect(new Set(beside).size).toBe(beside.length);
+  expect(batches.filter((partition) => partition === 1).length).toBeGreaterThanOrEqual(2);
 });
 
 test('of a transaction that fails each partition is taken again', { timeout: TEST_MS }, async () => {
