@@ -2,7 +2,8 @@ import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { FollowedReplays } from '#infra/replay/follow_replays.ts';
 import { isOver, newProgress } from '#pipelines/replay/progress.ts';
-import type { ReplayProgress } from '#schemas/replay_progress.ts';
+import { makesWay, nextTurn, type OpenReplay } from '#pipelines/replay/turns.ts';
+import type { ReplayPhase, ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
 import type { ReplayContext } from './run_context.ts';
 import { endReplay, type RunOptions, runReplay } from './run_replay.ts';
@@ -21,40 +22,72 @@ export interface ReplayRunner {
 
 export interface ReplayRunnerOptions {
   context: ReplayContext;
+  /** Carries one on until it is over or stopped. */
+  run?: (options: RunOptions) => Promise<void>;
   replays: Pick<FollowedReplays, 'states' | 'readNow'>;
   /** Whether this process is still the one that carries replays out. */
   leads(): boolean;
   onFatal(error: unknown): void;
 }
 
-export function createReplayRunner({ context, replays, leads, onFatal }: ReplayRunnerOptions): ReplayRunner {
+export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
+  const { context, replays, leads, onFatal, run = carryOn } = options;
   const { table, nowMs } = context;
   const running = new Map<string, Promise<void>>();
+  /** When each account last had its turn, by destination. */
+  const lastTurns = new Map<string, Map<string | null, number>>();
   /** What was saved here may not have been read back yet. */
   const saved = new Map<string, ReplayProgress>();
 
-  const isOpen = ({ replay_id: id }: Replay): boolean => {
-    const progress = saved.get(id) ?? replays.states.get(id);
-    return !isOver(progress?.phase ?? 'waiting');
+  const phaseOf = ({ replay_id: id }: Replay): ReplayPhase =>
+    (saved.get(id) ?? replays.states.get(id))?.phase ?? 'waiting';
+
+  const accountOf = ({ site_id: siteId }: Replay): string | null =>
+    siteId === null ? null : (table.accountOfSite(siteId)?.account_id ?? '');
+
+  /** Those of a destination that may be carried on, the oldest first. */
+  const openOf = (destination: string): OpenReplay[] =>
+    table
+      .replays()
+      .filter((replay) => replay.destination === destination && replay.wanted !== 'paused' && !isOver(phaseOf(replay)))
+      .map((replay) => ({
+        replay,
+        account: accountOf(replay),
+        isBegun: ['sending', 'draining'].includes(phaseOf(replay)),
+      }));
+
+  const turnsAt = (destination: string): Map<string | null, number> => {
+    const turns = lastTurns.get(destination) ?? new Map<string | null, number>();
+    lastTurns.set(destination, turns);
+    return turns;
   };
 
-  const optionsOf = (replay: Replay): RunOptions => ({
+  const next = (destination: string): OpenReplay | undefined => nextTurn(openOf(destination), turnsAt(destination));
+
+  const optionsOf = (replay: Replay, beganMs: number): RunOptions => ({
     context,
     replay,
     readProgress: async () => (await replays.readNow(replay.replay_id)) ?? newProgress(replay.replay_id, nowMs()),
     saved: (progress) => saved.set(progress.replay_id, progress),
-    stopped: () => !leads() || table.replay(replay.replay_id)?.wanted !== 'running',
+    stopped() {
+      if (!leads() || table.replay(replay.replay_id)?.wanted !== 'running') return true;
+      // Counting begins anew when it was stopped, and would never end.
+      return phaseOf(replay) === 'sending' && makesWay(accountOf(replay), next(replay.destination), nowMs() - beganMs);
+    },
   });
 
   return {
-    /** One replay of a destination at a time, the oldest first: each must know what the one before has sent. */
+    /** One replay of a destination at a time: each must know what the one before has sent. */
     begin() {
-      for (const replay of table.replays()) {
-        if (running.has(replay.destination) || replay.wanted === 'paused' || !isOpen(replay)) continue;
-        const work = carryOn(optionsOf(replay)).catch(onFatal);
+      for (const destination of new Set(table.replays().map((replay) => replay.destination))) {
+        if (running.has(destination)) continue;
+        const turn = next(destination);
+        if (turn === undefined) continue;
+        turnsAt(destination).set(turn.account, nowMs());
+        const work = run(optionsOf(turn.replay, nowMs())).catch(onFatal);
         running.set(
-          replay.destination,
-          work.then(() => void running.delete(replay.destination)),
+          destination,
+          work.then(() => void running.delete(destination)),
         );
       }
     },
