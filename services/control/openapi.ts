@@ -19,7 +19,7 @@ import { errorsOf, ROUTES } from './routes.ts';
 
 const DESCRIPTION = `Accounts, sites, keys and destinations of the event ingest service. Every change is recorded with the label of the
 admin token that made it. A change names the version it is of: the ETag that was read goes into If-Match, and 412 says
-that somebody else was faster. \`x-permissions\` says what a route takes; docs/dashboard.md says which roles have it. Times are in milliseconds since 1970 UTC. Secrets can be written and never read.`;
+that somebody else was faster; where a route names no If-Match, as for users, the last change holds. \`x-permissions\` says what a route takes; docs/dashboard.md says which roles have it. Times are in milliseconds since 1970 UTC. Secrets can be written and never read.`;
 
 const etag = { ETag: 'The version, for If-Match' };
 const healthShape = Type.Object({ ok: Type.Boolean() });
