@@ -1,10 +1,10 @@
 import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { FollowedReplays } from '#infra/replay/follow_replays.ts';
-import { isOver, newProgress } from '#pipelines/replay/progress.ts';
-import { makesWay, nextTurn, type OpenReplay } from '#pipelines/replay/turns.ts';
+import { newProgress } from '#pipelines/replay/progress.ts';
 import type { ReplayPhase, ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
+import { createReplayTurns } from './replay_turns.ts';
 import type { ReplayContext } from './run_context.ts';
 import { endReplay, type RunOptions, runReplay } from './run_replay.ts';
 
@@ -34,35 +34,11 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   const { context, replays, leads, onFatal, run = carryOn } = options;
   const { table, nowMs } = context;
   const running = new Map<string, Promise<void>>();
-  /** When each account last had its turn, by destination. */
-  const lastTurns = new Map<string, Map<string | null, number>>();
   /** What was saved here may not have been read back yet. */
   const saved = new Map<string, ReplayProgress>();
-
   const phaseOf = ({ replay_id: id }: Replay): ReplayPhase =>
     (saved.get(id) ?? replays.states.get(id))?.phase ?? 'waiting';
-
-  const accountOf = ({ site_id: siteId }: Replay): string | null =>
-    siteId === null ? null : (table.accountOfSite(siteId)?.account_id ?? '');
-
-  /** Those of a destination that may be carried on, the oldest first. */
-  const openOf = (destination: string): OpenReplay[] =>
-    table
-      .replays()
-      .filter((replay) => replay.destination === destination && replay.wanted !== 'paused' && !isOver(phaseOf(replay)))
-      .map((replay) => ({
-        replay,
-        account: accountOf(replay),
-        isBegun: ['sending', 'draining'].includes(phaseOf(replay)),
-      }));
-
-  const turnsAt = (destination: string): Map<string | null, number> => {
-    const turns = lastTurns.get(destination) ?? new Map<string | null, number>();
-    lastTurns.set(destination, turns);
-    return turns;
-  };
-
-  const next = (destination: string): OpenReplay | undefined => nextTurn(openOf(destination), turnsAt(destination));
+  const turns = createReplayTurns({ table, phaseOf, nowMs });
 
   const optionsOf = (replay: Replay, beganMs: number): RunOptions => ({
     context,
@@ -70,9 +46,8 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     readProgress: async () => (await replays.readNow(replay.replay_id)) ?? newProgress(replay.replay_id, nowMs()),
     saved: (progress) => saved.set(progress.replay_id, progress),
     stopped() {
-      if (!leads() || table.replay(replay.replay_id)?.wanted !== 'running') return true;
-      // Counting begins anew when it was stopped, and would never end.
-      return phaseOf(replay) === 'sending' && makesWay(accountOf(replay), next(replay.destination), nowMs() - beganMs);
+      const isWanted = leads() && table.replay(replay.replay_id)?.wanted === 'running';
+      return !isWanted || turns.makesWay(replay, beganMs);
     },
   });
 
@@ -81,10 +56,9 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     begin() {
       for (const destination of new Set(table.replays().map((replay) => replay.destination))) {
         if (running.has(destination)) continue;
-        const turn = next(destination);
-        if (turn === undefined) continue;
-        turnsAt(destination).set(turn.account, nowMs());
-        const work = run(optionsOf(turn.replay, nowMs())).catch(onFatal);
+        const replay = turns.begin(destination);
+        if (replay === undefined) continue;
+        const work = run(optionsOf(replay, nowMs())).catch(onFatal);
         running.set(
           destination,
           work.then(() => void running.delete(destination)),
