@@ -11,6 +11,8 @@ const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pr
 
 /** What axe-core finds on a page, as `rule: element: why`. It comes in by the browser's tools, whatever the page's policy. */
 export async function axeViolations(page: Page): Promise<string[]> {
+  // An answer that another is about to replace is dimmed for as long.
+  await page.locator('.old').first().waitFor({ state: 'detached' });
   await page.evaluate(endOfTransitions);
   await page.evaluate(`void (() => { ${AXE} })()`);
   return page.evaluate(async (values) => {
