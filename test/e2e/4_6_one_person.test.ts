@@ -44,6 +44,7 @@ test('two browsers and a till that name one e-mail address are one person, a thi
     const persons = new Map(seen.map(({ distinct_id, persons: all }) => [distinct_id, all.join()]));
     return (
       seen.length === 4 &&
+      seen.reduce((sum, { events }) => sum + events, 0) === requests.flat().length &&
       persons.get('laptop') === persons.get('phone') &&
       persons.get('laptop') === persons.get('till')
     );
