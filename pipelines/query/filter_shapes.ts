@@ -44,7 +44,8 @@ const property = Type.Array(pathPart, {
 });
 
 /** What of a property that is a web address is asked about. */
-export const ADDRESS_PARTS = ['page', 'host'] as const;
+const ADDRESS_PARTS = ['page', 'host'] as const;
+export type AddressPart = (typeof ADDRESS_PARTS)[number];
 
 export const fieldShape = Type.Union([
   closed({ column: Type.Enum([...COLUMNS]) }),

@@ -1,6 +1,6 @@
 import { OUR_NAMES } from '#pipelines/query/event_names.ts';
 import type {
-  ADDRESS_PARTS,
+  AddressPart,
   Column,
   Condition,
   Elements,
@@ -46,7 +46,7 @@ export function textOf(field: Field, binder: Binder): string {
 /** The host of an address with a scheme, between a sign-in and a port. ClickHouse's domain() has none for names without a dot. */
 const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[^/?#:]*)';
 
-const PARTS: Record<(typeof ADDRESS_PARTS)[number], (address: string) => string> = {
+const PARTS: Record<AddressPart, (address: string) => string> = {
   page: (address) => `cutQueryStringAndFragment(${address})`,
   host: (address) => `lowerUTF8(extract(${address}, '${HOST}'))`,
 };

@@ -1,3 +1,4 @@
+import type { AddressPart } from '#pipelines/query/filter_shapes.ts';
 import type { TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TopAnswer } from '#pipelines/query/top.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
@@ -56,7 +57,7 @@ export function nowQuestion(nowMs: number): TrendsQuery {
 export interface ViewsBy {
   property: string;
   /** The part of it, where it is an address. */
-  part?: 'page' | 'host';
+  part?: AddressPart;
   /** Of events without this one alone, as other senders name it otherwise. */
   unlessSet?: string;
 }
