@@ -31,12 +31,14 @@ export function UsageByDay({ accountId, allowance }: UsageByDayProps): VNode {
   );
   return (
     <div class="stack">
-      <SelectField
-        label="Month (UTC)"
-        value={month}
-        onValue={(value) => setChosen(value === months[0] ? null : value)}
-        options={months.map((value) => ({ value, label: monthName(value) }))}
-      />
+      <div class="month-choice">
+        <SelectField
+          label="Month (UTC)"
+          value={month}
+          onValue={(value) => setChosen(value === months[0] ? null : value)}
+          options={months.map((value) => ({ value, label: monthName(value) }))}
+        />
+      </div>
       <Shown asked={asked} lines={6}>
         {(usage) => <Days usage={usage} allowance={allowance} />}
       </Shown>
