@@ -71,6 +71,10 @@ export const CONTROL_ERRORS = {
   oidc_linked_elsewhere: { status: 409, message: 'Your account at the provider is linked to another user.' },
   owner_last: { status: 409, message: 'The last owner of the installation stays: make another one first.' },
   second_factor_exists: { status: 409, message: 'There is a second factor already: remove it first.' },
+  second_factor_not_begun: {
+    status: 409,
+    message: 'No second factor is being set up in this session, or it was begun too long ago: begin again.',
+  },
   session_needed: { status: 409, message: 'An admin token has no session: sign in as a user for this.' },
   token_last: { status: 409, message: 'The last active admin token cannot be revoked: issue another one first.' },
   replay_over: { status: 409, message: 'The replay is over or cancelled: ask for a new one instead.' },

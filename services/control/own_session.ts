@@ -27,6 +27,8 @@ const tag = 'Session';
 const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 const ISSUER = 'Event ingest';
+/** How long somebody may take to add a secret to their app. */
+const FACTOR_MS = 15 * 60_000;
 
 /** What users do with their own sessions, password and second factor. */
 export const ownSessionRoutes: Route[] = [
@@ -102,7 +104,8 @@ export const ownSessionRoutes: Route[] = [
     operationId: 'beginSecondFactor',
     access: 'known',
     tag,
-    summary: 'Make a secret for a second factor; nothing is changed until a code of it is sent back',
+    summary:
+      'Make a secret for a second factor; nothing is changed until a code of it is sent, in a quarter of an hour',
     params: nothing,
     query: nothing,
     body: closed({}),
@@ -110,9 +113,12 @@ export const ownSessionRoutes: Route[] = [
     success: { status: 200, schema: newTotpShape, description: 'The secret, for an authenticator app' },
     errors: ['session_needed', 'second_factor_exists'],
     answer: (_input, asked) =>
-      asUser(asked, async ({ user_id, totp }) => {
+      asUser(asked, async ({ user_id, totp }, { id }) => {
         if (totp !== null) return refused('second_factor_exists');
-        const secret = newTotpSecret(asked.parts.randomBytes);
+        const { sessions, userSecrets, randomBytes } = asked.parts;
+        const secret = newTotpSecret(randomBytes);
+        // Held here: a secret that came back from a browser could be one that somebody else chose. Sealed, as Redis shows all.
+        await sessions.holdFactor(id, userSecrets.seal(user_id, 'totp', secret), FACTOR_MS);
         return { kind: 'answered', body: { secret, uri: totpUri(secret, ISSUER, user_id) } };
       }),
   }),
@@ -128,12 +134,13 @@ export const ownSessionRoutes: Route[] = [
     body: totpConfirmation,
     ifMatch: 'none',
     success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
-    errors: [...proving, 'second_factor_exists', 'second_factor_refused'],
-    answer: ({ body: { secret, code, password } }, asked) =>
-      proven(asked, password, async (user) => {
+    errors: [...proving, 'second_factor_exists', 'second_factor_not_begun', 'second_factor_refused'],
+    answer: ({ body: { code, password } }, asked) =>
+      proven(asked, password, async (user, { id }) => {
         if (user.totp !== null) return refused('second_factor_exists');
         const { parts } = asked;
-        const totp = parts.userSecrets.seal(user.user_id, 'totp', secret);
+        const totp = await parts.sessions.heldFactor(id);
+        if (totp === null) return refused('second_factor_not_begun');
         if (!(await useCode(parts, { ...user, totp }, code))) return refused('second_factor_refused');
         const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
         const recovery_codes = codes.map(recoveryHash);

@@ -57,6 +57,23 @@ describe('sessions', () => {
     expect(await store().isProven(one.id)).toBe(false);
   });
 
+  test('hold the second factor that is set up in them, the last one alone, for as long as is said and they go on', async () => {
+    const [one, other] = [session(), session()];
+    for (const begun of [one, other]) await store().begin(begun);
+    await store().holdFactor(one.id, 'sealed one', 60_000);
+    await store().holdFactor(one.id, 'sealed two', 1_000);
+    expect([await store().heldFactor(one.id), await store().heldFactor(other.id)]).toEqual(['sealed two', null]);
+    expect(await redis.pttl(`session_factor:${one.id}`)).toBeLessThanOrEqual(1_000);
+    await redis.pexpire(`session_factor:${one.id}`, 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await store().heldFactor(one.id)).toBeNull();
+    await store().holdFactor(other.id, 'sealed', 60_000);
+    expect(await store().end('somebody-else', other.id)).toBe(false);
+    expect(await store().heldFactor(other.id)).toBe('sealed');
+    await store().end(userId, other.id);
+    expect(await redis.exists(`session_factor:${other.id}`)).toBe(0);
+  });
+
   test('go on while they are seen, until their last day, and Redis forgets them', async () => {
     const one = session();
     await store().begin(one);
