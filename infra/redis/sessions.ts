@@ -7,6 +7,8 @@ export interface Session {
   /** Milliseconds since 1970 UTC. */
   createdMs: number;
   seenMs: number;
+  /** When whoever began it proved who they are; null: they did not, or it is not known. */
+  provenMs: number | null;
   /** Network of the address it began from. */
   network: string;
   /** Browser and system, in our words. */
@@ -49,7 +51,7 @@ const indexOf = (userId: string): string => `sessions:${userId}`;
 export function createSessionStore(redis: Redis, nowMs: () => number): SessionStore {
   const read = async (id: string): Promise<Session | null> => {
     const text = await asked(redis.get(keyOf(id)));
-    const session = text === null ? null : ({ ...JSON.parse(text), id } as Session);
+    const session = text === null ? null : sessionOf(id, JSON.parse(text));
     return session === null || leftMs(session, nowMs()) <= 0 ? null : session;
   };
   const write = (session: Session, how: 'NX' | 'XX'): Promise<unknown> => {
@@ -96,6 +98,11 @@ export function createSessionStore(redis: Redis, nowMs: () => number): SessionSt
     },
   };
   return store;
+}
+
+/** Sessions of before it was noted when they were proven were begun by a proof. */
+function sessionOf(id: string, stored: Omit<Session, 'id' | 'provenMs'> & Partial<Session>): Session {
+  return { provenMs: stored.createdMs, ...stored, id };
 }
 
 /** How long a session goes on if it is not seen again. */

@@ -29,6 +29,10 @@ export const CONTROL_ERRORS = {
     message: 'This sign-in was not begun in this browser, took too long or was used already: begin again.',
   },
   oidc_not_linked: { status: 403, message: 'No user who may sign in is linked to your account at the provider.' },
+  oidc_not_proven: {
+    status: 403,
+    message: 'The provider does not say that it had you prove who you are just now, so nothing is proven.',
+  },
   invitation_over: { status: 403, message: 'The invitation was used, is too old or was taken back: ask for another.' },
   second_factor_refused: { status: 403, message: 'The code is not right, or was used already.' },
   password_refused: { status: 403, message: 'The password is not right.' },

@@ -86,16 +86,11 @@ export const ownSessionRoutes: Route[] = [
     success: { status: 200, schema: closed({}), description: 'It is changed' },
     errors: [...proving],
     answer: ({ body: { password, new_password } }, asked) =>
-      proven(asked, password, async (user) => {
+      proven(asked, password, async (user, session) => {
         const sealed = await hashed(asked.parts, user.user_id, new_password);
         return sealed === null
           ? refused('sign_in_busy')
-          : anew(
-              asked,
-              user.user_id,
-              (now) => (now.password === user.password ? { password: sealed } : 'session_over'),
-              {},
-            );
+          : anew(asked, session, (now) => (now.password === user.password ? { password: sealed } : 'session_over'), {});
       }),
   }),
   sessionRoute({
@@ -136,17 +131,17 @@ export const ownSessionRoutes: Route[] = [
     success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
     errors: [...proving, 'second_factor_exists', 'second_factor_not_begun', 'second_factor_refused'],
     answer: ({ body: { code, password } }, asked) =>
-      proven(asked, password, async (user, { id }) => {
+      proven(asked, password, async (user, session) => {
         if (user.totp !== null) return refused('second_factor_exists');
         const { parts } = asked;
-        const totp = await parts.sessions.heldFactor(id);
+        const totp = await parts.sessions.heldFactor(session.id);
         if (totp === null) return refused('second_factor_not_begun');
         if (!(await useCode(parts, { ...user, totp }, code))) return refused('second_factor_refused');
         const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
         const recovery_codes = codes.map(recoveryHash);
         const change = (now: User) =>
           now.totp === null ? { totp, recovery_codes } : ('second_factor_exists' as const);
-        return anew(asked, user.user_id, change, { recovery_codes: codes });
+        return anew(asked, session, change, { recovery_codes: codes });
       }),
   }),
   sessionRoute({
@@ -163,31 +158,32 @@ export const ownSessionRoutes: Route[] = [
     success: { status: 200, schema: closed({}), description: 'It is removed' },
     errors: [...proving, 'second_factor_refused'],
     answer: ({ body: { password, code } }, asked) =>
-      proven(asked, password, async (user) => {
+      proven(asked, password, async (user, session) => {
         const waitMs = await reached(asked.parts.limits.tryCode(user.user_id));
         if (waitMs > 0) return { ...refused('sign_in_limited'), waitMs };
         const isTaken = user.totp !== null && (await useCode(asked.parts, user, code));
         if (!isTaken) return refused('second_factor_refused');
-        return anew(asked, user.user_id, () => ({ totp: null, recovery_codes: [] }), {});
+        return anew(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
       }),
   }),
 ];
 
 /**
- * Changes how a user signs in: every session ends, and the one that asked goes on as a new one, unless it ended meanwhile.
+ * Changes how a user signs in: every session ends, and the one that asked goes on as a new one, unless it ended meanwhile. It
+ * stays proven for as long as it was: a change proves nothing.
  *
  * @param change what becomes of the user as they are then, or why nothing does.
  */
 export async function anew(
-  { parts, caller: { principal, session }, network, browser }: KnownAsked,
-  userId: string,
+  { parts, caller: { principal }, network, browser }: KnownAsked,
+  { userId, createdMs, provenMs }: Session,
   change: (user: User, table: SettingsTable) => Partial<User> | ControlErrorCode,
   body: object,
 ): Promise<SessionAnswer> {
   const { journal, nowMs, sessions } = parts;
   const code = await journal.change<ControlErrorCode | null>((view) => {
     const user = view.table.user(userId);
-    if (session === null || !isSessionValid(user, session.createdMs)) return { records: [], result: 'session_over' };
+    if (!isSessionValid(user, createdMs)) return { records: [], result: 'session_over' };
     const changed = change(user, view.table);
     if (typeof changed === 'string') return { records: [], result: changed };
     const facts = [{ body: { user: { ...user, ...changed, sessions_from: sessionsEndedAt(user, nowMs()) } } }];
@@ -195,7 +191,7 @@ export async function anew(
   });
   if (code !== null) return refused(code);
   const { sessions_from = 0 } = journal.view().table.user(userId) ?? {};
-  const { value } = await sessions.begin({ userId, network, browser }, sessions_from);
+  const { value } = await sessions.begin({ userId, network, browser, provenMs }, sessions_from);
   return { kind: 'answered', body, cookie: value };
 }
 

@@ -12,7 +12,7 @@ export class SessionsUnavailableError extends Error {
 export interface SessionKeeper {
   /** Begins a session; its value is for the browser alone. Sessions from before `notBeforeMs` would be over. */
   begin(
-    of: Pick<Session, 'userId' | 'network' | 'browser'>,
+    of: Pick<Session, 'userId' | 'network' | 'browser' | 'provenMs'>,
     notBeforeMs?: number,
   ): Promise<{ value: string; session: Session }>;
   /** The session of a value that goes on. Those seen in the last quarter of an hour are known without Redis. */

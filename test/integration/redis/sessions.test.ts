@@ -24,6 +24,7 @@ const session = (changes: Partial<Session> = {}): Session => ({
   userId,
   createdMs: nowMs,
   seenMs: nowMs,
+  provenMs: nowMs,
   network: '127.0.0.1',
   browser: 'Firefox on Linux',
   ...changes,
@@ -41,6 +42,15 @@ describe('sessions', () => {
     expect(await store().find(first.id)).toBeNull();
     expect(await store().list(userId)).toEqual([second]);
     expect(await store().end(userId, first.id)).toBe(false);
+  });
+
+  test('say when they were proven as they began, which those of before it was noted were by beginning', async () => {
+    const [one, unproven, before] = [session({ provenMs: nowMs - 7 }), session({ provenMs: null }), session()];
+    for (const begun of [one, unproven]) await store().begin(begun);
+    const { id, provenMs: _provenMs, ...stored } = before;
+    await redis.set(`session:${id}`, JSON.stringify(stored), 'PX', 60_000);
+    const found = await Promise.all([one, unproven, before].map((each) => store().find(each.id)));
+    expect(found.map((each) => each?.provenMs)).toEqual([nowMs - 7, null, before.createdMs]);
   });
 
   test('are proven one by one, for as long as is said, whatever else is written of them', async () => {
