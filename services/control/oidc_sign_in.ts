@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import type { OidcBinding } from '#infra/oidc/provider_client.ts';
+import type { OidcBinding, ProviderClient } from '#infra/oidc/provider_client.ts';
 import { actorOf, isSessionValid, sessionsEndedAt } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords } from '#pipelines/settings/journal.ts';
 import { linkedSubjects, oidcSubject, userOfSubject } from '#pipelines/settings/oidc_links.ts';
+import { type ProviderSignIn, provenAtProviderMs } from '#pipelines/settings/provider_proof.ts';
 import type { RandomBytes } from '#pipelines/settings/random_text.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { managesUser } from '#pipelines/settings/user_change.ts';
@@ -13,11 +14,19 @@ import { reached } from './session_keeper.ts';
 import { begun, type SignInParts, type SignInResult } from './sign_in.ts';
 
 /** What a sign-in at a provider is for: to sign in, by an invitation or without, or to link an account to somebody. */
-type Purpose = { kind: 'sign_in'; invitation: string | null } | { kind: 'link'; userId: string };
+type Purpose =
+  | {
+      kind: 'sign_in';
+      invitation: string | null;
+      /** Whether it is to prove who somebody is. */
+      isProof: boolean;
+    }
+  | { kind: 'link'; userId: string };
 
 interface Flow extends OidcBinding {
   provider: string;
   purpose: Purpose;
+  begunMs: number;
 }
 
 interface Invited {
@@ -68,10 +77,13 @@ export async function beginAtProvider(
   const provider = parts.oidc.providers.find(({ id }) => id === providerId);
   if (provider === undefined || place === null) return { ok: false, code: 'provider_unknown' };
   const secret = (): string => newSecret(parts.randomBytes);
+  const begunMs = parts.nowMs();
+  const isAgain = purpose.kind === 'sign_in' && purpose.isProof;
   const binding: OidcBinding = {
     redirectUri: `${place.origin}${RETURN_PATH}/${providerId}`,
     // What it is for is no secret: the page that is returned to reads it.
     ...{ state: `${purpose.kind}.${secret()}`, nonce: secret(), verifier: secret() },
+    isAgain,
   };
   const url = await provider.begin(binding);
   if (url === null) {
@@ -79,12 +91,21 @@ export async function beginAtProvider(
     return { ok: false, code: 'oidc_unavailable' };
   }
   const flow = secret();
-  const note: Flow = { ...binding, provider: providerId, purpose };
+  const note: Flow = { ...binding, provider: providerId, purpose, begunMs };
   await reached(parts.oidc.notes.put('oidc', flow, note, FLOW_MS));
   return { ok: true, url, flow };
 }
 
-type Proven = { ok: true; subject: string; provider: string; purpose: Purpose } | Refused;
+type Proven =
+  | {
+      ok: true;
+      subject: string;
+      provider: ProviderClient;
+      purpose: Purpose;
+      /** When they proved it to the provider, and when it was asked to have them. */
+      when: Pick<ProviderSignIn, 'authMs' | 'askedAgainMs'>;
+    }
+  | Refused;
 
 /** Who has signed in at the provider. What was begun ends here, however it ends. @throws SessionsUnavailableError */
 async function provenAtProvider(
@@ -105,7 +126,8 @@ async function provenAtProvider(
     return { ok: false, code: answered.code };
   }
   const subject = oidcSubject(answered.issuer, answered.subject);
-  return { ok: true, subject, provider: provider.id, purpose: note.purpose };
+  const when = { authMs: answered.authMs, askedAgainMs: note.isAgain ? note.begunMs : null };
+  return { ok: true, subject, provider, purpose: note.purpose, when };
 }
 
 /**
@@ -117,9 +139,9 @@ export async function signInByProvider(asked: SessionAsked, returned: ProviderRe
   const { parts, network, browser } = asked;
   const proven = await provenAtProvider(asked, 'sign_in', returned);
   if (!proven.ok) return proven;
-  const { subject, provider, purpose } = proven;
+  const { subject, provider, purpose, when } = proven;
   const refuse = (code: ControlErrorCode, userId: string | null): Refused => {
-    parts.signInAudit.signInRefused(userId, `${provider}: ${code}`, network);
+    parts.signInAudit.signInRefused(userId, `${provider.id}: ${code}`, network);
     return { ok: false, code };
   };
   if (purpose.kind === 'sign_in' && purpose.invitation !== null) {
@@ -130,7 +152,10 @@ export async function signInByProvider(asked: SessionAsked, returned: ProviderRe
   }
   const user = userOfSubject(parts.journal.view().table, subject);
   if (user === undefined || user.disabled_at !== null) return refuse('oidc_not_linked', user?.user_id ?? null);
-  return begun(parts, user, { network, browser });
+  const { isTimeOptional } = provider;
+  const provenMs = provenAtProviderMs({ ...when, isTimeOptional, hasPassword: user.password !== null }, parts.nowMs());
+  if (when.askedAgainMs !== null && provenMs === null) return refuse('oidc_not_proven', user.user_id);
+  return begun(parts, user, { network, browser, provenMs });
 }
 
 /** The user whose account a sign-in at a provider was begun to link; their session must be the one that asks. */

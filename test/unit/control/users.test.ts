@@ -264,7 +264,7 @@ describe('a second factor', () => {
     const cookie = cookieOf(await signIn());
     const { secret, uri } = (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body;
     expect(uri).toContain(`secret=${secret}`);
-    const body = { secret, code: codeNow(secret), password: PASSWORD };
+    const body = { code: codeNow(secret), password: PASSWORD };
     const confirmed = await as(cookie, 'POST', '/v1/session/totp/confirm', body);
     expect(codeOf(confirmed)).toBe('200');
     world.clock.nowMs += STEP_MS;
@@ -287,10 +287,39 @@ describe('a second factor', () => {
     await world.addUser();
     const cookie = cookieOf(await signIn());
     const { secret } = (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body;
-    const confirm = (body: object) => as(cookie, 'POST', '/v1/session/totp/confirm', { secret, ...body });
+    const confirm = (body: object) => as(cookie, 'POST', '/v1/session/totp/confirm', body);
     expect(codeOf(await confirm({ code: codeNow(secret, 9), password: PASSWORD }))).toBe('second_factor_refused');
     expect(codeOf(await confirm({ code: codeNow(secret), password: 'wrong' }))).toBe('password_refused');
     expect((await signIn()).body.second_factor).toBe(false);
+    expect(codeOf(await confirm({ code: codeNow(secret), password: PASSWORD }))).toBe('200');
+  });
+
+  it('is of the secret that was made in the same session last, a quarter of an hour ago at the most', async () => {
+    await world.addUser();
+    const [cookie, other] = [cookieOf(await signIn()), cookieOf(await signIn())];
+    const begin = async () => (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body.secret as string;
+    const confirm = (code: string, session = cookie, more: object = {}) =>
+      as(session, 'POST', '/v1/session/totp/confirm', { code, password: PASSWORD, ...more });
+    expect(codeOf(await confirm('123456'))).toBe('second_factor_not_begun');
+    const [before, secret] = [await begin(), await begin()];
+    expect(codeOf(await confirm(codeNow(before)))).toBe('second_factor_refused');
+    expect(codeOf(await confirm(codeNow(secret), other))).toBe('second_factor_not_begun');
+    expect(codeOf(await confirm(codeNow(before), cookie, { secret: before }))).toBe('settings_invalid');
+    world.clock.nowMs += 15 * 60_000;
+    expect(codeOf(await confirm(codeNow(secret)))).toBe('second_factor_not_begun');
+    expect(codeOf(await confirm(codeNow(await begin())))).toBe('200');
+  });
+
+  it('is held in Redis sealed, and neither begun nor confirmed while Redis is away', async () => {
+    await world.addUser();
+    const cookie = cookieOf(await signIn());
+    const { secret } = (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body;
+    expect(world.sessions.factors.size).toBe(1);
+    expect(JSON.stringify([...world.sessions.factors])).not.toContain(secret);
+    world.sessions.isAway = true;
+    expect(codeOf(await as(cookie, 'POST', '/v1/session/totp/begin', {}))).toBe('sessions_unavailable');
+    const body = { code: codeNow(secret), password: PASSWORD };
+    expect(codeOf(await as(cookie, 'POST', '/v1/session/totp/confirm', body))).toBe('sessions_unavailable');
   });
 
   it('is replaced by a recovery code once, as it is typed', async () => {
