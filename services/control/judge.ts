@@ -6,9 +6,7 @@ import { type Access, lacking } from './route_access.ts';
 import type { Input } from './route_input.ts';
 
 /** Who asks as they are by some settings, or why they may not; `place`: where they lack the permission. */
-type Judged =
-  | { ok: true; caller: Caller }
-  | { ok: false; code: ControlErrorCode; place: Place | 'listed' | null };
+type Judged = { ok: true; caller: Caller } | { ok: false; code: ControlErrorCode; place: Place | 'listed' | null };
 
 /** Judges whether who asked may do it, by the settings that are given. */
 export type Judge = (view: SettingsView) => Judged;
