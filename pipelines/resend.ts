@@ -23,6 +23,14 @@ export type ResendOutcome =
   /** It holds no events that can be read, also now. */
   | 'unreadable';
 
+/** Stages whose letters hold batches of events, but for records that cannot be read. */
+const STAGES_OF_EVENTS: ReadonlySet<string> = new Set([...RESENDING_STAGES, 'delivery']);
+
+/** Whether a letter may hold events that can be read; whether they can is known once they are. */
+export function mayHoldEvents(letter: DeadLetter): boolean {
+  return STAGES_OF_EVENTS.has(letter.stage) && letter.reason !== WITHOUT_EVENT && !isCut(letter);
+}
+
 /** Why a letter cannot be sent in again, as far as the letter alone says; null where it can. */
 export function refusedAsIs(letter: DeadLetter): ResendOutcome | null {
   if (!(RESENDING_STAGES as readonly string[]).includes(letter.stage)) return 'not_resendable';

@@ -99,6 +99,13 @@ export function decodeIdentityPart(bytes: Buffer): IdentityPart {
   return identityPart.type.fromBuffer(bytes, identityPart.resolver) as IdentityPart;
 }
 
+const namePart = projection(eventType, ['event']);
+
+/** Decodes only the name of an event. */
+export function decodeEventName(bytes: Buffer): string {
+  return (namePart.type.fromBuffer(bytes, namePart.resolver) as { event: string }).event;
+}
+
 function projection(
   type: AvroType,
   names: readonly string[],

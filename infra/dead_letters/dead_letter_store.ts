@@ -11,12 +11,13 @@ import { type LetterPlace, letterId, letterKey } from '#pipelines/dead_letter_id
 import { isInState, type LetterMarks, type LetterState, type MarkOutcome } from '#pipelines/letter_state.ts';
 import {
   coordinateAgain,
+  mayHoldEvents,
   RESENDING_STAGES,
   type ResendingStage,
   type ResendOutcome,
   refusedAsIs,
 } from '#pipelines/resend.ts';
-import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import { createBatchWriter, decodeEventName, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
 import { createEventSearches } from './event_searches.ts';
@@ -24,9 +25,14 @@ import { type Marks, type MarksWorld, marksOf, readMarks, readResent } from './l
 import { eventsOf, findLetters, type Letter, readLetters, windowsOf } from './read_letters.ts';
 import { reopenLetters, resolveLetters } from './resolve_letters.ts';
 
+/** An event of a letter with its name. */
+export interface LetterEvent extends EntryView {
+  readonly name: string;
+}
+
 /** A dead letter, what was done about it, and its events if they can be read. */
 export interface ShownLetter extends Letter, LetterMarks {
-  views: EntryView[] | null;
+  views: LetterEvent[] | null;
 }
 
 interface ListQuery {
@@ -191,8 +197,9 @@ async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLett
 }
 
 async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {
-  const views = refusedAsIs(found.letter) === null ? await eventsOf(reader, found.letter) : null;
-  return { ...found, ...marksOf(found, marks), views };
+  const views = mayHoldEvents(found.letter) ? await eventsOf(reader, found.letter) : null;
+  const named = views?.map((view) => ({ ...view, name: decodeEventName(view.eventBytes) })) ?? null;
+  return { ...found, ...marksOf(found, marks), views: named };
 }
 
 async function resend(

@@ -88,7 +88,7 @@ export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, is
   const empty = Buffer.alloc(0);
   const view = {
     ...{ coordinate: null, personBytes: empty, eventBytes: empty },
-    ...{ siteId: 'shop', eventId: `event-${offset}`, distinctId: 'visitor', receivedAtMs: 1 },
+    ...{ siteId: 'shop', eventId: `event-${offset}`, distinctId: 'visitor', receivedAtMs: 1, name: 'page_view' },
   };
   const bytes = Buffer.from('what died');
   const dead: DeadLetter = {

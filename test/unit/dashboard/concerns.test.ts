@@ -27,6 +27,7 @@ const letter = (resent_at: number | null, resolved: LetterItem['resolved'] = nul
     index: 0,
   },
   ...{ died_at: 0, bytes_total: 1, cut: false, resendable: true, resent_at, resolved, events: 1 },
+  ...{ site_ids: ['shop'], event: null, delivery: null },
 });
 
 test('nothing is wrong where all is well', () => {
