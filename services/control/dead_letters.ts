@@ -15,7 +15,7 @@ import {
   resendShape,
 } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
-import { attemptsOf, deliveriesOf, type LetterDeliveries } from './letter_deliveries.ts';
+import { attemptsOf, deliveriesOf, type LetterDeliveries, resendRules } from './letter_deliveries.ts';
 import {
   done,
   type GatheredAnswer,
@@ -72,7 +72,8 @@ export const deadLetterRoutes: Route[] = [
     operationId: 'resendDeadLetters',
     access: ofListed('dead_letters.change'),
     tag,
-    summary: 'Send dead letters of dedup, identity or warehouse in again: each once, however often it is asked',
+    summary:
+      'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
     params: nothing,
     query: nothing,
     body: resendBody,
@@ -87,8 +88,8 @@ export const deadLetterRoutes: Route[] = [
       const found = await changeable(places, sources);
       if ('kind' in found) return found;
       const { own, world } = found;
-      const accountOf = (siteId: string): string => world.view.table.site(siteId)?.account_id ?? '';
-      const outcomes = own.length === 0 ? new Map<string, never>() : await letters.resend(own, accountOf);
+      const outcomes =
+        own.length === 0 ? new Map<string, never>() : await letters.resend(own, resendRules(sources, world));
       const items = [...new Set(places.map(letterId))].map((id) => ({
         id,
         outcome: outcomes.get(id) ?? ('unknown' as const),
@@ -160,6 +161,8 @@ function isIn({ delivery }: LetterItem, state: Static<typeof letterQuery>['state
 function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter, deliveries: LetterDeliveries): LetterItem {
   const { stage, destination = '', reason, detail, topic, partition, offset, index, died_at, bytes_total } = letter;
   const [only] = views ?? [];
+  const delivery = deliveries.get(id) ?? null;
+  const isUnderWay = delivery === 'delivered' || delivery === 'waiting';
   return {
     ...{
       id,
@@ -175,13 +178,13 @@ function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter, deli
       bytes_total,
     },
     cut: isCut(letter),
-    resendable: refusedAsIs(letter) === null && views !== null && views.length > 0,
+    resendable: refusedAsIs(letter) === null && views !== null && views.length > 0 && !isUnderWay,
     resent_at: resentAtMs,
     resolved: resolution === null ? null : { at: resolution.atMs, by: resolution.by, note: resolution.note },
     events: views === null ? null : views.length,
     site_ids: [...new Set((views ?? []).map(({ siteId }) => siteId))],
     event: only === undefined || views?.length !== 1 ? null : { event_id: only.eventId, event: only.name },
-    delivery: deliveries.get(id) ?? null,
+    delivery,
   };
 }
 

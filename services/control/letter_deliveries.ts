@@ -5,13 +5,15 @@ import {
   type OutcomePlace,
 } from '#infra/clickhouse/queries/letter_outcomes_statement.ts';
 import { ALL_SITES } from '#infra/clickhouse/query_ids.ts';
-import type { ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
+import type { ResendRules, ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
 import { type EventOutcome, type LetterDelivery, letterDelivery } from '#pipelines/letter_state.ts';
 import type { AttemptRow } from '#pipelines/query/delivery_trace.ts';
+import { placeOf } from '#pipelines/replay/choose.ts';
+import { isReplayed } from '#pipelines/replay/progress.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
 import { attemptItem } from './newest_attempts.ts';
-import type { Sources } from './route.ts';
+import type { Sources, World } from './route.ts';
 
 /** What is known of letters of deliveries since they died, by their ids; other letters have none. */
 export type LetterDeliveries = ReadonlyMap<string, LetterDelivery>;
@@ -112,4 +114,28 @@ export async function attemptsOf(
     .map(({ destination: _destination, received: _received, ...row }) =>
       attemptItem({ ...row, event_id: event.eventId, event: event.name }),
     );
+}
+
+/** What the settings, replays and ClickHouse know of letters that are to be resent. */
+export function resendRules(sources: Sources, world: World): ResendRules {
+  return {
+    accountOf: (siteId) => world.view.table.site(siteId)?.account_id ?? '',
+    hasDestination: (siteId, destination) => world.view.table.destination(siteId, destination)?.enabled === true,
+    async isReplayed(destination) {
+      const known = await sources.replaysNow();
+      const now = sources.now();
+      // Whoever may not ask any more is told to come again, and refused then.
+      return 'kind' in now || isReplayed(now.view.table.replays(), known, destination);
+    },
+    async outcomesOf(destination, views) {
+      const found = await outcomesOf(placesOf(destination, views), sources, 0);
+      if (found === null) return null;
+      return new Map(
+        views.flatMap((view) => {
+          const [place, outcome] = [placeOf(view), found.get(keyOfEvent(destination, view))];
+          return place === null || outcome === undefined ? [] : [[place, outcome] as const];
+        }),
+      );
+    },
+  };
 }

@@ -123,6 +123,8 @@ export interface Sources {
   analysts: AnalystUsers | null;
   stages: StageView;
   sendTest: SendTest;
+  /** How far each replay is at this moment, by replay id. */
+  replaysNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
   asker: Asker;
   /**
    * The world as it is now, or why who asks may not do it any more: for what is about to be done after something was waited

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { STAGES } from '#infra/kafka/topics.ts';
 import { LETTER_DELIVERIES, LETTER_STATES } from '#pipelines/letter_state.ts';
+import { RESEND_OUTCOMES } from '#pipelines/resend.ts';
 import { attemptShape } from './attempt_shapes.ts';
 import { closed, idField, limitField, nullable, timeField } from './fields.ts';
 
@@ -72,7 +73,10 @@ export const resendShape = Type.Object({
   items: Type.Array(
     Type.Object({
       id: letterField,
-      outcome: Type.Enum(['resent', 'resent_before', 'unknown', 'not_resendable', 'cut', 'unreadable']),
+      outcome: Type.Enum([...RESEND_OUTCOMES], {
+        description:
+          'Of deliveries also: delivered, the destination has it by now; waiting, it is tried again by itself; no_destination, its site has none such that is switched on; replay_runs and not_known, ask again later',
+      }),
     }),
   ),
 });

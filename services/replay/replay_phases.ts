@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMutex } from '#infra/concurrency/mutex.ts';
 import type { Codec } from '#infra/registry/codec.ts';
+import { jobRecords } from '#infra/replay/job_records.ts';
+import { isCaughtUp } from '#infra/replay/offsets.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { addCounts, beginReading, inPhase } from '#pipelines/replay/progress.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { createBackpressure, createRateLimit } from './backpressure.ts';
-import { jobRecords } from './job_records.ts';
 import { createJudge, type Judgement } from './judge.ts';
-import { isCaughtUp } from './offsets.ts';
 import type { ProgressLog } from './progress_log.ts';
 import { planRange } from './range_plan.ts';
 import { readRange, type Slice } from './reading.ts';

@@ -221,6 +221,7 @@ export async function control(
       };
     },
     replayProgress: (id) => replays.get(id),
+    replaysNow: async () => replays,
     readTagRecord: async (siteId) => {
       const record = tags.get(siteId) ?? NOTHING_SEEN;
       if (record === 'away') throw new RedisUnavailableError('redis: away');

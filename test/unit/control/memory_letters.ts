@@ -40,7 +40,7 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
         views?.some((view) => view.siteId === siteId && view.eventId === eventId),
       );
     },
-    async resend(places, accountOf) {
+    async resend(places, { accountOf }) {
       if (store.failure !== null) throw store.failure;
       return new Map(
         places.map((place) => {

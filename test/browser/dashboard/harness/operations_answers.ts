@@ -65,6 +65,7 @@ function letterOf(offset: number, change: Partial<LetterItem> = {}): LetterItem 
     },
     ...{ topic: 'events.identified', partition: 0, offset, index: 0, died_at: Date.now() - offset * HOUR_MS },
     ...{ bytes_total: 812, cut: false, resendable: true, resent_at: null, resolved: null, events: 1 },
+    ...{ site_ids: ['shop'], event: { event_id: `event-${offset}`, event: 'page_view' }, delivery: null },
     ...change,
   };
 }
