@@ -177,7 +177,17 @@ describe('dead letters', () => {
 
 describe('delivery health', () => {
   const row = {
-    ...{ destination: 'crm', attempts: 1, delivered: 1, diverted: 0, paused: 0, waiting: 0, dead: 0, skipped: {} },
+    ...{
+      destination: 'crm',
+      attempts: 1,
+      delivered: 1,
+      diverted: 0,
+      paused: 0,
+      waiting: 0,
+      dead: 0,
+      failed: 0,
+      skipped: {},
+    },
     ...{ latest: 'delivered', latest_reason: '', delivered_at: 1, failed_at: 0, failed_reason: '' },
     ...{ took_ms: [1, 1], age_ms: [1, 1] },
   };

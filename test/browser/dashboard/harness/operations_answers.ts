@@ -14,7 +14,14 @@ export const CANARY = '<img src=x onerror="document.title=1">';
 
 const HEALTH: HealthItem = {
   ...{ site_id: 'shop', destination: 'webhook', state: 'delivering', reason: '', attempts: 4_812, delivered: 4_812 },
-  ...{ diverted: 0, dead: 0, paused: 0, waiting: 0, skipped: { not_in_destinations: 120, consent_denied: 40 } },
+  ...{
+    diverted: 0,
+    dead: 0,
+    failed: 0,
+    paused: 0,
+    waiting: 0,
+    skipped: { not_in_destinations: 120, consent_denied: 40 },
+  },
   ...{ delivered_at: Date.now() - 4_000, failed_at: null, failed_reason: '' },
   ...{ took_ms: { p50: 41, p99: 230 }, age_ms: { p50: 380, p99: 1_900 } },
 };
@@ -41,7 +48,16 @@ export function withDestinations(api: StubApi): StubApi {
     .on('GET', '/v1/admin/delivery-health', {
       items: [
         HEALTH,
-        { ...HEALTH, destination: 'meta', state: 'failing', reason: 'http_503', waiting: 812, dead: 3, ...failed },
+        {
+          ...HEALTH,
+          destination: 'meta',
+          state: 'failing',
+          reason: 'http_503',
+          waiting: 812,
+          dead: 3,
+          failed: 2,
+          ...failed,
+        },
         {
           ...HEALTH,
           destination: 'ga4',
