@@ -23,10 +23,17 @@ export function newProgress(replayId: string, nowMs: number): ReplayProgress {
     partitions: [],
     ...NO_COUNTS,
     to_send: null,
+    found: null,
     not_reached: 0,
     started_at: nowMs,
     updated_at: nowMs,
   };
+}
+
+/** What counting found, once all of the range is read. */
+export function counted(progress: ReplayProgress): ReplayProgress {
+  const { chosen, delivered, pending, unreadable, skipped_before } = progress;
+  return { ...progress, to_send: chosen, found: { delivered, pending, unreadable, skipped_before } };
 }
 
 /** Begins to read the range from its first offset, counting from nothing. */

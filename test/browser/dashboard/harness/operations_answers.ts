@@ -142,6 +142,7 @@ export function withReplays(api: StubApi): StubApi {
           chosen: 812,
           skipped_before: 12,
           to_send: null,
+          found: null,
         },
         ...{ estimate_ms: null, not_reached: 0, started_at: Date.now(), updated_at: Date.now(), ...META, ...asked },
       };

@@ -17,7 +17,7 @@ export interface DestinationDialogProps {
 export const destinationPath = (siteId: string, name: string): string =>
   `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations/${encodeURIComponent(name)}`;
 
-/** The address of a new replay of what a destination refused for good in the last 24 hours. */
+/** The address of a new replay of the dead letters of a destination, all that are kept. */
 export const replayAddress = (siteId: string, name: string): string =>
   addressOf('/replays', new URLSearchParams({ new: '1', destination: name, site: siteId, source: 'dead_letters' }));
 
