@@ -1,7 +1,7 @@
 import type { Session } from '#infra/redis/sessions.ts';
 import { PasswordsBusyError } from '#infra/secrets/password.ts';
 import { isSessionValid, sessionsEndedAt } from '#pipelines/settings/dashboard_users.ts';
-import { auditedRecords } from '#pipelines/settings/journal.ts';
+import { auditedRecords, type Planned } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { base32, newTotpSecret, totpUri } from '#pipelines/settings/totp.ts';
 import type { User } from '#schemas/setting.ts';
@@ -16,8 +16,9 @@ import {
   totpConfirmation,
   totpRemoval,
 } from '#services/control_api/user_shapes.ts';
+import { changeAs } from './change_as.ts';
 import type { ControlErrorCode } from './errors.ts';
-import { type Route, refused, sessionRoute } from './route.ts';
+import { type Refused, type Route, refused, sessionRoute } from './route.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
 import { reached } from './session_keeper.ts';
 import { asUser, proven, proving } from './session_proof.ts';
@@ -172,25 +173,27 @@ export const ownSessionRoutes: Route[] = [
  * @param change what becomes of the user as they are then, or why nothing does.
  */
 export async function anew(
-  { parts, caller: { principal, session }, network, browser }: KnownAsked,
+  { parts, judge, caller: { session }, network, browser }: KnownAsked,
   userId: string,
   change: (user: User, table: SettingsTable) => Partial<User> | ControlErrorCode,
   body: object,
 ): Promise<SessionAnswer> {
   const { journal, nowMs, sessions } = parts;
-  const code = await journal.change<ControlErrorCode | null>((view) => {
+  const refusal = await changeAs<Refused | null>(parts, judge, (view, principal) => {
     const user = view.table.user(userId);
-    if (session === null || !isSessionValid(user, session.createdMs)) return { records: [], result: 'session_over' };
+    if (session === null || !isSessionValid(user, session.createdMs)) return notChanged('session_over');
     const changed = change(user, view.table);
-    if (typeof changed === 'string') return { records: [], result: changed };
+    if (typeof changed === 'string') return notChanged(changed);
     const facts = [{ body: { user: { ...user, ...changed, sessions_from: sessionsEndedAt(user, nowMs()) } } }];
     return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null };
   });
-  if (code !== null) return refused(code);
+  if (refusal !== null) return refusal;
   const { sessions_from = 0 } = journal.view().table.user(userId) ?? {};
   const { value } = await sessions.begin({ userId, network, browser }, sessions_from);
   return { kind: 'answered', body, cookie: value };
 }
+
+const notChanged = (code: ControlErrorCode): Planned<Refused> => ({ records: [], result: refused(code) });
 
 /** The sealed hash of a password; null where too many are being hashed. */
 export async function hashed(

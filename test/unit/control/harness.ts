@@ -59,14 +59,20 @@ export const DOMAIN_RULES = { cnameTarget: 'edge.example', graceMs: 72 * 3_600_0
 interface MemoryJournal extends SettingsJournal {
   records: SettingRecord[];
   failure: Error | null;
+  /** What happens once before the next change has its turn. */
+  before: (() => Promise<unknown>) | null;
 }
 
 function memoryJournal(view: SettingsView = createSettingsView()): MemoryJournal {
   const journal: MemoryJournal = {
     records: [],
     failure: null,
+    before: null,
     view: () => view,
     async change<T>(plan: (view: SettingsView) => Planned<T>): Promise<T> {
+      const { before } = journal;
+      journal.before = null;
+      await before?.();
       const { records, result } = plan(view);
       if (journal.failure !== null && records.length > 0) throw journal.failure;
       for (const record of records) {
