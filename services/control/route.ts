@@ -15,7 +15,7 @@ import type { RandomBytes } from '#pipelines/settings/random_text.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Format, Sent } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
-import { judgeOf } from './judge.ts';
+import { judgeOf } from './judge_caller.ts';
 import type { Access } from './route_access.ts';
 import type { Input } from './route_input.ts';
 import type { KnownAsked, SessionAnswer, SessionAsked } from './session_answer.ts';

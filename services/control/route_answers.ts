@@ -13,7 +13,7 @@ import type { Caller } from './authenticate.ts';
 import { browserName } from './browser_name.ts';
 import { changeAs } from './change_as.ts';
 import type { ControlOptions } from './control_options.ts';
-import { type Judge, judgeOf } from './judge.ts';
+import { type Judge, judgeOf } from './judge_caller.ts';
 import { FLOW_MS } from './oidc_sign_in.ts';
 import { readInput } from './read_input.ts';
 import { refuse } from './refuse.ts';
