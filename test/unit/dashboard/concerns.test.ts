@@ -96,7 +96,7 @@ test.for([
 test('dead letters of the site that nobody sent in again, and that were not delivered since', () => {
   const since = (delivery: LetterItem['delivery']): LetterItem => ({ ...letter(null), delivery });
   expect(letterConcerns('shop', [since('delivered'), since('dead'), since('unknown')], false)).toMatchObject([
-    { title: '2 dead letters are open (dedup)', query: { site: 'shop' } },
+    { title: '2 dead letters are open (dedup)', query: { site: 'shop', period: '90d' } },
   ]);
   expect(letterConcerns('shop', [letter(null), letter(1)], false)).toMatchObject([
     { title: '1 dead letter is open (dedup)' },

@@ -16,7 +16,8 @@ import { Empty, Shown } from '../../ui/states.tsx';
 import { mayAt } from '../../who.ts';
 import { LetterDialog } from './letter_dialog.tsx';
 import { countsByDay, isOpen, LETTER_FILTERS, type LetterGroup, letterGroups, resendable } from './letter_groups.ts';
-import { LetterState, mayChangeLetter, stateOf } from './letter_state.tsx';
+import { LetterState, mayChangeLetter } from './letter_state.tsx';
+import { stateOf } from './letter_text.ts';
 import { ResendAll } from './resend_all.tsx';
 import { ResolveLetters } from './resolve_letters.tsx';
 

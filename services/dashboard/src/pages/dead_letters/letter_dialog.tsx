@@ -13,7 +13,8 @@ import { FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { attemptAnswer, attemptOutcomes } from '../destinations/attempt_text.ts';
 import { LetterState, mayChangeLetter } from './letter_state.tsx';
-import { resend, resentSentence } from './resend_all.tsx';
+import { resentSentence } from './letter_text.ts';
+import { resend } from './resend_all.tsx';
 import { markLetters, ResolveLetters } from './resolve_letters.tsx';
 
 interface LetterDialogProps {

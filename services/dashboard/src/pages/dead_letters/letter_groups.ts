@@ -67,6 +67,12 @@ export const isOpen = ({
 }: Pick<LetterItem, 'resent_at' | 'resolved' | 'delivery'>): boolean =>
   resent_at === null && resolved === null && delivery !== 'delivered';
 
+/** What the page of letters is asked with for all that are open and hold events of a site: as long as any is kept. */
+export const openLettersQuery = (siteId: string | null): Record<string, string> => ({
+  period: '90d',
+  ...(siteId !== null && { site: siteId }),
+});
+
 /** Which letters a list has, by what was done about them. */
 export const LETTER_FILTERS = [
   { value: 'open', label: 'Open', takes: isOpen },

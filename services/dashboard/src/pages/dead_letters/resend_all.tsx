@@ -9,6 +9,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { portions } from './letter_groups.ts';
+import { resentSentence } from './letter_text.ts';
 
 type Outcomes = ResendAnswer['items'];
 
@@ -22,28 +23,6 @@ export async function resend(ids: readonly string[]): Promise<Answer<Outcomes>> 
   }
   return { ok: true, value: outcomes, version: null };
 }
-
-/** What became of letters, in a sentence. */
-export function resentSentence(outcomes: Outcomes): string {
-  const count = (wanted: string): number => outcomes.filter(({ outcome }) => outcome === wanted).length;
-  const sent = count('resent');
-  const told = REASONS.map(({ outcome, text }) => ({ found: count(outcome), text }));
-  const others = outcomes.length - sent - told.reduce((sum, { found }) => sum + found, 0);
-  return [
-    `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
-    ...told.filter(({ found }) => found > 0).map(({ found, text }) => `${number(found)} ${text}`),
-    ...(others > 0 ? [`${number(others)} could not be`] : []),
-  ].join(', ');
-}
-
-const REASONS: readonly { outcome: Outcomes[number]['outcome']; text: string }[] = [
-  { outcome: 'resent_before', text: 'had been before' },
-  { outcome: 'delivered', text: 'not, as the destination has them by now' },
-  { outcome: 'waiting', text: 'not, as they are tried again by themselves' },
-  { outcome: 'no_destination', text: 'not, as the destination is switched off or gone' },
-  { outcome: 'replay_runs', text: 'not yet, as a replay to the destination is not over' },
-  { outcome: 'not_known', text: 'not yet, as it is not known whether the destination has them: try again in a moment' },
-];
 
 /** Sends in again letters that can be, after asking. */
 export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode | null {

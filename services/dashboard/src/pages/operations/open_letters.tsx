@@ -7,6 +7,7 @@ import { addressOf } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
+import { openLettersQuery } from '../dead_letters/letter_groups.ts';
 import { openBySite, type SiteLetters } from './died.ts';
 
 /** Every letter that is kept is read, to find those that are open. */
@@ -47,9 +48,7 @@ const COLUMNS: readonly Column<SiteLetters>[] = [
     title: 'Site',
     value: ({ siteId }) => siteId ?? '',
     cell: ({ siteId }) => (
-      <a href={addressOf('/dead-letters', siteId === null ? null : new URLSearchParams({ site: siteId }))}>
-        {siteId ?? 'Not readable'}
-      </a>
+      <a href={addressOf('/dead-letters', new URLSearchParams(openLettersQuery(siteId)))}>{siteId ?? 'Not readable'}</a>
     ),
   },
   { id: 'stages', title: 'Stages', value: ({ stages }) => stages.join(', ') },

@@ -4,7 +4,7 @@ import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts
 import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
 import { ago, events, number, percent } from '../../format.ts';
 import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
-import { isOpen } from '../dead_letters/letter_groups.ts';
+import { isOpen, openLettersQuery } from '../dead_letters/letter_groups.ts';
 import { undeliveredSentences } from '../destinations/destination_rows.ts';
 
 /** Something that needs somebody: what is wrong, and what to do about it. */
@@ -120,7 +120,8 @@ export function quotaConcerns(account: AccountItem, nowMs: number): Concern[] {
 /** Dead letters with events of a site that nobody sent in again or resolved, and that were not delivered since. */
 export function letterConcerns(siteId: string, letters: readonly LetterItem[], more: boolean): Concern[] {
   const open = letters.filter(isOpen);
-  const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query: { site: siteId } } as const;
+  const query = openLettersQuery(siteId);
+  const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query } as const;
   if (open.length === 0) {
     if (!more) return [];
     const title = `More than ${number(letters.length)} dead letters: whether any is open is not known`;
