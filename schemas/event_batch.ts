@@ -101,9 +101,13 @@ export function decodeIdentityPart(bytes: Buffer): IdentityPart {
 
 const namePart = projection(eventType, ['event']);
 
-/** Decodes only the name of an event. */
-export function decodeEventName(bytes: Buffer): string {
-  return (namePart.type.fromBuffer(bytes, namePart.resolver) as { event: string }).event;
+/** Decodes only the name of an event; null where it is damaged. */
+export function decodeEventName(bytes: Buffer): string | null {
+  try {
+    return (namePart.type.fromBuffer(bytes, namePart.resolver) as { event: string }).event;
+  } catch {
+    return null;
+  }
 }
 
 function projection(

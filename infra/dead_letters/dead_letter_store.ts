@@ -26,7 +26,7 @@ import { eventsOf, findLetters, type Letter, readLetters, windowsOf } from './re
 import { resendUndelivered, type UndeliveredRules } from './resend_undelivered.ts';
 import { reopenLetters, resolveLetters } from './resolve_letters.ts';
 
-/** An event of a letter with its name. */
+/** An event of a letter with its name, which is empty where the event is damaged. */
 export interface LetterEvent extends EntryView {
   readonly name: string;
 }
@@ -220,7 +220,7 @@ async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLett
 
 async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {
   const views = mayHoldEvents(found.letter) ? await eventsOf(reader, found.letter) : null;
-  const named = views?.map((view) => ({ ...view, name: decodeEventName(view.eventBytes) })) ?? null;
+  const named = views?.map((view) => ({ ...view, name: decodeEventName(view.eventBytes) ?? '' })) ?? null;
   return { ...found, ...marksOf(found, marks), views: named };
 }
 

@@ -15,6 +15,8 @@ const letterField = Type.String({
 });
 const stageField = Type.Enum([...STAGES], { description: 'The stage that could not take it' });
 
+const nameField = Type.String({ description: 'Its name; empty where the event is damaged' });
+
 const letterFields = {
   id: letterField,
   stage: stageField,
@@ -40,7 +42,7 @@ const letterFields = {
   ),
   events: nullable(Type.Integer({ description: 'Events in it' }), { description: 'Null where they cannot be read' }),
   site_ids: Type.Array(Type.String(), { description: 'Whose events it holds; empty where they cannot be read' }),
-  event: nullable(Type.Object({ event_id: Type.String(), event: Type.String({ description: 'Its name' }) }), {
+  event: nullable(Type.Object({ event_id: Type.String(), event: nameField }), {
     description: 'Its only event; null where there are several, or none can be read',
   }),
   delivery: nullable(Type.Enum([...LETTER_DELIVERIES]), {
@@ -54,7 +56,7 @@ export type LetterItem = Static<typeof letterShape>;
 const eventShape = Type.Object({
   site_id: Type.String(),
   event_id: Type.String(),
-  event: Type.String({ description: 'Its name' }),
+  event: nameField,
   distinct_id: Type.String({ description: 'As the edge has cleaned it' }),
   received_at: timeField('When it arrived'),
 });

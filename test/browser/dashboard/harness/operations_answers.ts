@@ -1,6 +1,6 @@
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterDetails, LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import type { KeyItem } from '#services/control_api/key_shapes.ts';
 import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
@@ -70,6 +70,8 @@ export function withDestinations(api: StubApi): StubApi {
     });
 }
 
+const REFUSED = { event: { event_id: 'e-1', event: CANARY }, delivery: 'dead' } as const;
+
 function letterOf(offset: number, change: Partial<LetterItem> = {}): LetterItem {
   return {
     ...{
@@ -94,6 +96,7 @@ export function withLetters(api: StubApi): StubApi {
     ...Array.from({ length: 6 }, (_, at) =>
       letterOf(at * 9, { id: `identity-1-${at}`, stage: 'identity', reason: CANARY, resendable: false, events: null }),
     ),
+    letterOf(2, { ...{ id: 'delivery-0-2', stage: 'delivery', destination: 'meta', reason: 'http_400' }, ...REFUSED }),
   ];
   const items = (): LetterItem[] =>
     all().map((one) => ({ ...one, resent_at: resent.has(one.id) ? Date.now() : one.resent_at }));
@@ -111,7 +114,10 @@ export function withLetters(api: StubApi): StubApi {
       const letter = items().find(({ id }) => url.pathname.endsWith(`/${id}`));
       if (letter === undefined) return refusal(404, 'dead_letter_unknown');
       const content = { site_id: 'shop', event_id: 'e-1', distinct_id: CANARY, received_at: letter.died_at };
-      return { ...letter, sha256: 'ab'.repeat(32), contents: letter.resendable ? [content] : null };
+      const contents = letter.resendable ? [{ ...content, event: 'page_view' }] : null;
+      const attempts = letter.stage === 'delivery' ? [ATTEMPT] : null;
+      const details: LetterDetails = { ...letter, sha256: 'ab'.repeat(32), contents, attempts };
+      return details;
     });
 }
 

@@ -234,7 +234,7 @@ const COLUMNS: readonly Column<LetterItem>[] = [
         '–'
       ) : (
         <EventLink siteId={site_ids[0] ?? ''} eventId={event.event_id}>
-          {event.event}
+          {event.event || event.event_id}
         </EventLink>
       ),
   },

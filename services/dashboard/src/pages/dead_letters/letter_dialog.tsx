@@ -111,7 +111,7 @@ function Facts({ letter }: { letter: LetterItem }): VNode {
           <dt>Event</dt>
           <dd>
             <EventLink siteId={letter.site_ids[0] ?? ''} eventId={letter.event.event_id}>
-              {letter.event.event}
+              {letter.event.event || letter.event.event_id}
             </EventLink>
           </dd>
         </>
@@ -203,7 +203,7 @@ const CONTENT_COLUMNS: readonly Column<Content>[] = [
     value: ({ event }) => event,
     cell: ({ site_id, event_id, event }) => (
       <EventLink siteId={site_id} eventId={event_id}>
-        {event}
+        {event || event_id}
       </EventLink>
     ),
   },
