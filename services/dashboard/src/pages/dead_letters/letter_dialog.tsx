@@ -154,7 +154,7 @@ function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
     <section aria-labelledby="letter-attempts">
       <h3 id="letter-attempts">Attempts at the destination</h3>
       <DataTable
-        caption="Attempts at the destination"
+        caption="Each attempt with its answer"
         columns={ATTEMPT_COLUMNS}
         rows={attempts}
         keyOf={({ attempt, attempted_at }) => `${attempt} ${attempted_at}`}
