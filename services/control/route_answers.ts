@@ -221,8 +221,9 @@ async function answerGathered(
   input: Input,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries, running, analysts, stages, sendTest } = options;
-  const sources = { letters, queries, running, analysts, stages, sendTest, asker: askerOf(principal.actor, reply) };
+  const { deadLetters: letters, queries, running, analysts, stages, sendTest, readRefusals } = options;
+  const asker = askerOf(principal.actor, reply);
+  const sources = { letters, queries, running, analysts, stages, sendTest, readRefusals, asker };
   const world = (): World => worldOf(options, options.journal.view(), principal);
   const refusal = (await route.refusal?.(input, sources, world())) ?? null;
   if (refusal !== null) return refuse(reply, refusal.code, refusal.problems);
