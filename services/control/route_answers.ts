@@ -236,10 +236,10 @@ async function answerGathered(
   { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries, running, analysts, stages, sendTest } = options;
+  const { deadLetters: letters, queries, running, analysts, stages, sendTest, readRefusals } = options;
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
-  const sources: Sources = { letters, queries, running, analysts, stages, sendTest, asker, now };
+  const sources: Sources = { letters, queries, running, analysts, stages, sendTest, readRefusals, asker, now };
   const refusal =
     (await route.refusal?.(input, sources, worldOf(options, options.journal.view(), principal))) ??
     (await noteFirst(options, route, { principal, judge, input }));
