@@ -30,6 +30,7 @@ export interface ControlOptions extends SignInParts {
   replaysNow: Sources['replaysNow'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
   readTagRecord(siteId: string): Promise<TagRecord>;
+  readRefusals: Sources['readRefusals'];
   seal: World['seal'];
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;

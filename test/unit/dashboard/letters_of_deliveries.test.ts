@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
 import { isOpen, LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
-import { resentSentence, stateOf } from '#services/dashboard/src/pages/dead_letters/letter_text.ts';
+import { isAllSettled, resentSentence, stateOf } from '#services/dashboard/src/pages/dead_letters/letter_text.ts';
 import { openBySite } from '#services/dashboard/src/pages/operations/died.ts';
 
 const letterOf = (change: Partial<LetterItem>): LetterItem =>
@@ -34,7 +34,16 @@ test('what became of letters is told with why some were not sent', () => {
   expect(of('resent', 'resent', 'resent_before', 'delivered', 'cut')).toBe(
     '2 letters were sent in again, 1 had been before, 1 not, as the destination has them by now, 1 could not be',
   );
-  expect(of('replay_runs')).toBe('0 letters were sent in again, 1 not yet, as a replay to the destination is not over');
+  expect(of('replay_runs')).toBe('No letter was sent in again, 1 not yet, as a replay to the destination is not over');
+});
+
+test.each([
+  [['resent', 'resent_before', 'delivered', 'waiting'], true],
+  [['resent', 'cut'], false],
+  [['replay_runs'], false],
+  [['not_known'], false],
+] as const)('of letters that are %j nothing is left to be done: %s', (outcomes, isSettled) => {
+  expect(isAllSettled(outcomes.map((outcome, at) => ({ id: `delivery-0-${at}`, outcome })))).toBe(isSettled);
 });
 
 test('open letters are counted by site, those of several for each, and those that cannot be read apart', () => {

@@ -13,8 +13,7 @@ import { FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { attemptAnswer, attemptOutcomes } from '../destinations/attempt_text.ts';
 import { LetterState, mayChangeLetter } from './letter_state.tsx';
-import { resentSentence } from './letter_text.ts';
-import { resend } from './resend_all.tsx';
+import { resend, tellResent } from './resend_all.tsx';
 import { markLetters, ResolveLetters } from './resolve_letters.tsx';
 
 interface LetterDialogProps {
@@ -54,7 +53,7 @@ function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNod
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => resend([letter.id]));
     if (outcomes === null) return;
-    toast(resentSentence(outcomes));
+    tellResent(outcomes);
     onDone();
   };
   const reopen = async (): Promise<void> => {

@@ -29,8 +29,15 @@ export function resentSentence(outcomes: Outcomes): string {
   const told = REASONS.map(({ outcome, text }) => ({ found: count(outcome), text }));
   const others = outcomes.length - sent - told.reduce((sum, { found }) => sum + found, 0);
   return [
-    `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
+    sent === 0
+      ? 'No letter was sent in again'
+      : `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
     ...told.filter(({ found }) => found > 0).map(({ found, text }) => `${number(found)} ${text}`),
     ...(others > 0 ? [`${number(others)} could not be`] : []),
   ].join(', ');
 }
+
+const SETTLED: ReadonlySet<string> = new Set(['resent', 'resent_before', 'delivered', 'waiting']);
+
+/** Whether nothing is left to be done about letters that were to be sent in again. */
+export const isAllSettled = (outcomes: Outcomes): boolean => outcomes.every(({ outcome }) => SETTLED.has(outcome));

@@ -9,7 +9,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { portions } from './letter_groups.ts';
-import { resentSentence } from './letter_text.ts';
+import { isAllSettled, resentSentence } from './letter_text.ts';
 
 type Outcomes = ResendAnswer['items'];
 
@@ -24,6 +24,11 @@ export async function resend(ids: readonly string[]): Promise<Answer<Outcomes>> 
   return { ok: true, value: outcomes, version: null };
 }
 
+/** Tells what became of letters. */
+export function tellResent(outcomes: Outcomes): void {
+  toast(resentSentence(outcomes), isAllSettled(outcomes) ? 'good' : 'bad');
+}
+
 /** Sends in again letters that can be, after asking. */
 export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode | null {
   const [asks, setAsks] = useState(false);
@@ -33,7 +38,7 @@ export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[];
     const outcomes = await action.run(() => resend(letters.map(({ id }) => id)));
     if (outcomes === null) return;
     setAsks(false);
-    toast(resentSentence(outcomes));
+    tellResent(outcomes);
     onDone();
   };
   return (
