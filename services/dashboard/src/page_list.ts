@@ -22,6 +22,14 @@ export const PAGES: readonly Page[] = [
     load: () => import('./pages/live/live_page.tsx'),
   },
   {
+    path: '/sites/:site/refusals',
+    title: 'Not accepted',
+    permission: 'query.aggregates',
+    menu: { group: 'Analyse', icon: 'shield' },
+    hasPeriod: true,
+    load: () => import('./pages/refusals/refusals_page.tsx'),
+  },
+  {
     path: '/sites/:site/events/:event',
     title: 'Event',
     permission: 'query.events',

@@ -89,7 +89,7 @@ test('no e-mail address and no phone number is in the answer or in Redis', async
   const redis = new Redis(service.ready.redis);
   const [counts, samples] = await Promise.all([
     redis.hgetall(`refusals.{${site.site}}.counts`),
-    redis.zrange(`refusals.{${site.site}}.samples`, 0, -1),
+    redis.zrange(`refusals.{${site.site}}.samples`, '0', '-1'),
   ]);
   redis.disconnect();
   expect(samples.length).toBeGreaterThan(5);
