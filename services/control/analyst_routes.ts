@@ -72,12 +72,15 @@ export const analystRoutes: Route[] = [
       const { analyst_id, site_ids } = body as NewAnalyst;
       return { about: `analyst/${analyst_id}`, with: { done: 'analyst.make', site_ids } };
     },
-    async gather({ body }, { analysts }, world) {
-      const { view, principal, nowMs, randomBytes } = world;
+    async gather({ body }, { analysts, now }) {
       const { analyst_id: analystId, site_ids } = body as NewAnalyst;
       if (analysts === null) return refused('analysts_not_set_up');
+      const known = await analysts.list();
+      const world = now();
+      if ('kind' in world) return world;
+      const { view, principal, nowMs, randomBytes } = world;
       if (site_ids.some((id) => view.table.site(id) === undefined)) return refused('site_unknown');
-      const held = (await analysts.list()).map(({ siteIds }) => ownersOf(placesOf(siteIds), view.table));
+      const held = known.map(({ siteIds }) => ownersOf(placesOf(siteIds), view.table));
       if (!hasRoom(held, ownersOf(placesOf(site_ids), view.table), ANALYSTS_MAX)) return refused('limit_reached');
       const password = randomPassword(randomBytes);
       const made = await analysts.make({
@@ -111,11 +114,13 @@ export const analystRoutes: Route[] = [
       about: `analyst/${(params as Params).analyst_id}`,
       with: { done: 'analyst.revoke' },
     }),
-    async gather({ params }, { analysts }, world) {
+    async gather({ params }, { analysts, now }, before) {
       const { analyst_id } = params as Params;
       if (analysts === null) return refused('analysts_not_set_up');
-      const found = await managed(analysts, params as Params, world);
-      if (found === undefined) return refused('analyst_unknown');
+      const found = await managed(analysts, params as Params, before);
+      const world = now();
+      if ('kind' in world) return world;
+      if (found === undefined || !isManaged(found, world)) return refused('analyst_unknown');
       await analysts.revoke(analyst_id);
       return { kind: 'answered', body: itemOf(found, world) };
     },

@@ -3,6 +3,7 @@ import { OWNER_OF_ALL, type Principal } from '#pipelines/settings/access.ts';
 import { checkKnownToken, checkToken, type TokenCheck } from '#pipelines/settings/admin_tokens.ts';
 import { actorOf, isSessionValid } from '#pipelines/settings/dashboard_users.ts';
 import type { SettingsJournal } from '#pipelines/settings/journal.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { AdminToken, User } from '#schemas/setting.ts';
 import type { ControlErrorCode } from './errors.ts';
 import {
@@ -20,6 +21,9 @@ export interface Caller {
   principal: Principal;
   session: Session | null;
 }
+
+/** By what somebody is found in the settings. */
+export type PrincipalId = Pick<Principal, 'kind' | 'id'>;
 
 export type Authentication = { ok: true; caller: Caller } | { ok: false; code: ControlErrorCode };
 
@@ -47,11 +51,11 @@ export async function authenticate(parts: AuthenticationParts, credentials: Cred
   if (value === null) return { ok: false, code: 'token_missing' };
   if (!isDeliberate(credentials, parts.ownNames)) return { ok: false, code: 'csrf_missing' };
   const session = await parts.sessions.find(value);
-  return session === null ? { ok: false, code: 'session_over' } : inSession(parts, session);
+  return session === null ? { ok: false, code: 'session_over' } : inSession(parts.journal.view().table, session);
 }
 
-function inSession({ journal }: Pick<AuthenticationParts, 'journal'>, session: Session): Authentication {
-  const user = journal.view().table.user(session.userId);
+function inSession(table: SettingsTable, session: Session): Authentication {
+  const user = table.user(session.userId);
   if (!isSessionValid(user, session.createdMs)) return { ok: false, code: 'session_over' };
   return { ok: true, caller: { principal: principalOfUser(user), session } };
 }
@@ -66,15 +70,21 @@ function withToken(check: TokenCheck): Authentication {
 }
 
 /**
- * Who sent a request, as the settings are now: a body may take half a minute to arrive, in which a user is disabled or a
- * token revoked.
+ * Who sent a request, by settings that are newer than those it came under: a body may take half a minute to arrive, in which
+ * a user is disabled or a token revoked.
  */
-export function stillKnown(
-  parts: Pick<AuthenticationParts, 'journal' | 'nowMs'>,
-  { principal, session }: Caller,
-): Authentication {
-  if (session !== null) return inSession(parts, session);
-  return withToken(checkKnownToken(parts.journal.view().table, principal.id, parts.nowMs()));
+export function stillKnown(table: SettingsTable, { principal, session }: Caller, nowMs: number): Authentication {
+  return session === null ? withToken(checkKnownToken(table, principal.id, nowMs)) : inSession(table, session);
+}
+
+/** Somebody as they are by some settings: null where they may do nothing any more, as a disabled user or a revoked token. */
+export function principalNow(table: SettingsTable, { kind, id }: PrincipalId, nowMs: number): Principal | null {
+  if (kind === 'user') {
+    const user = table.user(id);
+    return user === undefined || user.disabled_at !== null ? null : principalOfUser(user);
+  }
+  const check = checkKnownToken(table, id, nowMs);
+  return check.ok ? principalOfToken(check.token) : null;
 }
 
 export function principalOfUser({ user_id, name, grants }: User): Principal {

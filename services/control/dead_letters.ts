@@ -15,7 +15,16 @@ import {
   resendShape,
 } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
-import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from './route.ts';
+import {
+  done,
+  type GatheredAnswer,
+  type Refused,
+  type Route,
+  refused,
+  route,
+  type Sources,
+  type World,
+} from './route.ts';
 import { ofListed } from './route_access.ts';
 
 const tag = 'Dead letters';
@@ -77,9 +86,12 @@ export const deadLetterRoutes: Route[] = [
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted: ({ body }) => ({ about: 'dead_letters', with: { resend: (body as Static<typeof resendBody>).ids } }),
-    async gather({ body }, { letters }, world) {
+    async gather({ body }, sources) {
+      const { letters } = sources;
       const places = (body as Static<typeof resendBody>).ids.flatMap((id) => parseLetterId(id) ?? []);
-      const own = await changeable(places, letters, world);
+      const found = await changeable(places, sources);
+      if ('kind' in found) return found;
+      const { own, world } = found;
       const accountOf = (siteId: string): string => world.view.table.site(siteId)?.account_id ?? '';
       const outcomes = own.length === 0 ? new Map<string, never>() : await letters.resend(own, accountOf);
       const items = [...new Set(places.map(letterId))].map((id) => ({
@@ -97,18 +109,25 @@ function isSeen({ views }: ShownLetter, permission: Permission, { may }: World):
   return views !== null && views.length > 0 && views.every(({ siteId }) => may(permission, { site: siteId }));
 }
 
-/** Those of which who asks may say what is done about them; the others are as unknown to them. */
+/**
+ * Those of which who asks may say what is done about them, as may be said once they are read; the others are as unknown to
+ * them.
+ */
 export async function changeable(
   places: readonly LetterPlace[],
-  letters: Sources['letters'],
-  world: World,
-): Promise<LetterPlace[]> {
-  if (world.may('dead_letters.change', 'installation')) return [...places];
+  { letters, now }: Pick<Sources, 'letters' | 'now'>,
+): Promise<{ own: LetterPlace[]; world: World } | Refused> {
+  const before = now();
+  if ('kind' in before) return before;
+  if (before.may('dead_letters.change', 'installation')) return { own: [...places], world: before };
   const found = await Promise.all(places.map((place) => letters.read(place)));
-  return places.filter((_place, at) => {
+  const world = now();
+  if ('kind' in world) return world;
+  const own = places.filter((_place, at) => {
     const letter = found[at] ?? null;
     return letter !== null && isSeen(letter, 'dead_letters.change', world);
   });
+  return { own, world };
 }
 
 async function listLetters({ query }: { query: unknown }, { letters }: Sources, world: World): Promise<GatheredAnswer> {

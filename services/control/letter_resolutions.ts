@@ -6,7 +6,7 @@ import { unless } from '#pipelines/settings/problem.ts';
 import { reopenBody, resolveBody, resolveShape } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing } from '#services/control_api/fields.ts';
 import { changeable } from './dead_letters.ts';
-import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from './route.ts';
+import { done, type GatheredAnswer, type Route, refused, route, type Sources } from './route.ts';
 import { ofListed } from './route_access.ts';
 
 const tag = 'Dead letters';
@@ -34,11 +34,11 @@ export const letterResolutionRoutes: Route[] = [
       const { ids, note } = body as Resolving;
       return isPersonal(note) ? null : { about: 'dead_letters', with: { resolve: ids, note: note.trim() } };
     },
-    async gather({ body }, { letters }, world) {
+    async gather({ body }, sources) {
       const { ids, note } = body as Resolving;
       const problems = unless(!isPersonal(note), 'personal_text', 'note', 'holds an e-mail address or a phone number');
       if (problems.length > 0) return refused('settings_invalid', problems);
-      return marked(ids, letters, world, (own) => letters.resolve(own, note.trim(), world.principal.actor));
+      return marked(ids, sources, (own, by) => sources.letters.resolve(own, note.trim(), by));
     },
   }),
   route({
@@ -56,8 +56,8 @@ export const letterResolutionRoutes: Route[] = [
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted: ({ body }) => ({ about: 'dead_letters', with: { reopen: (body as Reopening).ids } }),
-    gather: ({ body }, { letters }, world) =>
-      marked((body as Reopening).ids, letters, world, (own) => letters.reopen(own, world.principal.actor)),
+    gather: ({ body }, sources) =>
+      marked((body as Reopening).ids, sources, (own, by) => sources.letters.reopen(own, by)),
   }),
 ];
 
@@ -66,13 +66,14 @@ const isPersonal = (note: string): boolean => holdsPersonalText(note);
 /** Marks those that who asks may change, and answers what became of each that was named. */
 async function marked(
   ids: readonly string[],
-  letters: Sources['letters'],
-  world: World,
-  mark: (own: readonly LetterPlace[]) => Promise<Map<string, MarkOutcome>>,
+  sources: Sources,
+  mark: (own: readonly LetterPlace[], by: string) => Promise<Map<string, MarkOutcome>>,
 ): Promise<GatheredAnswer> {
   const places = ids.flatMap((id) => parseLetterId(id) ?? []);
-  const own = await changeable(places, letters, world);
-  const outcomes = own.length === 0 ? new Map<string, MarkOutcome>() : await mark(own);
+  const found = await changeable(places, sources);
+  if ('kind' in found) return found;
+  const { own, world } = found;
+  const outcomes = own.length === 0 ? new Map<string, MarkOutcome>() : await mark(own, world.principal.actor);
   const items = [...new Set(places.map(letterId))].map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
   return { kind: 'answered', body: { items } };
 }

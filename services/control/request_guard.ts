@@ -53,7 +53,8 @@ export function signInPlace(host: string | undefined, names: OwnNames): SignInPl
     return { origin: publicUrl.origin, cookie: isSecure ? SECURE_COOKIE : LOOPBACK_COOKIE, isSecure };
   }
   if (!isLoopback(asked)) return null;
-  return { origin: new URL(`http://${asked}`).origin, cookie: LOOPBACK_COOKIE, isSecure: false };
+  const url = URL.parse(`http://${asked}`);
+  return url === null ? null : { origin: url.origin, cookie: LOOPBACK_COOKIE, isSecure: false };
 }
 
 /** Whether a request comes from a page of another origin. Programs send no Origin. */

@@ -16,6 +16,7 @@ import type { RandomBytes } from '#pipelines/settings/random_text.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Format, Sent } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
+import { judgeOf } from './judge_caller.ts';
 import type { Access } from './route_access.ts';
 import type { Input } from './route_input.ts';
 import type { KnownAsked, SessionAnswer, SessionAsked } from './session_answer.ts';
@@ -126,6 +127,11 @@ export interface Sources {
   /** What was not accepted of a site; null where Redis does not answer. */
   readRefusals(siteId: string): Promise<RefusalRecord | null>;
   asker: Asker;
+  /**
+   * The world as it is now, or why who asks may not do it any more: for what is about to be done after something was waited
+   * for.
+   */
+  now(): World | Refused;
 }
 
 /** What a request to such sources comes to. */
@@ -202,7 +208,8 @@ export function sessionRoute<Params extends TObject, Query extends TObject, Body
     async inSession(input, asked) {
       const { caller } = asked;
       if (caller === null) throw new Error('nobody is known on a route that needs somebody');
-      return answer(input as Parameters<typeof answer>[0], { ...asked, caller });
+      const judge = judgeOf(spec.access, input, caller, asked.parts.nowMs);
+      return answer(input as Parameters<typeof answer>[0], { ...asked, caller, judge });
     },
   };
 }

@@ -9,14 +9,16 @@ import { auditedRecords, notedRecord, type Planned, type SettingsView } from '#p
 import { accountKey, siteKey } from '#pipelines/settings/setting_address.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import { formatOf } from './answer_formats.ts';
-import { type Caller, stillKnown } from './authenticate.ts';
+import type { Caller } from './authenticate.ts';
 import { browserName } from './browser_name.ts';
+import { changeAs } from './change_as.ts';
 import type { ControlOptions } from './control_options.ts';
+import { type Judge, judgeOf } from './judge_caller.ts';
 import { FLOW_MS } from './oidc_sign_in.ts';
 import { readInput } from './read_input.ts';
 import { refuse } from './refuse.ts';
 import { cookieValue, flowPlace, setCookie, signInPlace } from './request_guard.ts';
-import type { Outcome, Route, World } from './route.ts';
+import { type Outcome, type Refused, type Route, refused, type Sources, type World } from './route.ts';
 import { lacking } from './route_access.ts';
 import type { Input } from './route_input.ts';
 import { isProven } from './session_proof.ts';
@@ -33,15 +35,25 @@ export async function answer(
   if (!read.ok) return refuse(reply, read.code, read.problems);
   if (arrived === null) return answerInSession(options, route, null, read.input, reply);
   if (await lacksProof(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
-  const still = stillKnown(options, arrived);
-  if (!still.ok) return refuse(reply, still.code);
-  const { caller } = still;
-  const lacked = lacking(route.access, read.input, caller.principal, options.journal.view());
-  if (lacked !== null) return refuseLacking(options, route, caller.principal, lacked.place, reply);
+  const judge = judgeOf(route.access, read.input, arrived, options.nowMs);
+  const judged = judge(options.journal.view());
+  if (!judged.ok) {
+    const { place } = judged;
+    return place === null ? refuse(reply, judged.code) : refuseLacking(options, route, arrived.principal, place, reply);
+  }
+  const { caller } = judged;
   if (route.inSession !== undefined) return answerInSession(options, route, caller, read.input, reply);
-  if (route.ask !== undefined) return answerQuery(options, route, caller.principal, read.input, reply);
-  if (route.gather !== undefined) return answerGathered(options, route, caller.principal, read.input, reply);
-  return answerSettings(options, route, caller.principal, read.input, reply);
+  const asked = { principal: caller.principal, judge, input: read.input };
+  if (route.ask !== undefined) return answerQuery(options, route, asked, reply);
+  if (route.gather !== undefined) return answerGathered(options, route, asked, reply);
+  return answerSettings(options, route, asked, reply);
+}
+
+/** What is asked, by whom, and what judges again whether they may. */
+interface Asked {
+  principal: Principal;
+  judge: Judge;
+  input: Input;
 }
 
 /**
@@ -79,8 +91,7 @@ function keyOfPlace(place: Place | 'listed'): string {
 async function answerSettings(
   options: ControlOptions,
   route: Route,
-  principal: Principal,
-  input: Input,
+  { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
   const { journal } = options;
@@ -88,23 +99,22 @@ async function answerSettings(
   if (route.showsMonthUse === true) await refreshMonthUse(options);
   const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, input) : null;
   const proofFinding = route.looksForProof === true ? await proofFor(options, input) : null;
-  const outcome = await (route.method === 'GET'
-    ? route.run(input, { ...worldOf(options, journal.view(), principal), tagRecord })
-    : change());
-  if (outcome.kind === 'refused') {
-    // What is given on is known only when the rest is: a grant, a token, a user.
-    if (outcome.code === 'permission_missing') return refuseLacking(options, route, principal, 'listed', reply);
-    return refuse(reply, outcome.code, outcome.problems);
-  }
+  const outcome = await (route.method === 'GET' ? shown() : change());
+  if (outcome.kind === 'refused') return refuseLate(options, route, principal, outcome, reply);
   const { body, version } = outcome.show(journal.view());
   if (version !== undefined) reply.header('etag', `"${version}"`);
   return reply.code(route.success.status).send(body);
 
+  function shown(): Outcome {
+    const world = worldNow(options, judge);
+    return 'kind' in world ? world : route.run(input, { ...world, tagRecord });
+  }
+
   function change(): Promise<Outcome> {
-    return journal.change((view): Planned<Outcome> => {
-      const result = route.run(input, { ...worldOf(options, view, principal), proofFinding });
+    return changeAs(options, judge, (view, now): Planned<Outcome> => {
+      const result = route.run(input, { ...worldOf(options, view, now), proofFinding });
       const facts = result.kind === 'done' ? result.facts : [];
-      return { records: auditedRecords(view, facts, principal.actor, options.nowMs()), result };
+      return { records: auditedRecords(view, facts, now.actor, options.nowMs()), result };
     });
   }
 }
@@ -156,6 +166,13 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
   };
 }
 
+/** The world with who asks as they are now, or why they may not ask it any more. */
+function worldNow(options: ControlOptions, judge: Judge): World | Refused {
+  const view = options.journal.view();
+  const judged = judge(view);
+  return judged.ok ? worldOf(options, view, judged.caller.principal) : refused(judged.code);
+}
+
 /** Who asks, for as long as the connection is there that the answer goes to. */
 function askerOf(label: string, reply: HttpReply): Asker {
   const gone = new AbortController();
@@ -168,8 +185,7 @@ function askerOf(label: string, reply: HttpReply): Asker {
 async function answerQuery(
   options: ControlOptions,
   route: Route,
-  principal: Principal,
-  input: Input,
+  { principal, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
   const question = route.ask?.(input, worldOf(options, options.journal.view(), principal));
@@ -217,25 +233,44 @@ async function answerInSession(
 async function answerGathered(
   options: ControlOptions,
   route: Route,
-  principal: Principal,
-  input: Input,
+  { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
   const { deadLetters: letters, queries, running, analysts, stages, sendTest, readRefusals } = options;
+  const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
-  const sources = { letters, queries, running, analysts, stages, sendTest, readRefusals, asker };
-  const world = (): World => worldOf(options, options.journal.view(), principal);
-  const refusal = (await route.refusal?.(input, sources, world())) ?? null;
-  if (refusal !== null) return refuse(reply, refusal.code, refusal.problems);
-  const noted = route.noted?.(input) ?? null;
-  if (noted !== null) {
-    await options.journal.change((view) => ({
-      records: [notedRecord(view, noted.about, noted.with, principal.actor, options.nowMs())],
-      result: null,
-    }));
-  }
-  const answered = await route.gather?.(input, sources, world());
+  const sources: Sources = { letters, queries, running, analysts, stages, sendTest, readRefusals, asker, now };
+  const refusal =
+    (await route.refusal?.(input, sources, worldOf(options, options.journal.view(), principal))) ??
+    (await noteFirst(options, route, { principal, judge, input }));
+  if (refusal !== null) return refuseLate(options, route, principal, refusal, reply);
+  const world = now();
+  if ('kind' in world) return refuseLate(options, route, principal, world, reply);
+  const answered = await route.gather?.(input, sources, world);
   if (answered === undefined) return refuse(reply, 'not_found');
-  if (answered.kind === 'refused') return refuse(reply, answered.code, answered.problems);
+  if (answered.kind === 'refused') return refuseLate(options, route, principal, answered, reply);
   return reply.code(route.success.status).send(answered.body);
+}
+
+/** Has the audit say what will be done, where it is to; else says why it is not done. */
+async function noteFirst(options: ControlOptions, route: Route, { judge, input }: Asked): Promise<Refused | null> {
+  const noted = route.noted?.(input) ?? null;
+  if (noted === null) return null;
+  return changeAs<null>(options, judge, (view, { actor }) => ({
+    records: [notedRecord(view, noted.about, noted.with, actor, options.nowMs())],
+    result: null,
+  }));
+}
+
+/** Refuses what was found out on the way. */
+function refuseLate(
+  options: ControlOptions,
+  route: Route,
+  principal: Principal,
+  { code, problems }: Refused,
+  reply: HttpReply,
+): HttpReply {
+  // What is given on is known only when the rest is: a grant, a token, a user.
+  if (code === 'permission_missing') return refuseLacking(options, route, principal, 'listed', reply);
+  return refuse(reply, code, problems);
 }

@@ -56,9 +56,11 @@ export const runningRoutes: Route[] = [
     refusal: async ({ params }, { running }, world) =>
       (await managed(running, params as Params, world)) === undefined ? refused('query_unknown') : null,
     noted: ({ params }) => ({ about: 'queries', with: { cancel: (params as Params).id } }),
-    async gather({ params }, { running }, world) {
+    async gather({ params }, { running, now }, world) {
       const found = await managed(running, params as Params, world);
-      const cancelled = found === undefined ? null : await running.cancel(found.id);
+      const after = now();
+      if ('kind' in after) return after;
+      const cancelled = found === undefined || !isManaged(found, after) ? null : await running.cancel(found.id);
       if (cancelled === null) return refused('query_unknown');
       return { kind: 'answered', body: itemOf(cancelled) };
     },

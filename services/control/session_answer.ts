@@ -1,6 +1,7 @@
 import type { Problem } from '#pipelines/settings/problem.ts';
 import type { Caller } from './authenticate.ts';
 import type { ControlErrorCode } from './errors.ts';
+import type { Judge } from './judge_caller.ts';
 import type { SignInPlace } from './request_guard.ts';
 import type { SignInParts } from './sign_in.ts';
 
@@ -18,8 +19,8 @@ export interface SessionAsked {
   browser: string;
 }
 
-/** The same, of somebody known. */
-export type KnownAsked = SessionAsked & { caller: Caller };
+/** The same, of somebody known; `judge` judges again whether they may do what they ask for. */
+export type KnownAsked = SessionAsked & { caller: Caller; judge: Judge };
 
 /** What such a route comes to: `cookie` sets the session cookie, `flow` that of a sign-in at a provider; null removes it. */
 export type SessionAnswer =

@@ -18,6 +18,8 @@ import {
   userParams,
   userShape,
 } from '#services/control_api/user_shapes.ts';
+import type { PrincipalId } from './authenticate.ts';
+import { changeAs } from './change_as.ts';
 import { page } from './list_page.ts';
 import { invite } from './oidc_sign_in.ts';
 import { hashed, sessionItem } from './own_session.ts';
@@ -84,14 +86,12 @@ export const userRoutes: Route[] = [
       const sealed = password === undefined ? undefined : await hashed(asked.parts, user_id, password);
       if (sealed === null) return refused('sign_in_busy');
       const change = { name, grants: grants.map(fullGrant), ...(sealed === undefined ? {} : { password: sealed }) };
-      return written(asked, user_id, (view, before) => {
+      return written(asked, user_id, (view, before, principal) => {
         // First, as whoever may not make the user is not told that there is one.
-        const isGiven = change.grants.every((grant) =>
-          mayGive(asked.caller.principal, grant, 'users.manage', view.table),
-        );
+        const isGiven = change.grants.every((grant) => mayGive(principal, grant, 'users.manage', view.table));
         if (!isGiven) return refused('permission_missing');
         if (before !== undefined) return refused('user_exists');
-        return isFull(asked.caller.principal, view) ? refused('limit_reached') : change;
+        return isFull(principal, view) ? refused('limit_reached') : change;
       });
     },
   }),
@@ -143,9 +143,9 @@ export const userRoutes: Route[] = [
         ...(second_factor === undefined ? {} : { removesSecondFactor: true }),
         ...(provider_links === undefined ? {} : { removesLinks: true }),
       };
-      return written(asked, user_id, (view, before) => {
+      return written(asked, user_id, (view, before, principal) => {
         if (before === undefined) return refused('user_unknown');
-        if (!seesUser(asked.caller.principal, before, view.table)) return refused('permission_missing');
+        if (!seesUser(principal, before, view.table)) return refused('permission_missing');
         return refuseStale(view, userKey(user_id), ifMatch, 'optional') ?? change;
       });
     },
@@ -206,25 +206,27 @@ export const userRoutes: Route[] = [
     success: { status: 201, schema: invitationShape, description: 'The invitation' },
     errors: ['user_unknown', 'sessions_unavailable', 'settings_not_stored'],
     async answer({ params: { user_id } }, asked) {
-      const {
-        parts,
-        caller: { principal },
-      } = asked;
-      const { table } = parts.journal.view();
-      const user = table.user(user_id);
-      if (user === undefined) return refused('user_unknown');
-      if (!managesUser(principal, user, table)) return refused('permission_missing');
-      if (isOwn(asked, user_id)) return ofOwnSignIn('invitation');
-      await parts.journal.change((view) => ({
-        records: [notedRecord(view, userKey(user_id), { done: 'user.invite' }, principal.actor, parts.nowMs())],
-        result: null,
-      }));
-      const { invitation, expiresMs } = await invite(parts, user, principal.kind === 'user' ? principal.id : null);
+      const { parts } = asked;
+      const noted = await changeAs<Invited | Refused>(parts, asked.judge, (view, principal) => {
+        const user = view.table.user(user_id);
+        if (user === undefined) return { records: [], result: refused('user_unknown') };
+        if (!managesUser(principal, user, view.table)) return { records: [], result: refused('permission_missing') };
+        if (isOwn(asked, user_id)) return { records: [], result: ofOwnSignIn('invitation') };
+        const note = notedRecord(view, userKey(user_id), { done: 'user.invite' }, principal.actor, parts.nowMs());
+        return { records: [note], result: { user, inviter: { kind: principal.kind, id: principal.id } } };
+      });
+      if ('kind' in noted) return noted;
+      const { invitation, expiresMs } = await invite(parts, noted.user, noted.inviter);
       const body: Invitation = { invitation, expires_at: expiresMs };
       return { kind: 'answered', body };
     },
   }),
 ];
+
+interface Invited {
+  user: User;
+  inviter: PrincipalId;
+}
 
 /** Whether a change decides who signs in as a user, or what they may. To disable one is done at once, and so is a name. */
 const letsIn = ({ grants, password, second_factor, provider_links, disabled }: Static<typeof userChange>): boolean =>
@@ -247,14 +249,14 @@ function isFull(principal: Principal, { table }: SettingsView): boolean {
 
 /** Writes what `plan` decides of a user, as the settings are when it is its turn, and answers the user. */
 async function written(
-  { parts, caller: { principal } }: KnownAsked,
+  { parts, judge, caller }: KnownAsked,
   userId: string,
-  plan: (view: SettingsView, before: User | undefined) => UserChange | Refused,
+  plan: (view: SettingsView, before: User | undefined, principal: Principal) => UserChange | Refused,
 ): Promise<SessionAnswer> {
   const { journal, nowMs } = parts;
-  const problem = await journal.change<Refused | null>((view) => {
+  const problem = await changeAs<Refused | null>(parts, judge, (view, principal) => {
     const before = view.table.user(userId);
-    const change = plan(view, before);
+    const change = plan(view, before, principal);
     if ('kind' in change) return { records: [], result: change };
     const blank = blankUser(userId, userId, nowMs());
     const changed = changedUser(principal, blank, before ?? null, change, view.table, nowMs());
@@ -267,7 +269,7 @@ async function written(
   });
   if (problem !== null) return problem;
   const view = journal.view();
-  const item = itemOf(view, view.table.user(userId) as User, principal);
+  const item = itemOf(view, view.table.user(userId) as User, caller.principal);
   return { kind: 'answered', body: item, version: item.version };
 }
 

@@ -60,14 +60,20 @@ export const DOMAIN_RULES = { cnameTarget: 'edge.example', graceMs: 72 * 3_600_0
 interface MemoryJournal extends SettingsJournal {
   records: SettingRecord[];
   failure: Error | null;
+  /** What happens once before the next change has its turn. */
+  before: (() => Promise<unknown>) | null;
 }
 
 function memoryJournal(view: SettingsView = createSettingsView()): MemoryJournal {
   const journal: MemoryJournal = {
     records: [],
     failure: null,
+    before: null,
     view: () => view,
     async change<T>(plan: (view: SettingsView) => Planned<T>): Promise<T> {
+      const { before } = journal;
+      journal.before = null;
+      await before?.();
       const { records, result } = plan(view);
       if (journal.failure !== null && records.length > 0) throw journal.failure;
       for (const record of records) {
@@ -170,7 +176,7 @@ export async function control(
   const monthUsed = new Map<string, number>();
   const sessions = memorySessions(() => clock.nowMs);
   const random = (bytes: number): Uint8Array => shake(String(randomness++), bytes);
-  const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random);
+  const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random, quiet);
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { QueryCancelledError } from '#infra/clickhouse/select_rows.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
@@ -48,6 +49,30 @@ test('who is gone after the answer came does not take it from others', async () 
   await answers.answer(question('a'), asker(gone.signal));
   gone.abort();
   expect(await answers.answer(question('a'), asker())).toEqual({ ok: true, body: { rows: [1], as_of: 0 } });
+});
+
+test('what fails for a reason nobody foresaw is told to those who wait, and asked anew by the next', async () => {
+  let asked = 0;
+  const answers = answersOf(async () => {
+    if (++asked === 1) throw new TypeError('a fault of ours');
+    return [asked];
+  });
+  const { signal } = new AbortController();
+  const waiting = [asker(signal), asker()].map((one) => answers.answer(question('a', 600_000), one));
+  const outcomes = await Promise.allSettled(waiting);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(await answers.answer(question('a', 600_000), asker())).toEqual({ ok: true, body: { rows: [2], as_of: 0 } });
+  expect(asked).toBe(2);
+});
+
+test('a kept answer stays when the only one who asks for it again is gone at once', async () => {
+  let asked = 0;
+  const answers = answersOf(async () => [++asked]);
+  await answers.answer(question('a'), asker());
+  const again = answers.answer(question('a'), asker(AbortSignal.abort()));
+  expect((await again).ok).toBe(true);
+  expect(await answers.answer(question('a'), asker())).toMatchObject({ body: { rows: [1] } });
 });
 
 test('a site has so many at once, and what waits too long is refused', async () => {

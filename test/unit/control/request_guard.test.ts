@@ -26,6 +26,13 @@ it('people sign in under the public name, however its Host is written', () => {
   });
 });
 
+it.each(['localhost:99999', '127.0.0.1:65536', '[::1]:70000'])(
+  'nobody signs in at %s, a port that there is not',
+  (host) => {
+    expect(signInPlace(host, names)).toBeNull();
+  },
+);
+
 it.each(['user:ada', 'USER:ada', 'ｕser:ada', 'u\u200bser:ada', '\u2068user:ada\u2069', 'sign-in', 'Configuration'])(
   'the label %j would stand in the audit for somebody else',
   (label) => {

@@ -14,6 +14,8 @@ const refusals: [string, string, CallOptions, string, string[]?][] = [
   ['POST', 'accounts', { token: null, body: '{' }, 'token_missing'],
   ['GET', 'accounts/%zz', {}, 'request_malformed'],
   ['GET', 'accounts', { headers: { host: 'me@control.example' } }, 'request_malformed'],
+  ['GET', 'accounts', { headers: { host: 'localhost:99999' } }, 'request_malformed'],
+  ['GET', '/v1/session', { token: null, headers: { host: '[::1]:65536' } }, 'request_malformed'],
   ['GET', 'nothing', {}, 'not_found'],
   ['GET', '/nothing', { token: null }, 'not_found'],
   ['DELETE', 'accounts', { token: null }, 'method_not_allowed'],

@@ -1,8 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { EXAMPLES } from '#services/control/examples.ts';
-import { controlDocument } from '#services/control/openapi.ts';
-import { ROUTES } from '#services/control/routes.ts';
-import { NOW_MS } from './harness.ts';
+import { bodyFor, filled, operations } from './every_request.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 
 const EVERY = ['owner', 'admin', 'analyst', 'operator', 'viewer'];
@@ -17,7 +14,7 @@ type Where = 'site' | 'account' | 'installation' | 'anywhere';
 /** Every operation with the roles that may, written down here by hand: one that is new must be placed. */
 const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['anywhere', EVERY, 'listAccounts listSites listDomains'],
-  ['account', EVERY, 'getAccount'],
+  ['account', EVERY, 'getAccount getAccountUsage'],
   ['account', MANAGERS, 'createSite'],
   ['installation', MANAGERS, 'createAccount changeAccount'],
   ['installation', OPERATORS, 'listStages'],
@@ -70,29 +67,6 @@ const COVERED: Record<string, readonly string[]> = {
   anywhere: ['installation', 'account', 'site', 'elsewhere'],
 };
 
-/** A query that does not run. */
-const RUNNING = '5fd2b51c-21a5-4d27-8b0b-2fb43d2e8a01';
-
-const BODIES: Record<string, object> = {
-  changeSite: { name: 'Shop' },
-  createSite: { site_id: 'new', account_id: 'acme' },
-  issueKey: { site_id: 'shop', caller: 'browser' },
-  createReplay: { destination: 'crm', site_id: 'shop', from: NOW_MS - 1000, to: NOW_MS },
-  createDestination: { name: 'crm' },
-  createUser: { user_id: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
-  changeUser: { name: 'Ada' },
-  changePassword: { password: 'x', new_password: 'another long one' },
-  confirmSecondFactor: { secret: 'A'.repeat(32), code: '000000', password: 'x' },
-  startLink: { provider: 'none', password: 'x' },
-  finishLink: { answer: 'code=x' },
-  unlinkProviders: { password: 'x' },
-  proveSession: { password: 'x' },
-  removeSecondFactor: { code: '000000', password: 'x' },
-  resendDeadLetters: { ids: ['dedup-0-0'] },
-  makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },
-  issueToken: { label: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
-};
-
 let world: ScopedWorld;
 const tokens = new Map<string, string>();
 beforeAll(async () => {
@@ -105,36 +79,9 @@ beforeAll(async () => {
   }
 });
 
-const operations = Object.entries(
-  controlDocument()['paths'] as Record<string, Record<string, { operationId: string; parameters?: { in: string }[] }>>,
-).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, { operationId }]) => ({ path, method: method.toUpperCase(), operationId })),
-);
 const placed = new Map(
   TABLE.flatMap(([where, roles, ids]) => ids.split(' ').map((id) => [id, { where, roles }] as const)),
 );
-
-/** A path with the facts of acme's shop in it. */
-function filled(path: string): string {
-  const values: Record<string, string> = {
-    account_id: 'acme',
-    site_id: 'shop',
-    key_hash: world.keys.shop,
-    replay_id: world.replayIds.shop,
-    token_hash: world.tokens.shop,
-    name: 'crm',
-    domain: 'shop.example',
-    id: 'countries',
-    definition_id: 'newsletter',
-    letter_id: 'dedup-0-0',
-    user_id: 'vera',
-    session_id: 'a'.repeat(64),
-    event_id: 'e1',
-    analyst_id: 'none',
-  };
-  if (path.startsWith('/v1/admin/queries/')) values['id'] = RUNNING;
-  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? 'none');
-}
 
 describe('the table of roles', () => {
   it('has every operation of the document, once', () => {
@@ -149,13 +96,12 @@ describe.each(operations.filter(({ operationId }) => placed.has(operationId)))('
   const { where, roles } = placed.get(operationId) ?? { where: 'installation', roles: [] };
 
   it(`is for ${roles.join(', ')}, by the place ${where}`, async () => {
-    const takesBody = ROUTES.find((route) => route.operationId === operationId)?.body !== null;
-    const body = takesBody ? { body: BODIES[operationId] ?? EXAMPLES[operationId] ?? {} } : {};
+    const body = bodyFor(operationId);
     for (const role of EVERY) {
       for (const [place] of GRANTED) {
         world.journal.records.length = 0;
         const token = tokens.get(`${role} ${place}`) ?? '';
-        const answer = await world.call(method, filled(path), { token, ifMatch: '*', ...body });
+        const answer = await world.call(method, filled(path, world), { token, ifMatch: '*', ...body });
         const isAllowed = roles.includes(role) && COVERED[where]?.includes(place) === true;
         const seen = answer.body?.error?.code === 'permission_missing' ? 'refused' : 'allowed';
         expect(`${role} of ${place}: ${seen}`).toBe(`${role} of ${place}: ${isAllowed ? 'allowed' : 'refused'}`);

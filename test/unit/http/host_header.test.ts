@@ -17,6 +17,7 @@ test.each([
   ['a name', ['GET / HTTP/1.1', 'Host: shop.example']],
   ['a name with a port', ['GET / HTTP/1.1', 'host: shop.example:8443']],
   ['an address', ['GET / HTTP/1.1', 'Host: 127.0.0.1:80']],
+  ['a name with the highest port', ['GET / HTTP/1.1', 'Host: shop.example:65535']],
   ['an address of IPv6', ['GET / HTTP/1.1', 'Host: [2001:db8::1]:443']],
   ['a name with the dot of the root', ['GET / HTTP/1.1', 'Host: shop.example.']],
   ['nothing, as where a URL names no host', ['GET / HTTP/1.1', 'Host:']],
@@ -38,6 +39,8 @@ test.each([
   ['a target of another port', ['GET http://shop.example:81/ HTTP/1.1', 'Host: shop.example']],
   ['a host in its target alone', ['GET http://shop.example/ HTTP/1.0']],
   ['a target of another scheme', ['GET ftp://shop.example/ HTTP/1.1', 'Host: shop.example']],
+  ['a port that there is not', ['GET / HTTP/1.1', 'Host: shop.example:65536']],
+  ['a port that there is not at an address of IPv6', ['GET / HTTP/1.1', 'Host: [::1]:99999']],
   ['no port in its Host, though it says one', ['GET / HTTP/1.1', 'Host: shop.example:http']],
 ])('a request with %s is refused', async (_, lines) => {
   expect(await statusOf(lines)).toBe(400);
