@@ -1,4 +1,4 @@
-import type { AddressPart } from '#pipelines/query/filter_shapes.ts';
+import type { AddressPart, Filter } from '#pipelines/query/filter_shapes.ts';
 import type { TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TopAnswer } from '#pipelines/query/top.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
@@ -69,8 +69,36 @@ export interface ViewsBy {
 export function viewsQuestion({ from, to }: Period, { property, part, unlessSet }: ViewsBy): TopQuery {
   const field = { property: [property], ...(part === undefined ? {} : { part }) };
   const common = { from, to, events: ['page_view'], field, limit: VALUES_MAX };
-  if (unlessSet === undefined) return common;
-  return { ...common, filters: [{ field: { property: [unlessSet] }, is: 'not_set' }] };
+  const filters: Filter[] = [];
+  if (unlessSet !== undefined) filters.push({ field: { property: [unlessSet] }, is: 'not_set' });
+  // The site's own hosts are no source; what has no referrer at all is asked for apart.
+  if (part === 'other_host') filters.push({ field, is: 'set' });
+  return filters.length === 0 ? common : { ...common, filters };
+}
+
+/** What posthog-js writes for a referrer where there is none. */
+const NO_REFERRER = '$direct';
+export const DIRECT = 'Direct / none';
+
+/** Page views that came from no other page. */
+export function directQuestion({ from, to }: Period): TopQuery {
+  const field = { property: ['$referrer'] };
+  const isDirect: Filter = {
+    any: [
+      { field, is: 'not_set' },
+      { field, is: 'equal', to: [NO_REFERRER] },
+    ],
+  };
+  const filters: Filter[] = [isDirect, { field: { property: ['page_referrer'] }, is: 'not_set' }];
+  return { from, to, events: ['page_view'], field, filters, limit: VALUES_MAX };
+}
+
+/** What a host, or no referrer, is called among the sources; null for one of the site's own domains. */
+export function sourceName(domains: readonly string[]): (value: string) => string | null {
+  return (value) => {
+    if (value === '' || value === NO_REFERRER) return DIRECT;
+    return domains.some((domain) => value === domain || value.endsWith(`.${domain}`)) ? null : value;
+  };
 }
 
 /** A figure of the overview: over the whole period, by interval, and of the time before. */
