@@ -6,11 +6,12 @@ import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { type Period, timeZone } from '../../period.ts';
 
 /** What counts as a conversion of every site; those that its event definitions name are added. */
-const CONVERSIONS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
+const CONVERSION_EVENTS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
 const EVENTS_MAX = 50;
 const CURRENCIES_MAX = 10;
 const NOW_MS = 5 * 60_000;
 const VALUES_MAX = 200;
+const VALUES_SHOWN = 10;
 /** A question may have so many conditions on persons. */
 const CAMPAIGNS_MAX = 5;
 
@@ -19,7 +20,7 @@ export function conversionsOf(site: SiteItem | undefined): string[] {
   const defined = (site?.event_definitions ?? []).filter(
     ({ enabled, conversion_event }) => enabled && conversion_event !== '',
   );
-  return [...new Set([...CONVERSIONS, ...defined.map(({ name }) => name)])].slice(0, EVENTS_MAX);
+  return [...new Set([...CONVERSION_EVENTS, ...defined.map(({ name }) => name)])].slice(0, EVENTS_MAX);
 }
 
 /** All events and the conversions of a period, beside those of the time before. */
@@ -27,6 +28,12 @@ export function countsQuestion({ from, to, interval }: Period, conversions: stri
   const common = { from, to, interval, time_zone: timeZone(), compare: 'previous' } as const;
   return { ...common, series: [{}, { events: conversions }] };
 }
+
+/** How many conversions there were of each event, as the trends page has a question. */
+export const conversionTrends = (conversions: readonly string[]): object => ({
+  series: [{ events: conversions }],
+  breakdown: { fields: [{ column: 'event' }], limit: VALUES_SHOWN },
+});
 
 /** What purchases came to, by currency, beside the time before. */
 export function revenueQuestion({ from, to, interval }: Period): TrendsQuery {
@@ -113,6 +120,9 @@ export interface Figure {
   currency: string | null;
 }
 
+/** What the figure of all conversions is called. */
+export const CONVERSIONS = 'Conversions';
+
 /** A figure of which nothing is known yet, or that there is none of. */
 export const noFigure = (name: string): Figure => ({
   ...{ name, total: null, before: null, values: [], valuesBefore: [], currency: null },
@@ -125,7 +135,7 @@ export function countFigures(answer: TrendsAnswer): Figure[] {
   const [all, conversions] = answer.series;
   return [
     ...(all === undefined ? [] : [figureOf('Visitors', all, 'persons'), figureOf('Events', all, 'events')]),
-    ...(conversions === undefined ? [] : [figureOf('Conversions', conversions, 'events')]),
+    ...(conversions === undefined ? [] : [figureOf(CONVERSIONS, conversions, 'events')]),
   ];
 }
 
