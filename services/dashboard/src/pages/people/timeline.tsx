@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/query/listing.ts';
 import { money, timeOfDay } from '../../format.ts';
 import { addressOf } from '../../router.ts';
+import { pageText } from './person_facts.ts';
 
 type ListedEvent = Listing['events'][number];
 
@@ -41,6 +42,7 @@ export function Timeline({ siteId, events }: TimelineProps): VNode {
 
 function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }): VNode {
   const { event_id, timestamp, value, currency, action_source, distinct_id, properties } = event;
+  const page = pageText(properties);
   const address = addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(event_id)}`);
   return (
     <li class="timeline-event">
@@ -54,6 +56,7 @@ function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }
           <span class="muted small">{action_source}</span>
           <span class="muted small cut">{distinct_id}</span>
         </span>
+        {page !== '' && <span class="muted small wraps">{page}</span>}
         {Object.keys(properties).length > 0 && (
           <details>
             <summary class="small">Properties</summary>
