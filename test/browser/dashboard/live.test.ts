@@ -49,6 +49,17 @@ test('a click anywhere on a row opens it, with its id whole and its value as mon
   await context.close();
 });
 
+test('of an event that is counted under another name both are said', async () => {
+  const named = { event: '$pageview' };
+  const api = withTrace(withLive(withTraffic(startStubApi()), Date.now() - 9_000, 1, named));
+  const { page, context, faults } = await dashboard.visit('/sites/shop/live', api);
+  const row = page.getByRole('row').nth(1);
+  await row.getByText('counted as page_view').waitFor();
+  expect(await row.getByRole('button').textContent()).toBe('$pageview');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('while it is paused older events are read, until the first that arrived', async () => {
   const burst = withLive(withTraffic(startStubApi()), Date.now() - 4_000, 400);
   const { page, context, faults } = await dashboard.visit('/sites/shop/live', burst);

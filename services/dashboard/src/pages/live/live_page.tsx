@@ -5,6 +5,7 @@ import { ask } from '../../api/questions.ts';
 import { dateTime, money, timeOfDay } from '../../format.ts';
 import { poll } from '../../live/poll.ts';
 import type { PageProps } from '../../page_spec.ts';
+import { CountedAs } from '../../questions/counted_as.tsx';
 import { addressOf, place, setQuery } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -150,9 +151,12 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
     widthPx: 168,
     title: 'Event',
     cell: ({ event, event_id }) => (
-      <button type="button" class="figure-link" onClick={() => setQuery({ [OPEN]: event_id }, 'push')}>
-        {event}
-      </button>
+      <>
+        <button type="button" class="figure-link" onClick={() => setQuery({ [OPEN]: event_id }, 'push')}>
+          {event}
+        </button>
+        <CountedAs event={event} />
+      </>
     ),
     value: ({ event }) => event,
   },

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/query/listing.ts';
 import { money, timeOfDay } from '../../format.ts';
+import { CountedAs } from '../../questions/counted_as.tsx';
 import { addressOf } from '../../router.ts';
 import { pageText } from './person_facts.ts';
 
@@ -52,6 +53,7 @@ function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }
           <a class="strong wraps" href={address}>
             {event.event}
           </a>
+          <CountedAs event={event.event} />
           {value !== null && <span class="badge">{money(value, currency)}</span>}
           <span class="muted small">{action_source}</span>
           <span class="muted small cut">{distinct_id}</span>
