@@ -49,6 +49,16 @@ test('no text of a card reaches into another with five currencies, wide and narr
   await context.close();
 });
 
+test('the days of a week are all to be seen in the table of the chart', async () => {
+  const { page, context } = await dashboard.visit('/sites/shop/overview?period=7d', withTraffic(startStubApi()));
+  await page.getByText('Show as a table').click();
+  const table = page.locator('.chart-table .table-scroll');
+  expect(await table.getByRole('row').count()).toBe(8);
+  const hidden = await table.evaluate((region) => region.scrollHeight - region.clientHeight);
+  expect(hidden).toBe(0);
+  await context.close();
+});
+
 test('the chosen card stands in the address, and conversions lead to the trends of their events', async () => {
   const { page, context, faults } = await dashboard.visit(
     '/sites/shop/overview?period=7d',

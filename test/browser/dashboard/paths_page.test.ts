@@ -86,6 +86,24 @@ test('who goes a way is listed from a node, a link and the table, by keyboard', 
   await context.close();
 });
 
+test('what is wider than the screen scrolls by keyboard, with a shadow where there is more', async () => {
+  const { page, context, faults } = await dashboard.visit(AT, pathsWorld().api, {
+    viewport: { width: 390, height: 844 },
+  });
+  const region = page.getByRole('region', { name: 'Places of paths' });
+  const edges = (): Promise<string[]> =>
+    region.evaluate((section) => [...(section.parentElement?.classList ?? [])].filter((one) => one.startsWith('more')));
+  await expect.poll(edges).toEqual(['more-after']);
+  await region.focus();
+  for (let at = 0; at < 10; at++) await page.keyboard.press('ArrowRight');
+  await expect.poll(edges).toEqual(['more-before']);
+  expect(await axeViolations(page)).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await expect.poll(edges).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('paths from a node are asked for, and somewhere else closes what is open', async () => {
   const { api, paths } = pathsWorld();
   const { page, context, faults } = await dashboard.visit(AT, api);

@@ -4,6 +4,7 @@ import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
 import { number, percent } from '../../format.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { SideScroll } from '../../ui/side_scroll.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { bandOf, NODE_PX, type PathLayout, type PathLink, type PathNode, pathLayout } from './path_layout.ts';
 import { type ChosenWay, MENU_PX, PathMenu, shown, wayName } from './path_menu.tsx';
@@ -68,8 +69,7 @@ function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
   const choose = (onWay ?? onFrom) === undefined ? undefined : setChosen;
   const height = Math.max(layout.height, chosen === null ? 0 : chosen.y + MENU_HEIGHT_PX);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section class="paths" aria-label="Places of paths" tabIndex={0}>
+    <SideScroll label="Places of paths">
       <div class="paths-room" style={{ '--width': `${layout.width}px`, '--height': `${height}px` }}>
         {layout.nodes.map((node) => (
           <PathNodeBox
@@ -89,7 +89,7 @@ function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
           />
         )}
       </div>
-    </section>
+    </SideScroll>
   );
 }
 
