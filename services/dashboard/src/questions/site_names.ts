@@ -1,18 +1,17 @@
 import { createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
+import type { Field } from '#pipelines/query/filter_shapes.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
 import type { Answer } from '../api/api_answer.ts';
 import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';
+import type { Choice } from '../ui/combobox.tsx';
 import { mayAt } from '../who.ts';
 import { columnsFor, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
-import { propertyFields, propertyNames } from './property_names.ts';
+import { fieldNotes, otherProperties, propertyFields, propertyNames } from './property_names.ts';
 
 /** A value that a picker offers. */
-export interface Offered {
-  value: string;
-  label?: string;
-}
+export type Offered = Choice;
 
 /** What pickers know of a site. */
 interface SiteNames {
@@ -61,20 +60,27 @@ export function useSiteNames(siteId: string): SiteNames {
   });
   return useMemo(() => {
     const events = (counted.value?.values ?? []).map(({ value }) => ({ value }));
-    const properties = propertyNames((newest.value?.events ?? []).map((event) => event.properties));
-    const named: FilteredField[] = [
-      ...columnsFor(mayNamePersons).map((column) => ({ column })),
-      ...propertyFields(properties),
-    ];
-    const ofPersons = named.flatMap((person) =>
-      (['first', 'last'] as const).map((seen) => ({ person, seen }) as FilteredField),
+    const listed = newest.value?.events ?? [];
+    const columns = columnsFor(mayNamePersons);
+    const properties = otherProperties(propertyNames(listed.map((event) => event.properties)), columns);
+    const noteOf = fieldNotes(listed);
+    const offer = (group: string, some: readonly Field[]): Offered[] =>
+      some.map((field) => ({ ...offered(field, group), ...noted(noteOf(field)) }));
+    const columnFields: Field[] = columns.map((column) => ({ column }));
+    const fields = [...offer('Event fields', columnFields), ...offer('Properties', propertyFields(properties))];
+    const named = [...columnFields, ...propertyFields(properties)];
+    const ofPersons = (['first', 'last'] as const).flatMap((seen) =>
+      named.map((person) => offered({ person, seen }, `Person's ${seen} value`)),
     );
-    return { siteId, events, fields: named.map(offered), filtered: [...named, ...ofPersons].map(offered) };
+    return { siteId, events, fields, filtered: [...fields, ...ofPersons] };
   }, [siteId, counted.value, newest.value, mayNamePersons]);
 }
 
 const NOTHING: Answer<Listing> = { ok: true, value: { events: [] }, version: null };
-const offered = (field: FilteredField): Offered => ({ value: fieldKey(field), label: fieldLabel(field) });
+const offered = (field: FilteredField, group: string): Offered => ({
+  ...{ value: fieldKey(field), label: fieldLabel(field), group },
+});
+const noted = (note: string | undefined): Pick<Offered, 'note'> => (note === undefined ? {} : { note });
 
 /** The commonest values of a field, of events of some names where there are any. */
 export function useFieldValues(field: FilteredField | null, events: readonly string[] | undefined): readonly Offered[] {
