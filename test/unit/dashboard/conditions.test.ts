@@ -69,8 +69,10 @@ test('properties are offered by how many events have them, one level deep, and t
 
 test('a property that a column is read from is offered as the column, where that may be named', () => {
   const properties = [['value'], ['order_id'], ['plan'], ['cart', 'value']];
-  expect(otherProperties(properties, ['value', 'currency'])).toEqual([['order_id'], ['plan'], ['cart', 'value']]);
-  expect(otherProperties(properties, ['value', 'order_id'])).toEqual([['plan'], ['cart', 'value']]);
+  const value = { column: 'value' } as const;
+  const order = { column: 'order_id' } as const;
+  expect(otherProperties(properties, [value])).toEqual([['order_id'], ['plan'], ['cart', 'value']]);
+  expect(otherProperties(properties, [value, order])).toEqual([['plan'], ['cart', 'value']]);
 });
 
 test('fields have examples of their values, and columns say which property they are', () => {

@@ -34,8 +34,10 @@ const ADDRESSES: readonly (Field & { property: string[] })[] = [
 const FROM_PROPERTY: readonly Column[] = ['value', 'currency', 'order_id'];
 
 /** The properties that are not offered as one of the columns already. */
-export function otherProperties(properties: readonly string[][], columns: readonly Column[]): string[][] {
-  const same = new Set<string>(FROM_PROPERTY.filter((column) => columns.includes(column)));
+export function otherProperties(properties: readonly string[][], columns: readonly Field[]): string[][] {
+  const same = new Set(
+    columns.flatMap((field) => ('column' in field && FROM_PROPERTY.includes(field.column) ? [`${field.column}`] : [])),
+  );
   return properties.filter((path) => path.length > 1 || !same.has(path[0] ?? ''));
 }
 

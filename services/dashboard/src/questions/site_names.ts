@@ -2,12 +2,13 @@ import { createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
 import type { Field } from '#pipelines/query/filter_shapes.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
+import { namesPersons } from '#pipelines/query/personal_fields.ts';
 import type { Answer } from '../api/api_answer.ts';
 import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';
 import type { Choice } from '../ui/combobox.tsx';
 import { mayAt } from '../who.ts';
-import { columnsFor, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
+import { COLUMN_FIELDS, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
 import { fieldNotes, otherProperties, propertyFields, propertyNames } from './property_names.ts';
 
 /** A value that a picker offers. */
@@ -61,16 +62,17 @@ export function useSiteNames(siteId: string): SiteNames {
   return useMemo(() => {
     const events = (counted.value?.values ?? []).map(({ value }) => ({ value }));
     const listed = newest.value?.events ?? [];
-    const columns = columnsFor(mayNamePersons);
-    const properties = otherProperties(propertyNames(listed.map((event) => event.properties)), columns);
+    // Those who see figures of many alone may not name what singles persons or events out.
+    const mayName = (field: Field): boolean => mayNamePersons || !namesPersons(field);
+    const columns = COLUMN_FIELDS.filter(mayName);
+    const paths = otherProperties(propertyNames(listed.map((event) => event.properties)), columns);
+    const properties = propertyFields(paths).filter(mayName);
     const noteOf = fieldNotes(listed);
     const offer = (group: string, some: readonly Field[]): Offered[] =>
       some.map((field) => ({ ...offered(field, group), ...noted(noteOf(field)) }));
-    const columnFields: Field[] = columns.map((column) => ({ column }));
-    const fields = [...offer('Event fields', columnFields), ...offer('Properties', propertyFields(properties))];
-    const named = [...columnFields, ...propertyFields(properties)];
+    const fields = [...offer('Event fields', columns), ...offer('Properties', properties)];
     const ofPersons = (['first', 'last'] as const).flatMap((seen) =>
-      named.map((person) => offered({ person, seen }, `Person's ${seen} value`)),
+      [...columns, ...properties].map((person) => offered({ person, seen }, `Person's ${seen} value`)),
     );
     return { siteId, events, fields, filtered: [...fields, ...ofPersons] };
   }, [siteId, counted.value, newest.value, mayNamePersons]);
@@ -86,7 +88,8 @@ const noted = (note: string | undefined): Pick<Offered, 'note'> => (note === und
 export function useFieldValues(field: FilteredField | null, events: readonly string[] | undefined): readonly Offered[] {
   const { siteId } = useNames();
   const own = field !== null && 'person' in field ? field.person : field;
-  const plain = own === null || 'each' in own || ('property' in own && own.property.length === 0) ? null : own;
+  const isPlain = own !== null && !('each' in own) && !('property' in own && own.property.length === 0);
+  const plain = isPlain && (mayAt('query.persons', siteId) || !namesPersons(own)) ? own : null;
   const names = (events ?? []).filter((name) => name !== '');
   const asked = useAnswer(`${siteId} ${JSON.stringify([plain, names])}`, async (signal) => {
     if (plain === null) return { ok: true, value: [], version: null };

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { ask } from '../../api/questions.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
-import { personAddress } from '../../questions/actor_dialog.tsx';
+import { personAddress } from '../../site_address.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Shown } from '../../ui/states.tsx';
