@@ -54,7 +54,7 @@ export function fieldLabel(field: FilteredField): string {
   if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
   const path = field.property.join('.');
   if ('each' in field) return [`${path}[]`, ...field.each].join('.');
-  return field.part === undefined ? path : `${path}, the ${field.part}`;
+  return field.part === undefined ? path : `${path}, the ${field.part.replace('_', ' ')}`;
 }
 
 /** A field as the value of an option. */
