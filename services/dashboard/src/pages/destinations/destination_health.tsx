@@ -2,12 +2,12 @@ import type { VNode } from 'preact';
 import { ago, dateTime, number, span } from '../../format.ts';
 import { mayAt } from '../../who.ts';
 import { type DestinationDialogProps, replayAddress } from './destination_place.ts';
-import { adviceFor, perHour, skippedTotal } from './destination_rows.ts';
+import { adviceFor, perHour, STATES, skippedTotal } from './destination_rows.ts';
 
 /** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
 export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
-  const { health, state, item } = row;
-  if (health === null) return <p class="muted">Nothing was sent to it in the last 24 hours.</p>;
+  const { health, lacks, state, item } = row;
+  if (health === null) return <p class="muted">{STATES[lacks].sentence}</p>;
   const isWrong = state === 'failing' || state === 'waits_for_settings';
   const reason = health.reason === '' ? health.failed_reason : health.reason;
   return (

@@ -36,8 +36,13 @@ export default function DestinationsPage({ params }: PageProps): VNode {
     EVERY_MS,
   );
   const rows = useMemo(
-    () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], health.value?.items ?? null),
-    [list.value, kinds.value, health.value],
+    () =>
+      destinationRows(
+        list.value?.items ?? [],
+        kinds.value?.items ?? [],
+        health.value?.items ?? (health.waits ? 'loading' : null),
+      ),
+    [list.value, kinds.value, health.value, health.waits],
   );
   const { query } = place.value;
   const chosen = rows.find(({ item }) => item.name === query.get('destination'));
