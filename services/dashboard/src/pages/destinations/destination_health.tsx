@@ -80,8 +80,8 @@ function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>
   if (total === 0) return null;
   const reasons = Object.entries(skipped).sort(([, a], [, b]) => b - a);
   return (
-    <section aria-labelledby="left-out">
-      <h3 id="left-out">Left out on purpose</h3>
+    <section aria-labelledby="skipped">
+      <h3 id="skipped">Skipped on purpose</h3>
       <ol class="bars">
         {reasons.map(([reason, count]) => (
           <li key={reason} style={{ '--share': `${((count / total) * 100).toFixed(1)}%` }}>

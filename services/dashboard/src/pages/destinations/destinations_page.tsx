@@ -138,7 +138,7 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
   count('failed', 'Failed', ({ failed }) => failed),
   time('p50', 'p50', ({ took_ms }) => took_ms.p50),
   time('p99', 'p99', ({ took_ms }) => took_ms.p99),
-  count('skipped', 'Left out', (health) => skippedTotal(health)),
+  count('skipped', 'Skipped', (health) => skippedTotal(health)),
   {
     id: 'error',
     title: 'Last error',
