@@ -35,14 +35,10 @@ export default function DestinationsPage({ params }: PageProps): VNode {
       request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
     EVERY_MS,
   );
+  const known = health.value?.items ?? (health.waits ? 'loading' : null);
   const rows = useMemo(
-    () =>
-      destinationRows(
-        list.value?.items ?? [],
-        kinds.value?.items ?? [],
-        health.value?.items ?? (health.waits ? 'loading' : null),
-      ),
-    [list.value, kinds.value, health.value, health.waits],
+    () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], known),
+    [list.value, kinds.value, known],
   );
   const { query } = place.value;
   const chosen = rows.find(({ item }) => item.name === query.get('destination'));
