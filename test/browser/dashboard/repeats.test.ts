@@ -63,6 +63,7 @@ test('a question whose board did not take it is put there again, and saved once'
   await dialog.getByLabel('Name of the board').fill('Week');
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
   await dialog.getByText('“Views” is saved').waitFor();
+  await dialog.getByText('settings_unavailable').last().waitFor();
   api.on('POST', '/v1/admin/sites/shop/boards', (body) => ({ ...body, ...meta }));
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved “Views”').waitFor();
