@@ -18,7 +18,8 @@ export const auditRoutes: Route[] = [
     operationId: 'listChanges',
     access: ofListed('audit.read'),
     tag: 'Audit',
-    summary: 'List the newest 10,000 changes, newest first: who changed what, when, from what to what',
+    summary:
+      'List the newest 8,000 changes and 2,000 sign-ins and refusals, newest first: who changed what, when, from what to what',
     params: nothing,
     query: closed({
       limit: limitField,
