@@ -33,4 +33,6 @@ export interface ReplayProgress {
   /** Milliseconds since 1970 UTC. */
   started_at: number;
   updated_at: number;
+  /** Of those chosen, skipped by delivery the last time: whether they are skipped again is decided when they are sent. */
+  skipped_before: number;
 }

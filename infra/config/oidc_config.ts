@@ -7,9 +7,11 @@ interface ConfiguredProvider {
   issuer: string;
   client_id: string;
   client_secret: string;
+  auth_time_optional?: boolean;
 }
 
 const FIELDS = ['id', 'label', 'issuer', 'client_id', 'client_secret'] as const;
+const OPTIONAL = 'auth_time_optional';
 const PROVIDERS_MAX = 5;
 const LABEL_CHARACTERS_MAX = 40;
 
@@ -18,14 +20,16 @@ export const OIDC_PROVIDERS = Type.Decode(
   text('CONTROL_OIDC_PROVIDERS', {
     default: '[]',
     check: areProviders,
-    allowed: 'a JSON array of up to 5 objects with id, label, issuer, client_id and client_secret',
+    allowed:
+      'a JSON array of up to 5 objects with id, label, issuer, client_id, client_secret and maybe auth_time_optional',
     description:
       'Providers of OpenID Connect at which people sign in to the dashboard ([dashboard.md](dashboard.md)); an issuer is an https URL, or an http one of this machine.',
   }),
   (json) =>
-    (JSON.parse(json) as ConfiguredProvider[]).map(({ id, label, issuer, client_id, client_secret }) => ({
-      ...{ id, label, issuer, clientId: client_id, clientSecret: client_secret },
-    })),
+    (JSON.parse(json) as ConfiguredProvider[]).map((provider) => {
+      const { id, label, issuer, client_id, client_secret, auth_time_optional: isTimeOptional = false } = provider;
+      return { id, label, issuer, clientId: client_id, clientSecret: client_secret, isTimeOptional };
+    }),
 );
 
 /** Whether a text is such an array, each with an id of its own. */
@@ -44,8 +48,9 @@ function parsed(json: string): unknown {
 }
 
 function isProvider(value: unknown): value is ConfiguredProvider {
-  if (typeof value !== 'object' || value === null || Object.keys(value).length !== FIELDS.length) return false;
-  const fields = value as Record<string, unknown>;
+  if (typeof value !== 'object' || value === null) return false;
+  const { [OPTIONAL]: isTimeOptional = false, ...fields } = value as Record<string, unknown>;
+  if (typeof isTimeOptional !== 'boolean' || Object.keys(fields).length !== FIELDS.length) return false;
   const isFilled = FIELDS.every((name) => typeof fields[name] === 'string' && fields[name] !== '');
   if (!isFilled) return false;
   const { id, label, issuer } = value as ConfiguredProvider;

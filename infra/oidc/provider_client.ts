@@ -23,6 +23,8 @@ interface OidcProvider {
   issuer: string;
   clientId: string;
   clientSecret: string;
+  /** Whether it says of no sign-in when somebody proved who they are. */
+  isTimeOptional: boolean;
 }
 
 /** What one sign-in at a provider is bound to; none of it is known to anybody else but the provider. */
@@ -32,16 +34,25 @@ export interface OidcBinding {
   nonce: string;
   /** Of PKCE: who has the code and not this gets nothing for it. */
   verifier: string;
+  /** Whether it shall have them prove who they are, also where it knows them. */
+  isAgain: boolean;
 }
 
 /** Who has signed in at a provider, or why that cannot be said. */
 export type OidcAnswer =
-  | { ok: true; issuer: string; subject: string }
+  | {
+      ok: true;
+      issuer: string;
+      subject: string;
+      /** When it had them prove who they are, in milliseconds since 1970 UTC; null: it does not say. */
+      authMs: number | null;
+    }
   | { ok: false; code: 'oidc_denied' | 'oidc_refused' | 'oidc_unavailable'; detail: string };
 
 export interface ProviderClient {
   id: string;
   label: string;
+  isTimeOptional: boolean;
   /** Where the browser goes; null where the provider does not answer as it should. */
   begin(binding: OidcBinding): Promise<string | null>;
   /** @param query What the provider has sent the browser back with. */
@@ -51,13 +62,18 @@ export interface ProviderClient {
 const ANSWER_S_MAX = 5;
 /** The subject alone is asked for: neither name nor address is wanted. */
 const SCOPE = 'openid';
+/**
+ * Asks for a proof of whoever it is, and for its time in the ID token (OpenID Connect Core, section 3.1.2.1). `prompt=login` asks
+ * for no time, and not every provider takes it.
+ */
+const AGAIN = { max_age: '0' };
 
 /**
  * Signs people in at a provider: authorization code with PKCE, state and nonce. The provider's settings and keys are read
  * anew for each sign-in, so that keys that were changed are known at once. ID tokens are checked by their signature too.
  */
 export function createProviderClient(provider: OidcProvider): ProviderClient {
-  const { id, label, issuer, clientId, clientSecret } = provider;
+  const { id, label, issuer, clientId, clientSecret, isTimeOptional } = provider;
   const isPlain = new URL(issuer).protocol === 'http:';
 
   const options = {
@@ -91,12 +107,13 @@ export function createProviderClient(provider: OidcProvider): ProviderClient {
   return {
     id,
     label,
-    async begin({ redirectUri, state, nonce, verifier }) {
+    isTimeOptional,
+    async begin({ redirectUri, state, nonce, verifier, isAgain }) {
       const found = await reachable();
       if (!found.ok) return null;
       const { config } = found;
       const code_challenge = await calculatePKCECodeChallenge(verifier);
-      const asked = { redirect_uri: redirectUri, scope: SCOPE, state, nonce };
+      const asked = { redirect_uri: redirectUri, scope: SCOPE, state, nonce, ...(isAgain && AGAIN) };
       return buildAuthorizationUrl(config, { ...asked, code_challenge, code_challenge_method: 'S256' }).href;
     },
     async finish(query, { redirectUri, state, nonce, verifier }) {
@@ -109,10 +126,10 @@ export function createProviderClient(provider: OidcProvider): ProviderClient {
         const tokens = await authorizationCodeGrant(config, url, {
           ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true },
         });
-        const { iss, sub, azp = clientId } = tokens.claims() ?? {};
+        const { iss, sub, azp = clientId, auth_time: authS } = tokens.claims() ?? {};
         // The library looks at azp only where there are several audiences, and takes an empty subject.
         if (iss !== issuer || !sub || azp !== clientId) return { ok: false, code: 'oidc_refused', detail: 'claims' };
-        return { ok: true, issuer: iss, subject: sub };
+        return { ok: true, issuer: iss, subject: sub, authMs: authS === undefined ? null : authS * 1000 };
       } catch (error) {
         return failureOf(error);
       }

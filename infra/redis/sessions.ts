@@ -7,6 +7,8 @@ export interface Session {
   /** Milliseconds since 1970 UTC. */
   createdMs: number;
   seenMs: number;
+  /** When whoever began it proved who they are; null: they did not, or it is not known. */
+  provenMs: number | null;
   /** Network of the address it began from. */
   network: string;
   /** Browser and system, in our words. */
@@ -23,6 +25,10 @@ export interface SessionStore {
   /** Notes for a while that whoever is in a session has proven who they are. */
   prove(id: string, forMs: number): Promise<void>;
   isProven(id: string): Promise<boolean>;
+  /** Keeps the sealed secret of a second factor that is being set up in a session, for a while; a newer one takes its place. */
+  holdFactor(id: string, sealed: string, forMs: number): Promise<void>;
+  /** What is kept so; null: nothing, or no more. */
+  heldFactor(id: string): Promise<string | null>;
   /** Whether there was one to end. */
   end(userId: string, id: string): Promise<boolean>;
 }
@@ -38,13 +44,14 @@ const SESSIONS_PER_USER_MAX = 50;
 const keyOf = (id: string): string => `session:${id}`;
 /** Beside the session, whose own record each request may write. */
 const proofOf = (id: string): string => `session_proof:${id}`;
+const factorOf = (id: string): string => `session_factor:${id}`;
 /** Score: when it began. Member: its id. */
 const indexOf = (userId: string): string => `sessions:${userId}`;
 
 export function createSessionStore(redis: Redis, nowMs: () => number): SessionStore {
   const read = async (id: string): Promise<Session | null> => {
     const text = await asked(redis.get(keyOf(id)));
-    const session = text === null ? null : ({ ...JSON.parse(text), id } as Session);
+    const session = text === null ? null : sessionOf(id, JSON.parse(text));
     return session === null || leftMs(session, nowMs()) <= 0 ? null : session;
   };
   const write = (session: Session, how: 'NX' | 'XX'): Promise<unknown> => {
@@ -78,14 +85,24 @@ export function createSessionStore(redis: Redis, nowMs: () => number): SessionSt
       await asked(redis.set(proofOf(id), '1', 'PX', forMs));
     },
     isProven: async (id) => (await asked(redis.exists(proofOf(id)))) === 1,
+    async holdFactor(id, sealed, forMs) {
+      await asked(redis.set(factorOf(id), sealed, 'PX', forMs));
+    },
+    heldFactor: (id) => asked(redis.get(factorOf(id))),
     async end(userId, id) {
       const session = await read(id);
       if (session !== null && session.userId !== userId) return false;
+      await asked(redis.del(factorOf(id)));
       await asked(redis.zrem(indexOf(userId), id));
       return (await asked(redis.del(keyOf(id)))) === 1;
     },
   };
   return store;
+}
+
+/** Sessions of before it was noted when they were proven were begun by a proof. */
+function sessionOf(id: string, stored: Omit<Session, 'id' | 'provenMs'> & Partial<Session>): Session {
+  return { provenMs: stored.createdMs, ...stored, id };
 }
 
 /** How long a session goes on if it is not seen again. */

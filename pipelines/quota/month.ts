@@ -20,5 +20,15 @@ export function openMonths(timeMs: number): string[] {
 
 /** Whether a month is over for so long that nothing of it is in flight any more. */
 export function isClosed(month: string, timeMs: number): boolean {
-  return Date.parse(`${month}-01T00:00:00Z`) + 3 * DAYS_MAX * DAY_MS < timeMs;
+  return monthSpan(month).from + 3 * DAYS_MAX * DAY_MS < timeMs;
+}
+
+/** What a month that is asked for is written as: its year and number. */
+export const MONTH_PATTERN = /^20\d\d-(?:0[1-9]|1[0-2])$/;
+
+/** When a month begins, and when the one after it does, in milliseconds since 1970 UTC. */
+export function monthSpan(month: string): { from: number; to: number } {
+  const from = Date.parse(`${month}-01T00:00:00Z`);
+  const begin = new Date(from);
+  return { from, to: Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1) };
 }

@@ -1,9 +1,12 @@
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
-import type { ReadCounts } from './progress.ts';
+import { NO_COUNTS, type ReadCounts } from './progress.ts';
 
-/** What is known of an event at the destination: it has it, it waits on a lane for another attempt, or neither. */
-export type Known = 'delivered' | 'pending' | 'open';
+/**
+ * What is known of an event at the destination: it has it, it waits on a lane for another attempt, it was skipped for a reason
+ * that may hold again, or none of these.
+ */
+export type Known = 'delivered' | 'pending' | 'skipped' | 'open';
 
 /** Where the ledger of outcomes names an event: its place on events.raw. */
 export function placeOf({ coordinate }: EntryView): string | null {
@@ -25,13 +28,14 @@ export interface Choice {
  * forced. An event without a place on events.raw is in no ledger and goes.
  */
 export function choose(views: readonly EntryView[], force: boolean, known: ReadonlyMap<string, Known>): Choice {
-  const counts: ReadCounts = { seen: views.length, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
+  const counts: ReadCounts = { ...NO_COUNTS, seen: views.length };
   const chosen = views.filter((view) => {
     const place = placeOf(view);
     const state = force || place === null ? 'open' : (known.get(place) ?? 'open');
     if (state === 'delivered') counts.delivered++;
     if (state === 'pending') counts.pending++;
-    return state === 'open';
+    if (state === 'skipped') counts.skipped_before++;
+    return state === 'open' || state === 'skipped';
   });
   counts.chosen = chosen.length;
   return { chosen, counts };

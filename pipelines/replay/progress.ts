@@ -7,9 +7,11 @@ export interface ReadCounts {
   pending: number;
   unreadable: number;
   chosen: number;
+  /** Of those chosen. */
+  skipped_before: number;
 }
 
-const NO_COUNTS: ReadCounts = { seen: 0, delivered: 0, pending: 0, unreadable: 0, chosen: 0 };
+export const NO_COUNTS: ReadCounts = { seen: 0, delivered: 0, pending: 0, unreadable: 0, chosen: 0, skipped_before: 0 };
 
 /** A replay that has read nothing yet. */
 export function newProgress(replayId: string, nowMs: number): ReplayProgress {
@@ -52,6 +54,7 @@ export function addCounts(
     pending: progress.pending + counts.pending,
     unreadable: progress.unreadable + counts.unreadable,
     chosen: progress.chosen + counts.chosen,
+    skipped_before: progress.skipped_before + counts.skipped_before,
     partitions: progress.partitions.map((one) => (one.partition === partition ? { ...one, next } : one)),
     updated_at: nowMs,
   };

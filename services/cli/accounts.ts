@@ -1,4 +1,5 @@
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
+import type { UsageAnswer } from '#services/control_api/usage_shapes.ts';
 import { renderTable } from '#services/render.ts';
 import { changedFields, given, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
@@ -17,6 +18,15 @@ export const accountCommands: Command[] = [
     options: {},
     examples: ['account list', 'account list --json'],
     run: async (_args, { client }) => listed(await client.list('/accounts')),
+  },
+  {
+    noun: 'account',
+    verb: 'usage',
+    summary: 'Show how many events of an account arrived on each day of a month, by site',
+    subject,
+    options: { month: { kind: 'text', value: 'YYYY-MM', help: 'Which month (UTC); without it, this one' } },
+    examples: ['account usage acme', 'account usage acme --month 2026-10 --json'],
+    run: showUsage,
   },
   {
     noun: 'account',
@@ -52,6 +62,20 @@ async function setAccount(args: Arguments, { client }: Context): Promise<Outcome
   const before = await client.get<AccountItem>(path);
   return written(await client.send('PATCH', path, before.version, changedFields(before, change)), 'changed');
 }
+
+async function showUsage(args: Arguments, { client }: Context): Promise<Outcome> {
+  const month = given({ month: args.text('month') });
+  const usage = await client.get<UsageAnswer>(`${pathOf('accounts', args.subject)}/usage`, month);
+  const sites = [...new Set(usage.days.flatMap((day) => Object.keys(day.sites)))].sort();
+  const rows = [
+    ...usage.days.map((day) => [day.day, String(day.events), ...sites.map((site) => String(day.sites[site] ?? 0))]),
+    [usage.month, String(usage.events), ...sites.map((site) => String(sumOf(usage, site)))],
+  ];
+  return { text: renderTable(['DAY', 'EVENTS', ...sites], rows, ''), json: usage };
+}
+
+const sumOf = ({ days }: UsageAnswer, site: string): number =>
+  days.reduce((sum, day) => sum + (day.sites[site] ?? 0), 0);
 
 function changes(args: Arguments): object {
   return given({

@@ -45,6 +45,9 @@ export function detailsOf(replay: ReplayItem): string {
     `  cannot be read       ${replay.unreadable}`,
     `  to send              ${replay.to_send ?? replay.chosen}`,
   );
+  if (replay.skipped_before > 0) {
+    lines.push(`  of these             ${replay.skipped_before} were skipped before, and are decided anew`);
+  }
   if (replay.dry_run) lines.push(`  would take about     ${durationOf(replay.estimate_ms)} at ${replay.rate} a second`);
   else lines.push(`  written for delivery ${replay.to_send === null ? 0 : replay.chosen}`);
   if (replay.not_reached > 0) lines.push(`  left to delivery     ${replay.not_reached} offsets it has yet to reach`);

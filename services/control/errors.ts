@@ -29,6 +29,10 @@ export const CONTROL_ERRORS = {
     message: 'This sign-in was not begun in this browser, took too long or was used already: begin again.',
   },
   oidc_not_linked: { status: 403, message: 'No user who may sign in is linked to your account at the provider.' },
+  oidc_not_proven: {
+    status: 403,
+    message: 'The provider does not say that it had you prove who you are just now, so nothing is proven.',
+  },
   invitation_over: { status: 403, message: 'The invitation was used, is too old or was taken back: ask for another.' },
   second_factor_refused: { status: 403, message: 'The code is not right, or was used already.' },
   password_refused: { status: 403, message: 'The password is not right.' },
@@ -71,6 +75,10 @@ export const CONTROL_ERRORS = {
   oidc_linked_elsewhere: { status: 409, message: 'Your account at the provider is linked to another user.' },
   owner_last: { status: 409, message: 'The last owner of the installation stays: make another one first.' },
   second_factor_exists: { status: 409, message: 'There is a second factor already: remove it first.' },
+  second_factor_not_begun: {
+    status: 409,
+    message: 'No second factor is being set up in this session, or it was begun too long ago: begin again.',
+  },
   session_needed: { status: 409, message: 'An admin token has no session: sign in as a user for this.' },
   token_last: { status: 409, message: 'The last active admin token cannot be revoked: issue another one first.' },
   replay_over: { status: 409, message: 'The replay is over or cancelled: ask for a new one instead.' },

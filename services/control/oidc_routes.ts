@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { Session } from '#infra/redis/sessions.ts';
 import { linkedSubjects } from '#pipelines/settings/oidc_links.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
@@ -67,8 +68,8 @@ export const oidcRoutes: Route[] = [
       run: unused,
     }),
     async inSession({ body }, asked): Promise<SessionAnswer> {
-      const { provider, invitation = null } = body as Static<typeof providerStart>;
-      return started(await beginAtProvider(asked, provider, { kind: 'sign_in', invitation }));
+      const { provider, invitation = null, proof: isProof = false } = body as Static<typeof providerStart>;
+      return started(await beginAtProvider(asked, provider, { kind: 'sign_in', invitation, isProof }));
     },
   },
   {
@@ -80,7 +81,7 @@ export const oidcRoutes: Route[] = [
       summary: 'Sign in by what a provider sent the browser back with; the answer sets the cookie of the session',
       body: providerFinish,
       success: { status: 200, schema: whoShape, description: 'Who has signed in' },
-      errors: ['csrf_missing', 'oidc_not_linked', 'invitation_over', ...ending],
+      errors: ['csrf_missing', 'oidc_not_linked', 'oidc_not_proven', 'invitation_over', ...ending],
       run: unused,
     }),
     async inSession({ body }, asked): Promise<SessionAnswer> {
@@ -124,7 +125,7 @@ export const oidcRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is linked' },
     errors: ['session_needed', ...ending],
-    answer: ({ body }, asked) => asUser(asked, ({ user_id }) => finished(asked, user_id, body)),
+    answer: ({ body }, asked) => asUser(asked, (_user, session) => finished(asked, session, body)),
   }),
   sessionRoute({
     method: 'POST',
@@ -140,7 +141,7 @@ export const oidcRoutes: Route[] = [
     success: { status: 200, schema: closed({}), description: 'The password alone signs you in' },
     errors: [...proving],
     answer: ({ body: { password } }, asked) =>
-      proven(asked, password, ({ user_id }) => anew(asked, user_id, () => ({ oidc_subjects: [] }), {})),
+      proven(asked, password, (_user, session) => anew(asked, session, () => ({ oidc_subjects: [] }), {})),
   }),
 ];
 
@@ -150,12 +151,12 @@ function started(result: Awaited<ReturnType<typeof beginAtProvider>>): SessionAn
   return { kind: 'answered', body, flow: result.flow };
 }
 
-async function finished(asked: KnownAsked, userId: string, returned: ProviderReturn): Promise<SessionAnswer> {
-  const link = await provenLink(asked, userId, returned);
+async function finished(asked: KnownAsked, session: Session, returned: ProviderReturn): Promise<SessionAnswer> {
+  const link = await provenLink(asked, session.userId, returned);
   if (!link.ok) return { ...refused(link.code), flow: null };
   const linked = (user: User, table: SettingsTable): Partial<User> | ControlErrorCode => {
     const linking = linkedSubjects(table, user, link.subject);
     return linking.ok ? { oidc_subjects: linking.subjects } : linking.code;
   };
-  return { ...(await anew(asked, userId, linked, {})), flow: null };
+  return { ...(await anew(asked, session, linked, {})), flow: null };
 }

@@ -1,30 +1,40 @@
 import { hash } from 'node:crypto';
-import type { OidcBinding } from '#infra/oidc/provider_client.ts';
+import type { OidcBinding, ProviderClient } from '#infra/oidc/provider_client.ts';
 import { actorOf, isSessionValid, sessionsEndedAt } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords } from '#pipelines/settings/journal.ts';
 import { linkedSubjects, oidcSubject, userOfSubject } from '#pipelines/settings/oidc_links.ts';
+import { type ProviderSignIn, provenAtProviderMs } from '#pipelines/settings/provider_proof.ts';
 import type { RandomBytes } from '#pipelines/settings/random_text.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { managesUser } from '#pipelines/settings/user_change.ts';
 import type { User } from '#schemas/setting.ts';
+import { type PrincipalId, principalNow } from './authenticate.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { SessionAsked } from './session_answer.ts';
 import { reached } from './session_keeper.ts';
 import { begun, type SignInParts, type SignInResult } from './sign_in.ts';
 
 /** What a sign-in at a provider is for: to sign in, by an invitation or without, or to link an account to somebody. */
-type Purpose = { kind: 'sign_in'; invitation: string | null } | { kind: 'link'; userId: string };
+type Purpose =
+  | {
+      kind: 'sign_in';
+      invitation: string | null;
+      /** Whether it is to prove who somebody is. */
+      isProof: boolean;
+    }
+  | { kind: 'link'; userId: string };
 
 interface Flow extends OidcBinding {
   provider: string;
   purpose: Purpose;
+  begunMs: number;
 }
 
 interface Invited {
   userId: string;
   madeMs: number;
-  /** Who made it: a user, or null for an admin token. */
-  inviter: string | null;
+  /** Who made it. */
+  inviter: PrincipalId;
   /** Digest of what the user might do then: whoever invited somebody need not be one who may invite what they became. */
   grants: string;
 }
@@ -68,10 +78,13 @@ export async function beginAtProvider(
   const provider = parts.oidc.providers.find(({ id }) => id === providerId);
   if (provider === undefined || place === null) return { ok: false, code: 'provider_unknown' };
   const secret = (): string => newSecret(parts.randomBytes);
+  const begunMs = parts.nowMs();
+  const isAgain = purpose.kind === 'sign_in' && purpose.isProof;
   const binding: OidcBinding = {
     redirectUri: `${place.origin}${RETURN_PATH}/${providerId}`,
     // What it is for is no secret: the page that is returned to reads it.
     ...{ state: `${purpose.kind}.${secret()}`, nonce: secret(), verifier: secret() },
+    isAgain,
   };
   const url = await provider.begin(binding);
   if (url === null) {
@@ -79,12 +92,21 @@ export async function beginAtProvider(
     return { ok: false, code: 'oidc_unavailable' };
   }
   const flow = secret();
-  const note: Flow = { ...binding, provider: providerId, purpose };
+  const note: Flow = { ...binding, provider: providerId, purpose, begunMs };
   await reached(parts.oidc.notes.put('oidc', flow, note, FLOW_MS));
   return { ok: true, url, flow };
 }
 
-type Proven = { ok: true; subject: string; provider: string; purpose: Purpose } | Refused;
+type Proven =
+  | {
+      ok: true;
+      subject: string;
+      provider: ProviderClient;
+      purpose: Purpose;
+      /** When they proved it to the provider, and when it was asked to have them. */
+      when: Pick<ProviderSignIn, 'authMs' | 'askedAgainMs'>;
+    }
+  | Refused;
 
 /** Who has signed in at the provider. What was begun ends here, however it ends. @throws SessionsUnavailableError */
 async function provenAtProvider(
@@ -105,7 +127,8 @@ async function provenAtProvider(
     return { ok: false, code: answered.code };
   }
   const subject = oidcSubject(answered.issuer, answered.subject);
-  return { ok: true, subject, provider: provider.id, purpose: note.purpose };
+  const when = { authMs: answered.authMs, askedAgainMs: note.isAgain ? note.begunMs : null };
+  return { ok: true, subject, provider, purpose: note.purpose, when };
 }
 
 /**
@@ -117,9 +140,9 @@ export async function signInByProvider(asked: SessionAsked, returned: ProviderRe
   const { parts, network, browser } = asked;
   const proven = await provenAtProvider(asked, 'sign_in', returned);
   if (!proven.ok) return proven;
-  const { subject, provider, purpose } = proven;
+  const { subject, provider, purpose, when } = proven;
   const refuse = (code: ControlErrorCode, userId: string | null): Refused => {
-    parts.signInAudit.signInRefused(userId, `${provider}: ${code}`, network);
+    parts.signInAudit.signInRefused(userId, `${provider.id}: ${code}`, network);
     return { ok: false, code };
   };
   if (purpose.kind === 'sign_in' && purpose.invitation !== null) {
@@ -130,7 +153,10 @@ export async function signInByProvider(asked: SessionAsked, returned: ProviderRe
   }
   const user = userOfSubject(parts.journal.view().table, subject);
   if (user === undefined || user.disabled_at !== null) return refuse('oidc_not_linked', user?.user_id ?? null);
-  return begun(parts, user, { network, browser });
+  const { isTimeOptional } = provider;
+  const provenMs = provenAtProviderMs({ ...when, isTimeOptional, hasPassword: user.password !== null }, parts.nowMs());
+  if (when.askedAgainMs !== null && provenMs === null) return refuse('oidc_not_proven', user.user_id);
+  return begun(parts, user, { network, browser, provenMs });
 }
 
 /** The user whose account a sign-in at a provider was begun to link; their session must be the one that asks. */
@@ -148,13 +174,11 @@ export async function provenLink(
 }
 
 /** The user that an invitation is for, unless it is over. */
-function invitedBy(invited: Invited, table: SettingsTable): User | null {
+function invitedBy(invited: Invited, table: SettingsTable, nowMs: number): User | null {
   const user = table.user(invited.userId);
   if (!isSessionValid(user, invited.madeMs) || digestOf(user.grants) !== invited.grants) return null;
-  const inviter = invited.inviter === null ? null : table.user(invited.inviter);
-  if (inviter === null) return user;
-  const stillMay = inviter !== undefined && inviter.disabled_at === null && managesUser(inviter, user, table);
-  return stillMay ? user : null;
+  const inviter = principalNow(table, invited.inviter, nowMs);
+  return inviter !== null && managesUser(inviter, user, table) ? user : null;
 }
 
 /**
@@ -164,7 +188,7 @@ function invitedBy(invited: Invited, table: SettingsTable): User | null {
  */
 function linkTo({ journal, nowMs }: SignInParts, invited: Invited, subject: string): Promise<ControlErrorCode | null> {
   return journal.change<ControlErrorCode | null>((view) => {
-    const user = invitedBy(invited, view.table);
+    const user = invitedBy(invited, view.table, nowMs());
     if (user === null) return { records: [], result: 'invitation_over' };
     const linking = linkedSubjects(view.table, user, subject);
     if (!linking.ok) return { records: [], result: linking.code };
@@ -178,7 +202,7 @@ function linkTo({ journal, nowMs }: SignInParts, invited: Invited, subject: stri
 export async function invite(
   { oidc, randomBytes, nowMs }: SignInParts,
   { user_id: userId, grants, sessions_from: notBeforeMs }: User,
-  inviter: string | null,
+  inviter: PrincipalId,
 ): Promise<{ invitation: string; expiresMs: number }> {
   const invitation = newSecret(randomBytes);
   const note: Invited = { userId, madeMs: Math.max(nowMs(), notBeforeMs), inviter, grants: digestOf(grants) };

@@ -37,7 +37,7 @@ import { createSessionKeeper } from './session_keeper.ts';
 import { createSignInAudit } from './sign_in_audit.ts';
 import { createStageView } from './stage_view.ts';
 import { createTestSender } from './test_sender.ts';
-import { createUserSecrets } from './user_secrets.ts';
+import { createUserSecrets, warnOfUnopened } from './user_secrets.ts';
 
 /** What a control service is made of; a process and a test each bring their own. */
 export interface ControlParts {
@@ -60,11 +60,12 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   const journal = await openSettingsJournal(session, registry, logger, fatal);
   onStop(() => journal.close());
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
-  const userSecrets = createUserSecrets(ring, randomBytes);
+  const userSecrets = createUserSecrets(ring, randomBytes, logger);
   const { userId, passwordHash } = config.firstUser;
   if (userId !== null && passwordHash !== null) {
     await ensureFirstUser(journal, userSecrets, { userId, passwordHash }, Date.now());
   }
+  warnOfUnopened(journal.view().table.users(), userSecrets, logger);
   const redis = createRedis(addresses.redisUrl, logger);
   onStop(async () => redis.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);

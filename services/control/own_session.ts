@@ -20,7 +20,7 @@ import { changeAs } from './change_as.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { type Refused, type Route, refused, sessionRoute } from './route.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
-import { reached } from './session_keeper.ts';
+import { reached, SessionsUnavailableError } from './session_keeper.ts';
 import { asUser, proven, proving } from './session_proof.ts';
 import { recoveryHash, type SignInParts, useCode } from './sign_in.ts';
 
@@ -28,6 +28,8 @@ const tag = 'Session';
 const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 const ISSUER = 'Event ingest';
+/** How long somebody may take to add a secret to their app. */
+const FACTOR_MS = 15 * 60_000;
 
 /** What users do with their own sessions, password and second factor. */
 export const ownSessionRoutes: Route[] = [
@@ -85,16 +87,11 @@ export const ownSessionRoutes: Route[] = [
     success: { status: 200, schema: closed({}), description: 'It is changed' },
     errors: [...proving],
     answer: ({ body: { password, new_password } }, asked) =>
-      proven(asked, password, async (user) => {
+      proven(asked, password, async (user, session) => {
         const sealed = await hashed(asked.parts, user.user_id, new_password);
         return sealed === null
           ? refused('sign_in_busy')
-          : anew(
-              asked,
-              user.user_id,
-              (now) => (now.password === user.password ? { password: sealed } : 'session_over'),
-              {},
-            );
+          : anew(asked, session, (now) => (now.password === user.password ? { password: sealed } : 'session_over'), {});
       }),
   }),
   sessionRoute({
@@ -103,7 +100,8 @@ export const ownSessionRoutes: Route[] = [
     operationId: 'beginSecondFactor',
     access: 'known',
     tag,
-    summary: 'Make a secret for a second factor; nothing is changed until a code of it is sent back',
+    summary:
+      'Make a secret for a second factor; nothing is changed until a code of it is sent, in a quarter of an hour',
     params: nothing,
     query: nothing,
     body: closed({}),
@@ -111,9 +109,12 @@ export const ownSessionRoutes: Route[] = [
     success: { status: 200, schema: newTotpShape, description: 'The secret, for an authenticator app' },
     errors: ['session_needed', 'second_factor_exists'],
     answer: (_input, asked) =>
-      asUser(asked, async ({ user_id, totp }) => {
+      asUser(asked, async ({ user_id, totp }, { id }) => {
         if (totp !== null) return refused('second_factor_exists');
-        const secret = newTotpSecret(asked.parts.randomBytes);
+        const { sessions, userSecrets, randomBytes } = asked.parts;
+        const secret = newTotpSecret(randomBytes);
+        // Held here: a secret that came back from a browser could be one that somebody else chose. Sealed, as Redis shows all.
+        await sessions.holdFactor(id, userSecrets.seal(user_id, 'totp', secret), FACTOR_MS);
         return { kind: 'answered', body: { secret, uri: totpUri(secret, ISSUER, user_id) } };
       }),
   }),
@@ -129,18 +130,19 @@ export const ownSessionRoutes: Route[] = [
     body: totpConfirmation,
     ifMatch: 'none',
     success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
-    errors: [...proving, 'second_factor_exists', 'second_factor_refused'],
-    answer: ({ body: { secret, code, password } }, asked) =>
-      proven(asked, password, async (user) => {
+    errors: [...proving, 'second_factor_exists', 'second_factor_not_begun', 'second_factor_refused'],
+    answer: ({ body: { code, password } }, asked) =>
+      proven(asked, password, async (user, session) => {
         if (user.totp !== null) return refused('second_factor_exists');
         const { parts } = asked;
-        const totp = parts.userSecrets.seal(user.user_id, 'totp', secret);
-        if (!(await useCode(parts, { ...user, totp }, code))) return refused('second_factor_refused');
+        const totp = await parts.sessions.heldFactor(session.id);
+        if (totp === null) return refused('second_factor_not_begun');
+        if (!(await useCode(parts, { ...user, totp }, code))) return codeRefused(asked, user);
         const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
         const recovery_codes = codes.map(recoveryHash);
         const change = (now: User) =>
           now.totp === null ? { totp, recovery_codes } : ('second_factor_exists' as const);
-        return anew(asked, user.user_id, change, { recovery_codes: codes });
+        return anew(asked, session, change, { recovery_codes: codes });
       }),
   }),
   sessionRoute({
@@ -157,31 +159,40 @@ export const ownSessionRoutes: Route[] = [
     success: { status: 200, schema: closed({}), description: 'It is removed' },
     errors: [...proving, 'second_factor_refused'],
     answer: ({ body: { password, code } }, asked) =>
-      proven(asked, password, async (user) => {
+      proven(asked, password, async (user, session) => {
         const waitMs = await reached(asked.parts.limits.tryCode(user.user_id));
-        if (waitMs > 0) return { ...refused('sign_in_limited'), waitMs };
+        if (waitMs > 0) {
+          asked.parts.signInAudit.signInRefused(user.user_id, 'limited', asked.network);
+          return { ...refused('sign_in_limited'), waitMs };
+        }
         const isTaken = user.totp !== null && (await useCode(asked.parts, user, code));
-        if (!isTaken) return refused('second_factor_refused');
-        return anew(asked, user.user_id, () => ({ totp: null, recovery_codes: [] }), {});
+        if (!isTaken) return codeRefused(asked, user);
+        return anew(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
       }),
   }),
 ];
 
+function codeRefused({ parts, network }: KnownAsked, { user_id }: User): Refused {
+  parts.signInAudit.signInRefused(user_id, 'code', network);
+  return refused('second_factor_refused');
+}
+
 /**
- * Changes how a user signs in: every session ends, and the one that asked goes on as a new one, unless it ended meanwhile.
+ * Changes how a user signs in: every session ends, and the one that asked goes on as a new one, unless it ended meanwhile. It
+ * stays proven for as long as it was: a change proves nothing.
  *
  * @param change what becomes of the user as they are then, or why nothing does.
  */
 export async function anew(
-  { parts, judge, caller: { session }, network, browser }: KnownAsked,
-  userId: string,
+  { parts, judge, network, browser }: KnownAsked,
+  { userId, createdMs, provenMs }: Session,
   change: (user: User, table: SettingsTable) => Partial<User> | ControlErrorCode,
   body: object,
 ): Promise<SessionAnswer> {
   const { journal, nowMs, sessions } = parts;
   const refusal = await changeAs<Refused | null>(parts, judge, (view, principal) => {
     const user = view.table.user(userId);
-    if (session === null || !isSessionValid(user, session.createdMs)) return notChanged('session_over');
+    if (!isSessionValid(user, createdMs)) return notChanged('session_over');
     const changed = change(user, view.table);
     if (typeof changed === 'string') return notChanged(changed);
     const facts = [{ body: { user: { ...user, ...changed, sessions_from: sessionsEndedAt(user, nowMs()) } } }];
@@ -189,8 +200,14 @@ export async function anew(
   });
   if (refusal !== null) return refusal;
   const { sessions_from = 0 } = journal.view().table.user(userId) ?? {};
-  const { value } = await sessions.begin({ userId, network, browser }, sessions_from);
-  return { kind: 'answered', body, cookie: value };
+  try {
+    const { value } = await sessions.begin({ userId, network, browser, provenMs }, sessions_from);
+    return { kind: 'answered', body, cookie: value };
+  } catch (error) {
+    // It is changed: whoever asked must learn so, and get codes that are shown this once. They sign in again.
+    if (error instanceof SessionsUnavailableError) return { kind: 'answered', body };
+    throw error;
+  }
 }
 
 const notChanged = (code: ControlErrorCode): Planned<Refused> => ({ records: [], result: refused(code) });

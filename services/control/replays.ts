@@ -190,6 +190,7 @@ function progressItem(replay: Replay, progress: ReplayProgress | undefined) {
     pending: progress?.pending ?? 0,
     unreadable: progress?.unreadable ?? 0,
     chosen: progress?.chosen ?? 0,
+    skipped_before: progress?.skipped_before ?? 0,
     to_send: progress?.to_send ?? null,
     estimate_ms: estimateMs(replay, progress),
     not_reached: progress?.not_reached ?? 0,

@@ -1,3 +1,4 @@
+import { accountUsageRoute } from './account_usage.ts';
 import { accountRoutes } from './accounts.ts';
 import { actorQueryRoutes } from './actor_queries.ts';
 import { analystRoutes } from './analyst_routes.ts';
@@ -41,6 +42,7 @@ export const ROUTES: readonly Route[] = [
   ...ownSessionRoutes,
   ...userRoutes,
   ...accountRoutes,
+  accountUsageRoute,
   installationRoute,
   ...siteRoutes,
   ...definitionRoutes,

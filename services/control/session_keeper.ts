@@ -12,7 +12,7 @@ export class SessionsUnavailableError extends Error {
 export interface SessionKeeper {
   /** Begins a session; its value is for the browser alone. Sessions from before `notBeforeMs` would be over. */
   begin(
-    of: Pick<Session, 'userId' | 'network' | 'browser'>,
+    of: Pick<Session, 'userId' | 'network' | 'browser' | 'provenMs'>,
     notBeforeMs?: number,
   ): Promise<{ value: string; session: Session }>;
   /** The session of a value that goes on. Those seen in the last quarter of an hour are known without Redis. */
@@ -21,6 +21,9 @@ export interface SessionKeeper {
   /** Notes for a while that whoever is in the session has proven who they are. */
   prove(id: string, forMs: number): Promise<void>;
   isProven(id: string): Promise<boolean>;
+  /** Keeps the sealed secret of a second factor that is being set up in the session, for a while. */
+  holdFactor(id: string, sealed: string, forMs: number): Promise<void>;
+  heldFactor(id: string): Promise<string | null>;
   end(userId: string, id: string): Promise<boolean>;
 }
 
@@ -76,6 +79,8 @@ export function createSessionKeeper(store: SessionStore, randomBytes: RandomByte
     list: (userId) => reached(store.list(userId)),
     prove: (id, forMs) => reached(store.prove(id, forMs)),
     isProven: (id) => reached(store.isProven(id)),
+    holdFactor: (id, sealed, forMs) => reached(store.holdFactor(id, sealed, forMs)),
+    heldFactor: (id) => reached(store.heldFactor(id)),
     async end(userId, id) {
       // Also where Redis is away: then it ends here at least.
       if (remembered.get(id)?.session.userId === userId) remembered.delete(id);

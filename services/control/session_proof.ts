@@ -43,12 +43,12 @@ export const proofRoute: Route = sessionRoute({
     }),
 });
 
-/** Whether it was proven lately who is in a session, by signing in or by the password. @throws SessionsUnavailableError */
+/** Whether it was proven lately who is in a session, as it began or by the password. @throws SessionsUnavailableError */
 export async function isProven(
   { sessions, nowMs }: Pick<SignInParts, 'sessions' | 'nowMs'>,
-  { id, createdMs }: Session,
+  { id, provenMs }: Session,
 ): Promise<boolean> {
-  return nowMs() - createdMs <= PROOF_MS || sessions.isProven(id);
+  return (provenMs !== null && nowMs() - provenMs <= PROOF_MS) || sessions.isProven(id);
 }
 
 /** For a user in a session, and for no token. */
@@ -60,7 +60,10 @@ export async function asUser(
   return session === null || user === undefined ? refused('session_needed') : then(user, session);
 }
 
-/** The same for a user who has sent their password with the request, as a session may be somebody else's who found it open. */
+/**
+ * The same for a user who has sent their password with the request, as a session may be somebody else's who found it open. The
+ * session that goes on is one that was proven now.
+ */
 export function proven(
   asked: KnownAsked,
   password: string,
@@ -75,7 +78,7 @@ export function proven(
     }
     const isTheirs = await isRight(parts, user, password);
     if (isTheirs === 'busy') return refused('sign_in_busy');
-    if (isTheirs) return then(user, session);
+    if (isTheirs) return then(user, { ...session, provenMs: parts.nowMs() });
     parts.signInAudit.signInRefused(user.user_id, 'password_again', network);
     return refused('password_refused');
   });

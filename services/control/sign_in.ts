@@ -68,7 +68,7 @@ export async function signIn(parts: SignInParts, tried: SignInTry): Promise<Sign
     return { ok: false, code: 'sign_in_refused' };
   }
   const refusal = await secondFactorRefusal(parts, user, tried);
-  return refusal ?? begun(parts, user, tried);
+  return refusal ?? begun(parts, user, { ...tried, provenMs: parts.nowMs() });
 }
 
 /** Whether it is the password of somebody who may sign in by one. */
@@ -93,7 +93,10 @@ async function secondFactorRefusal(
   { code, network }: SignInTry,
 ): Promise<Extract<SignInResult, { ok: false }> | null> {
   if (user.totp === null) return null;
-  if (code === null) return { ok: false, code: 'second_factor_needed' };
+  if (code === null) {
+    parts.signInAudit.codeAsked(user.user_id, network);
+    return { ok: false, code: 'second_factor_needed' };
+  }
   const waitMs = await reached(parts.limits.tryCode(user.user_id));
   if (waitMs > 0) {
     parts.signInAudit.signInRefused(user.user_id, 'limited', network);
@@ -130,19 +133,20 @@ function useRecoveryCode(journal: SettingsJournal, userId: string, code: string,
 }
 
 /**
- * Begins the session of somebody who has proven who they are, by what is still so: a password that was changed while it was
+ * Begins the session of somebody who is known, by what is still so: a password that was changed while it was
  * looked at lets nobody in.
  */
 export async function begun(
   { journal, sessions, limits, signInAudit }: SignInParts,
   user: User,
-  { network, browser }: Pick<SignInTry, 'network' | 'browser'>,
+  { network, browser, provenMs }: Pick<Session, 'network' | 'browser' | 'provenMs'>,
 ): Promise<SignInResult> {
   if (!isStillSo(user, journal.view().table.user(user.user_id))) {
     signInAudit.signInRefused(user.user_id, 'changed', network);
     return { ok: false, code: 'sign_in_refused' };
   }
-  const { value, session } = await sessions.begin({ userId: user.user_id, network, browser }, user.sessions_from);
+  const begins = { userId: user.user_id, network, browser, provenMs };
+  const { value, session } = await sessions.begin(begins, user.sessions_from);
   await reached(limits.forget(user.user_id, network));
   signInAudit.signedIn(user.user_id, { network, browser });
   return { ok: true, user, value, session };

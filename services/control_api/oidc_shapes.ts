@@ -13,6 +13,11 @@ export type Providers = Static<typeof providersShape>;
 export const providerStart = closed({
   provider,
   invitation: Type.Optional(Type.String({ description: 'Links the account at the provider', pattern: INVITATION })),
+  proof: Type.Optional(
+    Type.Boolean({
+      description: 'Has the provider ask who you are, also where it knows you; else nobody is signed in',
+    }),
+  ),
 });
 export const linkStart = closed({
   provider,

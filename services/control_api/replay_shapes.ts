@@ -54,6 +54,9 @@ export const replayShape = Type.Object({
   pending: count('Of these, left out as they wait on a lane'),
   unreadable: count('Records that cannot be read, or dead letters that were cut'),
   chosen: count('Of these, to be sent; while sending, written for delivery'),
+  skipped_before: count(
+    'Of those chosen, skipped by delivery the last time; whether they are skipped again is decided when they are sent',
+  ),
   to_send: nullable(count('What counting found'), { description: 'Null before its end' }),
   estimate_ms: nullable(Type.Integer(), { description: 'How long the rest takes at this rate; null while not known' }),
   not_reached: count('Offsets of the range that delivery has yet to reach by itself; left to it'),

@@ -74,11 +74,7 @@ export const newTotpShape = Type.Object({
   uri: Type.String({ description: 'The same for a QR code' }),
 });
 const code = Type.String({ description: 'Six digits from the app', pattern: '^\\d{6}$' });
-export const totpConfirmation = closed({
-  secret: Type.String({ description: 'As it was answered', pattern: '^[A-Z2-7]{32}$' }),
-  code,
-  password: passwordField('The password'),
-});
+export const totpConfirmation = closed({ code, password: passwordField('The password') });
 export const recoveryCodesShape = Type.Object({
   recovery_codes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code; shown this once' }),
 });

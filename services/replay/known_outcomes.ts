@@ -1,5 +1,5 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { askLedger, type LedgerPlace } from '#infra/clickhouse/delivery_ledger.ts';
+import { askLedger, type LedgerPlace, type LedgerRow } from '#infra/clickhouse/delivery_ledger.ts';
 import type { Known } from '#pipelines/replay/choose.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 
@@ -8,6 +8,12 @@ const PLACES_MAX = 2_000;
 
 /** Outcomes after which an event waits on a lane. */
 const PENDING: ReadonlySet<string> = new Set(['diverted', 'paused']);
+
+function knownBy({ delivered, latest }: LedgerRow): Known {
+  if (delivered) return 'delivered';
+  if (PENDING.has(latest)) return 'pending';
+  return latest === 'skipped' ? 'skipped' : 'open';
+}
 
 /** What the outcomes say of events at a destination, by their places. @throws WarehouseError */
 export async function knownOf(
@@ -24,10 +30,7 @@ export async function knownOf(
       sinceMs: Math.min(...some.map(({ receivedAtMs }) => receivedAtMs)),
       places: some.flatMap(({ coordinate }): LedgerPlace[] => (coordinate === null ? [] : [coordinate])),
     });
-    for (const { partition, offset, index, delivered, latest } of rows) {
-      const pending = PENDING.has(latest) ? 'pending' : 'open';
-      known.set(`${partition}/${offset}/${index}`, delivered ? 'delivered' : pending);
-    }
+    for (const row of rows) known.set(`${row.partition}/${row.offset}/${row.index}`, knownBy(row));
   }
   return known;
 }

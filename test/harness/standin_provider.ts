@@ -15,6 +15,8 @@ export interface StandinProvider {
     alg?: string;
     /** What its settings say otherwise. */
     settings?: Record<string, unknown>;
+    /** Has nobody prove anew who they are, though it is asked to. */
+    ignoresMaxAge?: boolean;
     /** Signs by a key that it does not publish. */
     signsByAnother?: boolean;
     /** Answers everything by 500. */
@@ -24,6 +26,8 @@ export interface StandinProvider {
     /** Whether these are compressed, a thousand to one. */
     floodsCompressed?: boolean;
   };
+  /** When whoever signs in proved last who they are, in seconds: it says so where it is asked by max_age. */
+  signedInS: number;
   /** Bytes of blanks that were taken from it. */
   flooded(): number;
   /** Signs by a new key from now on, and publishes that alone. */
@@ -42,6 +46,8 @@ interface Grant {
   nonce: string;
   challenge: string;
   redirectUri: string;
+  /** How old a proof may be, in seconds; null: as old as it is. */
+  maxAgeS: number | null;
 }
 
 interface Key {
@@ -105,6 +111,7 @@ export async function startProvider(): Promise<StandinProvider> {
     grants.set(code, {
       ...{ subject: need('login_hint'), nonce: need('nonce'), challenge: need('code_challenge') },
       redirectUri: need('redirect_uri'),
+      maxAgeS: asked.has('max_age') ? Number(need('max_age')) : null,
     });
     const back = new URL(need('redirect_uri'));
     back.search = new URLSearchParams({ code, state: need('state'), iss: issuer }).toString();
@@ -124,8 +131,11 @@ export async function startProvider(): Promise<StandinProvider> {
       return;
     }
     const now = Math.floor(Date.now() / 1000);
+    const isOld = grant.maxAgeS !== null && now - provider.signedInS >= grant.maxAgeS;
+    if (isOld && wrong.ignoresMaxAge !== true) provider.signedInS = now;
+    const auth = grant.maxAgeS === null ? {} : { auth_time: provider.signedInS };
     const claims = { iss: issuer, aud: CLIENT.id, sub: grant.subject, nonce: grant.nonce, iat: now, exp: now + 60 };
-    const id_token = signed({ ...claims, ...wrong.claims });
+    const id_token = signed({ ...claims, ...auth, ...wrong.claims });
     json(response, { access_token: randomUUID(), token_type: 'Bearer', id_token });
   }
 
@@ -139,9 +149,10 @@ export async function startProvider(): Promise<StandinProvider> {
     return `${content}.${signature.toString('base64url')}`;
   }
 
-  return {
+  const provider: StandinProvider = {
     issuer,
     wrong,
+    signedInS: Math.floor(Date.now() / 1000),
     flooded: () => flooded,
     rotate() {
       key = newKey();
@@ -158,6 +169,7 @@ export async function startProvider(): Promise<StandinProvider> {
         server.close(() => done());
       }),
   };
+  return provider;
 }
 
 /** With the client that the header names, where it does. */

@@ -24,24 +24,24 @@ export interface WantedRows {
  */
 export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const { siteId, columns, conditions } = wanted;
-  const keys = keyConditions(wanted, binder);
+  const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
+  const keys = [ofSite, ...keyConditions(wanted, binder)];
   const where = [...keys, ...conditions].join(' AND ');
   const listed = '(SELECT arrayJoin(repeated))';
   const names = Object.keys(columns);
   const single = Object.entries(columns).map(([name, of]) => `${of} AS ${name}`);
   const first = names.map((name, index) => `first.${index + 1} AS ${name}`);
-  return `WITH ${repeatedHashes(binder.bind(siteId, 'String'), keys.join(' AND '))} AS repeated
+  return `WITH ${repeatedHashes(ofSite, keys.join(' AND '))} AS repeated
 SELECT ${names.join(', ')} FROM (SELECT ${single.join(', ')} FROM event_rows WHERE ${where} AND (empty(repeated) OR event_hash GLOBAL NOT IN ${listed})
 UNION ALL SELECT ${first.join(', ')}
 FROM (SELECT argMin(tuple(${Object.values(columns).join(', ')}), ${FIRST_ROW}) AS first
   FROM event_rows WHERE ${where} AND notEmpty(repeated) AND event_hash GLOBAL IN ${listed} GROUP BY event_id))`;
 }
 
-/** Conditions that the sort key, or digests alone, can decide. */
-function keyConditions({ siteId, span, selections }: WantedRows, binder: Binder): string[] {
+/** Conditions beside that of the site which the sort key, or digests alone, can decide. */
+function keyConditions({ span, selections }: WantedRows, binder: Binder): string[] {
   const names = selections.flatMap(({ events = [] }) => events);
   return [
-    `site_id = ${binder.bind(siteId, 'String')}`,
     `timestamp >= ${span.from}`,
     `timestamp < ${span.to}`,
     ...(selections.every(({ events }) => events !== undefined)

@@ -24,16 +24,16 @@ const UNCHECKED_MANY = 5_000_000;
  * An array, worked out once however often the text stands in a statement: digests of the ids of events that may stand there
  * more than once.
  *
- * @param site The site as an expression.
- * @param range Conditions for the rows that the statement reads, the site's alone.
+ * @param ofSites The condition that chooses the site or the sites.
+ * @param range Conditions for the rows that the statement reads, that of the sites among them.
  */
-export function repeatedHashes(site: string, range: string): string {
+export function repeatedHashes(ofSites: string, range: string): string {
   const unchecked = (what: string, when: string): string =>
     `(SELECT ${what} FROM event_rows WHERE ${range} AND ${IS_UNCHECKED}${when === '' ? '' : ` AND ${when}`})`;
   const isFew = `unchecked BETWEEN 1 AND ${UNCHECKED_MANY}`;
   const isMany = `unchecked > ${UNCHECKED_MANY}`;
   return `(WITH ${unchecked('count()', '')} AS unchecked
-SELECT groupArray(event_hash) FROM (SELECT event_hash FROM repeated_events WHERE site_id = ${site}
+SELECT groupArray(event_hash) FROM (SELECT event_hash FROM repeated_events WHERE ${ofSites}
 UNION ALL SELECT event_hash FROM event_rows WHERE ${range} AND ${isFew}
   AND event_hash GLOBAL IN ${unchecked('event_hash', isFew)} GROUP BY event_hash HAVING count() > 1
 UNION ALL SELECT event_hash FROM event_rows WHERE ${range} AND ${isMany}

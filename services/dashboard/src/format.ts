@@ -54,6 +54,11 @@ export function intervalStart(ms: number, interval: string, timeZone: string): s
   return format.format(ms);
 }
 
+const monthAndYear = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** What people call a month that is written as YYYY-MM: November 2026. */
+export const monthName = (month: string): string => monthAndYear.format(Date.parse(`${month}-01`));
+
 const UNITS = [
   { ms: 86_400_000, name: 'd' },
   { ms: 3_600_000, name: 'h' },

@@ -78,8 +78,8 @@ test('without a password one signs in at the provider again, in a tab of its own
   api
     .on('GET', '/v1/session', { ...(body as object), has_password: false })
     .on('GET', '/v1/session/oidc', { items: [{ id: 'acme', label: 'Acme' }] })
-    .on('POST', '/v1/session/oidc/start', () => {
-      state.isProven = true;
+    .on('POST', '/v1/session/oidc/start', (body) => {
+      state.isProven = (body as { proof?: boolean }).proof === true;
       return { url: `${dashboard.url}/dashboard/account?view=you` };
     });
   const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);

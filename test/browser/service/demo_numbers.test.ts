@@ -95,7 +95,9 @@ test('from the campaigns on the overview it is one click to what each of them br
   const { series } = await client.query<TrendsAnswer>(site.site, 'trends', { ...range, ...question });
   const rows = await totals.locator('tbody tr').allTextContents();
   expect(rows).toHaveLength(question.series.length);
-  for (const [at, { measured }] of series.entries()) {
+  for (const [at, { measured, breakdown }] of series.entries()) {
+    expect(breakdown.map(({ value }) => value)).toEqual(['USD']);
+    expect(rows[at]).toContain(': USD');
     expect(rows[at]).toContain("the person's first utm_campaign is");
     expect(names.some((name) => rows[at]?.includes(name))).toBe(true);
     expect(rows[at]).toContain((measured ?? 0).toLocaleString('en-GB', { maximumFractionDigits: 2 }));

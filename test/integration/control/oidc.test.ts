@@ -85,6 +85,8 @@ it('somebody invited links their account, signs in by it with a session of Redis
   expect(await codeOf(fifth.query, fifth.flow)).toBe('oidc_refused');
   provider.wrong.claims = {};
 
+  await provesAnew(userId);
+
   // Nobody waits for what is noted of a refusal.
   const text = await until(
     'the refusals are in the audit',
@@ -94,3 +96,29 @@ it('somebody invited links their account, signs in by it with a session of Redis
   expect(text).toContain('user.invite');
   for (const secret of [invitation, 'somebody', CLIENT.secret]) expect(text).not.toContain(secret);
 });
+
+/** What takes a proof is done by a sign-in that the provider says was one, and by no other. */
+async function provesAnew(userId: string): Promise<void> {
+  const owner = { grants: [{ role: 'owner' }] };
+  await control.client.send('PATCH', `/users/${userId}`, null, owner);
+  const issued = async (more: object): Promise<string | number> => {
+    const { query, flow } = await began(more);
+    const { body, cookies } = await post('finish', { provider: 'acme', answer: query }, flow);
+    if (body.error !== undefined) return body.error.code;
+    const cookie = cookies.find((one) => one.startsWith('svc_session=')) ?? '';
+    const payload = { label: `by ${userId}`, grants: [{ role: 'viewer' }] };
+    const answer = await control.app.inject({
+      method: 'POST',
+      url: '/v1/admin/tokens',
+      headers: { ...OWN, cookie },
+      payload,
+    });
+    return answer.json<{ error?: { code: string } }>().error?.code ?? answer.statusCode;
+  };
+  provider.signedInS = Math.floor(Date.now() / 1000) - 3_600;
+  expect(await issued({})).toBe('proof_needed');
+  provider.wrong.ignoresMaxAge = true;
+  expect(await issued({ proof: true })).toBe('oidc_not_proven');
+  provider.wrong.ignoresMaxAge = false;
+  expect(await issued({ proof: true })).toBe(201);
+}

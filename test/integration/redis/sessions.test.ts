@@ -24,6 +24,7 @@ const session = (changes: Partial<Session> = {}): Session => ({
   userId,
   createdMs: nowMs,
   seenMs: nowMs,
+  provenMs: nowMs,
   network: '127.0.0.1',
   browser: 'Firefox on Linux',
   ...changes,
@@ -43,6 +44,15 @@ describe('sessions', () => {
     expect(await store().end(userId, first.id)).toBe(false);
   });
 
+  test('say when they were proven as they began, which those of before it was noted were by beginning', async () => {
+    const [one, unproven, before] = [session({ provenMs: nowMs - 7 }), session({ provenMs: null }), session()];
+    for (const begun of [one, unproven]) await store().begin(begun);
+    const { id, provenMs: _provenMs, ...stored } = before;
+    await redis.set(`session:${id}`, JSON.stringify(stored), 'PX', 60_000);
+    const found = await Promise.all([one, unproven, before].map((each) => store().find(each.id)));
+    expect(found.map((each) => each?.provenMs)).toEqual([nowMs - 7, null, before.createdMs]);
+  });
+
   test('are proven one by one, for as long as is said, whatever else is written of them', async () => {
     const [one, other] = [session(), session()];
     await store().begin(one);
@@ -55,6 +65,23 @@ describe('sessions', () => {
     await redis.pexpire(`session_proof:${one.id}`, 1);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await store().isProven(one.id)).toBe(false);
+  });
+
+  test('hold the second factor that is set up in them, the last one alone, for as long as is said and they go on', async () => {
+    const [one, other] = [session(), session()];
+    for (const begun of [one, other]) await store().begin(begun);
+    await store().holdFactor(one.id, 'sealed one', 60_000);
+    await store().holdFactor(one.id, 'sealed two', 1_000);
+    expect([await store().heldFactor(one.id), await store().heldFactor(other.id)]).toEqual(['sealed two', null]);
+    expect(await redis.pttl(`session_factor:${one.id}`)).toBeLessThanOrEqual(1_000);
+    await redis.pexpire(`session_factor:${one.id}`, 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await store().heldFactor(one.id)).toBeNull();
+    await store().holdFactor(other.id, 'sealed', 60_000);
+    expect(await store().end('somebody-else', other.id)).toBe(false);
+    expect(await store().heldFactor(other.id)).toBe('sealed');
+    await store().end(userId, other.id);
+    expect(await redis.exists(`session_factor:${other.id}`)).toBe(0);
   });
 
   test('go on while they are seen, until their last day, and Redis forgets them', async () => {

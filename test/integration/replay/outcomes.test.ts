@@ -3,6 +3,7 @@ import { insertBlock } from '#infra/clickhouse/client.ts';
 import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import { knownOf } from '#services/replay/known_outcomes.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
 import { useQueryWorld } from '../query/query_world.ts';
 
@@ -173,4 +174,31 @@ test('the ledger says what is delivered and what was last, of what is asked and 
     [3, false, 'dead'],
   ]);
   expect(await askLedger(database.warehouse, { ...question, places: [] })).toEqual([]);
+});
+
+test('what is delivered, waits or was skipped is told apart from what was given up and what nobody tried', {
+  timeout: TEST_MS,
+}, async () => {
+  const { database } = await world();
+  await insertBlock(database.warehouse, 'delivery_outcomes', 'known', [
+    ...rows('k', 'meta', [
+      [1, 'diverted'],
+      [1, 'skipped', 'too_old'],
+      [2, 'skipped', 'too_old'],
+      [2, 'delivered'],
+      [3, 'diverted'],
+      [4, 'dead'],
+    ]),
+  ]);
+  const views = [1, 2, 3, 4, 5].map((offset) => ({
+    ...{ coordinate: { partition: 0, offset, index: 2 }, siteId: 'k', eventId: `e${offset}`, distinctId: 'v' },
+    ...{ receivedAtMs: NOW_MS - 60 * MINUTE_MS, personBytes: Buffer.alloc(0), eventBytes: Buffer.alloc(0) },
+  }));
+  const known = await knownOf(database.warehouse, 'meta', views);
+  expect([...known].sort(([a], [b]) => a.localeCompare(b))).toEqual([
+    ['0/1/2', 'skipped'],
+    ['0/2/2', 'delivered'],
+    ['0/3/2', 'pending'],
+    ['0/4/2', 'open'],
+  ]);
 });

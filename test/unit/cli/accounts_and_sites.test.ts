@@ -34,6 +34,24 @@ describe('accounts', () => {
   });
 });
 
+describe('the usage of an account', () => {
+  it('is a table of its days and sites, and its sum', async () => {
+    const shop = await installation(async () => [
+      { site_id: 'till', day: '2026-02-02', events: 4 },
+      { site_id: 'shop', day: '2026-02-02', events: 3 },
+      { site_id: 'shop', day: '2026-02-28', events: 5 },
+    ]);
+    await expectDone(shop.svc('account create acme --allowance 100'));
+    const lines = (await expectDone(shop.svc('account usage acme --month 2026-02'))).split('\n');
+    expect(lines.slice(0, 3)).toEqual([
+      'DAY         EVENTS  shop  till',
+      '2026-02-01  0       0     0',
+      '2026-02-02  7       3     4',
+    ]);
+    expect(lines.slice(28)).toEqual(['2026-02-28  5       5     0', '2026-02     12      8     4', '']);
+  });
+});
+
 describe('sites', () => {
   it('begin with defaults', async () => {
     const shop = await installedShop();

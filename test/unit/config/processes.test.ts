@@ -115,6 +115,8 @@ test.for<[what: string, providers: unknown, isTaken: boolean]>([
   ['one over plain HTTP', [{ ...ACME, issuer: 'http://id.example' }], false],
   ['one with a query', [{ ...ACME, issuer: 'https://id.example/?a=b' }], false],
   ['one without a secret', [{ ...ACME, client_secret: '' }], false],
+  ['one that says no time', [{ ...ACME, auth_time_optional: true }], true],
+  ['one that says maybe whether it says a time', [{ ...ACME, auth_time_optional: 'maybe' }], false],
   ['one with a field more', [{ ...ACME, scope: 'email' }], false],
   ['two of one id', [ACME, ACME], false],
   ['no list', ACME, false],

@@ -172,7 +172,7 @@ export async function control(
   const monthUsed = new Map<string, number>();
   const sessions = memorySessions(() => clock.nowMs);
   const random = (bytes: number): Uint8Array => shake(String(randomness++), bytes);
-  const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random);
+  const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random, quiet);
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({

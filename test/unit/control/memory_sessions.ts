@@ -10,6 +10,8 @@ export interface MemorySessions {
   isAway: boolean;
   /** Until when it is proven who is in a session. */
   proofs: Map<string, number>;
+  /** Sealed secrets of second factors that are being set up. */
+  factors: Map<string, { sealed: string; untilMs: number }>;
   /** Tries by user. */
   tries: Map<string, number>;
   codes: Map<string, number>;
@@ -25,6 +27,7 @@ export function memorySessions(nowMs: () => number): MemorySessions {
     held,
     isAway: false,
     proofs: new Map(),
+    factors: new Map(),
     tries: new Map(),
     codes: new Map(),
     store: {
@@ -51,6 +54,15 @@ export function memorySessions(nowMs: () => number): MemorySessions {
       async isProven(id) {
         reach(world);
         return (world.proofs.get(id) ?? 0) > nowMs();
+      },
+      async holdFactor(id, sealed, forMs) {
+        reach(world);
+        world.factors.set(id, { sealed, untilMs: nowMs() + forMs });
+      },
+      async heldFactor(id) {
+        reach(world);
+        const held = world.factors.get(id);
+        return held !== undefined && held.untilMs > nowMs() ? held.sealed : null;
       },
       async end(userId, id) {
         reach(world);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { OidcBinding, ProviderClient } from '#infra/oidc/provider_client.ts';
 import { oidcSubject } from '#pipelines/settings/oidc_links.ts';
 import { type Answer, type Control, control, NOW_MS, PASSWORD } from './harness.ts';
@@ -10,9 +10,10 @@ const ISSUER = 'https://id.example';
 const path = '/v1/session/oidc';
 
 /** A provider that believes whatever the answer says; what it is bound to is checked in its own test. */
-function memoryProvider(): ProviderClient & { bound: OidcBinding[]; isAway: boolean } {
+function memoryProvider(): ProviderClient & { bound: OidcBinding[]; isAway: boolean; authMs: number | null } {
   const provider = {
-    ...{ id: 'acme', label: 'Acme', bound: [] as OidcBinding[], isAway: false },
+    ...{ id: 'acme', label: 'Acme', bound: [] as OidcBinding[], isAway: false, isTimeOptional: false },
+    authMs: NOW_MS as number | null,
     async begin(binding: OidcBinding) {
       provider.bound.push(binding);
       return provider.isAway ? null : `${ISSUER}/authorize?state=${binding.state}`;
@@ -22,7 +23,7 @@ function memoryProvider(): ProviderClient & { bound: OidcBinding[]; isAway: bool
       if (sent.get('state') !== binding.state) {
         return { ok: false, code: 'oidc_refused', detail: 'state' } as const;
       }
-      return { ok: true, issuer: ISSUER, subject: sent.get('subject') ?? '' } as const;
+      return { ok: true, issuer: ISSUER, subject: sent.get('subject') ?? '', authMs: provider.authMs } as const;
     },
   };
   return provider;
@@ -188,6 +189,21 @@ test('an invitation is over when another was used, when its user became more, an
   expect(await codeOf(left, 'a-2')).toBe('invitation_over');
 });
 
+test('an invitation made with a token is over when the token is revoked', async () => {
+  const { world } = await installed();
+  await world.addUser({ password: null });
+  const { secret, token } = (await world.call('POST', 'tokens', { body: { label: 'onboarding' } })).body;
+  const invite = async (): Promise<string> =>
+    (await world.call('POST', 'users/ada/invitation', { token: secret, body: {} })).body.invitation;
+  const [used, left] = [await invite(), await invite()];
+  expect((await signIn(world, 'a-1', { invitation: used })).body.id).toBe('ada');
+  const late = await invite();
+  expect((await world.call('POST', `tokens/${token.token_hash}/revoke`)).status).toBe(200);
+  for (const invitation of [left, late]) {
+    expect((await signIn(world, 'a-2', { invitation })).body.error.code).toBe('invitation_over');
+  }
+});
+
 test('without a password an account is linked soon after signing in, and not by a session that was found open', async () => {
   const { world } = await installed();
   await world.addUser({ password: null, oidc_subjects: [oidcSubject(ISSUER, 'a-1')] });
@@ -196,6 +212,96 @@ test('without a password an account is linked soon after signing in, and not by 
   expect((await start()).status).toBe(200);
   world.clock.nowMs += 900_001;
   expect((await start()).body.error.code).toBe('proof_needed');
+});
+
+describe('a sign-in at a provider', () => {
+  const QUARTER_MS = 900_000;
+  const SUBJECTS = { oidc_subjects: [oidcSubject(ISSUER, 'a-1')] };
+
+  /** Signs in, and says of the session whether it may do what takes a proof. */
+  async function provenBy(world: Control, more: object = {}) {
+    const answer = await signIn(world, 'a-1', more);
+    const session = cookieOf(answer, 'svc_session');
+    const codeOf = async (): Promise<string> => {
+      const body = { label: `t${world.journal.records.length}` };
+      const issued = await ask(world, 'POST', '/v1/admin/tokens', body, session);
+      return issued.body?.error?.code ?? 'done';
+    };
+    return { code: answer.body?.error?.code ?? 'done', session, codeOf };
+  }
+
+  it.each([
+    ['with a password', {}],
+    ['without one', { password: null }],
+  ])(
+    'proves who somebody %s is for a quarter of an hour from when the provider had them prove it',
+    async (_who, of) => {
+      const { world, provider } = await installed();
+      await world.addUser({ ...SUBJECTS, ...of });
+      provider.authMs = NOW_MS - QUARTER_MS + 1_000;
+      const { codeOf } = await provenBy(world);
+      expect(await codeOf()).toBe('done');
+      world.clock.nowMs += 1_001;
+      expect(await codeOf()).toBe('proof_needed');
+      for (const authMs of [NOW_MS - QUARTER_MS - 1, null]) {
+        provider.authMs = authMs;
+        const anew = await provenBy(world);
+        expect([anew.code, await anew.codeOf()]).toEqual(['done', 'proof_needed']);
+      }
+    },
+  );
+
+  it('proves no more by a clock that is ahead', async () => {
+    const { world, provider } = await installed();
+    await world.addUser(SUBJECTS);
+    provider.authMs = NOW_MS + 3_600_000;
+    const { codeOf } = await provenBy(world);
+    world.clock.nowMs += QUARTER_MS + 1;
+    expect(await codeOf()).toBe('proof_needed');
+  });
+
+  it('as a proof asks the provider for one, and is none where it had them prove it before that or does not say', async () => {
+    const { world, provider } = await installed();
+    await world.addUser(SUBJECTS);
+    world.clock.nowMs += 3_600_000;
+    const askedMs = world.clock.nowMs;
+    for (const authMs of [askedMs - 60_001, null]) {
+      provider.authMs = authMs;
+      const refused = await provenBy(world, { proof: true });
+      expect([refused.code, refused.session]).toEqual(['oidc_not_proven', '']);
+    }
+    const audited = world.journal.records.map(({ setting }) => JSON.parse(setting?.audit?.after ?? '{}').reason);
+    expect(audited).toContain('acme: oidc_not_proven');
+    provider.authMs = askedMs - 60_000;
+    const proven = await provenBy(world, { proof: true });
+    expect([proven.code, await proven.codeOf()]).toEqual(['done', 'done']);
+    await provenBy(world);
+    expect(provider.bound.map(({ isAgain }) => isAgain)).toEqual([true, true, true, false]);
+  });
+
+  it('where the provider is known to say no time is a proof when asked for as one, of who has no password alone', async () => {
+    const { world, provider } = await installed();
+    Object.assign(provider, { isTimeOptional: true, authMs: null });
+    await world.addUser({ ...SUBJECTS, password: null });
+    expect(await (await provenBy(world)).codeOf()).toBe('proof_needed');
+    const proven = await provenBy(world, { proof: true });
+    expect([proven.code, await proven.codeOf()]).toEqual(['done', 'done']);
+    await world.addUser(SUBJECTS);
+    expect((await provenBy(world, { proof: true })).code).toBe('oidc_not_proven');
+  });
+
+  it('that links another account makes the session no younger', async () => {
+    const { world } = await installed();
+    await world.addUser({ ...SUBJECTS, password: null });
+    const { session } = await provenBy(world);
+    world.clock.nowMs += QUARTER_MS - 1_000;
+    const { flow, answerOf } = await begun(world, {}, 'link/start', session);
+    world.clock.nowMs += 2_000;
+    const linked = await ask(world, 'POST', `${path}/link/finish`, answerOf('a-2'), `${session}; ${flow}`);
+    expect(linked.status).toBe(200);
+    const again = await ask(world, 'POST', `${path}/link/start`, { provider: 'acme' }, cookieOf(linked, 'svc_session'));
+    expect(again.body.error.code).toBe('proof_needed');
+  });
 });
 
 test('only who could give all that a user may invites them, and unlinks what they have linked', async () => {

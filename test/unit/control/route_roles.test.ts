@@ -14,7 +14,7 @@ type Where = 'site' | 'account' | 'installation' | 'anywhere';
 /** Every operation with the roles that may, written down here by hand: one that is new must be placed. */
 const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['anywhere', EVERY, 'listAccounts listSites listDomains'],
-  ['account', EVERY, 'getAccount'],
+  ['account', EVERY, 'getAccount getAccountUsage'],
   ['account', MANAGERS, 'createSite'],
   ['installation', MANAGERS, 'createAccount changeAccount'],
   ['installation', OPERATORS, 'listStages'],

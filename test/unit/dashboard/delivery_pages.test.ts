@@ -9,7 +9,7 @@ import {
   type Kind,
   settingFields,
 } from '#services/dashboard/src/pages/destinations/setting_form.ts';
-import { countedSentence, replayBody } from '#services/dashboard/src/pages/replays/replay_sentences.ts';
+import { countedSentence, replayBody, shownState } from '#services/dashboard/src/pages/replays/replay_sentences.ts';
 
 const DAY_MS = 86_400_000;
 const KIND: Kind = {
@@ -78,8 +78,13 @@ test('letters of one stage and reason are one group, with the days that have non
 test('a replay is told in a sentence before it is sent, and asks for the range as it is now', () => {
   const counted = { to_send: 1, delivered: 5, pending: 2, unreadable: 0, not_reached: 0, estimate_ms: 2, rate: 500 };
   expect(countedSentence(counted as ReplayItem)).toBe(
-    '1 event to send, 5 known as delivered and skipped, 2 wait to be tried again and are left to that, takes about 1 s at 500 a second',
+    '1 event to send, 5 known as delivered, 2 waiting for a retry of their own, about 1 s at 500 a second',
   );
+  expect(countedSentence({ ...counted, to_send: 3, skipped_before: 2 } as ReplayItem)).toMatch(
+    /^3 events to send, of which 2 were skipped before and may be skipped again, 5 known/,
+  );
+  expect(shownState({ state: 'done', dry_run: true }).label).toBe('Counted, nothing sent');
+  expect(shownState({ state: 'done', dry_run: false }).label).toBe('Done');
   const draft = { destination: 'meta', site: '', source: 'events', range: '24h', rate: '', force: false } as const;
   expect(replayBody(draft, 2 * DAY_MS)).toEqual({
     ...{ destination: 'meta', source: 'events', force: false, from: DAY_MS, to: 2 * DAY_MS },

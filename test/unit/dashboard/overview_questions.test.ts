@@ -61,9 +61,10 @@ test('revenue is never added over currencies, and nothing where nothing was boug
   ]);
 });
 
-test('revenue is compared of as many campaigns as a question may have conditions on persons', () => {
+test('revenue is compared of as many campaigns as a question may have conditions on persons, each currency apart', () => {
   const asked = campaignRevenue(['a', 'b', 'c', 'd', 'e', 'f']);
-  const { series } = readTrends(asked);
+  const { series, breakdown } = readTrends(asked);
+  expect(breakdown?.fields).toEqual([{ column: 'currency' }]);
   expect(series).toHaveLength(PERSON_CONDITIONS_MAX);
   expect(series[0]).toEqual({
     events: ['purchase'],

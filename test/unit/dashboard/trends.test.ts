@@ -28,6 +28,23 @@ test('a series that lacks its field counts events, and a sum is a measure', () =
   });
 });
 
+test('of several series each value says whose it is, and one without values is a line of its own', () => {
+  const range = { from: 0, to: 2, interval: 'day' } as const;
+  const series = [{ events: ['a'] }, { events: ['b'] }];
+  const answer = {
+    series: [
+      { ...figures(9, [4, 5]), breakdown: [{ value: 'EUR', parts: ['EUR'], ...figures(9, [4, 5]) }], other: null },
+      { ...figures(0, [0, 0]), breakdown: [], other: null },
+    ],
+    formulas: [],
+  };
+  const lines = trendLines({ ...range, series, breakdown: { fields: [value] } }, answer);
+  expect(lines.map(({ name, total }) => [name, total])).toEqual([
+    ['A a: EUR', 9],
+    ['B b', 0],
+  ]);
+});
+
 test('lines are of values where there is a breakdown, and tell whose actors they are', () => {
   const query = {
     from: 0,

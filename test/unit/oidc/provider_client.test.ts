@@ -11,24 +11,39 @@ afterEach(() => standin.close());
 const BINDING: OidcBinding = {
   redirectUri: 'http://localhost:8090/dashboard/signed-in',
   ...{ state: 'sign_in.s', nonce: 'n'.repeat(43), verifier: 'v'.repeat(43) },
+  isAgain: false,
 };
 
 const clientOf = (issuer = standin.issuer, clientSecret = CLIENT.secret) =>
-  createProviderClient({ id: 'acme', label: 'Acme', issuer, clientId: CLIENT.id, clientSecret });
+  createProviderClient({
+    ...{ id: 'acme', label: 'Acme', issuer, clientId: CLIENT.id, clientSecret, isTimeOptional: false },
+  });
 
 /** A sign-in from its begin to its end. */
 async function signIn(change: Partial<OidcBinding> = {}, client = clientOf()): Promise<OidcAnswer> {
-  const url = (await client.begin(BINDING)) ?? '';
+  const url = (await client.begin({ ...BINDING, isAgain: change.isAgain === true })) ?? '';
   const query = await standin.signIn(url, 'ada');
   return client.finish(query, { ...BINDING, ...change });
 }
 
 test('who signs in is known by the issuer and the subject, also after the keys were changed', async () => {
-  expect(await signIn()).toEqual({ ok: true, issuer: standin.issuer, subject: 'ada' });
+  expect(await signIn()).toEqual({ ok: true, issuer: standin.issuer, subject: 'ada', authMs: null });
   const client = clientOf();
   expect(await signIn({}, client)).toMatchObject({ ok: true });
   standin.rotate();
   expect(await signIn({}, client)).toMatchObject({ ok: true });
+});
+
+test('a provider that is asked to has them prove who they are, and says when that was', async () => {
+  const beforeMs = Date.now();
+  standin.signedInS = Math.floor(beforeMs / 1000) - 3_600;
+  expect(await signIn()).toMatchObject({ authMs: null });
+  standin.wrong.ignoresMaxAge = true;
+  expect(await signIn({ isAgain: true })).toMatchObject({ authMs: standin.signedInS * 1000 });
+  standin.wrong.ignoresMaxAge = false;
+  const answer = await signIn({ isAgain: true });
+  expect(answer.ok && answer.authMs).toBeGreaterThan(beforeMs - 1_000);
+  expect(new URL((await clientOf().begin(BINDING)) ?? '').searchParams.has('max_age')).toBe(false);
 });
 
 const now = Math.floor(Date.now() / 1000);
@@ -40,6 +55,7 @@ const wrongs: [what: string, wrong: StandinProvider['wrong']][] = [
   ['several audiences, and another that it is for', { claims: { aud: [CLIENT.id, 'x'], azp: 'x' } }],
   ['another client that it is for', { claims: { azp: 'another-client' } }],
   ['a time that is over', { claims: { iat: now - 7_200, exp: now - 3_600 } }],
+  ['no number for when it was proven', { claims: { auth_time: 'now' } }],
   ['no subject', { claims: { sub: undefined } }],
   ['an empty subject', { claims: { sub: '' } }],
   ['no signature', { alg: 'none' }],

@@ -34,17 +34,19 @@ const known = new Map<string, Known>([
   ['1/1/0', 'delivered'],
   ['1/2/0', 'pending'],
   ['1/3/0', 'open'],
+  ['1/5/0', 'skipped'],
 ]);
-const views = [1, 2, 3, 4, -1].map((offset) => view(offset));
+const views = [1, 2, 3, 4, 5, -1].map((offset) => view(offset));
 
-test('what is delivered and what waits on a lane is left out', () => {
+test('what is delivered and what waits on a lane is left out, and what was skipped is decided anew', () => {
   const { chosen, counts } = choose(views, false, known);
-  expect(chosen.map(({ eventId }) => eventId)).toEqual(['3', '4', '-1']);
-  expect(counts).toEqual({ seen: 5, delivered: 1, pending: 1, unreadable: 0, chosen: 3 });
+  expect(chosen.map(({ eventId }) => eventId)).toEqual(['3', '4', '5', '-1']);
+  expect(counts).toEqual({ seen: 6, delivered: 1, pending: 1, unreadable: 0, chosen: 4, skipped_before: 1 });
 });
 
 test('a forced replay takes all', () => {
-  expect(choose(views, true, known).counts).toEqual({ seen: 5, delivered: 0, pending: 0, unreadable: 0, chosen: 5 });
+  const { counts } = choose(views, true, known);
+  expect(counts).toEqual({ seen: 6, delivered: 0, pending: 0, unreadable: 0, chosen: 6, skipped_before: 0 });
 });
 
 test('only sites that have the destination are meant, and only the one that is asked for', () => {

@@ -18,11 +18,11 @@ export function signInAt(provider: string, invitation: string | null): Promise<A
   return leave(`${PATH}/start`, { provider, ...(invitation !== null && { invitation }) });
 }
 
-/** Signs in at a provider in a new tab, so that this page stays as it is. */
+/** Signs in at a provider in a new tab, so that this page stays as it is, and has it ask who it is. */
 export async function signInBeside(provider: string): Promise<Answer<Started>> {
   // Before the answer is there: a page may open a tab at a click, and not later.
   const tab = window.open('', '_blank');
-  const started = await request<Started>('POST', `${PATH}/start`, { body: { provider } });
+  const started = await request<Started>('POST', `${PATH}/start`, { body: { provider, proof: true } });
   if (!started.ok || !isAddress(started.value)) tab?.close();
   else if (tab !== null) {
     // The provider's page must not lead this one elsewhere.

@@ -50,17 +50,34 @@ export function requestFile(method: Method, path: string, options: RequestOption
   return sent(method, path, options, (response) => response.blob());
 }
 
-/** Sends a request; where it takes a proof of who asks, again when that is given. */
+/** How often a question is asked that others are in the way of, and how long to wait before the next time, at the least. */
+const BUSY_TRIES_MAX = 4;
+const BUSY_WAIT_MS = 1_500;
+
+/**
+ * Sends a request; where it takes a proof of who asks, again when that is given, and where too many questions are under way,
+ * again after a while: a page asks several at once, and somebody else's may be in front of them.
+ */
 async function sent<Value>(
   method: Method,
   path: string,
   options: RequestOptions,
   readValue: (response: Response) => Promise<Value>,
 ): Promise<Answer<Value>> {
-  for (;;) {
+  for (let tries = 1; ; ) {
     const answer = await sentOnce(method, path, options, readValue);
-    if (answer.ok || answer.failure.code !== 'proof_needed' || !(await askForProof())) return answer;
+    if (answer.ok) return answer;
+    const { code } = answer.failure;
+    const isBusy = code === 'query_busy' && tries++ < BUSY_TRIES_MAX;
+    const isWorthIt = isBusy ? await isShownLater() : code === 'proof_needed' && (await askForProof());
+    if (!isWorthIt) return answer;
   }
+}
+
+/** Waits a while, of a length of its own for each question; a page that is hidden by then asks nothing. */
+async function isShownLater(): Promise<boolean> {
+  await new Promise((resolve) => setTimeout(resolve, BUSY_WAIT_MS * (1 + Math.random())));
+  return !document.hidden;
 }
 
 async function sentOnce<Value>(

@@ -123,6 +123,7 @@ export function withReplays(api: StubApi): StubApi {
           pending: 0,
           unreadable: 0,
           chosen: 812,
+          skipped_before: 12,
           to_send: null,
         },
         ...{ estimate_ms: null, not_reached: 0, started_at: Date.now(), updated_at: Date.now(), ...META, ...asked },

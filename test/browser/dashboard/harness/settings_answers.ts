@@ -1,6 +1,7 @@
 import type { AuditItem } from '#services/control_api/audit_shapes.ts';
 import type { DomainItem } from '#services/control_api/domain_shapes.ts';
 import type { TokenItem } from '#services/control_api/token_shapes.ts';
+import type { UsageAnswer } from '#services/control_api/usage_shapes.ts';
 import { CANARY } from './operations_answers.ts';
 import { refusal, type StubApi } from './stub_api.ts';
 
@@ -38,6 +39,15 @@ export function withSettings(api: StubApi): StubApi {
     );
 }
 
+/** The days of one month, whichever is asked for. */
+const usageInMarch: UsageAnswer = {
+  ...{ account_id: 'acme', month: '2026-03', events: 8_300, as_of: META.changed_at },
+  days: [
+    { day: '2026-03-01', events: 8_000, sites: { shop: 5_000, [CANARY]: 3_000 } },
+    { day: '2026-03-02', events: 300, sites: { shop: 300 } },
+  ],
+};
+
 /** Accounts, of which one runs out of its allowance, changes of settings and tokens. */
 export function withAccount(api: StubApi): StubApi {
   const account = { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 10_000, used_this_month: 8_300, ...META };
@@ -55,6 +65,7 @@ export function withAccount(api: StubApi): StubApi {
   const tokens = [token('ci', 'active'), token(CANARY, 'revoked')];
   return api
     .on('GET', '/v1/admin/accounts', { items: [account], next: null })
+    .on('GET', '/v1/admin/accounts/acme/usage', usageInMarch)
     .on('GET', '/v1/admin/audit', (_body, url) => {
       const items = [change(3, 'change'), change(2, 'change'), change(1, 'create')];
       return { items: url.searchParams.has('changed_by') ? items.slice(0, 1) : items, next: null };

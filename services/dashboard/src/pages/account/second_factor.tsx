@@ -63,7 +63,7 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
   const action = useAction();
   const confirm = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const body = { secret: begun.secret, code: code.trim(), password };
+    const body = { code: code.trim(), password };
     const path = '/v1/session/totp/confirm';
     const confirmed = await action.run(() => request<{ recovery_codes: string[] }>('POST', path, { body }));
     if (confirmed !== null) onCodes(confirmed.recovery_codes);

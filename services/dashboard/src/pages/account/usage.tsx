@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAnswer } from '../../api/use_answer.ts';
@@ -8,8 +9,11 @@ import { sites } from '../../site_list.ts';
 import { Badge, type BadgeKind } from '../../ui/badge.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
+import { UsageByDay } from './usage_by_day.tsx';
 
 const EVERY_MS = 60_000;
+/** Of more accounts than this, the days are shown one account at a time. */
+const UNFOLDED_MAX = 2;
 const STATES: Readonly<Record<AllowanceState, { label: string; badge: BadgeKind }>> = {
   within: { label: 'Within the allowance', badge: 'good' },
   will_end: { label: 'Will be used up', badge: 'warn' },
@@ -32,7 +36,7 @@ export function Usage(): VNode {
         ) : (
           <div class="columns">
             {items.map((account) => (
-              <OneAccount key={account.account_id} account={account} />
+              <OneAccount key={account.account_id} account={account} isUnfolded={items.length <= UNFOLDED_MAX} />
             ))}
           </div>
         )
@@ -41,7 +45,8 @@ export function Usage(): VNode {
   );
 }
 
-function OneAccount({ account }: { account: AccountItem }): VNode {
+function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded: boolean }): VNode {
+  const [showsDays, setShowsDays] = useState(isUnfolded);
   const { account_id, name, monthly_allowance: allowance, used_this_month: used } = account;
   const nowMs = Date.now();
   const outlook = used === null ? null : monthOutlook(used, allowance, nowMs);
@@ -86,6 +91,13 @@ function OneAccount({ account }: { account: AccountItem }): VNode {
           <dt>Sites</dt>
           <dd>{own.length === 0 ? 'None' : own.map((site) => site.site_id).join(', ')}</dd>
         </dl>
+        {showsDays ? (
+          <UsageByDay accountId={account_id} allowance={allowance} />
+        ) : (
+          <button type="button" class="button" onClick={() => setShowsDays(true)}>
+            Show by day
+          </button>
+        )}
       </div>
     </Panel>
   );

@@ -38,7 +38,10 @@ export function revenueQuestion({ from, to, interval }: Period): TrendsQuery {
   };
 }
 
-/** What people bought by the campaign that they came by first, as the trends page has a question. */
+/**
+ * What people bought by the campaign that they came by first, as the trends page has a question. Amounts of different currencies
+ * are no sum, so that each has a line of its own.
+ */
 export function campaignRevenue(campaigns: readonly string[]): object {
   const first = { person: { property: ['utm_campaign'] }, seen: 'first' };
   const measure = { of: 'sum', field: { column: 'value' } };
@@ -46,7 +49,7 @@ export function campaignRevenue(campaigns: readonly string[]): object {
     ...{ events: ['purchase'], measure },
     filters: [{ field: first, is: 'equal', to: [name] }],
   }));
-  return { series };
+  return { series, breakdown: { fields: [{ column: 'currency' }], limit: CURRENCIES_MAX } };
 }
 
 /** Who had an event in the last minutes. */

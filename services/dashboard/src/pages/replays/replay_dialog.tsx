@@ -7,7 +7,7 @@ import { dateTime, number, percent, span } from '../../format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { FailureNote } from '../../ui/states.tsx';
-import { countedSentence, isOver, REPLAY_STATES, shareDone } from './replay_sentences.ts';
+import { countedSentence, isOver, shareDone, shownState } from './replay_sentences.ts';
 
 interface ReplayDialogProps {
   replay: ReplayItem;
@@ -28,7 +28,7 @@ export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: R
     <Dialog title={`Replay to ${title}`} kind="side" onClose={onClose}>
       <div class="stack">
         <p class="row">
-          <Badge kind={REPLAY_STATES[replay.state].badge}>{REPLAY_STATES[replay.state].label}</Badge>
+          <Badge kind={shownState(replay).badge}>{shownState(replay).label}</Badge>
           {replay.detail !== '' && <code>{replay.detail}</code>}
         </p>
         {share !== null && (

@@ -3,7 +3,7 @@ import { typedNumber } from '../../api/typed_number.ts';
 import { number, span } from '../../format.ts';
 import type { BadgeKind } from '../../ui/badge.tsx';
 
-export const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string; badge: BadgeKind }>> = {
+const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string; badge: BadgeKind }>> = {
   waiting: { label: 'Waits to begin', badge: 'plain' },
   counting: { label: 'Counting', badge: 'plain' },
   sending: { label: 'Sending', badge: 'warn' },
@@ -13,6 +13,13 @@ export const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string
   cancelled: { label: 'Cancelled', badge: 'plain' },
   failed: { label: 'Failed', badge: 'bad' },
 };
+
+/** What a replay does, in a word: one that only counts is not done with sending. */
+export const shownState = ({
+  state,
+  dry_run,
+}: Pick<ReplayItem, 'state' | 'dry_run'>): { label: string; badge: BadgeKind } =>
+  state === 'done' && dry_run ? { label: 'Counted, nothing sent', badge: 'plain' } : REPLAY_STATES[state];
 
 const ENDS: ReadonlySet<ReplayItem['state']> = new Set(['done', 'cancelled', 'failed']);
 export const isOver = ({ state }: Pick<ReplayItem, 'state'>): boolean => ENDS.has(state);
@@ -28,15 +35,16 @@ const events = (count: number): string => `${number(count)} ${count === 1 ? 'eve
 
 /** What counting found, in a sentence: what is said before anything is sent. */
 export function countedSentence(replay: ReplayItem): string {
-  const { to_send, delivered, pending, unreadable, not_reached, estimate_ms, rate } = replay;
+  const { to_send, skipped_before, delivered, pending, unreadable, not_reached, estimate_ms, rate } = replay;
   return [
     `${events(to_send ?? 0)} to send`,
-    `${number(delivered)} known as delivered and skipped`,
-    ...(pending > 0 ? [`${number(pending)} wait to be tried again and are left to that`] : []),
-    ...(not_reached > 0 ? [`${number(not_reached)} not reached yet by delivery itself`] : []),
+    ...(skipped_before > 0 ? [`of which ${number(skipped_before)} were skipped before and may be skipped again`] : []),
+    `${number(delivered)} known as delivered`,
+    ...(pending > 0 ? [`${number(pending)} waiting for a retry of their own`] : []),
+    ...(not_reached > 0 ? [`${number(not_reached)} that delivery has yet to reach by itself`] : []),
     ...(unreadable > 0 ? [`${number(unreadable)} cannot be read`] : []),
     ...((to_send ?? 0) > 0 && estimate_ms !== null
-      ? [`takes about ${span(Math.max(1_000, estimate_ms))} at ${number(rate)} a second`]
+      ? [`about ${span(Math.max(1_000, estimate_ms))} at ${number(rate)} a second`]
       : []),
   ].join(', ');
 }

@@ -14,7 +14,7 @@ import { mayAt } from '../../who.ts';
 import type { Kind } from '../destinations/setting_form.ts';
 import { NewReplay } from './new_replay.tsx';
 import { ReplayDialog } from './replay_dialog.tsx';
-import { isOver, REPLAY_STATES, shareDone } from './replay_sentences.ts';
+import { isOver, shareDone, shownState } from './replay_sentences.ts';
 
 const RUNNING_EVERY_MS = 1_000;
 const IDLE_EVERY_MS = 10_000;
@@ -113,13 +113,8 @@ const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayIte
   {
     id: 'state',
     title: 'State',
-    value: ({ state }) => REPLAY_STATES[state].label,
-    cell: ({ state, dry_run }) => (
-      <>
-        <Badge kind={REPLAY_STATES[state].badge}>{REPLAY_STATES[state].label}</Badge>
-        {dry_run && <span class="muted small"> counted only</span>}
-      </>
-    ),
+    value: (replay) => shownState(replay).label,
+    cell: (replay) => <Badge kind={shownState(replay).badge}>{shownState(replay).label}</Badge>,
   },
   {
     id: 'progress',

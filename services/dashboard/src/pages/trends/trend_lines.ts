@@ -61,7 +61,8 @@ export function trendLines(query: TrendsQuery, answer: TrendsAnswer): TrendLine[
     const asked = query.series[at];
     const name = asked === undefined ? '' : seriesName(asked);
     const letter = query.series.length > 1 ? `${letterOf(at)} ` : '';
-    return linesOf({ whole: letter + name, value: letter }, one, { series: at + 1 }, one.other?.values ?? null, query);
+    const value = letter === '' ? '' : `${letter}${name}: `;
+    return linesOf({ whole: letter + name, value }, one, { series: at + 1 }, one.other?.values ?? null, query);
   });
   const formulas = answer.formulas.flatMap((one) => {
     const value = answer.formulas.length > 1 ? `${one.formula}: ` : '';
@@ -83,7 +84,8 @@ function linesOf(
   others: number | null,
   { breakdown }: TrendsQuery,
 ): TrendLine[] {
-  if (breakdown === undefined) return [lineOf(names.whole, group, part)];
+  const isWhole = breakdown === undefined || (group.breakdown.length === 0 && group.other === null);
+  if (isWhole) return [lineOf(names.whole, group, part)];
   const values = group.breakdown.map((one) =>
     lineOf(`${names.value}${one.value === '' ? '(none)' : one.value}`, one, part && { ...part, parts: one.parts }),
   );
