@@ -19,6 +19,8 @@ export interface AuditLog {
   /** The numbers of the next entries of a kind. They grow, and leave some out: the slot of an entry is what its number says. */
   nextSeqs(kind: AuditKind, count: number): number[];
   apply(setting: Setting): void;
+  /** How many changes, of those that are remembered, somebody has made since a time (milliseconds since 1970 UTC). */
+  changesBy(changedBy: string, sinceMs: number): number;
   /**
    * @param beforeSeq Only changes with a smaller number; null for all.
    * @param matches Which changes are wanted.
@@ -31,6 +33,8 @@ const SLOTS_OF: Record<AuditKind, { first: number; count: number }> = {
   change: { first: 0, count: 8_000 },
   access: { first: 8_000, count: 2_000 },
 };
+
+const kindOf = (slot: number): AuditKind => (slot < SLOTS_OF.access.first ? 'change' : 'access');
 
 /** An empty log that remembers as many entries as there are slots, whatever order they come in. */
 export function createAuditLog(): AuditLog {
@@ -58,10 +62,18 @@ export function createAuditLog(): AuditLog {
       if (!audit) return;
       const slot = audit.seq % AUDIT_SLOTS;
       if ((slots.get(slot)?.seq ?? 0) < audit.seq) slots.set(slot, { ...audit, changed_at, changed_by });
-      const kind = slot < SLOTS_OF.access.first ? 'change' : 'access';
+      const kind = kindOf(slot);
       lastOf[kind] = Math.max(lastOf[kind], audit.seq);
       lastSeq = Math.max(lastSeq, audit.seq);
       newestFirst = null;
+    },
+    changesBy(changedBy, sinceMs) {
+      let count = 0;
+      for (const [slot, record] of slots) {
+        const isTheirs = record.changed_by === changedBy && record.changed_at > sinceMs;
+        if (isTheirs && kindOf(slot) === 'change') count += 1;
+      }
+      return count;
     },
     list(limit, beforeSeq, matches) {
       newestFirst ??= [...slots.values()].sort((a, b) => b.seq - a.seq);
