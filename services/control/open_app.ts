@@ -31,6 +31,7 @@ import type { LoadDashboard } from './dashboard_files.ts';
 import { watchDomains } from './domain_watch.ts';
 import { ensureFirstToken } from './first_token.ts';
 import { ensureFirstUser } from './first_user.ts';
+import { gateLetters } from './letter_gate.ts';
 import { openQueries } from './open_queries.ts';
 import type { OwnNames } from './request_guard.ts';
 import { createSessionKeeper } from './session_keeper.ts';
@@ -105,7 +106,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     analysts: queries.analysts,
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now }),
-    deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
+    deadLetters: gateLetters(createDeadLetterStore(session, registry, logger, Date.now)),
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),
     readTagRecord: (siteId) => readTagRecord(redis, siteId),

@@ -236,9 +236,10 @@ async function answerGathered(
   { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries, running, analysts, stages, sendTest } = options;
+  const { deadLetters, queries, running, analysts, stages, sendTest } = options;
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
+  const letters = deadLetters(asker);
   const sources: Sources = { letters, queries, running, analysts, stages, sendTest, asker, now };
   const refusal =
     (await route.refusal?.(input, sources, worldOf(options, options.journal.view(), principal))) ??
