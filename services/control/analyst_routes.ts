@@ -15,7 +15,7 @@ import {
   newAnalyst,
 } from '#services/control_api/analyst_shapes.ts';
 import { nothing } from '#services/control_api/fields.ts';
-import { done, type Route, refused, route, type World } from './route.ts';
+import { done, type Refused, type Route, refused, route, type World } from './route.ts';
 import { ofListed } from './route_access.ts';
 
 /** Of each account whose sites they read. */
@@ -75,20 +75,18 @@ export const analystRoutes: Route[] = [
     async gather({ body }, { analysts, now }) {
       const { analyst_id: analystId, site_ids } = body as NewAnalyst;
       if (analysts === null) return refused('analysts_not_set_up');
-      const known = await analysts.list();
       const world = now();
       if ('kind' in world) return world;
-      const { view, principal, nowMs, randomBytes } = world;
-      if (site_ids.some((id) => view.table.site(id) === undefined)) return refused('site_unknown');
-      const held = known.map(({ siteIds }) => ownersOf(placesOf(siteIds), view.table));
-      if (!hasRoom(held, ownersOf(placesOf(site_ids), view.table), ANALYSTS_MAX)) return refused('limit_reached');
+      const { principal, nowMs, randomBytes } = world;
       const password = randomPassword(randomBytes);
-      const made = await analysts.make({
+      const wanted = {
         ...{ analystId, siteIds: [...new Set(site_ids)], createdMs: nowMs, createdBy: principal.actor },
         passwordSha256: hash('sha256', password),
-      });
-      if (made === null) return refused('analyst_exists');
-      const answer: MadeAnalyst = { password, analyst: itemOf(made, world) };
+      };
+      const made = await analysts.make(wanted, (known) => refusalOf(site_ids, known, now()));
+      if (made.kind === 'refused') return made.refusal;
+      if (made.kind === 'exists') return refused('analyst_exists');
+      const answer: MadeAnalyst = { password, analyst: itemOf(made.analyst, world) };
       return { kind: 'answered', body: answer };
     },
   }),
@@ -126,6 +124,15 @@ export const analystRoutes: Route[] = [
     },
   }),
 ];
+
+/** Why an analyst of some sites is not made, by those that there are. */
+function refusalOf(siteIds: readonly string[], known: readonly AnalystUser[], world: World | Refused): Refused | null {
+  if ('kind' in world) return world;
+  const { table } = world.view;
+  if (siteIds.some((id) => table.site(id) === undefined)) return refused('site_unknown');
+  const held = known.map((one) => ownersOf(placesOf(one.siteIds), table));
+  return hasRoom(held, ownersOf(placesOf(siteIds), table), ANALYSTS_MAX) ? null : refused('limit_reached');
+}
 
 /** One that does not say what it reads is the installation's. */
 const placesOf = (siteIds: readonly string[]): Place[] =>
