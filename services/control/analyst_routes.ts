@@ -3,7 +3,11 @@ import type { Static } from 'typebox';
 import type { AnalystUser, AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import type { Place } from '#pipelines/settings/access.ts';
 import { hasRoom, ownersOf } from '#pipelines/settings/account_limits.ts';
+import { userOfActor } from '#pipelines/settings/dashboard_users.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
+import { issuingUser } from '#pipelines/settings/token_issuers.ts';
+import type { AdminToken } from '#schemas/setting.ts';
 import {
   type AnalystItem,
   type AnalystsAnswer,
@@ -151,7 +155,21 @@ function isManaged({ siteIds }: AnalystUser, { may }: World): boolean {
 }
 
 /** Of its sites those where who asks manages tokens. */
-function itemOf({ analystId, user, siteIds, createdMs, createdBy }: AnalystUser, { may }: World): AnalystItem {
+function itemOf(analyst: AnalystUser, { may, view }: World): AnalystItem {
+  const { analystId, user, siteIds, createdMs, createdBy } = analyst;
   const site_ids = siteIds.filter((site) => may('tokens.manage', { site }));
-  return { analyst_id: analystId, clickhouse_user: user, site_ids, created_at: createdMs, created_by: createdBy };
+  return {
+    ...{ analyst_id: analystId, clickhouse_user: user, site_ids, created_at: createdMs, created_by: createdBy },
+    made_by: userOfActor(createdBy) ?? userOfToken(analyst, view),
+  };
+}
+
+/** The user who issued the token that made an analyst: of those that had its label, the last that was there by then. */
+function userOfToken({ createdMs, createdBy }: AnalystUser, view: SettingsView): string | null {
+  if (createdMs === null) return null;
+  const token = view.table
+    .adminTokens()
+    .filter(({ label, created_at }) => label === createdBy && created_at <= createdMs)
+    .reduce<AdminToken | null>((last, one) => (last === null || one.created_at >= last.created_at ? one : last), null);
+  return token === null ? null : issuingUser(view, token);
 }
