@@ -21,13 +21,22 @@ export interface AnalystUsers {
   /**
    * Makes one, who can log in only when everything else is there.
    *
-   * @returns Null where there is one of this id.
+   * @param refusalOf Why it is not made, by those that there are at its turn: no other is made or revoked here meanwhile.
    * @throws WarehouseError, AnalystRightsError
    */
-  make(wanted: NewAnalystUser): Promise<AnalystUser | null>;
+  make<Refusal>(
+    wanted: NewAnalystUser,
+    refusalOf: (known: readonly AnalystUser[]) => Refusal | null,
+  ): Promise<MadeUser<Refusal>>;
   /** Ends the logins and the queries of one, and removes all of it; also one that was made by halves. @throws WarehouseError, AnalystRightsError */
   revoke(analystId: string): Promise<void>;
 }
+
+/** What came of making one: it is there, there was one of its id, or it was refused. */
+type MadeUser<Refusal> =
+  | { kind: 'made'; analyst: AnalystUser }
+  | { kind: 'exists' }
+  | { kind: 'refused'; refusal: Refusal };
 
 interface NewAnalystUser {
   analystId: string;
@@ -85,16 +94,18 @@ export function createAnalystUsers(warehouse: Warehouse, database: string): Anal
 
   return {
     list: () => failing(list),
-    make: (wanted) =>
+    make: <Refusal>(wanted: NewAnalystUser, refusalOf: (known: readonly AnalystUser[]) => Refusal | null) =>
       turns.run(() =>
-        failing(async () => {
+        failing(async (): Promise<MadeUser<Refusal>> => {
           const known = await list();
-          if (known.some(({ analystId }) => analystId === wanted.analystId)) return null;
+          const refusal = refusalOf(known);
+          if (refusal !== null) return { kind: 'refused', refusal };
+          if (known.some(({ analystId }) => analystId === wanted.analystId)) return { kind: 'exists' };
           // What was left of one that was made, or revoked, by halves may be of other sites.
           await run(revokeStatements(wanted.analystId, database));
           await run(makeStatements(wanted, database));
           const { analystId, siteIds, createdMs, createdBy } = wanted;
-          return { analystId, user: nameOf(analystId), siteIds, createdMs, createdBy };
+          return { kind: 'made', analyst: { analystId, user: nameOf(analystId), siteIds, createdMs, createdBy } };
         }),
       ),
     revoke: (analystId) => turns.run(() => failing(() => run(revokeStatements(analystId, database)))),

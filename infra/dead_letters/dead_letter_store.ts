@@ -22,6 +22,7 @@ import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
 import { createEventSearches } from './event_searches.ts';
 import { type Marks, type MarksWorld, marksOf, readMarks, readResent, resentNote } from './letter_marks.ts';
+import { createPageRoom } from './page_room.ts';
 import { eventsOf, findLetters, type Letter, readLetters, windowsOf } from './read_letters.ts';
 import { resendUndelivered, type UndeliveredRules } from './resend_undelivered.ts';
 import { reopenLetters, resolveLetters } from './resolve_letters.ts';
@@ -62,7 +63,8 @@ interface LettersPage {
 /** Dead letters, oldest first by stage and partition. */
 export interface DeadLetterStore {
   list(query: ListQuery): Promise<LettersPage>;
-  read(place: LetterPlace): Promise<ShownLetter | null>;
+  /** Those that there are of some, in one reading. */
+  read(places: readonly LetterPlace[]): Promise<ShownLetter[]>;
   /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. @throws SearchBusyError */
   ofEvent(siteId: string, eventId: string): Promise<ShownLetter[]>;
   /**
@@ -82,6 +84,8 @@ export class DeadLettersError extends Error {
 
 /** Offsets that are read for one page; a letter is at most 64 KiB long. */
 const SCANNED_MAX = 500;
+/** Of what is read for one page so much is held in memory, and the rest of one letter. */
+const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 const WRITE_RETRIES = 8;
 /** Newest offsets of each partition that are searched for an event. */
 const SEARCHED_MAX = 250;
@@ -137,9 +141,9 @@ export function createDeadLetterStore(
       open()
         .then((world) => list(world, query))
         .catch(unavailable),
-    read: async (place) =>
+    read: async (places) =>
       open()
-        .then((world) => readOne(world, place))
+        .then((world) => readSome(world, places))
         .catch(unavailable),
     ofEvent: createEventSearches(async (siteId, eventId) =>
       open()
@@ -169,6 +173,7 @@ async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
   const marks = await readMarks(world);
   const letters: ShownLetter[] = [];
   let left = SCANNED_MAX;
+  const room = createPageRoom(PAGE_BYTES_MAX);
   const stages = stage === null ? STAGES : [stage];
   for (const one of stages.slice(after === null ? 0 : Math.max(0, stages.indexOf(after.stage as Stage)))) {
     for (const window of await windowsOf(world.session, one, sinceMs)) {
@@ -178,7 +183,9 @@ async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
       const first = isAfter ? Math.max(window.first, after.offset + 1) : window.first;
       const until = Math.min(end, first + left);
       if (first >= until) continue;
-      const read = await readLetters(world.session, world.codec, one, [{ partition, first, end: until }], () => true);
+      const read = await readLetters(world.session, world.codec, one, [{ partition, first, end: until }], (at, bytes) =>
+        room.take(at.offset, bytes),
+      );
       for (const found of read) {
         if (reason !== null && found.letter.reason !== presentReason(reason)) continue;
         if (state !== null && !isInState(marksOf(found, marks), state)) continue;
@@ -186,7 +193,8 @@ async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
         if (letters.length === limit) return { letters, next: found.place };
       }
       left -= until - first;
-      if (left === 0) return { letters, next: { stage: one, partition, offset: until - 1 } };
+      const isOver = left === 0 || room.fullAt !== null;
+      if (isOver) return { letters, next: { stage: one, partition, offset: room.fullAt ?? until - 1 } };
     }
   }
   return { letters, next: null };
@@ -213,9 +221,11 @@ async function newestLetters({ session, codec }: StoreWorld, stage: Stage): Prom
   return readLetters(session, codec, stage, windows, () => true);
 }
 
-async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLetter | null> {
-  const [found] = await findLetters(world, [place]);
-  return found === undefined ? null : shown(world, found, await readMarks(world));
+async function readSome(world: StoreWorld, places: readonly LetterPlace[]): Promise<ShownLetter[]> {
+  const found = await findLetters(world, places);
+  if (found.length === 0) return [];
+  const marks = await readMarks(world);
+  return Promise.all(found.map((one) => shown(world, one, marks)));
 }
 
 async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {

@@ -41,13 +41,13 @@ export async function windowsOf(session: KafkaSession, stage: Stage, sinceMs: nu
     .sort((a, b) => a.partition - b.partition);
 }
 
-/** The letters in some offset ranges of one stage, in order, if the caller wants their offset. */
+/** The letters in some offset ranges of one stage, in order, if the caller wants their offset or has room for their bytes. */
 export async function readLetters(
   session: KafkaSession,
   codec: Codec<DeadLetter>,
   stage: Stage,
   windows: readonly Window[],
-  isWanted: (place: LetterPlace) => boolean,
+  isWanted: (place: LetterPlace, bytes: number) => boolean,
 ): Promise<Letter[]> {
   const found: { place: LetterPlace; record: InRecord }[] = [];
   const spans = new Map(windows.map(({ partition, first, end }) => [partition, { first, end }]));
@@ -62,7 +62,7 @@ export async function readLetters(
       for (const record of records) {
         const place = { stage, partition, offset: record.offset };
         if (span === undefined || record.offset < span.first || record.offset >= span.end) continue;
-        if (isWanted(place)) found.push({ place, record });
+        if (isWanted(place, record.value?.length ?? 0)) found.push({ place, record });
       }
     },
     onProgress: () => undefined,

@@ -9,11 +9,18 @@ export interface AuditRecord extends AuditEntry {
   changed_by: string;
 }
 
+/** What an entry is of: a change that somebody made, or a sign-in, or a refusal. */
+export type AuditKind = 'change' | 'access';
+
 /** The newest changes, newest first. */
 export interface AuditLog {
-  /** Number of the newest change; 0 when there was none. */
+  /** Number of the newest entry; 0 when there was none. */
   readonly lastSeq: number;
+  /** The numbers of the next entries of a kind. They grow, and leave some out: the slot of an entry is what its number says. */
+  nextSeqs(kind: AuditKind, count: number): number[];
   apply(setting: Setting): void;
+  /** How many changes, of those that are remembered, somebody has made since a time (milliseconds since 1970 UTC). */
+  changesBy(changedBy: string, sinceMs: number): number;
   /**
    * @param beforeSeq Only changes with a smaller number; null for all.
    * @param matches Which changes are wanted.
@@ -21,27 +28,59 @@ export interface AuditLog {
   list(limit: number, beforeSeq: number | null, matches: (record: AuditRecord) => boolean): AuditRecord[];
 }
 
-/** An empty log that remembers as many changes as there are slots, whatever order they come in. */
+/** Each kind has slots of its own, so that neither pushes the other out. Slots filled before there were kinds are read on. */
+const SLOTS_OF: Record<AuditKind, { first: number; count: number }> = {
+  change: { first: 0, count: 8_000 },
+  access: { first: 8_000, count: 2_000 },
+};
+
+const kindOf = (slot: number): AuditKind => (slot < SLOTS_OF.access.first ? 'change' : 'access');
+
+/** An empty log that remembers as many entries as there are slots, whatever order they come in. */
 export function createAuditLog(): AuditLog {
   const slots = new Map<number, AuditRecord>();
   let lastSeq = 0;
+  /** The number of the newest entry in the slots of each kind. */
+  const lastOf: Record<AuditKind, number> = { change: SLOTS_OF.change.first, access: SLOTS_OF.access.first };
+  let newestFirst: readonly AuditRecord[] | null = null;
   return {
     get lastSeq() {
       return lastSeq;
+    },
+    nextSeqs(kind, count) {
+      const own = SLOTS_OF[kind];
+      const seqs: number[] = [];
+      let slot = lastOf[kind] % AUDIT_SLOTS;
+      for (let last = lastSeq; seqs.length < count; seqs.push(last)) {
+        slot = own.first + ((slot + 1 - own.first) % own.count);
+        const inThisRound = last - (last % AUDIT_SLOTS) + slot;
+        last = inThisRound > last ? inThisRound : inThisRound + AUDIT_SLOTS;
+      }
+      return seqs;
     },
     apply({ audit, changed_at, changed_by }) {
       if (!audit) return;
       const slot = audit.seq % AUDIT_SLOTS;
       if ((slots.get(slot)?.seq ?? 0) < audit.seq) slots.set(slot, { ...audit, changed_at, changed_by });
+      const kind = kindOf(slot);
+      lastOf[kind] = Math.max(lastOf[kind], audit.seq);
       lastSeq = Math.max(lastSeq, audit.seq);
+      newestFirst = null;
+    },
+    changesBy(changedBy, sinceMs) {
+      let count = 0;
+      for (const [slot, record] of slots) {
+        const isTheirs = record.changed_by === changedBy && record.changed_at > sinceMs;
+        if (isTheirs && kindOf(slot) === 'change') count += 1;
+      }
+      return count;
     },
     list(limit, beforeSeq, matches) {
+      newestFirst ??= [...slots.values()].sort((a, b) => b.seq - a.seq);
       const found: AuditRecord[] = [];
-      const oldest = Math.max(1, lastSeq - AUDIT_SLOTS + 1);
-      for (let seq = Math.min(lastSeq, (beforeSeq ?? lastSeq + 1) - 1); seq >= oldest; seq--) {
-        const record = slots.get(seq % AUDIT_SLOTS);
-        if (record?.seq === seq && matches(record)) found.push(record);
+      for (const record of newestFirst) {
         if (found.length === limit) break;
+        if (record.seq < (beforeSeq ?? Number.POSITIVE_INFINITY) && matches(record)) found.push(record);
       }
       return found;
     },

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Setting } from '#schemas/setting.ts';
-import { type AuditLog, auditEntry, createAuditLog, doneEntry } from './audit.ts';
+import { type AuditKind, type AuditLog, auditEntry, createAuditLog, doneEntry } from './audit.ts';
 import { auditKey, keyOfSetting } from './setting_address.ts';
 import { type ApplyResult, createSettingsTable, type SettingsTable } from './table.ts';
 
@@ -82,10 +82,11 @@ export function auditedRecords(
   nowMs: number,
 ): SettingRecord[] {
   const changes = facts.map((fact) => changeOf(view, fact)).filter(({ before, body }) => !isSame(before, body));
+  const seqs = view.audit.nextSeqs('change', changes.length);
   return changes.flatMap(({ key, before, body }, index) => {
     const changed = { changed_at: laterThan(before, nowMs), changed_by: changedBy };
     const setting = body === null ? null : { ...changed, ...NOTHING, ...body };
-    const audit = auditEntry(view.audit.lastSeq + 1 + index, key, before, setting);
+    const audit = auditEntry(seqs[index] as number, key, before, setting);
     return [
       { key, setting },
       { key: auditKey(audit.seq), setting: { ...changed, ...NOTHING, audit } },
@@ -100,8 +101,9 @@ export function notedRecord(
   done: Record<string, unknown>,
   changedBy: string,
   nowMs: number,
+  kind: AuditKind = 'change',
 ): SettingRecord {
-  const seq = view.audit.lastSeq + 1;
+  const [seq = 0] = view.audit.nextSeqs(kind, 1);
   const audit = doneEntry(seq, about, done);
   return { key: auditKey(seq), setting: { changed_at: nowMs, changed_by: changedBy, ...NOTHING, audit } };
 }

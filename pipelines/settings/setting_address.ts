@@ -37,7 +37,7 @@ export const savedKey = (siteId: string, kind: SavedKind, id: string): string =>
 
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
-/** Changes that are remembered; the newest take the slots of the oldest. */
+/** Entries of the audit that are remembered; of each kind the newest take the slots of the oldest. */
 export const AUDIT_SLOTS = 10_000;
 const SLOT_PATTERN = /^\d{1,4}$/;
 export const auditKey = (seq: number): string => `audit/${seq % AUDIT_SLOTS}`;

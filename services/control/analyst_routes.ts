@@ -3,7 +3,11 @@ import type { Static } from 'typebox';
 import type { AnalystUser, AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import type { Place } from '#pipelines/settings/access.ts';
 import { hasRoom, ownersOf } from '#pipelines/settings/account_limits.ts';
+import { userOfActor } from '#pipelines/settings/dashboard_users.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
+import { issuingUser } from '#pipelines/settings/token_issuers.ts';
+import type { AdminToken } from '#schemas/setting.ts';
 import {
   type AnalystItem,
   type AnalystsAnswer,
@@ -15,7 +19,7 @@ import {
   newAnalyst,
 } from '#services/control_api/analyst_shapes.ts';
 import { nothing } from '#services/control_api/fields.ts';
-import { done, type Route, refused, route, type World } from './route.ts';
+import { done, type Refused, type Route, refused, route, type World } from './route.ts';
 import { ofListed } from './route_access.ts';
 
 /** Of each account whose sites they read. */
@@ -75,20 +79,18 @@ export const analystRoutes: Route[] = [
     async gather({ body }, { analysts, now }) {
       const { analyst_id: analystId, site_ids } = body as NewAnalyst;
       if (analysts === null) return refused('analysts_not_set_up');
-      const known = await analysts.list();
       const world = now();
       if ('kind' in world) return world;
-      const { view, principal, nowMs, randomBytes } = world;
-      if (site_ids.some((id) => view.table.site(id) === undefined)) return refused('site_unknown');
-      const held = known.map(({ siteIds }) => ownersOf(placesOf(siteIds), view.table));
-      if (!hasRoom(held, ownersOf(placesOf(site_ids), view.table), ANALYSTS_MAX)) return refused('limit_reached');
+      const { principal, nowMs, randomBytes } = world;
       const password = randomPassword(randomBytes);
-      const made = await analysts.make({
+      const wanted = {
         ...{ analystId, siteIds: [...new Set(site_ids)], createdMs: nowMs, createdBy: principal.actor },
         passwordSha256: hash('sha256', password),
-      });
-      if (made === null) return refused('analyst_exists');
-      const answer: MadeAnalyst = { password, analyst: itemOf(made, world) };
+      };
+      const made = await analysts.make(wanted, (known) => refusalOf(site_ids, known, now()));
+      if (made.kind === 'refused') return made.refusal;
+      if (made.kind === 'exists') return refused('analyst_exists');
+      const answer: MadeAnalyst = { password, analyst: itemOf(made.analyst, world) };
       return { kind: 'answered', body: answer };
     },
   }),
@@ -127,6 +129,15 @@ export const analystRoutes: Route[] = [
   }),
 ];
 
+/** Why an analyst of some sites is not made, by those that there are. */
+function refusalOf(siteIds: readonly string[], known: readonly AnalystUser[], world: World | Refused): Refused | null {
+  if ('kind' in world) return world;
+  const { table } = world.view;
+  if (siteIds.some((id) => table.site(id) === undefined)) return refused('site_unknown');
+  const held = known.map((one) => ownersOf(placesOf(one.siteIds), table));
+  return hasRoom(held, ownersOf(placesOf(siteIds), table), ANALYSTS_MAX) ? null : refused('limit_reached');
+}
+
 /** One that does not say what it reads is the installation's. */
 const placesOf = (siteIds: readonly string[]): Place[] =>
   siteIds.length === 0 ? ['installation'] : siteIds.map((site) => ({ site }));
@@ -144,7 +155,21 @@ function isManaged({ siteIds }: AnalystUser, { may }: World): boolean {
 }
 
 /** Of its sites those where who asks manages tokens. */
-function itemOf({ analystId, user, siteIds, createdMs, createdBy }: AnalystUser, { may }: World): AnalystItem {
+function itemOf(analyst: AnalystUser, { may, view }: World): AnalystItem {
+  const { analystId, user, siteIds, createdMs, createdBy } = analyst;
   const site_ids = siteIds.filter((site) => may('tokens.manage', { site }));
-  return { analyst_id: analystId, clickhouse_user: user, site_ids, created_at: createdMs, created_by: createdBy };
+  return {
+    ...{ analyst_id: analystId, clickhouse_user: user, site_ids, created_at: createdMs, created_by: createdBy },
+    made_by: userOfActor(createdBy) ?? userOfToken(analyst, view),
+  };
+}
+
+/** The user who issued the token that made an analyst: of those that had its label, the last that was there by then. */
+function userOfToken({ createdMs, createdBy }: AnalystUser, view: SettingsView): string | null {
+  if (createdMs === null) return null;
+  const token = view.table
+    .adminTokens()
+    .filter(({ label, created_at }) => label === createdBy && created_at <= createdMs)
+    .reduce<AdminToken | null>((last, one) => (last === null || one.created_at >= last.created_at ? one : last), null);
+  return token === null ? null : issuingUser(view, token);
 }

@@ -1,5 +1,6 @@
 import { AnalystRightsError } from '#infra/clickhouse/analyst_users.ts';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
+import { QueryCancelledError } from '#infra/clickhouse/select_rows.ts';
 import { DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
 import { SearchBusyError } from '#infra/dead_letters/event_searches.ts';
 import {
@@ -18,6 +19,7 @@ import type { ControlOptions } from './control_options.ts';
 import { mountDashboard } from './dashboard_files.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { controlDocument } from './openapi.ts';
+import { QueryBusyError } from './query_gate.ts';
 import { refuse } from './refuse.ts';
 import { CSRF_HEADER, isDeliberate, isForeign, isOwnHost, type RequestFacts } from './request_guard.ts';
 import type { Route } from './route.ts';
@@ -163,7 +165,8 @@ function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null
   if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
   if (error instanceof AnalystRightsError) return error.code;
   if (error instanceof WarehouseError) return 'query_unavailable';
-  if (error instanceof SearchBusyError) return error.code;
+  if (error instanceof SearchBusyError || error instanceof QueryBusyError) return error.code;
+  if (error instanceof QueryCancelledError) return error.code;
   // The connection is gone, or what came is not HTTP.
   if (error !== null && request.raw.errored === error) return 'request_malformed';
   const code = (error as { code?: unknown } | null)?.code;

@@ -18,7 +18,8 @@ export const auditRoutes: Route[] = [
     operationId: 'listChanges',
     access: ofListed('audit.read'),
     tag: 'Audit',
-    summary: 'List the newest 10,000 changes, newest first: who changed what, when, from what to what',
+    summary:
+      'List the newest 8,000 changes and 2,000 sign-ins and refusals, newest first: who changed what, when, from what to what',
     params: nothing,
     query: closed({
       limit: limitField,
@@ -44,9 +45,10 @@ export const auditRoutes: Route[] = [
 ];
 
 /** Where a change is: that of a user or a token wherever they may something, now, before it or after it. */
-function placesOf({ setting_key, before, after }: AuditRecord, table: SettingsTable): Place[] {
+function placesOf(record: AuditRecord, table: SettingsTable): Place[] {
+  const { setting_key, before, after } = record;
   const address = parseSettingKey(setting_key);
-  if (address === null || !('userId' in address || 'tokenHash' in address)) return [placeOfKey(setting_key, table)];
+  if (address === null || !('userId' in address || 'tokenHash' in address)) return [placeOfKey(record, table)];
   const now = 'userId' in address ? table.user(address.userId)?.grants : table.adminToken(address.tokenHash)?.grants;
   const grants = [now, grantsIn(before), grantsIn(after)].flatMap((some) => some ?? []);
   return grants.length === 0 ? ['installation'] : grants.map(placeOf);
@@ -59,14 +61,19 @@ function grantsIn(text: string | null): readonly Grant[] {
 }
 
 /** Where a fact is; what is of no site and no account is the installation's. */
-function placeOfKey(settingKey: string, table: SettingsTable): Place {
-  const address = parseSettingKey(settingKey);
+function placeOfKey({ setting_key, before, after }: AuditRecord, table: SettingsTable): Place {
+  const address = parseSettingKey(setting_key);
   if (address === null) return 'installation';
   if ('siteId' in address) return { site: address.siteId };
   if ('accountId' in address) return { account: address.accountId };
-  if ('keyHash' in address) return placeOfSite(table.keyByHash(address.keyHash)?.site_id);
-  return 'replayId' in address ? placeOfSite(table.replay(address.replayId)?.site_id) : 'installation';
+  // Keys and replays that made room for others are where they were.
+  if ('keyHash' in address) return placeOfSite(table.keyByHash(address.keyHash)?.site_id ?? siteIn(before ?? after));
+  if (!('replayId' in address)) return 'installation';
+  return placeOfSite(table.replay(address.replayId)?.site_id ?? siteIn(before ?? after));
 }
+
+const siteIn = (text: string | null): string | null =>
+  text === null ? null : ((JSON.parse(text) as { site_id?: string | null }).site_id ?? null);
 
 function isWanted(record: AuditRecord, wanted: { setting_key?: string; changed_by?: string }): boolean {
   const { setting_key: key, changed_by: by } = wanted;

@@ -6,22 +6,33 @@ import { type Refused, refused } from './route.ts';
 /** What changes are written with. */
 export interface ChangeParts {
   journal: SettingsJournal;
+  nowMs(): number;
 }
+
+/** What one may change in a day; the audit keeps 8,000 changes, which nobody alone may push out within days. */
+export const CHANGES_MAX = 2_000;
+const DAY_MS = 86_400_000;
 
 /**
  * Writes what somebody has asked for; every request that changes settings, or notes what it does, comes by here. Who asks is
- * judged again when it is their turn, by the settings that are changed.
+ * judged again when it is their turn, by the settings that are changed; beyond what one may change in a day they are refused.
  *
  * @param plan What is written, by the settings and who asks as they are then.
  * @throws JournalError
  */
 export function changeAs<T>(
-  { journal }: ChangeParts,
+  { journal, nowMs }: ChangeParts,
   judge: Judge,
   plan: (view: SettingsView, principal: Principal) => Planned<T>,
 ): Promise<T | Refused> {
   return journal.change<T | Refused>((view) => {
     const judged = judge(view);
-    return judged.ok ? plan(view, judged.caller.principal) : { records: [], result: refused(judged.code) };
+    if (!judged.ok) return { records: [], result: refused(judged.code) };
+    const { principal } = judged.caller;
+    const planned = plan(view, principal);
+    const changes = planned.records.filter(({ setting }) => setting?.audit).length;
+    // Counted in the audit itself, which every control service and the next one has.
+    const isBeyond = changes > 0 && view.audit.changesBy(principal.actor, nowMs() - DAY_MS) + changes > CHANGES_MAX;
+    return isBeyond ? { records: [], result: refused('changes_limited') } : planned;
   });
 }

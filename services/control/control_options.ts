@@ -1,6 +1,5 @@
 import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
-import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { MonthUseView } from '#infra/redis/month_use.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
@@ -8,6 +7,7 @@ import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
+import type { LettersFor } from './letter_gate.ts';
 import type { OwnNames } from './request_guard.ts';
 import type { QueryAnswers, Sources, World } from './route.ts';
 import type { SignInParts } from './sign_in.ts';
@@ -25,7 +25,7 @@ export interface ControlOptions extends SignInParts {
   analysts: AnalystUsers | null;
   stages: StageView;
   sendTest: SendTest;
-  deadLetters: DeadLetterStore;
+  deadLetters: LettersFor;
   replayProgress: World['replayProgress'];
   replaysNow: Sources['replaysNow'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */

@@ -32,6 +32,8 @@ const tag = 'Dead letters';
 const base = '/v1/admin/dead-letters';
 const LIMIT = 100;
 const EVENTS_SHOWN_MAX = 100;
+/** What may come of asking for dead letters. */
+export const READING_ERRORS = ['dead_letters_unavailable', 'query_busy', 'query_cancelled'] as const;
 
 export const deadLetterRoutes: Route[] = [
   route({
@@ -46,7 +48,7 @@ export const deadLetterRoutes: Route[] = [
     body: null,
     ifMatch: 'none',
     success: { status: 200, schema: pageOf(letterShape), description: 'Dead letters, without what they hold' },
-    errors: ['dead_letters_unavailable'],
+    errors: READING_ERRORS,
     run: () => done([], () => ({ body: {} })),
     gather: listLetters,
   }),
@@ -62,7 +64,7 @@ export const deadLetterRoutes: Route[] = [
     body: null,
     ifMatch: 'none',
     success: { status: 200, schema: letterDetails, description: 'The dead letter' },
-    errors: ['dead_letter_unknown', 'dead_letters_unavailable'],
+    errors: ['dead_letter_unknown', ...READING_ERRORS],
     run: () => done([], () => ({ body: {} })),
     gather: ({ params }, sources, world) => showLetter((params as { letter_id: string }).letter_id, sources, world),
   }),
@@ -79,7 +81,7 @@ export const deadLetterRoutes: Route[] = [
     body: resendBody,
     ifMatch: 'none',
     success: { status: 200, schema: resendShape, description: 'What became of each' },
-    errors: ['dead_letters_unavailable', 'settings_not_stored'],
+    errors: [...READING_ERRORS, 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted: ({ body }) => ({ about: 'dead_letters', with: { resend: (body as Static<typeof resendBody>).ids } }),
     async gather({ body }, sources) {
@@ -116,20 +118,17 @@ export async function changeable(
   const before = now();
   if ('kind' in before) return before;
   if (before.may('dead_letters.change', 'installation')) return { own: [...places], world: before };
-  const found = await Promise.all(places.map((place) => letters.read(place)));
+  const found = await letters.read(places);
   const world = now();
   if ('kind' in world) return world;
-  const own = places.filter((_place, at) => {
-    const letter = found[at] ?? null;
-    return letter !== null && isSeen(letter, 'dead_letters.change', world);
-  });
+  const own = found.filter((letter) => isSeen(letter, 'dead_letters.change', world)).map(({ place }) => place);
   return { own, world };
 }
 
 async function showLetter(id: string, sources: Sources, world: World): Promise<GatheredAnswer> {
   const place = parseLetterId(id);
-  const found = place === null ? null : await sources.letters.read(place);
-  if (found === null || !isSeen(found, 'dead_letters.read', world)) return refused('dead_letter_unknown');
+  const [found] = place === null ? [] : await sources.letters.read([place]);
+  if (found === undefined || !isSeen(found, 'dead_letters.read', world)) return refused('dead_letter_unknown');
   const [deliveries, attempts] = await Promise.all([deliveriesOf([found], sources), attemptsOf(found, sources)]);
   return { kind: 'answered', body: { ...detailsOf(found, deliveries), attempts } };
 }

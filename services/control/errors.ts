@@ -96,6 +96,7 @@ export const CONTROL_ERRORS = {
   query_too_heavy: { status: 422, message: 'The query takes more time or memory than it may: ask for less.' },
   if_match_missing: { status: 428, message: 'Send If-Match with the ETag that was read, or * to change it as it is.' },
   sign_in_limited: { status: 429, message: 'Too many tries to sign in: wait for as long as Retry-After says.' },
+  changes_limited: { status: 429, message: 'You have changed as much in a day as one may: ask again later.' },
   query_busy: { status: 429, message: 'As many queries are under way, or wait, as may: ask again.' },
   internal: { status: 500, message: 'Something unforeseen went wrong.' },
   analysts_not_set_up: {

@@ -1,3 +1,4 @@
+import { forgottenKeys } from '#pipelines/settings/dead_facts.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/keys.ts';
 import { apiKeyKey } from '#pipelines/settings/setting_address.ts';
@@ -78,7 +79,7 @@ export const keyRoutes: Route[] = [
       const key = withChange(blankKey(issued, body, world.nowMs), body);
       return (
         refusedFor(keyProblems(key, world.view.table)) ??
-        done([{ body: { key } }], (view) => {
+        done([{ body: { key } }, ...forgottenKeys(world.view.table, body.site_id, world.nowMs)], (view) => {
           const item = itemOf(view, key, world);
           return { body: { secret: issued.secret, key: item }, version: item.version };
         })
@@ -180,10 +181,11 @@ function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, wo
   const { label, allowed_origins, rate_limit } = before;
   const key: ApiKey = { ...blankKey(issued, before, nowMs), label, allowed_origins, rate_limit, expires_at: expiresAt };
   const ends = Math.min(nowMs + overlapMs, before.expires_at ?? Number.POSITIVE_INFINITY);
+  const forgotten = forgottenKeys(world.view.table, before.site_id, nowMs);
   const previous = overlapMs === 0 ? { ...before, revoked_at: nowMs } : { ...before, expires_at: ends };
   return (
     refusedFor(keyProblems(key, world.view.table, before)) ??
-    done([{ body: { key } }, { body: { key: previous } }], (view) => {
+    done([{ body: { key } }, { body: { key: previous } }, ...forgotten], (view) => {
       const item = itemOf(view, key, world);
       const body = { secret: issued.secret, key: item, previous: itemOf(view, previous, world) };
       return { body, version: item.version };

@@ -5,7 +5,7 @@ import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { unless } from '#pipelines/settings/problem.ts';
 import { reopenBody, resolveBody, resolveShape } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing } from '#services/control_api/fields.ts';
-import { changeable } from './dead_letters.ts';
+import { changeable, READING_ERRORS } from './dead_letters.ts';
 import { done, type GatheredAnswer, type Route, refused, route, type Sources } from './route.ts';
 import { ofListed } from './route_access.ts';
 
@@ -28,7 +28,7 @@ export const letterResolutionRoutes: Route[] = [
     body: resolveBody,
     ifMatch: 'none',
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
-    errors: ['dead_letters_unavailable', 'settings_not_stored'],
+    errors: [...READING_ERRORS, 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted({ body }) {
       const { ids, note } = body as Resolving;
@@ -53,7 +53,7 @@ export const letterResolutionRoutes: Route[] = [
     body: reopenBody,
     ifMatch: 'none',
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
-    errors: ['dead_letters_unavailable', 'settings_not_stored'],
+    errors: [...READING_ERRORS, 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     noted: ({ body }) => ({ about: 'dead_letters', with: { reopen: (body as Reopening).ids } }),
     gather: ({ body }, sources) =>

@@ -27,7 +27,7 @@ export function logAnalysts(
   }
   return {
     list: () => reached('list', null, () => analysts.list()),
-    make: (wanted) => reached('make', wanted.analystId, () => analysts.make(wanted)),
+    make: (wanted, refusalOf) => reached('make', wanted.analystId, () => analysts.make(wanted, refusalOf)),
     revoke: (analystId) => reached('revoke', analystId, () => analysts.revoke(analystId)),
   };
 }

@@ -32,6 +32,7 @@ import type { LoadDashboard } from './dashboard_files.ts';
 import { watchDomains } from './domain_watch.ts';
 import { ensureFirstToken } from './first_token.ts';
 import { ensureFirstUser } from './first_user.ts';
+import { gateLetters } from './letter_gate.ts';
 import { openQueries } from './open_queries.ts';
 import type { OwnNames } from './request_guard.ts';
 import { createSessionKeeper } from './session_keeper.ts';
@@ -106,7 +107,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     analysts: queries.analysts,
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now }),
-    deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
+    deadLetters: gateLetters(createDeadLetterStore(session, registry, logger, Date.now)),
     replayProgress: (id) => replays.states.get(id),
     replaysNow: replays.readAllNow,
     keyUse: createKeyUseView(redis, logger, Date.now),

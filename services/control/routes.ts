@@ -97,6 +97,7 @@ export function errorsOf(route: Route): ControlErrorCode[] {
     route.ask === undefined &&
     route.inSession === undefined &&
     (route.gather === undefined || route.noted !== undefined);
+  const isStored = writes || route.errors.includes('settings_not_stored');
   return [
     ...ALWAYS,
     ...(route.access === 'open' ? [] : OF_CALLERS),
@@ -108,5 +109,6 @@ export function errorsOf(route: Route): ControlErrorCode[] {
     ...(route.ifMatch === 'none' ? [] : (['version_conflict'] as const)),
     ...(route.ifMatch === 'required' ? (['if_match_missing'] as const) : []),
     ...(writes ? (['settings_not_stored'] as const) : []),
+    ...(isStored && route.access !== 'open' ? (['changes_limited'] as const) : []),
   ];
 }

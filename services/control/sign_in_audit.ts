@@ -21,46 +21,56 @@ interface Budget {
   sameMs: number;
   perHour: number;
 }
-/** The audit keeps 10,000 entries: refusals, which anybody can cause, must not displace the others within days. */
+/** The audit keeps 2,000 of them: refusals, which anybody can cause, must not displace the others within a day. */
 const SIGN_INS: Budget = { sameMs: MINUTE_MS, perHour: 60 };
+/** Of one user: whoever can sign in can do so again and again. */
+const SIGNED_IN: Budget = { sameMs: 0, perHour: 60 };
 /** What somebody known may not must not displace the tries to break in. */
 const PERMISSIONS: Budget = { sameMs: HOUR_MS, perHour: 30 };
 const KINDS_MAX = 1_000;
 
 export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowMs: () => number): SignInAudit {
   const [signIns, permissions] = [createBound(SIGN_INS, nowMs), createBound(PERMISSIONS, nowMs)];
+  const signedIn = new Map<string, Bound>();
   const record = (about: string, what: Record<string, unknown>, actor: string): void => {
     const write = (): Promise<null> =>
-      journal.change((view) => ({ records: [notedRecord(view, about, what, actor, nowMs())], result: null }));
+      journal.change((view) => ({
+        records: [notedRecord(view, about, what, actor, nowMs(), 'access')],
+        result: null,
+      }));
     // Another control service may have written in between, which one try finds out.
     write()
       .catch((error: unknown) => (error instanceof JournalError ? write() : Promise.reject(error)))
       .catch((error: unknown) => logger.error({ err: error, about, actor }, 'the audit lacks an entry'));
   };
-  const refusal = (isDue: Bound, about: string, what: Record<string, unknown>, actor: string): void => {
+  const recordDue = (isDue: Bound, about: string, what: Record<string, unknown>, actor: string): void => {
     const unrecorded = isDue(JSON.stringify([about, what, actor]));
     if (unrecorded !== null) record(about, { ...what, ...(unrecorded > 0 ? { unrecorded } : {}) }, actor);
   };
   return {
-    signedIn: (userId, from) => record(userKey(userId), { done: 'user.sign_in', ...from }, actorOf(userId)),
+    signedIn(userId, from) {
+      const isDue = signedIn.get(userId) ?? createBound(SIGNED_IN, nowMs);
+      signedIn.set(userId, isDue);
+      recordDue(isDue, userKey(userId), { done: 'user.sign_in', ...from }, actorOf(userId));
+    },
     signInRefused(userId, reason, network) {
       const about = userId === null ? 'user' : userKey(userId);
       logger.warn({ about, reason, network }, 'a sign-in was refused');
-      refusal(signIns, about, { done: 'user.sign_in_refused', reason }, STRANGER);
+      recordDue(signIns, about, { done: 'user.sign_in_refused', reason }, STRANGER);
     },
     codeAsked(userId, network) {
       const about = userKey(userId);
       logger.info({ about, network }, 'a password was right, and the second factor is asked for');
-      refusal(signIns, about, { done: 'user.code_asked', network }, STRANGER);
+      recordDue(signIns, about, { done: 'user.code_asked', network }, STRANGER);
     },
     permissionRefused: (actor, operation, about) =>
-      refusal(permissions, about, { done: 'permission.refused', operation }, actor),
+      recordDue(permissions, about, { done: 'permission.refused', operation }, actor),
   };
 }
 
 type Bound = (kind: string) => number | null;
 
-/** Says whether a refusal is recorded: how many were not since the last record; null where this one is not either. */
+/** Says whether something is recorded: how many were not since the last record; null where this one is not either. */
 function createBound({ sameMs, perHour }: Budget, nowMs: () => number): Bound {
   const kinds = new Map<string, { recordedMs: number }>();
   let hour = { startedMs: Number.NEGATIVE_INFINITY, recorded: 0 };

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { mayGive, OWNER_OF_ALL, placeOf } from '#pipelines/settings/access.ts';
 import { hasRoom, ownersOf } from '#pipelines/settings/account_limits.ts';
 import { issueToken, tokenProblems } from '#pipelines/settings/admin_tokens.ts';
+import { forgottenTokens } from '#pipelines/settings/dead_facts.ts';
 import { fullGrant, grantProblems } from '#pipelines/settings/grants.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { adminTokenKey } from '#pipelines/settings/setting_address.ts';
@@ -79,7 +80,8 @@ export const tokenRoutes: Route[] = [
       const active = activeTokens(view, nowMs);
       if (active.some((token) => token.label === body.label)) return refused('token_exists');
       const held = active.map((token) => ownersOf(grantsOf(token).map(placeOf), view.table));
-      if (!hasRoom(held, ownersOf(grants.map(placeOf), view.table), ACTIVE_TOKENS_MAX)) return refused('limit_reached');
+      const owners = ownersOf(grants.map(placeOf), view.table);
+      if (!hasRoom(held, owners, ACTIVE_TOKENS_MAX)) return refused('limit_reached');
       const issued = issueToken(randomBytes, body.grants === undefined ? 'all' : 'scoped');
       const token: AdminToken = {
         token_hash: issued.tokenHash,
@@ -93,7 +95,7 @@ export const tokenRoutes: Route[] = [
       };
       return (
         refusedFor(tokenProblems(token)) ??
-        done([{ body: { admin_token: token } }], (after) => {
+        done([{ body: { admin_token: token } }, ...forgottenTokens(view.table, owners, nowMs)], (after) => {
           const item = itemOf(after, token, nowMs);
           return { body: { secret: issued.secret, token: item }, version: item.version };
         })

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed, idField, nullable, refusedAs, timeField } from './fields.ts';
+import { userIdField } from './session_shapes.ts';
 
 const analystId = Type.String({
   description: 'The analyst: up to 32 of a-z, 0-9 and -',
@@ -15,6 +16,9 @@ export const analystShape = Type.Object({
   site_ids: siteIds({ minItems: 0 }),
   created_at: nullable(timeField('When it was made'), { description: 'Null: ClickHouse does not say' }),
   created_by: Type.String({ description: 'Who made it' }),
+  made_by: nullable(userIdField, {
+    description: 'The user who made it, by themselves or by a token of theirs; null: no user, or it is not known',
+  }),
 });
 export type AnalystItem = Static<typeof analystShape>;
 

@@ -4,7 +4,7 @@ import { nullable, timeField } from './fields.ts';
 const fields = nullable(Type.Record(Type.String(), Type.Unknown()));
 
 const auditShape = Type.Object({
-  seq: Type.Integer({ description: 'Counts changes from 1' }),
+  seq: Type.Integer({ description: 'Grows with each entry; some numbers are left out' }),
   changed_at: timeField('When'),
   changed_by: Type.String({ description: 'Label of the admin token' }),
   setting_key: Type.String({ description: 'What was changed, as site/shop or destination/shop/meta' }),

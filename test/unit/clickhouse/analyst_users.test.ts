@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { analystManagerStatements, makeStatements, revokeStatements } from '#infra/clickhouse/analyst_users.ts';
+import {
+  analystManagerStatements,
+  createAnalystUsers,
+  makeStatements,
+  revokeStatements,
+} from '#infra/clickhouse/analyst_users.ts';
+import type { Warehouse } from '#infra/clickhouse/client.ts';
 
 const ADA = { analystId: 'ada', siteIds: ['shop'], createdMs: 0, createdBy: "o'neil", passwordSha256: 'a'.repeat(64) };
 
@@ -28,4 +34,24 @@ test('the page has the statements that make the manager of analysts', () => {
   const page = readFileSync(new URL('../../../docs/analytics.md', import.meta.url), 'utf8');
   const statements = analystManagerStatements('svc', 'SHA256_OF_THE_PASSWORD');
   expect(page).toContain(statements.map((statement) => `${statement};\n`).join(''));
+});
+
+test('whether one is made is decided by those that there are at its turn', async () => {
+  const comments = new Map<string, string>();
+  const warehouse = {
+    query: async () => ({ json: async () => [...comments].map(([user, comment]) => ({ user, comment })) }),
+    command: async ({ query }: { query: string }) => {
+      const [, user, comment] =
+        /^CREATE DATABASE \S*?`(\w+)` COMMENT '(.*)'$/.exec(query.replace('IF NOT EXISTS ', '')) ?? [];
+      if (user !== undefined) comments.set(user, comment ?? '');
+    },
+  } as unknown as Warehouse;
+  const users = createAnalystUsers(warehouse, 'svc');
+  const make = (analystId: string) =>
+    users.make({ analystId, siteIds: ['shop'], createdMs: 1, createdBy: 'x', passwordSha256: '' }, (known) =>
+      known.length > 0 ? 'full' : null,
+    );
+  const [first, second] = await Promise.all([make('ada'), make('bo')]);
+  expect(first).toMatchObject({ kind: 'made', analyst: { analystId: 'ada' } });
+  expect(second).toEqual({ kind: 'refused', refusal: 'full' });
 });

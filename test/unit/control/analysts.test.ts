@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
+import { auditedRecords } from '#pipelines/settings/journal.ts';
 import { LABEL, NOW_MS } from './harness.ts';
 import { grantOf, scopedWorld } from './scoped_world.ts';
 
@@ -12,7 +13,7 @@ test('an analyst is made with a password that is shown once, listed and revoked,
   const made = await world.call('POST', 'analysts', { body });
   const analyst = {
     ...{ analyst_id: 'ada', clickhouse_user: 'sql_user_ada', site_ids: ['shop', 'till'] },
-    ...{ created_at: NOW_MS, created_by: LABEL },
+    ...{ created_at: NOW_MS, created_by: LABEL, made_by: null },
   };
   expect(made.body).toEqual({ password: expect.stringMatching(/^[0-9A-Za-z]{20}$/), analyst });
   expect(world.analysts.users?.get('ada')?.passwordSha256).toBe(hash('sha256', made.body.password));
@@ -74,4 +75,26 @@ test.for(['Ada', 'a_b', '-a', 'a-', '', 'a'.repeat(33), 'a`b'])('%j is no id of 
   const world = await scopedWorld();
   const answer = await world.call('POST', 'analysts', { body: { analyst_id, site_ids: ['shop'] } });
   expect(answer.body.problems[0]).toMatchObject({ code: 'id_malformed', field: 'analyst_id' });
+});
+
+test('an analyst names the user who made it, by themselves or by a token of theirs', async () => {
+  const world = await scopedWorld();
+  const issued = async (label: string, issuer: string | null, created_at: number, revoked_at: number | null) => {
+    const token = { token_hash: hash('sha256', `${label}${created_at}`), shown_prefix: 'svc_at_1', label, created_at };
+    const facts = [{ body: { admin_token: { ...token, expires_at: null, revoked_at, grants: null, issuer } } }];
+    await world.journal.change((view) => ({ records: auditedRecords(view, facts, LABEL, NOW_MS), result: null }));
+  };
+  await issued('ci', 'user/ada', 10, 20);
+  await issued('ci', 'user/eve', 30, null);
+  const held = (analystId: string, createdBy: string, createdMs: number | null): void => {
+    const rest = { user: `sql_user_${analystId}`, siteIds: ['shop'], passwordSha256: '' };
+    world.analysts.users?.set(analystId, { analystId, createdBy, createdMs, ...rest });
+  };
+  held('a', 'user:ada', 5);
+  held('b', 'ci', 15);
+  held('c', 'ci', 40);
+  held('d', 'ci', 5);
+  held('e', '', null);
+  const { items } = (await world.call('GET', 'analysts')).body;
+  expect(items.map(({ made_by }: { made_by: string | null }) => made_by)).toEqual(['ada', 'ada', 'eve', null, null]);
 });

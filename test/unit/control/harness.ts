@@ -31,6 +31,7 @@ import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { User } from '#schemas/setting.ts';
 import { createControlApp } from '#services/control/app.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
+import { gateLetters } from '#services/control/letter_gate.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
 import { createSessionKeeper } from '#services/control/session_keeper.ts';
 import { createSignInAudit } from '#services/control/sign_in_audit.ts';
@@ -190,7 +191,7 @@ export async function control(
     oidc: { providers, notes: memoryNotes(sessions, () => clock.nowMs) },
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
-    deadLetters: letters,
+    deadLetters: gateLetters(letters),
     queries: createQueryAnswers(
       asks ?? neverAsked,
       () => clock.nowMs,

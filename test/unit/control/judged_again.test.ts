@@ -66,9 +66,9 @@ describe('a token that is revoked while its change waits for its turn', () => {
     const world = await worldOfWrites();
     const token = await world.tokenOf(grantOf('operator', { account_id: 'acme' }));
     const { read } = world.letters;
-    world.letters.read = async (place) => {
+    world.letters.read = async (places) => {
       await revoke(world, token);
-      return read(place);
+      return read(places);
     };
     const answer = await world.call('POST', 'dead-letters/resend', { token, body: { ids: ['dedup-0-0'] } });
     expect(answer.body.error.code).toBe('token_revoked');

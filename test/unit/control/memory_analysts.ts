@@ -4,11 +4,13 @@ import type { AnalystUser, AnalystUsers } from '#infra/clickhouse/analyst_users.
 export function memoryAnalysts(users: Map<string, AnalystUser & { passwordSha256: string }>): AnalystUsers {
   return {
     list: async () => [...users.values()].sort((a, b) => (a.analystId < b.analystId ? -1 : 1)),
-    async make(wanted) {
-      if (users.has(wanted.analystId)) return null;
-      const made = { user: `sql_user_${wanted.analystId}`, ...wanted };
-      users.set(wanted.analystId, made);
-      return made;
+    async make(wanted, refusalOf) {
+      const refusal = refusalOf([...users.values()]);
+      if (refusal !== null) return { kind: 'refused', refusal };
+      if (users.has(wanted.analystId)) return { kind: 'exists' };
+      const analyst = { user: `sql_user_${wanted.analystId}`, ...wanted };
+      users.set(wanted.analystId, analyst);
+      return { kind: 'made', analyst };
     },
     async revoke(analystId) {
       users.delete(analystId);

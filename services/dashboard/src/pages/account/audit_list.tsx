@@ -25,7 +25,10 @@ export function AuditList(): VNode {
   const items = useMemo(() => asked.value?.items ?? [], [asked.value]);
   const chosen = items.find(({ seq }) => String(seq) === query.get('change'));
   return (
-    <Panel title="Changes" note="The newest 10,000. Of secrets it says that they were changed, and never to what.">
+    <Panel
+      title="Changes"
+      note="The newest 8,000, and beside them 2,000 sign-ins and refusals. Of secrets it says that they were changed, and never to what."
+    >
       <div class="stack">
         <Filter />
         <Shown asked={asked}>

@@ -17,6 +17,7 @@ import { type GrantItem, isGivable } from './grant_form.ts';
 import { GrantList } from './grant_list.tsx';
 import { InviteMember } from './invite_member.tsx';
 import { useIssuedTokens } from './issued_tokens.ts';
+import { MemberAnalysts } from './member_analysts.tsx';
 import { memberText } from './member_facts.ts';
 import { changeMember, endSessionsOf, readMember, sessionsOf } from './member_requests.ts';
 import { MemberSignIn } from './member_sign_in.tsx';
@@ -64,6 +65,7 @@ export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onC
             <MemberSignIn member={member} issued={issued} onChanged={onChanged} />
             <hr />
             <MemberTokens member={member} issued={issued} />
+            <MemberAnalysts member={member} />
           </>
         ) : (
           <p class="muted">

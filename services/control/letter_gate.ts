@@ -1,0 +1,32 @@
+import type { Asker } from '#infra/clickhouse/query_ids.ts';
+import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import { createQueryGate } from './query_gate.ts';
+
+/** Dead letters, for somebody who asks. */
+export type LettersFor = (asker: Asker) => DeadLetterStore;
+
+/** Each reads Kafka anew and holds a page of letters, 8 MiB, in memory. */
+const AT_ONCE = 4;
+/** Of one who asks: the others pass by those that wait. */
+const ASKER_AT_ONCE = 2;
+
+/**
+ * Lets so many through to dead letters at once, as queries to ClickHouse. What is searched for an event has its own queue, which
+ * shares equal searches.
+ *
+ * @param waitingMsMax How long one may wait before it is refused with QueryBusyError.
+ */
+export function gateLetters(letters: DeadLetterStore, waitingMsMax?: number): LettersFor {
+  const gate = createQueryGate({ atOnce: AT_ONCE, siteAtOnce: ASKER_AT_ONCE }, waitingMsMax);
+  return ({ label, signal }) => {
+    const pass = <T>(ask: () => Promise<T>): Promise<T> => gate.pass(label, signal, ask);
+    return {
+      list: (query) => pass(() => letters.list(query)),
+      read: (places) => pass(() => letters.read(places)),
+      ofEvent: letters.ofEvent,
+      resend: (places, rules) => pass(() => letters.resend(places, rules)),
+      resolve: (places, note, by) => pass(() => letters.resolve(places, note, by)),
+      reopen: (places, by) => pass(() => letters.reopen(places, by)),
+    };
+  };
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { createLogger } from '#infra/log/logger.ts';
+import { createSignInAudit } from '#services/control/sign_in_audit.ts';
+import { control, NOW_MS } from './harness.ts';
+
+const from = { network: '127.0.0.1', browser: 'none' };
+
+test('sign-ins of one user stand in the audit 60 times an hour, each user for themselves, and say how many are left out', async () => {
+  const { journal } = await control();
+  let nowMs = NOW_MS;
+  const audit = createSignInAudit(journal, createLogger('test', 'silent'), () => nowMs);
+  for (let times = 0; times < 100; times++) audit.signedIn('ada', from);
+  audit.signedIn('eve', from);
+  nowMs += 3_600_000;
+  audit.signedIn('ada', from);
+  await new Promise((resolve) => setImmediate(resolve));
+  const written = journal.view().audit.list(200, null, ({ setting_key }) => setting_key.startsWith('user/'));
+  expect(written.filter(({ changed_by }) => changed_by === 'user:ada')).toHaveLength(61);
+  expect(written.filter(({ changed_by }) => changed_by === 'user:eve')).toHaveLength(1);
+  expect(JSON.parse(written[0]?.after ?? '')).toEqual({ done: 'user.sign_in', ...from, unrecorded: 40 });
+});

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import { DEAD_KEYS_MAX, DEAD_TOKENS_MAX, forgottenKeys, forgottenTokens } from '#pipelines/settings/dead_facts.ts';
+import { adminTokenKey, apiKeyKey } from '#pipelines/settings/setting_address.ts';
+import { createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
+import type { AdminToken, ApiKey } from '#schemas/setting.ts';
+import { NOW_MS, setting, site } from './samples.ts';
+
+const hashOf = (prefix: string, at: number): string => prefix + String(at).padStart(63, '0');
+
+function withSites(): SettingsTable {
+  const table = createSettingsTable();
+  for (const site_id of ['shop', 'other']) {
+    table.apply(`site/${site_id}`, setting({ site: site({ site_id, account_id: `of-${site_id}` }) }));
+  }
+  return table;
+}
+
+function putKey(table: SettingsTable, at: number, some: Partial<ApiKey>): void {
+  const key: ApiKey = {
+    ...{ key_hash: hashOf('a', at), shown_prefix: 'svc_pk_1', site_id: 'shop', caller: 'server', label: '' },
+    ...{ allowed_origins: [], created_at: 1, expires_at: null, revoked_at: null, rate_limit: null },
+    ...some,
+  };
+  table.apply(apiKeyKey(key.key_hash), setting({ key }));
+}
+
+function putToken(table: SettingsTable, at: number, some: Partial<AdminToken>): void {
+  const token: AdminToken = {
+    ...{ token_hash: hashOf('b', at), shown_prefix: 'svc_st_1', label: `t${at}`, created_at: 1 },
+    ...{ expires_at: null, revoked_at: null, issuer: 'user/ada' },
+    grants: [{ role: 'viewer', account_id: null, site_id: 'shop' }],
+    ...some,
+  };
+  table.apply(adminTokenKey(token.token_hash), setting({ admin_token: token }));
+}
+
+it('of a site the longest dead keys make room, and none that works', () => {
+  const table = withSites();
+  putKey(table, 0, {});
+  putKey(table, 1, { expires_at: NOW_MS + 1 });
+  putKey(table, 2, { revoked_at: NOW_MS, expires_at: 3 });
+  for (let at = 3; at < DEAD_KEYS_MAX + 2; at++) putKey(table, at, { revoked_at: NOW_MS - at });
+  putKey(table, 500, { site_id: 'other', revoked_at: 1 });
+  expect(forgottenKeys(table, 'shop', NOW_MS)).toEqual([]);
+  putKey(table, 300, { expires_at: 5 });
+  expect(forgottenKeys(table, 'shop', NOW_MS)).toEqual([{ removedKey: apiKeyKey(hashOf('a', 2)) }]);
+});
+
+it('of an account the longest dead tokens make room, and what they issued is their issuers', () => {
+  const table = withSites();
+  const dead = (at: number, some: Partial<AdminToken> = {}) => putToken(table, at, { revoked_at: at, ...some });
+  dead(1);
+  dead(2, { issuer: adminTokenKey(hashOf('b', 1)) });
+  putToken(table, 900, { issuer: adminTokenKey(hashOf('b', 2)) });
+  dead(3, { issuer: null });
+  dead(4, { grants: [{ role: 'viewer', account_id: 'of-other', site_id: null }] });
+  for (let at = 10; at < DEAD_TOKENS_MAX + 10; at++) dead(at);
+  expect(forgottenTokens(table, ['of-other', null], NOW_MS)).toEqual([]);
+  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([
+    { body: { admin_token: expect.objectContaining({ label: 't900', issuer: 'user/ada' }) } },
+    { removedKey: adminTokenKey(hashOf('b', 1)) },
+    { removedKey: adminTokenKey(hashOf('b', 2)) },
+  ]);
+});
+
+it('of all together ten times as many are remembered', () => {
+  const table = withSites();
+  for (let at = 1; at <= 10 * DEAD_TOKENS_MAX + 1; at++) {
+    putToken(table, at, { revoked_at: at, grants: [{ role: 'viewer', account_id: `gone-${at}`, site_id: null }] });
+  }
+  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 1)) }]);
+});
