@@ -49,7 +49,8 @@ interface LettersPage {
 /** Dead letters, oldest first by stage and partition. */
 export interface DeadLetterStore {
   list(query: ListQuery): Promise<LettersPage>;
-  read(place: LetterPlace): Promise<ShownLetter | null>;
+  /** Those of these places at which there is one. */
+  find(places: readonly LetterPlace[]): Promise<ShownLetter[]>;
   /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. @throws SearchBusyError */
   ofEvent(siteId: string, eventId: string): Promise<ShownLetter[]>;
   /**
@@ -109,9 +110,9 @@ export function createDeadLetterStore(
       open()
         .then((world) => list(world, query))
         .catch(unavailable),
-    read: async (place) =>
+    find: async (places) =>
       open()
-        .then((world) => readOne(world, place))
+        .then((world) => find(world, places))
         .catch(unavailable),
     ofEvent: createEventSearches(async (siteId, eventId) =>
       open()
@@ -185,9 +186,11 @@ async function newestLetters({ session, codec }: StoreWorld, stage: Stage): Prom
   return readLetters(session, codec, stage, windows, () => true);
 }
 
-async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLetter | null> {
-  const [found] = await findLetters(world, [place]);
-  return found === undefined ? null : shown(world, found, await readMarks(world));
+async function find(world: StoreWorld, places: readonly LetterPlace[]): Promise<ShownLetter[]> {
+  const found = await findLetters(world, places);
+  if (found.length === 0) return [];
+  const marks = await readMarks(world);
+  return Promise.all(found.map((one) => shown(world, one, marks)));
 }
 
 async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {

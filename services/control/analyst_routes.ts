@@ -68,17 +68,16 @@ export const analystRoutes: Route[] = [
     success: { status: 201, schema: madeAnalystShape, description: 'The analyst with the password' },
     errors: [...errors, 'site_unknown', 'analyst_exists', 'limit_reached', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    noted({ body }) {
-      const { analyst_id, site_ids } = body as NewAnalyst;
-      return { about: `analyst/${analyst_id}`, with: { done: 'analyst.make', site_ids } };
-    },
-    async gather({ body }, { analysts }, world) {
+    async gather({ body }, { analysts, note }, world) {
       const { view, principal, nowMs, randomBytes } = world;
       const { analyst_id: analystId, site_ids } = body as NewAnalyst;
       if (analysts === null) return refused('analysts_not_set_up');
       if (site_ids.some((id) => view.table.site(id) === undefined)) return refused('site_unknown');
-      const held = (await analysts.list()).map(({ siteIds }) => ownersOf(placesOf(siteIds), view.table));
+      const known = await analysts.list();
+      if (known.some((one) => one.analystId === analystId)) return refused('analyst_exists');
+      const held = known.map(({ siteIds }) => ownersOf(placesOf(siteIds), view.table));
       if (!hasRoom(held, ownersOf(placesOf(site_ids), view.table), ANALYSTS_MAX)) return refused('limit_reached');
+      await note(`analyst/${analystId}`, { done: 'analyst.make', site_ids });
       const password = randomPassword(randomBytes);
       const made = await analysts.make({
         ...{ analystId, siteIds: [...new Set(site_ids)], createdMs: nowMs, createdBy: principal.actor },
@@ -103,19 +102,12 @@ export const analystRoutes: Route[] = [
     success: { status: 200, schema: analystShape, description: 'The analyst that was' },
     errors: [...errors, 'analyst_unknown', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    refusal: async ({ params }, { analysts }, world) =>
-      analysts !== null && (await managed(analysts, params as Params, world)) === undefined
-        ? refused('analyst_unknown')
-        : null,
-    noted: ({ params }) => ({
-      about: `analyst/${(params as Params).analyst_id}`,
-      with: { done: 'analyst.revoke' },
-    }),
-    async gather({ params }, { analysts }, world) {
+    async gather({ params }, { analysts, note }, world) {
       const { analyst_id } = params as Params;
       if (analysts === null) return refused('analysts_not_set_up');
       const found = await managed(analysts, params as Params, world);
       if (found === undefined) return refused('analyst_unknown');
+      await note(`analyst/${analyst_id}`, { done: 'analyst.revoke' });
       await analysts.revoke(analyst_id);
       return { kind: 'answered', body: itemOf(found, world) };
     },

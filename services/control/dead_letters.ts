@@ -56,8 +56,8 @@ export const deadLetterRoutes: Route[] = [
     run: () => done([], () => ({ body: {} })),
     async gather({ params }, { letters }, world) {
       const place = parseLetterId((params as { letter_id: string }).letter_id);
-      const found = place === null ? null : await letters.read(place);
-      return found === null || !isSeen(found, 'dead_letters.read', world)
+      const [found] = place === null ? [] : await letters.find([place]);
+      return found === undefined || !isSeen(found, 'dead_letters.read', world)
         ? refused('dead_letter_unknown')
         : { kind: 'answered', body: detailsOf(found) };
     },
@@ -76,17 +76,12 @@ export const deadLetterRoutes: Route[] = [
     success: { status: 200, schema: resendShape, description: 'What became of each' },
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    noted: ({ body }) => ({ about: 'dead_letters', with: { resend: (body as Static<typeof resendBody>).ids } }),
-    async gather({ body }, { letters }, world) {
-      const places = (body as Static<typeof resendBody>).ids.flatMap((id) => parseLetterId(id) ?? []);
-      const own = await changeable(places, letters, world);
+    gather({ body }, sources, world) {
       const accountOf = (siteId: string): string => world.view.table.site(siteId)?.account_id ?? '';
-      const outcomes = own.length === 0 ? new Map<string, never>() : await letters.resend(own, accountOf);
-      const items = [...new Set(places.map(letterId))].map((id) => ({
-        id,
-        outcome: outcomes.get(id) ?? ('unknown' as const),
-      }));
-      return { kind: 'answered', body: { items } };
+      return changed((body as Static<typeof resendBody>).ids, sources, world, {
+        noted: (resend) => ({ resend }),
+        change: (own) => sources.letters.resend(own, accountOf),
+      });
     },
   }),
 ];
@@ -97,18 +92,29 @@ function isSeen({ views }: ShownLetter, permission: Permission, { may }: World):
   return views !== null && views.length > 0 && views.every(({ siteId }) => may(permission, { site: siteId }));
 }
 
-/** Those of which who asks may say what is done about them; the others are as unknown to them. */
-export async function changeable(
-  places: readonly LetterPlace[],
-  letters: Sources['letters'],
+/** What is done about letters, and how the audit notes it. */
+interface LetterChange<Outcome> {
+  noted(ids: readonly string[]): Record<string, unknown>;
+  change(own: readonly LetterPlace[]): Promise<Map<string, Outcome>>;
+}
+
+/**
+ * Changes those letters that there are and that who asks may change, and answers what became of each that was named; the
+ * others are as unknown to them, and the audit has nothing of those.
+ */
+export async function changed<Outcome>(
+  ids: readonly string[],
+  { letters, note }: Sources,
   world: World,
-): Promise<LetterPlace[]> {
-  if (world.may('dead_letters.change', 'installation')) return [...places];
-  const found = await Promise.all(places.map((place) => letters.read(place)));
-  return places.filter((_place, at) => {
-    const letter = found[at] ?? null;
-    return letter !== null && isSeen(letter, 'dead_letters.change', world);
-  });
+  { noted, change }: LetterChange<Outcome>,
+): Promise<GatheredAnswer> {
+  const places = [...new Set(ids)].flatMap((id) => parseLetterId(id) ?? []);
+  const found = await letters.find(places);
+  const own = found.filter((letter) => isSeen(letter, 'dead_letters.change', world));
+  if (own.length > 0) await note('dead_letters', noted(own.map(({ id }) => id)));
+  const outcomes = own.length === 0 ? new Map<string, Outcome>() : await change(own.map(({ place }) => place));
+  const items = places.map(letterId).map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
+  return { kind: 'answered', body: { items } };
 }
 
 async function listLetters({ query }: { query: unknown }, { letters }: Sources, world: World): Promise<GatheredAnswer> {

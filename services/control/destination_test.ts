@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { TEST_SETTING, testEntry } from '#pipelines/delivery/test_event.ts';
+import { destinationKey } from '#pipelines/settings/setting_address.ts';
 import { destinationParams, type TestAnswer, testBody, testShape } from '#services/control_api/destination_shapes.ts';
 import { nothing } from '#services/control_api/fields.ts';
 import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from './route.ts';
@@ -26,14 +27,14 @@ export const destinationTestRoute: Route = route({
   success: { status: 200, schema: testShape, description: 'What became of it; it is stored nowhere else' },
   errors: ['site_unknown', 'destination_unknown', 'settings_not_stored'],
   run: () => done([], () => ({ body: {} })),
-  noted({ params, body }) {
-    const { site_id, name } = params as Params;
-    return { about: `destination/${site_id}/${name}`, with: { test: (body as Body).event ?? EVENT } };
-  },
   gather: sendTestEvent,
 });
 
-async function sendTestEvent({ params, body }: Input, { sendTest }: Sources, world: World): Promise<GatheredAnswer> {
+async function sendTestEvent(
+  { params, body }: Input,
+  { sendTest, note }: Sources,
+  world: World,
+): Promise<GatheredAnswer> {
   const { site_id: siteId, name } = params as Params;
   const { event = EVENT, test_event_code: code } = body as Body;
   const site = world.view.table.site(siteId);
@@ -43,6 +44,7 @@ async function sendTestEvent({ params, body }: Input, { sendTest }: Sources, wor
   if (destination === undefined || adapter === undefined) {
     return refused('destination_unknown');
   }
+  await note(destinationKey(siteId, name), { test: event });
   const takesCode = TEST_SETTING in adapter.schema.properties;
   const settings = { ...destination.settings, ...(takesCode && code !== undefined && { [TEST_SETTING]: code }) };
   const eventId = `test-${Buffer.from(world.randomBytes(ID_BYTES)).toString('hex')}`;

@@ -1,12 +1,10 @@
 import type { Static } from 'typebox';
-import { type LetterPlace, letterId, parseLetterId } from '#pipelines/dead_letter_id.ts';
-import type { MarkOutcome } from '#pipelines/letter_state.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { unless } from '#pipelines/settings/problem.ts';
 import { reopenBody, resolveBody, resolveShape } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing } from '#services/control_api/fields.ts';
-import { changeable } from './dead_letters.ts';
-import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from './route.ts';
+import { changed } from './dead_letters.ts';
+import { done, type Route, refused, route } from './route.ts';
 import { ofListed } from './route_access.ts';
 
 const tag = 'Dead letters';
@@ -30,15 +28,15 @@ export const letterResolutionRoutes: Route[] = [
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    noted({ body }) {
-      const { ids, note } = body as Resolving;
-      return isPersonal(note) ? null : { about: 'dead_letters', with: { resolve: ids, note: note.trim() } };
-    },
-    async gather({ body }, { letters }, world) {
-      const { ids, note } = body as Resolving;
+    async gather({ body }, sources, world) {
+      const { ids, note: sent } = body as Resolving;
+      const note = sent.trim();
       const problems = unless(!isPersonal(note), 'personal_text', 'note', 'holds an e-mail address or a phone number');
       if (problems.length > 0) return refused('settings_invalid', problems);
-      return marked(ids, letters, world, (own) => letters.resolve(own, note.trim(), world.principal.actor));
+      return changed(ids, sources, world, {
+        noted: (resolve) => ({ resolve, note }),
+        change: (own) => sources.letters.resolve(own, note, world.principal.actor),
+      });
     },
   }),
   route({
@@ -55,24 +53,12 @@ export const letterResolutionRoutes: Route[] = [
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
     errors: ['dead_letters_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    noted: ({ body }) => ({ about: 'dead_letters', with: { reopen: (body as Reopening).ids } }),
-    gather: ({ body }, { letters }, world) =>
-      marked((body as Reopening).ids, letters, world, (own) => letters.reopen(own, world.principal.actor)),
+    gather: ({ body }, sources, world) =>
+      changed((body as Reopening).ids, sources, world, {
+        noted: (reopen) => ({ reopen }),
+        change: (own) => sources.letters.reopen(own, world.principal.actor),
+      }),
   }),
 ];
 
 const isPersonal = (note: string): boolean => holdsPersonalText(note);
-
-/** Marks those that who asks may change, and answers what became of each that was named. */
-async function marked(
-  ids: readonly string[],
-  letters: Sources['letters'],
-  world: World,
-  mark: (own: readonly LetterPlace[]) => Promise<Map<string, MarkOutcome>>,
-): Promise<GatheredAnswer> {
-  const places = ids.flatMap((id) => parseLetterId(id) ?? []);
-  const own = await changeable(places, letters, world);
-  const outcomes = own.length === 0 ? new Map<string, MarkOutcome>() : await mark(own);
-  const items = [...new Set(places.map(letterId))].map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
-  return { kind: 'answered', body: { items } };
-}

@@ -221,19 +221,15 @@ async function answerGathered(
   input: Input,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries, running, analysts, stages, sendTest } = options;
-  const sources = { letters, queries, running, analysts, stages, sendTest, asker: askerOf(principal.actor, reply) };
-  const world = (): World => worldOf(options, options.journal.view(), principal);
-  const refusal = (await route.refusal?.(input, sources, world())) ?? null;
-  if (refusal !== null) return refuse(reply, refusal.code, refusal.problems);
-  const noted = route.noted?.(input) ?? null;
-  if (noted !== null) {
-    await options.journal.change((view) => ({
-      records: [notedRecord(view, noted.about, noted.with, principal.actor, options.nowMs())],
-      result: null,
+  const { deadLetters: letters, queries, running, analysts, stages, sendTest, journal } = options;
+  const note = (about: string, what: Record<string, unknown>): Promise<void> =>
+    journal.change((view) => ({
+      records: [notedRecord(view, about, what, principal.actor, options.nowMs())],
+      result: undefined,
     }));
-  }
-  const answered = await route.gather?.(input, sources, world());
+  const asker = askerOf(principal.actor, reply);
+  const sources = { letters, queries, running, analysts, stages, sendTest, asker, note };
+  const answered = await route.gather?.(input, sources, worldOf(options, journal.view(), principal));
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.kind === 'refused') return refuse(reply, answered.code, answered.problems);
   return reply.code(route.success.status).send(answered.body);

@@ -53,14 +53,12 @@ export const runningRoutes: Route[] = [
     success: { status: 200, schema: runningQueryShape, description: 'The query, as it was when it was ended' },
     errors: ['query_unknown', 'query_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    refusal: async ({ params }, { running }, world) =>
-      (await managed(running, params as Params, world)) === undefined ? refused('query_unknown') : null,
-    noted: ({ params }) => ({ about: 'queries', with: { cancel: (params as Params).id } }),
-    async gather({ params }, { running }, world) {
+    async gather({ params }, { running, note }, world) {
       const found = await managed(running, params as Params, world);
-      const cancelled = found === undefined ? null : await running.cancel(found.id);
-      if (cancelled === null) return refused('query_unknown');
-      return { kind: 'answered', body: itemOf(cancelled) };
+      if (found === undefined) return refused('query_unknown');
+      await note('queries', { cancel: found.id });
+      const cancelled = await running.cancel(found.id);
+      return cancelled === null ? refused('query_unknown') : { kind: 'answered', body: itemOf(cancelled) };
     },
   }),
 ];

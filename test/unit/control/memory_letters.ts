@@ -33,7 +33,10 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
         .slice(0, limit);
       return { letters, next: letters.length === limit ? (letters.at(-1)?.place ?? null) : null };
     },
-    read: async (place) => find(letterId(place)) ?? null,
+    async find(places) {
+      if (store.failure !== null) throw store.failure;
+      return places.flatMap((place) => find(letterId(place)) ?? []);
+    },
     async ofEvent(siteId, eventId) {
       if (store.failure !== null) throw store.failure;
       return store.letters.filter(({ views }) =>
