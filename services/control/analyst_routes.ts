@@ -72,14 +72,14 @@ export const analystRoutes: Route[] = [
     success: { status: 201, schema: madeAnalystShape, description: 'The analyst with the password' },
     errors: [...errors, 'site_unknown', 'analyst_exists', 'limit_reached', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    noted({ body }) {
-      const { analyst_id, site_ids } = body as NewAnalyst;
-      return { about: `analyst/${analyst_id}`, with: { done: 'analyst.make', site_ids } };
-    },
-    async gather({ body }, { analysts, now }) {
+    async gather({ body }, { analysts, note, now }, before) {
       const { analyst_id: analystId, site_ids } = body as NewAnalyst;
       if (analysts === null) return refused('analysts_not_set_up');
-      const world = now();
+      const there = await analysts.list();
+      if (there.some((one) => one.analystId === analystId)) return refused('analyst_exists');
+      const refusal = refusalOf(site_ids, there, before);
+      if (refusal !== null) return refusal;
+      const world = await note(`analyst/${analystId}`, { done: 'analyst.make', site_ids });
       if ('kind' in world) return world;
       const { principal, nowMs, randomBytes } = world;
       const password = randomPassword(randomBytes);
@@ -108,21 +108,14 @@ export const analystRoutes: Route[] = [
     success: { status: 200, schema: analystShape, description: 'The analyst that was' },
     errors: [...errors, 'analyst_unknown', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    refusal: async ({ params }, { analysts }, world) =>
-      analysts !== null && (await managed(analysts, params as Params, world)) === undefined
-        ? refused('analyst_unknown')
-        : null,
-    noted: ({ params }) => ({
-      about: `analyst/${(params as Params).analyst_id}`,
-      with: { done: 'analyst.revoke' },
-    }),
-    async gather({ params }, { analysts, now }, before) {
+    async gather({ params }, { analysts, note }, before) {
       const { analyst_id } = params as Params;
       if (analysts === null) return refused('analysts_not_set_up');
       const found = await managed(analysts, params as Params, before);
-      const world = now();
+      if (found === undefined) return refused('analyst_unknown');
+      const world = await note(`analyst/${analyst_id}`, { done: 'analyst.revoke' });
       if ('kind' in world) return world;
-      if (found === undefined || !isManaged(found, world)) return refused('analyst_unknown');
+      if (!isManaged(found, world)) return refused('analyst_unknown');
       await analysts.revoke(analyst_id);
       return { kind: 'answered', body: itemOf(found, world) };
     },

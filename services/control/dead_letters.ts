@@ -16,16 +16,7 @@ import {
 } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
 import { attemptsOf, deliveriesOf, type LetterDeliveries, resendRules } from './letter_deliveries.ts';
-import {
-  done,
-  type GatheredAnswer,
-  type Refused,
-  type Route,
-  refused,
-  route,
-  type Sources,
-  type World,
-} from './route.ts';
+import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from './route.ts';
 import { ofListed } from './route_access.ts';
 
 const tag = 'Dead letters';
@@ -83,21 +74,11 @@ export const deadLetterRoutes: Route[] = [
     success: { status: 200, schema: resendShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    noted: ({ body }) => ({ about: 'dead_letters', with: { resend: (body as Static<typeof resendBody>).ids } }),
-    async gather({ body }, sources) {
-      const { letters } = sources;
-      const places = (body as Static<typeof resendBody>).ids.flatMap((id) => parseLetterId(id) ?? []);
-      const found = await changeable(places, sources);
-      if ('kind' in found) return found;
-      const { own, world } = found;
-      const outcomes =
-        own.length === 0 ? new Map<string, never>() : await letters.resend(own, resendRules(sources, world));
-      const items = [...new Set(places.map(letterId))].map((id) => ({
-        id,
-        outcome: outcomes.get(id) ?? ('unknown' as const),
-      }));
-      return { kind: 'answered', body: { items } };
-    },
+    gather: ({ body }, sources) =>
+      changed((body as Static<typeof resendBody>).ids, sources, {
+        noted: (resend) => ({ resend }),
+        change: (own, world) => sources.letters.resend(own, resendRules(sources, world)),
+      }),
   }),
 ];
 
@@ -107,22 +88,43 @@ function isSeen({ views }: ShownLetter, permission: Permission, { may }: World):
   return views !== null && views.length > 0 && views.every(({ siteId }) => may(permission, { site: siteId }));
 }
 
+/** What is done about letters, and how the audit notes it. */
+interface LetterChange<Outcome> {
+  noted(ids: readonly string[]): Record<string, unknown>;
+  change(own: readonly LetterPlace[], world: World): Promise<Map<string, Outcome>>;
+}
+
 /**
- * Those of which who asks may say what is done about them, as may be said once they are read; the others are as unknown to
- * them.
+ * Changes those letters that there are and that who asks may change, and answers what became of each that was named; the
+ * others are as unknown to them, and the audit has nothing of those.
  */
-export async function changeable(
-  places: readonly LetterPlace[],
-  { letters, now }: Pick<Sources, 'letters' | 'now'>,
-): Promise<{ own: LetterPlace[]; world: World } | Refused> {
+export async function changed<Outcome>(
+  ids: readonly string[],
+  { letters, note, now }: Sources,
+  { noted, change }: LetterChange<Outcome>,
+): Promise<GatheredAnswer> {
+  const places = ids.flatMap((id) => parseLetterId(id) ?? []);
+  const found = await letters.read(places);
   const before = now();
   if ('kind' in before) return before;
-  if (before.may('dead_letters.change', 'installation')) return { own: [...places], world: before };
-  const found = await letters.read(places);
-  const world = now();
+  const isOwn = (letter: ShownLetter, world: World): boolean => isSeen(letter, 'dead_letters.change', world);
+  const named = found.filter((letter) => isOwn(letter, before));
+  const answered = (outcomes: ReadonlyMap<string, Outcome>): GatheredAnswer => {
+    const items = [...new Set(places.map(letterId))].map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
+    return { kind: 'answered', body: { items } };
+  };
+  if (named.length === 0) return answered(new Map());
+  const world = await note('dead_letters', noted(named.map(({ id }) => id)));
   if ('kind' in world) return world;
-  const own = found.filter((letter) => isSeen(letter, 'dead_letters.change', world)).map(({ place }) => place);
-  return { own, world };
+  const own = named.filter((letter) => isOwn(letter, world));
+  return answered(
+    own.length === 0
+      ? new Map()
+      : await change(
+          own.map(({ place }) => place),
+          world,
+        ),
+  );
 }
 
 async function showLetter(id: string, sources: Sources, world: World): Promise<GatheredAnswer> {

@@ -134,6 +134,12 @@ export interface Sources {
    * for.
    */
   now(): World | Refused;
+  /**
+   * Notes in the audit what is about to be done: what it is about, and with what; answers the world as it is then, or why who asks
+   * may not do it any more. Only what there is, and may be done, is noted, so that nobody fills the audit by what they make
+   * up. @throws JournalError
+   */
+  note(about: string, what: Record<string, unknown>): Promise<World | Refused>;
 }
 
 /** What a request to such sources comes to. */
@@ -172,10 +178,6 @@ export interface Route {
   ask?(input: Input, world: World): Question;
   /** Of dead letters and single events: what their sources are asked, in the place of `run`. */
   gather?(input: Input, sources: Sources, world: World): Promise<GatheredAnswer>;
-  /** Why that is refused, which changes nothing and is not noted; what it finds may be otherwise a moment later. */
-  refusal?(input: Input, sources: Sources, world: World): Promise<Refused | null>;
-  /** What the audit notes before that is done: what it is about, and with what; null where it will be refused. */
-  noted?(input: Input): { about: string; with: Record<string, unknown> } | null;
   /** Of sessions and sign-ins: what they come to, in the place of `run`. */
   inSession?(input: Input, asked: SessionAsked): Promise<SessionAnswer>;
 }

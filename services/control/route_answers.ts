@@ -240,27 +240,23 @@ async function answerGathered(
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
   const known = { queries, running, analysts, stages, replaysNow, readRefusals };
-  const sources: Sources = { ...known, letters: deadLetters(asker), sendTest, asker, now };
-  const refusal =
-    (await route.refusal?.(input, sources, worldOf(options, options.journal.view(), principal))) ??
-    (await noteFirst(options, route, { principal, judge, input }));
-  if (refusal !== null) return refuseLate(options, route, principal, refusal, reply);
-  const world = now();
-  if ('kind' in world) return refuseLate(options, route, principal, world, reply);
-  const answered = await route.gather?.(input, sources, world);
+  const note = noting(options, judge);
+  const sources: Sources = { ...known, letters: deadLetters(asker), sendTest, asker, now, note };
+  const answered = await route.gather?.(input, sources, worldOf(options, options.journal.view(), principal));
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.kind === 'refused') return refuseLate(options, route, principal, answered, reply);
   return reply.code(route.success.status).send(answered.body);
 }
 
-/** Has the audit say what will be done, where it is to; else says why it is not done. */
-async function noteFirst(options: ControlOptions, route: Route, { judge, input }: Asked): Promise<Refused | null> {
-  const noted = route.noted?.(input) ?? null;
-  if (noted === null) return null;
-  return changeAs<null>(options, judge, (view, { actor }) => ({
-    records: [notedRecord(view, noted.about, noted.with, actor, options.nowMs())],
-    result: null,
-  }));
+/** Has the audit say what is about to be done, by who asks as they are then. */
+function noting(options: ControlOptions, judge: Judge): Sources['note'] {
+  return async (about, what) => {
+    const refusal = await changeAs<null>(options, judge, (view, { actor }) => ({
+      records: [notedRecord(view, about, what, actor, options.nowMs())],
+      result: null,
+    }));
+    return refusal ?? worldNow(options, judge);
+  };
 }
 
 /** Refuses what was found out on the way. */

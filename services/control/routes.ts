@@ -93,10 +93,7 @@ const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large
 /** Every code that a route may answer. */
 export function errorsOf(route: Route): ControlErrorCode[] {
   const writes =
-    route.method !== 'GET' &&
-    route.ask === undefined &&
-    route.inSession === undefined &&
-    (route.gather === undefined || route.noted !== undefined);
+    route.method !== 'GET' && route.ask === undefined && route.inSession === undefined && route.gather === undefined;
   const isStored = writes || route.errors.includes('settings_not_stored');
   return [
     ...ALWAYS,

@@ -53,16 +53,13 @@ export const runningRoutes: Route[] = [
     success: { status: 200, schema: runningQueryShape, description: 'The query, as it was when it was ended' },
     errors: ['query_unknown', 'query_unavailable', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
-    refusal: async ({ params }, { running }, world) =>
-      (await managed(running, params as Params, world)) === undefined ? refused('query_unknown') : null,
-    noted: ({ params }) => ({ about: 'queries', with: { cancel: (params as Params).id } }),
-    async gather({ params }, { running, now }, world) {
-      const found = await managed(running, params as Params, world);
-      const after = now();
-      if ('kind' in after) return after;
-      const cancelled = found === undefined || !isManaged(found, after) ? null : await running.cancel(found.id);
-      if (cancelled === null) return refused('query_unknown');
-      return { kind: 'answered', body: itemOf(cancelled) };
+    async gather({ params }, { running, note }, before) {
+      const found = await managed(running, params as Params, before);
+      if (found === undefined) return refused('query_unknown');
+      const world = await note('queries', { cancel: found.id });
+      if ('kind' in world) return world;
+      const cancelled = isManaged(found, world) ? await running.cancel(found.id) : null;
+      return cancelled === null ? refused('query_unknown') : { kind: 'answered', body: itemOf(cancelled) };
     },
   }),
 ];

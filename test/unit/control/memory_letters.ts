@@ -33,7 +33,10 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
         .slice(0, limit);
       return { letters, next: letters.length === limit ? (letters.at(-1)?.place ?? null) : null };
     },
-    read: async (places) => [...new Set(places.map(letterId))].flatMap((id) => find(id) ?? []),
+    async read(places) {
+      if (store.failure !== null) throw store.failure;
+      return [...new Set(places.map(letterId))].flatMap((id) => find(id) ?? []);
+    },
     async ofEvent(siteId, eventId) {
       if (store.failure !== null) throw store.failure;
       return store.letters.filter(({ views }) =>

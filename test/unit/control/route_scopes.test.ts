@@ -173,6 +173,11 @@ describe('dead letters', () => {
     expect(await outcomes('resolve', { note: 'a bad import' })).toEqual(['resolved', 'unknown', 'unknown', 'unknown']);
     expect(world.letters.letters.filter(({ resolution }) => resolution !== null).map(({ id }) => id)).toEqual([ids[0]]);
     expect(await outcomes('reopen', {})).toEqual(['reopened', 'unknown', 'unknown', 'unknown']);
+    const { items } = (await ask(grantOf('owner'), 'GET', 'audit?setting_key=dead_letters&limit=2')).body;
+    expect(items.map(({ after }: { after: object }) => after)).toEqual([
+      { reopen: [ids[0]] },
+      { resolve: [ids[0]], note: 'a bad import' },
+    ]);
   });
 });
 
