@@ -39,7 +39,7 @@ export interface ReplayProgress {
   found: ReplayFound | null;
 }
 
-export interface ReplayFound {
+interface ReplayFound {
   delivered: number;
   pending: number;
   unreadable: number;

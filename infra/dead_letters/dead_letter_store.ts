@@ -28,7 +28,7 @@ import { resendUndelivered, type UndeliveredRules } from './resend_undelivered.t
 import { reopenLetters, resolveLetters } from './resolve_letters.ts';
 
 /** An event of a letter with its name, which is empty where the event is damaged. */
-export interface LetterEvent extends EntryView {
+interface LetterEvent extends EntryView {
   readonly name: string;
 }
 

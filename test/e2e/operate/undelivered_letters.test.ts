@@ -92,7 +92,7 @@ test('an operator sees what their webhook refused, sends one and then, with a co
     async () => countOf(foreign),
     (count) => count === 1,
   );
-  expect(letters.map(({ event }) => event?.event_id).sort()).toEqual([...ids].sort());
+  expect(letters.map(({ event }) => event?.event_id ?? '').sort()).toEqual([...ids].sort());
   for (const letter of letters) {
     const of = { stage: 'delivery', destination: 'webhook', reason: 'http_400', site_ids: [site.site] };
     expect(letter).toMatchObject({ ...of, event: { event: 'sign_up' }, resendable: true, cut: false });
@@ -123,8 +123,10 @@ test('an operator sees what their webhook refused, sends one and then, with a co
 
   const all = [first, ...rest].map(({ id }) => id);
   const atOnce = await Promise.all([resendAs(operator, all), resendAs(colleague, all)]);
-  const before = all.map(() => 'resent_before');
-  expect(atOnce.sort()).toEqual([['resent_before', 'resent', 'resent', 'resent'], before].sort());
+  const before = all.map(() => 'resent_before').join();
+  expect(atOnce.map((outcomes) => outcomes.join())).toEqual(
+    expect.arrayContaining([before, 'resent_before,resent,resent,resent']),
+  );
   await until(
     'all of them',
     async () => ids.map(countOf),
