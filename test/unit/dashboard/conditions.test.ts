@@ -41,6 +41,8 @@ test('what nobody has finished is not asked', () => {
 test('a typed property is a path, and every kind of field has a name', () => {
   expect(fieldNamed('cart.size')).toEqual({ property: ['cart', 'size'] });
   expect(fieldNamed('{"column":"country"}')).toEqual({ column: 'country' });
+  expect(fieldNamed('{"')).toEqual({ property: ['{"'] });
+  expect(fieldNamed('{"size":1}')).toEqual({ property: ['{"size":1}'] });
   expect(fieldLabel({ person: plan, seen: 'last' })).toBe("plan, the person's last");
   expect(fieldLabel({ property: ['items'], each: ['sku'] })).toBe('items[].sku');
   expect(fieldLabel({ property: ['$referrer'], part: 'host' })).toBe('$referrer, the host');

@@ -56,7 +56,7 @@ export function Combobox(props: ComboboxProps): VNode {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
       if (!isOpen) setText(labelOf(value));
-      else setActive((active + (event.key === 'ArrowDown' ? 1 : -1) + found.length) % Math.max(1, found.length));
+      else setActive(beside(active, event.key === 'ArrowDown' ? 1 : -1, found.length));
     } else if (event.key === 'Enter' && isOpen) {
       event.preventDefault();
       if (option !== undefined) take(option.value);
@@ -97,6 +97,13 @@ export function Combobox(props: ComboboxProps): VNode {
       <Options id={id} label={label} found={found} active={active} isOpen={isOpen} onTake={take} />
     </div>
   );
+}
+
+/** The option after or before another one of some, round and round; from none (-1) the first or the last. */
+function beside(active: number, step: 1 | -1, count: number): number {
+  if (count === 0) return -1;
+  const from = active === -1 && step === -1 ? 0 : active;
+  return (from + step + count) % count;
 }
 
 interface OptionsProps {

@@ -126,7 +126,8 @@ interface RankingProps {
 function Ranking({ what, asked, nameOf, empty }: RankingProps): VNode {
   const answers = asked.flatMap(({ value }) => value ?? []);
   const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), answers);
-  const first = asked[0];
+  // Half of the views would make another ranking: whichever answer is not there says why.
+  const first = asked.find(({ value, failure }) => value === null || failure !== null) ?? asked[0];
   if (first === undefined) return <Empty title={empty} />;
   return (
     <Shown asked={first} lines={SHOWN_MAX}>
