@@ -50,7 +50,12 @@ test('what a question leaves open is decided as its shape says', () => {
     by: 'events',
     limit: 20,
   });
-  expect(livePlan({}, 2 * HOUR_MS)).toEqual({ selection: {}, receivedAfterMs: HOUR_MS, limit: 50 });
+  expect(livePlan({}, 2 * HOUR_MS)).toEqual({
+    selection: {},
+    receivedAfterMs: HOUR_MS,
+    receivedBeforeMs: null,
+    limit: 50,
+  });
   expect(timelinePlan({ ...range, person_id: 'p' })).toMatchObject({ filters: [], of: { personId: 'p' }, limit: 200 });
   expect(funnelPlan(funnel)).toMatchObject({ order: 'ordered', countBy: 'person', breakdown: null, trend: null });
 });
