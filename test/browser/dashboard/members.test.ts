@@ -113,6 +113,10 @@ test('tokens of who is disabled are left where that is wanted, seen after that, 
   api.on('POST', /\/revoke$/, refusal(409, 'token_last', 'The last active admin token cannot be revoked.'));
   await tokens.getByRole('button', { name: 'Revoke them' }).click();
   await tokens.getByText('The last active admin token cannot be revoked.').waitFor();
+  const analysts = dialog.getByRole('region', { name: 'Users of ClickHouse they made' });
+  await analysts.getByText('sql_user_bi').waitFor();
+  await analysts.getByRole('button', { name: 'Revoke these users' }).click();
+  await analysts.getByText('None').waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -60,7 +60,10 @@ export function withAccount(api: StubApi): StubApi {
     ...{ expires_at: null, revoked_at: null, grants: null, state, ...META, issued_by: label === 'ci' ? 'bea' : null },
   });
   const analysts = [
-    { analyst_id: 'bi', clickhouse_user: 'sql_user_bi', site_ids: ['shop'], created_at: 0, created_by: CANARY },
+    {
+      ...{ analyst_id: 'bi', clickhouse_user: 'sql_user_bi', site_ids: ['shop'] },
+      ...{ created_at: 0, created_by: CANARY, made_by: 'bea' },
+    },
   ];
   const tokens = [token('ci', 'active'), token(CANARY, 'revoked')];
   return api
@@ -79,6 +82,7 @@ export function withAccount(api: StubApi): StubApi {
         site_ids,
         created_at: 0,
         created_by: 'ana',
+        made_by: 'ana',
       };
       analysts.push(analyst);
       return { status: 201, body: { password: 'SHOWN-ONCE', analyst } };
