@@ -42,16 +42,7 @@ export function Section({ title, children }: { title: string; children: Componen
   );
 }
 
-/** The id that a name suggests: what of it an id may hold. */
-export function idOf(name: string): string {
-  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  return plain
-    .replace(/[^a-z0-9_]+/g, '-')
-    .slice(0, 64)
-    .replace(/^-+|-+$/g, '');
-}
-
-/** What it is called, and by which id for good. @param onName Told the new name, whose id follows it while it does. */
+/** What it is called, and by which id for good. */
 export function NameFields({ isNew }: { isNew: boolean }): VNode {
   return (
     <div class="form-row">

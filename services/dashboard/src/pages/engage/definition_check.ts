@@ -11,7 +11,7 @@ import { problemsOfErrors, type SchemaError } from '#services/control_api/schema
 import { sentDefinition } from './definition_json.ts';
 
 /** A definition as it was typed, with what is wrong with it. */
-export interface Checked {
+interface Checked {
   /** As it was typed, with every default filled in. */
   filled: object;
   problems: readonly Problem[];

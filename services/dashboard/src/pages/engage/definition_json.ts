@@ -3,7 +3,7 @@ export type Path = readonly (string | number)[];
 
 type Json = Readonly<Record<string, unknown>>;
 
-export const isObject = (value: unknown): value is Json =>
+const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** As the service names a field: `questions[0].text`. */

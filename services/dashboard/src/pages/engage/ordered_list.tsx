@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { listAt, moved, type Path } from './definition_json.ts';
-import { problemAt, useDefinition } from './path_fields.tsx';
+import { ProblemAt, useDefinition } from './path_fields.tsx';
 
 interface OrderedListProps {
   at: Path;
@@ -21,7 +21,7 @@ interface OrderedListProps {
 
 /** A list whose items are added, removed and moved by buttons. */
 export function OrderedList({ at, one, label, min, max, make, onLook, children }: OrderedListProps): VNode {
-  const { filled, problems, set } = useDefinition();
+  const { filled, set } = useDefinition();
   const rows = useRef<HTMLOListElement>(null);
   const [said, setSaid] = useState('');
   const list = listAt(filled, at);
@@ -38,7 +38,6 @@ export function OrderedList({ at, one, label, min, max, make, onLook, children }
     setSaid(`${one} ${from + 1} is now ${one.toLowerCase()} ${to + 1}`);
     focusIn(to, `:scope > .item-head [data-name="${button}"]:not(:disabled)`);
   };
-  const problem = problemAt(problems, at);
   return (
     <div class="stack-small">
       <ol class="items" aria-label={label} ref={rows}>
@@ -91,12 +90,7 @@ export function OrderedList({ at, one, label, min, max, make, onLook, children }
       <p class="hidden" role="status">
         {said}
       </p>
-      {problem !== '' && (
-        // Nothing else of the list could take the focus.
-        <p class="problem" role="alert" data-problem tabIndex={-1}>
-          {problem}
-        </p>
-      )}
+      <ProblemAt at={at} />
       {list.length < max && (
         <button
           type="button"

@@ -6,7 +6,7 @@ import { listAt, type Path, pathName, textAt, valueAt } from './definition_json.
 import { readMoment, readNumber, writtenMoment } from './field_values.ts';
 
 /** The definition that the fields below an element are of. */
-export interface EditedDefinition {
+interface EditedDefinition {
   /** With every default filled in. */
   filled: unknown;
   problems: readonly FieldProblem[];
@@ -18,10 +18,23 @@ export const DefinitionContext = createContext<EditedDefinition>({ filled: {}, p
 export const useDefinition = (): EditedDefinition => useContext(DefinitionContext);
 
 /** What is wrong at a place, in sentences; empty: nothing. @param isWhole Whether what is wrong inside it counts as well. */
-export function problemAt(problems: readonly FieldProblem[], path: Path, isWhole = false): string {
+function problemAt(problems: readonly FieldProblem[], path: Path, isWhole = false): string {
   const name = pathName(path);
-  const found = problems.filter(({ field }) => field === name || (isWhole && field.startsWith(`${name}[`)));
+  const isIn = (field: string): boolean => field.startsWith(`${name}[`) || field.startsWith(`${name}.`);
+  const found = problems.filter(({ field }) => field === name || (isWhole && isIn(field)));
   return [...new Set(found.map(({ message }) => sentence(message)))].join(' ');
+}
+
+/** Says what is wrong with something that has no field of its own to say it beside. */
+export function ProblemAt({ at, isWhole = false }: { at: Path; isWhole?: boolean }): VNode | null {
+  const problem = problemAt(useDefinition().problems, at, isWhole);
+  if (problem === '') return null;
+  return (
+    // No field could take the focus.
+    <p class="problem" role="alert" data-problem tabIndex={-1}>
+      {problem}
+    </p>
+  );
 }
 
 const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
@@ -107,12 +120,15 @@ export function SelectAt({ at, label, hint, options }: SelectAtProps): VNode {
 export function CheckAt({ at, label, hint }: AtProps): VNode {
   const { filled, set } = useDefinition();
   return (
-    <CheckField
-      label={label}
-      hint={hint}
-      checked={valueAt(filled, at) === true}
-      onChecked={(checked) => set(at, checked)}
-    />
+    <div>
+      <CheckField
+        label={label}
+        hint={hint}
+        checked={valueAt(filled, at) === true}
+        onChecked={(checked) => set(at, checked)}
+      />
+      <ProblemAt at={at} />
+    </div>
   );
 }
 
@@ -151,6 +167,7 @@ export function BoxesAt({
           onChecked={(isOn) => set(at, isOn ? [...chosen, value] : chosen.filter((one) => one !== value))}
         />
       ))}
+      <ProblemAt at={at} isWhole />
     </fieldset>
   );
 }

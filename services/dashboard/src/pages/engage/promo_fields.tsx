@@ -1,11 +1,9 @@
 import type { VNode } from 'preact';
 import { Section } from './common_fields.tsx';
-import { problemAt, TextAt, useDefinition } from './path_fields.tsx';
+import { ProblemAt, TextAt } from './path_fields.tsx';
 
 /** What a promo says and where it leads. */
 export function PromoFields(): VNode {
-  const { problems } = useDefinition();
-  const ofButton = problemAt(problems, ['button']);
   return (
     <>
       <TextAt at={['title']} label="Heading" />
@@ -14,11 +12,7 @@ export function PromoFields(): VNode {
         <TextAt at={['button', 'text']} label="What the button says (optional)" placeholder="See it" />
         <TextAt at={['button', 'url']} label="Where it leads (optional)" placeholder="/sale" />
       </div>
-      {ofButton !== '' && (
-        <p class="problem" role="alert" data-problem tabIndex={-1}>
-          {ofButton}
-        </p>
-      )}
+      <ProblemAt at={['button']} />
       <div class="form-row">
         <TextAt
           at={['image_url']}

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { freeId, listAt, type Path, textAt } from './definition_json.ts';
 import { OrderedList } from './ordered_list.tsx';
-import { CheckAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
+import { CheckAt, NumberAt, ProblemAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
 
 const KINDS = [
   { value: 'open', label: 'Text of their own' },
@@ -80,6 +80,8 @@ function Question({ at, index }: { at: Path; index: number }): VNode {
           <TextAt at={[...at, 'id']} label="Id" hint="Names it in events and results: another id begins new results." />
         </div>
       </details>
+      <ProblemAt at={at} />
+      <ProblemAt at={[...at, 'branches']} isWhole />
       {branches > 0 && (
         <p class="hint">
           What comes next depends on the answer ({branches === 1 ? '1 rule' : `${branches} rules`}, under Advanced).
