@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { textAt } from './definition_json.ts';
 import { readSeconds, writtenSeconds } from './field_values.ts';
-import { ColourAt, MomentAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
+import { ColourAt, EventAt, MomentAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
 
 const PLACES = [
   { value: 'popover', label: 'In a corner of the page' },
@@ -68,7 +68,7 @@ export function AppearanceFields(): VNode {
         <SelectAt at={['show', 'on']} label="It appears when" options={MOMENTS} />
         {on === 'scroll' && <NumberAt at={['show', 'scroll_percent']} label="How far down, in percent" />}
         {on === 'click' && <TextAt at={['show', 'selector']} label="Selector of what is clicked" placeholder=".help" />}
-        {on === 'event' && <TextAt at={['show', 'event']} label="Name of the event" placeholder="purchase" />}
+        {on === 'event' && <EventAt at={['show', 'event']} label="Name of the event" />}
         <NumberAt
           at={['show', 'after_ms']}
           label="Seconds after that"

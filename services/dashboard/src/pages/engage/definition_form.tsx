@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
+import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
 import { FailureNote } from '../../ui/states.tsx';
 import { mayAt } from '../../who.ts';
 import { idOf } from '../new_site/new_site_draft.ts';
@@ -8,9 +9,9 @@ import { AppearanceFields, NameFields, TimeFields } from './common_fields.tsx';
 import { DefinitionActions } from './definition_actions.tsx';
 import { checkDefinition } from './definition_check.ts';
 import { type Path, pathName, textAt, withValue } from './definition_json.ts';
+import type { DefinitionFormProps } from './dialog_parts.ts';
 import { readObject, textOf, textWith } from './engage_item.ts';
 import { FormFields } from './lead_form_fields.tsx';
-import type { DefinitionFormProps } from './loaded_form.tsx';
 import { DefinitionContext } from './path_fields.tsx';
 import { Preview } from './preview.tsx';
 import { PromoFields } from './promo_fields.tsx';
@@ -29,6 +30,7 @@ function Fields({ typed, ...props }: DefinitionFormProps & { typed: object }): V
   const [isTried, setTried] = useState(false);
   const [at, setAt] = useState(0);
   const fields = useRef<HTMLFormElement>(null);
+  const names = useSiteNames(siteId);
   const checked = checkDefinition(spec.kind, typed);
   const own = isTried ? checked.problems : [];
   const problems = [...own, ...(form.failure?.problems ?? [])];
@@ -58,14 +60,16 @@ function Fields({ typed, ...props }: DefinitionFormProps & { typed: object }): V
         }}
       >
         <DefinitionContext.Provider value={{ filled: checked.filled, problems, set }}>
-          <fieldset class="stack" disabled={!mayAt('engage.change', siteId)}>
-            <NameFields isNew={item === null} />
-            <KindFields kind={spec.kind} onLook={setAt} />
-            <AppearanceFields />
-            <TargetingFields />
-            <FrequencyFields />
-            <TimeFields />
-          </fieldset>
+          <SiteNamesContext.Provider value={names}>
+            <fieldset class="stack" disabled={!mayAt('engage.change', siteId)}>
+              <NameFields isNew={item === null} />
+              <KindFields kind={spec.kind} onLook={setAt} />
+              <AppearanceFields />
+              <TargetingFields />
+              <FrequencyFields />
+              <TimeFields />
+            </fieldset>
+          </SiteNamesContext.Provider>
         </DefinitionContext.Provider>
         {own.length > 0 && <FailureNote failure={{ ...NOT_SENT, problems: own }} />}
         {own.length === 0 && form.failure !== null && <FailureNote failure={form.failure} />}

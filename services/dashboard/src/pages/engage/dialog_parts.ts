@@ -21,3 +21,8 @@ export interface DefinitionTabProps extends Pick<EngageDialogProps, 'siteId' | '
   form: Editing<{ text: string }>;
   onRemoved(): void;
 }
+
+export interface DefinitionFormProps extends DefinitionTabProps {
+  /** Whether it is the view that is looked at. */
+  isSeen: boolean;
+}

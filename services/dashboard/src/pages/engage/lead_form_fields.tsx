@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { Section } from './common_fields.tsx';
 import { freeId, type Path, textAt } from './definition_json.ts';
 import { OrderedList } from './ordered_list.tsx';
-import { CheckAt, LinesAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
+import { CheckAt, EventAt, LinesAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
 import { Choices } from './question_fields.tsx';
 
 const TYPES = [
@@ -69,7 +69,7 @@ export function FormFields(): VNode {
       </Section>
       <Section title="What becomes of a lead">
         <div class="form-row">
-          <TextAt at={['conversion_event']} label="Its event" />
+          <EventAt at={['conversion_event']} label="Its event" />
           <NumberAt at={['value']} label="What a lead is worth (optional)" empty={null} />
           <TextAt at={['currency']} label="Currency (optional)" placeholder="EUR" />
         </div>

@@ -1,12 +1,7 @@
 import type { FunctionComponent, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Loading } from '../../ui/states.tsx';
-import type { DefinitionTabProps } from './dialog_parts.ts';
-
-export type DefinitionFormProps = DefinitionTabProps & {
-  /** Whether it is the view that is looked at. */
-  isSeen: boolean;
-};
+import type { DefinitionFormProps } from './dialog_parts.ts';
 
 /** The form, whose code is fetched when the first one is opened: it brings the API's shapes and the tag's panels. */
 export function LoadedForm(props: DefinitionFormProps): VNode {

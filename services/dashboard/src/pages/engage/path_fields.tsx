@@ -1,6 +1,8 @@
 import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import type { FieldProblem } from '../../api/api_answer.ts';
+import { useNames } from '../../questions/site_names.ts';
+import { Combobox } from '../../ui/combobox.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { listAt, type Path, pathName, textAt, valueAt } from './definition_json.ts';
 import { readMoment, readNumber, writtenMoment } from './field_values.ts';
@@ -62,6 +64,25 @@ export function TextAt({ at, isOptional = false, ...rest }: TextAtProps): VNode 
       value={textAt(filled, at)}
       onValue={(text) => set(at, isOptional && text === '' ? undefined : text)}
     />
+  );
+}
+
+/** A field for the name of an event, which offers those of the site. */
+export function EventAt({ at, label }: AtProps): VNode {
+  const { filled, set } = useDefinition();
+  const { events } = useNames();
+  return (
+    <div>
+      <Combobox
+        label={label}
+        takesOthers
+        value={textAt(filled, at)}
+        options={events}
+        placeholder="purchase"
+        onValue={(name) => set(at, name)}
+      />
+      <ProblemAt at={at} />
+    </div>
   );
 }
 

@@ -3,7 +3,7 @@ import { SelectField } from '../../ui/form_fields.tsx';
 import { Section } from './common_fields.tsx';
 import { textAt, valueAt } from './definition_json.ts';
 import { OrderedList } from './ordered_list.tsx';
-import { BoxesAt, LinesAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
+import { BoxesAt, EventAt, LinesAt, NumberAt, SelectAt, useDefinition } from './path_fields.tsx';
 
 const DEVICES = [
   { value: 'mobile', label: 'Phones' },
@@ -76,7 +76,7 @@ function Condition({ at }: { at: readonly (string | number)[] }): VNode {
         ]}
         onValue={(value) => set([...at, 'did'], value === 'did')}
       />
-      <TextAt at={[...at, 'event']} label="Event" placeholder="purchase" />
+      <EventAt at={[...at, 'event']} label="Event" />
       <NumberAt at={[...at, 'times']} label="At least so often" />
       <NumberAt at={[...at, 'within_days']} label="Within so many days" />
     </div>
