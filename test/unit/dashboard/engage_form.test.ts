@@ -107,11 +107,26 @@ test('a check says each field by the name that the form has it under', () => {
   expect(problems.map(({ field }) => field)).toEqual(['show.selector', 'mount']);
 });
 
+test('whatever stands under Advanced, the form can be drawn with it', () => {
+  const { survey } = EXAMPLES;
+  const odd = [null, 'x', 5, [null], { a: 1 }, [{ id: null, choices: 'x' }]];
+  const fields = ['questions', 'targeting', 'theme', 'translations', 'show', 'thanks', 'starts_at', 'constructor'];
+  for (const field of fields) {
+    for (const value of odd) {
+      const { drawable } = checkDefinition('survey', { ...survey, [field]: value });
+      for (const locale of drawable === null ? [] : languagesOf(drawable)) {
+        expect(drawable && previewItem('survey', drawable, locale).kind).toBe('survey');
+      }
+    }
+  }
+});
+
 test('a preview has the texts of a language, and no address', () => {
   const { drawable } = checkDefinition('survey', {
     ...EXAMPLES.survey,
     questions: [{ id: 'q', type: 'link', text: 'Rate us', url: 'https://shop.example/rate' }],
     translations: { nl: { title: 'Vraag' } },
+    theme: { accent: '#123456', background: 'url(https://shop.example/x.png)' },
   });
   if (drawable === null) throw new Error('cannot be drawn');
   expect(languagesOf(drawable)).toEqual(['en', 'nl']);

@@ -5,11 +5,14 @@ import type { ShownItem } from '#services/engage_panels/shown_item.ts';
 
 /** Where links lead in a preview: nowhere, whatever was typed. */
 const NOWHERE = '#';
+/** A colour or a length, as far as it is typed, and no address of a picture. */
+const THEME_VALUE = /^[#\w.%]+$/;
 
 /** What the tag would be told of a definition, in one of its languages. */
 export function previewItem(kind: EngageKind, definition: Definition, locale: string): ShownItem {
   const told = JSON.parse(`${contentOf(kind, 1, definition, locale)}}`) as Omit<ShownItem, 'token'>;
-  return withoutLinks({ ...told, token: '' } as ShownItem);
+  const theme = Object.fromEntries(Object.entries(told.theme).filter(([, value]) => THEME_VALUE.test(value)));
+  return withoutLinks({ ...told, theme, token: '' } as ShownItem);
 }
 
 function withoutLinks(item: ShownItem): ShownItem {
