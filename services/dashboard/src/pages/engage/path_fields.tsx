@@ -174,7 +174,7 @@ export function BoxesAt({
   at,
   label,
   options,
-}: AtProps & { options: readonly { value: string; label: string }[] }): VNode {
+}: AtProps & { options: readonly { value: string | number; label: string }[] }): VNode {
   const { filled, set } = useDefinition();
   const chosen = listAt(filled, at);
   return (

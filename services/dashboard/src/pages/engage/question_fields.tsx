@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
-import { freeId, listAt, type Path, textAt } from './definition_json.ts';
+import { NextFields } from './branch_fields.tsx';
+import { freeId, type Path, textAt } from './definition_json.ts';
 import { OrderedList } from './ordered_list.tsx';
 import { CheckAt, NumberAt, ProblemAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
 
@@ -48,7 +49,6 @@ function Question({ at, index }: { at: Path; index: number }): VNode {
   const { filled } = useDefinition();
   const type = textAt(filled, [...at, 'type']);
   const hasChoices = type === 'single' || type === 'multiple';
-  const branches = listAt(filled, [...at, 'branches']).length;
   return (
     <div class="stack-small">
       <TextAt at={[...at, 'text']} label="Question" lines={2} />
@@ -76,33 +76,12 @@ function Question({ at, index }: { at: Path; index: number }): VNode {
           <TextAt at={[...at, 'button']} label="What the button says (optional)" placeholder="Next" />
           {hasChoices && <CheckAt at={[...at, 'open_choice']} label="Visitors may write an answer of their own" />}
           {hasChoices && <CheckAt at={[...at, 'shuffle']} label="In random order" />}
-          <NextAt at={at} index={index} />
+          <NextFields at={at} index={index} />
           <TextAt at={[...at, 'id']} label="Id" hint="Names it in events and results: another id begins new results." />
         </div>
       </details>
       <ProblemAt at={at} />
-      <ProblemAt at={[...at, 'branches']} isWhole />
-      {branches > 0 && (
-        <p class="hint">
-          What comes next depends on the answer ({branches === 1 ? '1 rule' : `${branches} rules`}, under Advanced).
-        </p>
-      )}
     </div>
-  );
-}
-
-/** What comes after a question, where no rule of it says something else. */
-function NextAt({ at, index }: { at: Path; index: number }): VNode {
-  const { filled } = useDefinition();
-  const others = listAt(filled, ['questions']).flatMap((question, place) =>
-    place === index ? [] : [{ value: textAt(question, ['id']), label: `Question ${place + 1}` }],
-  );
-  return (
-    <SelectAt
-      at={[...at, 'next']}
-      label="Then comes"
-      options={[{ value: '', label: 'The one below' }, ...others, { value: 'end', label: 'The end' }]}
-    />
   );
 }
 
