@@ -226,7 +226,7 @@ const CASES: Case[] = [
       await page.getByRole('tab', { name: 'Advanced' }).click();
       const text = page.getByLabel('The survey, in JSON');
       await text.fill((await text.inputValue()).replace('"NPS"', '"Mine"'));
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
     },
     ben: { title: 'B' },
     shown: 'Title A B B',
