@@ -10,10 +10,11 @@ import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createProviderClient } from '#infra/oidc/provider_client.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
 import { createOneTimeNotes } from '#infra/redis/one_time_notes.ts';
+import { type RefusalRecord, readRefusalRecord } from '#infra/redis/refusals.ts';
 import { createSessionStore } from '#infra/redis/sessions.ts';
 import { createSharedAnswers } from '#infra/redis/shared_answers.ts';
 import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
@@ -107,8 +108,10 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now }),
     deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
     replayProgress: (id) => replays.states.get(id),
+    replaysNow: replays.readAllNow,
     keyUse: createKeyUseView(redis, logger, Date.now),
     readTagRecord: (siteId) => readTagRecord(redis, siteId),
+    readRefusals: (siteId) => readRefusalsOf(redis, siteId),
     monthUse: createMonthUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
@@ -121,6 +124,15 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     errors: parts.errors,
     dashboard: parts.dashboard,
   });
+}
+
+async function readRefusalsOf(redis: Redis, siteId: string): Promise<RefusalRecord | null> {
+  try {
+    return await readRefusalRecord(redis, siteId);
+  } catch (error) {
+    if (error instanceof RedisUnavailableError) return null;
+    throw error;
+  }
 }
 
 /** An address to listen on is one to be asked under, unless it stands for every address. */

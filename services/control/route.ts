@@ -5,6 +5,7 @@ import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import type { Span } from '#infra/clickhouse/row_estimates.ts';
 import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
@@ -123,6 +124,10 @@ export interface Sources {
   analysts: AnalystUsers | null;
   stages: StageView;
   sendTest: SendTest;
+  /** How far each replay is at this moment, by replay id. */
+  replaysNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
+  /** What was not accepted of a site; null where Redis does not answer. */
+  readRefusals(siteId: string): Promise<RefusalRecord | null>;
   asker: Asker;
   /**
    * The world as it is now, or why who asks may not do it any more: for what is about to be done after something was waited

@@ -4,6 +4,8 @@ const decimals = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
 
 /** A number with its thousands apart: 12,345. */
 export const number = (value: number | null): string => (value === null ? '–' : decimals.format(value));
+/** How many events, in words. */
+export const events = (count: number): string => `${number(count)} ${count === 1 ? 'event' : 'events'}`;
 /** A whole number that is short from a hundred thousand on: 1.2M. */
 export const compact = (value: number): string =>
   Math.abs(value) < 100_000 ? whole.format(value) : short.format(value);

@@ -8,8 +8,8 @@ import { number } from '../../format.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { mayAt } from '../../who.ts';
 import { portions } from './letter_groups.ts';
+import { isAllSettled, resentSentence } from './letter_text.ts';
 
 type Outcomes = ResendAnswer['items'];
 
@@ -24,28 +24,21 @@ export async function resend(ids: readonly string[]): Promise<Answer<Outcomes>> 
   return { ok: true, value: outcomes, version: null };
 }
 
-/** What became of letters, in a sentence. */
-export function resentSentence(outcomes: Outcomes): string {
-  const count = (wanted: string): number => outcomes.filter(({ outcome }) => outcome === wanted).length;
-  const [sent, before] = [count('resent'), count('resent_before')];
-  const others = outcomes.length - sent - before;
-  return [
-    `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
-    ...(before > 0 ? [`${number(before)} had been before`] : []),
-    ...(others > 0 ? [`${number(others)} could not be`] : []),
-  ].join(', ');
+/** Tells what became of letters. */
+export function tellResent(outcomes: Outcomes): void {
+  toast(resentSentence(outcomes), isAllSettled(outcomes) ? 'good' : 'bad');
 }
 
-/** Sends in again every letter that can be, after asking. */
+/** Sends in again letters that can be, after asking. */
 export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode | null {
   const [asks, setAsks] = useState(false);
   const action = useAction();
-  if (letters.length === 0 || !mayAt('dead_letters.change', null)) return null;
+  if (letters.length === 0) return null;
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => resend(letters.map(({ id }) => id)));
     if (outcomes === null) return;
     setAsks(false);
-    toast(resentSentence(outcomes));
+    tellResent(outcomes);
     onDone();
   };
   return (
@@ -63,7 +56,8 @@ export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[];
         >
           <p>
             Each goes in once, however often this is asked. Where the cause is not gone it dies again, as a letter of
-            its own. Events that were counted before are not counted twice.
+            its own. Events that were counted before are not counted twice, and what a destination has by now is not
+            sent to it.
           </p>
           {action.failure !== null && <FailureNote failure={action.failure} />}
         </Confirm>

@@ -10,7 +10,6 @@ import { FormActions } from '../../ui/form_actions.tsx';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { mayAt } from '../../who.ts';
 import { portions } from './letter_groups.ts';
 
 /** Says of letters that somebody is done with them, or that they are open again, a portion at a time. */
@@ -36,17 +35,23 @@ interface ResolveLettersProps {
   onDone(): void;
 }
 
-/** A button that asks why nothing more is to be done about letters, and notes it with who said so. */
+/** A button that asks why nothing more is to be done about letters that the person may change, and notes it with who said so. */
 export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNode | null {
   const [asks, setAsks] = useState(false);
   const [note, setNote] = useState('');
   const action = useAction();
-  if (ids.length === 0 || !mayAt('dead_letters.change', null)) return null;
+  if (ids.length === 0) return null;
+  const close = (): void => {
+    setAsks(false);
+    // What was said of these letters is not said of the next.
+    setNote('');
+    action.clear();
+  };
   const resolve = async (event: Event): Promise<void> => {
     event.preventDefault();
     const items = await action.run(() => markLetters('resolve', ids, { note: note.trim() }));
     if (items === null) return;
-    setAsks(false);
+    close();
     const done = items.filter(({ outcome }) => outcome === 'resolved').length;
     toast(`${number(done)} ${done === 1 ? 'letter is' : 'letters are'} resolved`);
     onDone();
@@ -59,7 +64,8 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
       {asks && (
         <Dialog
           title={ids.length === 1 ? 'Resolve the letter' : `Resolve ${number(ids.length)} letters`}
-          onClose={() => setAsks(false)}
+          isChanged={note.trim() !== ''}
+          onClose={close}
         >
           <form class="stack" onSubmit={(event) => void resolve(event)}>
             <p>It stays where it is, and counts as open no more. It can be opened again.</p>
@@ -73,11 +79,7 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
               onValue={setNote}
             />
             {action.failure !== null && <FailureNote failure={action.failure} />}
-            <FormActions
-              action="Resolve"
-              disabled={action.isBusy || note.trim() === ''}
-              onClose={() => setAsks(false)}
-            />
+            <FormActions action="Resolve" disabled={action.isBusy || note.trim() === ''} onClose={close} />
           </form>
         </Dialog>
       )}

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
-import { ago, dateTime, number, span } from '../../format.ts';
+import { ago, dateTime, events, number, span } from '../../format.ts';
 import { mayAt } from '../../who.ts';
-import { type DestinationDialogProps, replayAddress } from './destination_place.ts';
-import { adviceFor, perHour, skippedTotal } from './destination_rows.ts';
+import { type DestinationDialogProps, lettersAddress, replayAddress } from './destination_place.ts';
+import { adviceFor, failedText, skippedTotal } from './destination_rows.ts';
 
 /** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
 export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
@@ -25,14 +25,17 @@ export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNod
       <dl class="facts">
         <dt>Delivered</dt>
         <dd>
-          {number(health.delivered)} of {number(health.attempts)} attempts, about {number(perHour(health))} an hour
+          {number(health.delivered)} in the last 24 hours, of {number(health.attempts)} attempts
         </dd>
         <dt>Waiting</dt>
-        <dd>{health.waiting === 0 ? 'None' : `${number(health.waiting)} events, to be tried again`}</dd>
-        <dt>Given up</dt>
+        <dd>{health.waiting === 0 ? 'None' : `${events(health.waiting)}, to be tried again`}</dd>
+        <dt>Failed</dt>
         <dd>
-          {health.dead === 0 ? 'None' : `${number(health.dead)} events `}
-          {health.dead > 0 && mayAt('replays.change', siteId) && (
+          {failedText(health)}{' '}
+          {health.failed > 0 && mayAt('dead_letters.read', siteId) && (
+            <a href={lettersAddress(siteId, item.name)}>See why</a>
+          )}{' '}
+          {health.failed > 0 && mayAt('replays.change', siteId) && (
             <a href={replayAddress(siteId, item.name)}>Send them again</a>
           )}
         </dd>

@@ -15,7 +15,7 @@ import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
 import { mayAt } from '../../who.ts';
 import { AddDestination } from './add_destination.tsx';
 import { DestinationDialog } from './destination_dialog.tsx';
-import { type DestinationRow, destinationRows, perHour, STATES, skippedTotal } from './destination_rows.ts';
+import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
 import type { Kind } from './setting_form.ts';
 
 const EVERY_MS = 10_000;
@@ -48,7 +48,7 @@ export default function DestinationsPage({ params }: PageProps): VNode {
       {health.failure !== null && <FailureNote failure={health.failure} again={health.again} />}
       <Panel
         title="The last 24 hours"
-        note="A destination that fails loses nothing: its events wait and are tried again."
+        note="What a destination does not take now is tried again; what it refuses for good is kept as a dead letter."
         actions={
           mayChange && (
             <button type="button" class="button primary" onClick={() => setQuery({ add: '1' }, 'push')}>
@@ -128,9 +128,9 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
     value: ({ state }) => STATES[state].label,
     cell: ({ state }) => <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>,
   },
-  count('rate', 'Events/h', (health) => perHour(health)),
+  count('delivered', 'Delivered', ({ delivered }) => delivered),
   count('waiting', 'Waiting', ({ waiting }) => waiting),
-  count('dead', 'Given up', ({ dead }) => dead),
+  count('failed', 'Failed', ({ failed }) => failed),
   time('p50', 'p50', ({ took_ms }) => took_ms.p50),
   time('p99', 'p99', ({ took_ms }) => took_ms.p99),
   count('skipped', 'Left out', (health) => skippedTotal(health)),

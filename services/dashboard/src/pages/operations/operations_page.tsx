@@ -10,6 +10,7 @@ import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { FailureNote, Shown } from '../../ui/states.tsx';
 import { type Died, diedSince, diedText } from './died.ts';
+import { OpenLetters } from './open_letters.tsx';
 import { purposeOf, stageState, waitText } from './stage_text.ts';
 
 const EVERY_MS = 5_000;
@@ -64,6 +65,7 @@ export default function OperationsPage(): VNode {
           )}
         </Shown>
       </Panel>
+      <OpenLetters />
     </div>
   );
 }

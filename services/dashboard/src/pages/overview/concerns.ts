@@ -1,9 +1,12 @@
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
 import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
-import { ago, number, percent } from '../../format.ts';
+import { ago, events, number, percent } from '../../format.ts';
 import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
+import { isOpen, openLettersQuery } from '../dead_letters/letter_groups.ts';
+import { undeliveredSentences } from '../destinations/destination_rows.ts';
 
 /** Something that needs somebody: what is wrong, and what to do about it. */
 export interface Concern {
@@ -14,12 +17,14 @@ export interface Concern {
   advice: string;
   /** The page on which that is done, after the dashboard's own path. */
   path: string;
+  query?: Readonly<Record<string, string>>;
 }
 
 /** Destinations of a site that do not deliver. */
 export function deliveryConcerns(siteId: string, items: readonly HealthItem[], nowMs: number): Concern[] {
   return items.flatMap((item): Concern[] => {
-    const { destination, state, reason, waiting, dead, delivered_at } = item;
+    const { destination, state, reason, failed, delivered_at } = item;
+    const lost = undeliveredSentences(item);
     const path = `/sites/${encodeURIComponent(siteId)}/destinations`;
     const last =
       delivered_at === null ? 'It has delivered nothing yet.' : `It last delivered ${ago(delivered_at, nowMs)}.`;
@@ -28,7 +33,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
         {
           ...{ id: `settings ${destination}`, severity: 'bad', path },
           title: `${destination} refuses its settings (${reason})`,
-          advice: `Correct its settings or credentials; ${number(waiting)} events wait and are sent by themselves then. ${last}`,
+          advice: ['Correct its settings or credentials.', ...lost, last].join(' '),
         },
       ];
     }
@@ -37,16 +42,16 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
         {
           ...{ id: `failing ${destination}`, severity: 'bad', path },
           title: `${destination} is not delivering (${reason})`,
-          advice: `${number(waiting)} events wait and are tried again by themselves. If it lasts, look at what the platform answers. ${last}`,
+          advice: [...lost, 'If it lasts, look at what the platform answers.', last].join(' '),
         },
       ];
     }
-    if (dead === 0) return [];
+    if (failed === 0) return [];
     return [
       {
         ...{ id: `dead ${destination}`, severity: 'warn', path },
-        title: `${destination} gave up ${number(dead)} events in the last 24 hours`,
-        advice: 'See why, and replay them once that is fixed.',
+        title: `${events(failed)} to ${destination} failed in the last 24 hours`,
+        advice: 'See why, and send them again once that is fixed.',
       },
     ];
   });
@@ -90,6 +95,55 @@ export function tagConcerns(siteId: string, tag: TagHealthItem, nowMs: number): 
   return concerns;
 }
 
+/** Below so many, or so small a share of the day, it is chance, or somebody who tries things out. */
+const REFUSED_MIN = 20;
+const REFUSED_SHARE = 0.01;
+
+/** What was not accepted of a site in the last 24 hours, and how many events it stored in them. */
+export interface DayOfRefusals {
+  totals: RefusalsItem['totals'];
+  /** Null where they were not counted, as too little was refused for it to matter. */
+  events: number | null;
+}
+
+/** Whether so much of a day was not accepted that how many events there were has to be known. */
+export function needsEvents(totals: RefusalsItem['totals']): boolean {
+  return rejectedOf(totals) >= REFUSED_MIN || foreignOf(totals) >= REFUSED_MIN;
+}
+
+const rejectedOf = (totals: RefusalsItem['totals']): number =>
+  totals.reduce((sum, { kind, count }) => sum + (kind === 'rejected' ? count : 0), 0);
+
+const foreignOf = (totals: RefusalsItem['totals']): number =>
+  totals.reduce((sum, { code, count }) => sum + (code === 'origin_not_allowed' ? count : 0), 0);
+
+/** Whether a notable share of a day's events is malformed, or comes from pages that may not send it. */
+export function refusalConcerns(siteId: string, { totals, events }: DayOfRefusals): Concern[] {
+  if (events === null) return [];
+  const path = `/sites/${encodeURIComponent(siteId)}/refusals`;
+  const [rejected, foreign] = [rejectedOf(totals), foreignOf(totals)];
+  const concerns: Concern[] = [];
+  if (isNotable(rejected, events)) {
+    const share = percent(rejected / (rejected + events));
+    concerns.push({
+      ...{ id: 'rejected', severity: 'warn', path },
+      title: `${number(rejected)} events were rejected as malformed in the last 24 hours, ${share}`,
+      advice: 'See what is wrong with them and which key they come with, and correct what sends them.',
+    });
+  }
+  if (isNotable(foreign, events)) {
+    concerns.push({
+      ...{ id: 'origin', severity: 'warn', path },
+      title: `${number(foreign)} requests of pages that no key allows were refused in the last 24 hours`,
+      advice: 'If a page of yours is missing from the origins of its key, add it: its events are lost.',
+    });
+  }
+  return concerns;
+}
+
+const isNotable = (refused: number, events: number): boolean =>
+  refused >= REFUSED_MIN && refused > (refused + events) * REFUSED_SHARE;
+
 const QUOTA_TITLES: Readonly<Record<AllowanceState, string>> = {
   within: '',
   will_end: 'The allowance of the month will not last',
@@ -113,10 +167,11 @@ export function quotaConcerns(account: AccountItem, nowMs: number): Concern[] {
   return [{ id: 'quota', severity, title: QUOTA_TITLES[state], path: '/account', advice }];
 }
 
-/** Dead letters of the stages that nobody sent in again or resolved. */
-export function letterConcerns(letters: readonly LetterItem[], more: boolean): Concern[] {
-  const open = letters.filter(({ resent_at, resolved }) => resent_at === null && resolved === null);
-  const common = { id: 'letters', severity: 'warn', path: '/dead-letters' } as const;
+/** Dead letters with events of a site that nobody sent in again or resolved, and that were not delivered since. */
+export function letterConcerns(siteId: string, letters: readonly LetterItem[], more: boolean): Concern[] {
+  const open = letters.filter(isOpen);
+  const query = openLettersQuery(siteId);
+  const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query } as const;
   if (open.length === 0) {
     if (!more) return [];
     const title = `More than ${number(letters.length)} dead letters: whether any is open is not known`;
