@@ -1,9 +1,10 @@
 import { type ComponentChildren, createContext, type VNode } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useContext } from 'preact/hooks';
 import type { FieldProblem } from '../../api/api_answer.ts';
 import { useNames } from '../../questions/site_names.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { useTypedText } from '../../ui/typed_text.ts';
 import { listAt, type Path, pathName, textAt, valueAt } from './definition_json.ts';
 import { readMoment, readNumber, writtenMoment } from './field_values.ts';
 
@@ -94,23 +95,22 @@ interface NumberAtProps extends AtProps {
   write?(value: unknown): string;
 }
 
-/** A field for a number, which may be typed as people do: what is typed stays while it comes to the same. */
+/** A field for a number, which may be typed as people do. */
 export function NumberAt({ at, empty = '', read, write, ...rest }: NumberAtProps): VNode {
   const { filled, problems, set } = useDefinition();
-  const [typed, setTyped] = useState<string | null>(null);
   const reads = read ?? ((text: string) => readNumber(text, empty));
-  const value = valueAt(filled, at);
-  const written = write === undefined ? textAt(filled, at) : write(value);
+  const typed = useTypedText(valueAt(filled, at), write ?? (() => textAt(filled, at)));
   return (
     <TextField
       {...rest}
       inputMode="decimal"
       autocomplete="off"
       problem={problemAt(problems, at)}
-      value={typed !== null && reads(typed) === value ? typed : written}
+      value={typed.text}
       onValue={(text) => {
-        setTyped(text);
-        set(at, reads(text));
+        const value = reads(text);
+        typed.type(text, value);
+        set(at, value);
       }}
     />
   );
