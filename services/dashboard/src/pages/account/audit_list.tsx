@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { AuditItem, AuditPage } from '#services/control_api/audit_shapes.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { type Parameters, request } from '../../api/request.ts';
@@ -66,8 +66,14 @@ async function changes(
 
 function Filter(): VNode {
   const { query } = place.value;
-  const [setting, setSetting] = useState(query.get('setting') ?? '');
-  const [by, setBy] = useState(query.get('by') ?? '');
+  const [inAddress, byInAddress] = [query.get('setting') ?? '', query.get('by') ?? ''];
+  const [setting, setSetting] = useState(inAddress);
+  const [by, setBy] = useState(byInAddress);
+  // The way back and forward changes them too.
+  useEffect(() => {
+    setSetting(inAddress);
+    setBy(byInAddress);
+  }, [inAddress, byInAddress]);
   return (
     <form
       class="form-row"

@@ -124,10 +124,12 @@ function Letters({ letters, onDone }: { letters: readonly LetterItem[]; onDone()
   const open = shown.filter((letter) => isOpen(letter) && mayChangeLetter(letter));
   return (
     <Panel
-      title={reason === null ? 'All letters' : `${stage}: ${reason}`}
+      title={
+        stage === null && reason === null ? 'All letters' : `${stage ?? 'Every stage'}: ${reason ?? 'every reason'}`
+      }
       actions={
         <>
-          {reason !== null && (
+          {(stage !== null || reason !== null) && (
             <button type="button" class="button small" onClick={() => setQuery({ stage: null, reason: null }, 'push')}>
               Show all
             </button>

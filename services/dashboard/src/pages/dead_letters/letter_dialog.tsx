@@ -57,8 +57,11 @@ function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNod
     onDone();
   };
   const reopen = async (): Promise<void> => {
-    if ((await action.run(() => markLetters('reopen', [letter.id]))) === null) return;
-    toast('The letter is open again');
+    const items = await action.run(() => markLetters('reopen', [letter.id]));
+    if (items === null) return;
+    // Somebody else may have opened it meanwhile.
+    const isReopened = items.some(({ outcome }) => outcome === 'reopened');
+    toast(isReopened ? 'The letter is open again' : 'The letter was open already, or is kept no more');
     onDone();
   };
   return (

@@ -36,7 +36,8 @@ export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[];
   if (letters.length === 0) return null;
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => resend(letters.map(({ id }) => id)));
-    if (outcomes === null) return;
+    // Those before a portion that failed are sent: the list says which are left.
+    if (outcomes === null) return onDone();
     setAsks(false);
     tellResent(outcomes);
     onDone();

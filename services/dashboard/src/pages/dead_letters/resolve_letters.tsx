@@ -50,7 +50,8 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
   const resolve = async (event: Event): Promise<void> => {
     event.preventDefault();
     const items = await action.run(() => markLetters('resolve', ids, { note: note.trim() }));
-    if (items === null) return;
+    // Those before a portion that failed are resolved: the list says which are left.
+    if (items === null) return onDone();
     close();
     const done = items.filter(({ outcome }) => outcome === 'resolved').length;
     toast(`${number(done)} ${done === 1 ? 'letter is' : 'letters are'} resolved`);

@@ -4,10 +4,10 @@ import type { BadgeKind } from '../../ui/badge.tsx';
 /** What came of an attempt, in words. */
 export const attemptOutcomes: Readonly<Record<AttemptItem['outcome'], { label: string; badge: BadgeKind }>> = {
   delivered: { label: 'Delivered', badge: 'good' },
-  diverted: { label: 'To be tried again', badge: 'warn' },
+  diverted: { label: 'In retry', badge: 'warn' },
   paused: { label: 'Waits', badge: 'warn' },
-  dead: { label: 'Given up', badge: 'bad' },
-  skipped: { label: 'Left out', badge: 'plain' },
+  dead: { label: 'Failed', badge: 'bad' },
+  skipped: { label: 'Skipped', badge: 'plain' },
 };
 
 /** What the platform answered, in a line. */

@@ -9,25 +9,30 @@ export interface DestinationRow {
   item: DestinationItem;
   title: string;
   health: HealthItem | null;
+  /** Why there is no health: nobody has answered yet, or could, or nothing was sent. */
+  lacks: Lack;
   state: ShownState;
 }
 
-type ShownState = HealthItem['state'] | 'off' | 'unknown';
+type Lack = 'loading' | 'unknown' | 'idle';
+type ShownState = HealthItem['state'] | 'off' | Lack;
 
-/** Health is null where ClickHouse did not answer: then no state but "off" is known. */
+/** Health is null, or still loading, where nobody has answered: then no state but "off" is known. */
 export function destinationRows(
   items: readonly DestinationItem[],
   kinds: readonly Kind[],
-  health: readonly HealthItem[] | null,
+  health: readonly HealthItem[] | 'loading' | null,
 ): DestinationRow[] {
+  const known = typeof health === 'string' || health === null ? null : health;
+  const lacks = known !== null ? 'idle' : health === null ? 'unknown' : 'loading';
   return items.map((item) => {
-    const found = health?.find(({ destination }) => destination === item.name) ?? null;
-    const known = health === null ? 'unknown' : (found?.state ?? 'idle');
+    const found = known?.find(({ destination }) => destination === item.name) ?? null;
     return {
       item,
       title: kinds.find(({ name }) => name === item.name)?.title ?? item.name,
       health: found,
-      state: item.enabled ? known : 'off',
+      lacks,
+      state: item.enabled ? (found?.state ?? lacks) : 'off',
     };
   });
 }
@@ -46,6 +51,7 @@ export const STATES: Readonly<Record<ShownState, { label: string; badge: BadgeKi
   },
   idle: { label: 'Idle', badge: 'plain', sentence: 'No event was sent in the last 24 hours.' },
   off: { label: 'Switched off', badge: 'plain', sentence: 'Events are not sent to it.' },
+  loading: { label: 'Loading', badge: 'plain', sentence: 'How it did is being asked.' },
   unknown: { label: 'Not known', badge: 'plain', sentence: 'ClickHouse, which knows how it did, does not answer now.' },
 };
 

@@ -35,9 +35,10 @@ export default function DestinationsPage({ params }: PageProps): VNode {
       request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
     EVERY_MS,
   );
+  const known = health.value?.items ?? (health.waits ? 'loading' : null);
   const rows = useMemo(
-    () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], health.value?.items ?? null),
-    [list.value, kinds.value, health.value],
+    () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], known),
+    [list.value, kinds.value, known],
   );
   const { query } = place.value;
   const chosen = rows.find(({ item }) => item.name === query.get('destination'));
@@ -133,7 +134,7 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
   count('failed', 'Failed', ({ failed }) => failed),
   time('p50', 'p50', ({ took_ms }) => took_ms.p50),
   time('p99', 'p99', ({ took_ms }) => took_ms.p99),
-  count('skipped', 'Left out', (health) => skippedTotal(health)),
+  count('skipped', 'Skipped', (health) => skippedTotal(health)),
   {
     id: 'error',
     title: 'Last error',

@@ -67,7 +67,7 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode
 
 const OUTCOMES = {
   delivered: { label: 'Delivered', badge: 'good' },
-  skipped: { label: 'Left out', badge: 'warn' },
+  skipped: { label: 'Skipped', badge: 'warn' },
   diverted: { label: 'Not delivered', badge: 'bad' },
   dead: { label: 'Refused', badge: 'bad' },
   paused: { label: 'Not sent: the settings are refused', badge: 'bad' },

@@ -79,8 +79,13 @@ const COLUMNS: readonly Column<Row>[] = [
     value: ({ item }) => stageState(item).label,
     cell: ({ item }) => <Badge kind={stageState(item).badge}>{stageState(item).label}</Badge>,
   },
-  { id: 'lag', title: 'To take', align: 'end', value: ({ item }) => item.lag, cell: ({ item }) => number(item.lag) },
-  { id: 'age', title: 'Waits', value: ({ item }) => item.waits_longer_than_ms, cell: ({ item }) => waitText(item) },
+  { id: 'lag', title: 'Lag', align: 'end', value: ({ item }) => item.lag, cell: ({ item }) => number(item.lag) },
+  {
+    id: 'age',
+    title: 'Oldest waiting',
+    value: ({ item }) => item.waits_longer_than_ms,
+    cell: ({ item }) => waitText(item),
+  },
   {
     id: 'rate',
     title: 'Records/s',
@@ -90,14 +95,14 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: 'lanes',
-    title: 'To be tried again',
+    title: 'In retry',
     align: 'end',
     value: ({ item }) => item.on_lanes,
     cell: ({ item }) => number(item.on_lanes),
   },
   {
     id: 'errors',
-    title: 'Died today',
+    title: 'Dead letters, 24 h',
     align: 'end',
     value: ({ errors }) => errors?.count ?? null,
     cell: ({ item, errors }) =>

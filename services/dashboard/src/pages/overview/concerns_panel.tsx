@@ -55,13 +55,13 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
   const unknown = checks.filter(({ asked }) => asked.failure !== null);
   if (checks.every(({ asked }) => asked.waits)) {
     return (
-      <Panel title="What needs you">
+      <Panel title="Needs attention">
         <Loading lines={1} />
       </Panel>
     );
   }
   return (
-    <Panel title="What needs you">
+    <Panel title="Needs attention">
       {concerns.length === 0 && unknown.length < checks.length && (
         <p class="all-well">
           <Icon name="check" />{' '}
