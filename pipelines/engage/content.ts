@@ -1,7 +1,6 @@
 import type { EngageKind } from './definition_fields.ts';
-import type { Definition } from './engage_definition.ts';
-import type { Form } from './form.ts';
-import { MARKETING_FIELD } from './form_submission.ts';
+import type { Definition } from './definition_problems.ts';
+import { type Form, MARKETING_FIELD } from './form.ts';
 import { directionOf, panelWords } from './panel_words.ts';
 import type { Promo } from './promo.ts';
 import { translated } from './shown_texts.ts';

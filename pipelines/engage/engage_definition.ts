@@ -1,28 +1,15 @@
-import type { TObject } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problem.ts';
-import { isPlainText, isReservedName } from '#pipelines/settings/text_rules.ts';
-import { isSelector } from './css_selector.ts';
 import { type EngageKind, PATTERN_WORDS } from './definition_fields.ts';
-import { type Form, formProblems, formSchema, unsendableProblems } from './form.ts';
-import { type Promo, promoProblems, promoSchema } from './promo.ts';
-import { shownTextNames } from './shown_texts.ts';
-import { idleBranchProblems, type Survey, surveyProblems, surveySchema } from './survey.ts';
-
-export interface Definitions {
-  survey: Survey;
-  promo: Promo;
-  form: Form;
-}
-export type Definition = Definitions[EngageKind];
-
-export const DEFINITION_SCHEMAS = {
-  survey: surveySchema,
-  promo: promoSchema,
-  form: formSchema,
-} as const satisfies Record<EngageKind, TObject>;
+import {
+  DEFINITION_SCHEMAS,
+  type Definition,
+  type Definitions,
+  newProblems,
+  ownProblems,
+} from './definition_problems.ts';
 
 /** Of one kind in one site. */
 export const DEFINITIONS_MAX = 50;
@@ -36,9 +23,9 @@ export type DefinitionResult<Kind extends EngageKind = EngageKind> =
   | { ok: false; problems: Problem[] };
 
 const validators: Record<EngageKind, Validator> = {
-  survey: Compile(surveySchema),
-  promo: Compile(promoSchema),
-  form: Compile(formSchema),
+  survey: Compile(DEFINITION_SCHEMAS.survey),
+  promo: Compile(DEFINITION_SCHEMAS.promo),
+  form: Compile(DEFINITION_SCHEMAS.form),
 };
 
 /**
@@ -57,7 +44,7 @@ export function readDefinition<Kind extends EngageKind>(
   if (!validator.Check(filled)) return { ok: false, problems: schemaProblem(validator, filled) };
   const definition = filled as Definitions[Kind];
   const ofNew = isStored ? [] : newProblems(kind, definition);
-  const problems = [...commonProblems(definition), ...ofNew, ...kindProblems(kind, definition)];
+  const problems = [...storedProblems(definition), ...ofNew, ...ownProblems(kind, definition)];
   return problems.length === 0 ? { ok: true, definition } : { ok: false, problems };
 }
 
@@ -80,51 +67,17 @@ function schemaProblem(validator: Validator, value: unknown): Problem[] {
   return [problem('engage_definition_malformed', field, message ?? 'is malformed')];
 }
 
-function kindProblems(kind: EngageKind, definition: Definition): Problem[] {
-  if (kind === 'survey') return surveyProblems(definition as Survey);
-  return kind === 'promo' ? promoProblems(definition as Promo) : formProblems(definition as Form);
-}
-
-function commonProblems(definition: Definition): Problem[] {
-  const { id, name, starts_at, ends_at, show, place, mount, translations } = definition;
-  const isInTime = starts_at === null || ends_at === null || starts_at < ends_at;
+function storedProblems(definition: Definition): Problem[] {
   return [
-    ...unless(!isReservedName(id), 'id_malformed', 'id', 'is a name that every object has by itself'),
-    ...unless(
-      isPlainText(name, 1, 100),
-      'name_malformed',
-      'name',
-      'is empty, longer than 100 characters, or holds a character of control',
-    ),
     ...eventTexts(definition).flatMap(({ field, text }) =>
       unless(!holdsPersonalText(text), 'personal_text', field, 'holds an e-mail address or a phone number'),
     ),
-    ...unless(isInTime, 'field_malformed', 'ends_at', 'is not after starts_at'),
-    ...unless(show.on !== 'event' || show.event !== '', 'field_missing', 'show.event', 'is missing'),
-    ...unless(show.on !== 'click' || show.selector !== '', 'field_missing', 'show.selector', 'is missing'),
-    ...unless(place !== 'inline' || mount !== '', 'field_missing', 'mount', 'is missing'),
-    ...translationProblems(translations, shownTextNames(definition)),
     ...unless(
       JSON.stringify(definition).length <= CHARACTERS_MAX,
       'too_large',
       '',
       `has more than ${CHARACTERS_MAX} characters of JSON`,
     ),
-  ];
-}
-
-/** What nothing can come of. */
-function newProblems(kind: EngageKind, definition: Definition): Problem[] {
-  const selectors = selectorProblems(definition);
-  if (kind === 'survey') return [...selectors, ...idleBranchProblems(definition as Survey)];
-  return kind === 'form' ? [...selectors, ...unsendableProblems(definition as Form)] : selectors;
-}
-
-function selectorProblems({ show, mount }: Definition): Problem[] {
-  const message = 'is no CSS selector that browsers take';
-  return [
-    ...unless(show.selector === '' || isSelector(show.selector), 'field_malformed', 'show.selector', message),
-    ...unless(mount === '' || isSelector(mount), 'field_malformed', 'mount', message),
   ];
 }
 
@@ -135,12 +88,4 @@ function eventTexts(definition: Definition): { field: string; text: string }[] {
     const text: unknown = Reflect.get(definition, field);
     return typeof text === 'string' ? [{ field, text }] : [];
   });
-}
-
-function translationProblems(translations: Definition['translations'], known: ReadonlySet<string>): Problem[] {
-  return Object.entries(translations).flatMap(([locale, texts]) =>
-    Object.keys(texts)
-      .filter((name) => !known.has(name))
-      .map((name) => problem('field_unknown', `translations.${locale}.${name}`, 'names no text of the definition')),
-  );
 }

@@ -19,6 +19,9 @@ const FIELD_MAPS = [
   'order_id',
 ] as const;
 
+/** The box for marketing among the fields of a form that a script sends. No field of a definition can have the name. */
+export const MARKETING_FIELD = '_marketing';
+
 const option = fixed({ id: idText('What is sent'), label: shownText(200, 'What the visitor reads') });
 
 const field = fixed({

@@ -9,9 +9,6 @@ import type { Form, FormField } from './form.ts';
 import { showingEventId } from './showing_event_id.ts';
 import { itemName } from './visitor_memory.ts';
 
-/** The box for marketing among the fields of a form that a script sends. No field of a definition can have the name. */
-export const MARKETING_FIELD = '_marketing';
-
 /** What is wrong with a field, by its name in the definition. */
 interface FieldProblem {
   name: string;

@@ -1,7 +1,8 @@
 import type { EngageItem } from '#schemas/setting.ts';
 import { contentOf } from './content.ts';
 import type { EngageKind } from './definition_fields.ts';
-import { type Definition, parseDefinition } from './engage_definition.ts';
+import type { Definition } from './definition_problems.ts';
+import { parseDefinition } from './engage_definition.ts';
 import { type ItemName, itemName } from './visitor_memory.ts';
 
 /** A definition, ready to be decided about. */

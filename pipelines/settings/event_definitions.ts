@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import { ID_PATTERN } from './setting_address.ts';
+import { ID_PATTERN } from './id_pattern.ts';
 import { isEventName, isReservedName } from './text_rules.ts';
 
 /** What makes the browser tag fire an event. */

@@ -1,4 +1,5 @@
 import type { EngageItem, SavedKind, Setting } from '#schemas/setting.ts';
+import { ID_PATTERN } from './id_pattern.ts';
 import { canonicalDomain } from './web_names.ts';
 
 /** Where a fact of site.config lives: the parsed form of its record key. */
@@ -15,8 +16,6 @@ export type SettingAddress =
   | { kind: 'user'; userId: string }
   | { kind: 'audit'; slot: number };
 
-/** Ids are part of record keys, metric labels and URLs, so they stay within these characters. */
-export const ID_PATTERN = /^[a-z0-9_-]{1,64}$/;
 const HASH_PATTERN = /^[0-9a-f]{64}$/;
 
 export const accountKey = (accountId: string): string => `account/${accountId}`;

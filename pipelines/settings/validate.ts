@@ -1,8 +1,8 @@
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Account, ApiKey, Destination } from '#schemas/setting.ts';
+import { ID_PATTERN } from './id_pattern.ts';
 import { newProblems } from './inherited.ts';
 import { listProblems, type Problem, problem, unless } from './problem.ts';
-import { ID_PATTERN } from './setting_address.ts';
 import type { SettingsTable } from './table.ts';
 import { isPlainText, isReservedName } from './text_rules.ts';
 import { canonicalAllowedOrigin } from './web_names.ts';

@@ -1,5 +1,5 @@
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import type { Definitions } from '#pipelines/engage/engage_definition.ts';
+import type { Definitions } from '#pipelines/engage/definition_problems.ts';
 import type { FormResults, PromoResults, SurveyResults } from '#pipelines/query/engage_results.ts';
 import type { EngageQuery } from '#pipelines/query/shapes.ts';
 import { ENGAGE_PATHS } from '#services/control_api/engage_shapes.ts';

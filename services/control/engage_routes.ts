@@ -1,6 +1,7 @@
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { ENGAGE_KINDS } from '#pipelines/engage/definition_fields.ts';
-import { DEFINITIONS_MAX, type Definition, readDefinition } from '#pipelines/engage/engage_definition.ts';
+import type { Definition } from '#pipelines/engage/definition_problems.ts';
+import { DEFINITIONS_MAX, readDefinition } from '#pipelines/engage/engage_definition.ts';
 import { siteEngageProblems } from '#pipelines/engage/site_limits.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problem.ts';

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import { DEFINITION_SCHEMAS, type Definition } from '#pipelines/engage/engage_definition.ts';
+import { DEFINITION_SCHEMAS, type Definition } from '#pipelines/engage/definition_problems.ts';
 import { closed, idField, type Meta, metaFields } from './fields.ts';
 
 /** How the collections of each kind are called in paths. */

@@ -1,6 +1,6 @@
 import { type TObject, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox';
+import { ID_PATTERN } from '#pipelines/settings/id_pattern.ts';
 import type { ProblemCode } from '#pipelines/settings/problem.ts';
-import { ID_PATTERN } from '#pipelines/settings/setting_address.ts';
 
 /** Says by which code a value is refused that the schema does not take. */
 export const PROBLEM_KEYWORD = 'x-problem';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ID_PATTERN } from '#pipelines/settings/setting_address.ts';
+import { ID_PATTERN } from '#pipelines/settings/id_pattern.ts';
 import { closed, idField, labelField, type Meta, metaFields, nameField, refusedAs } from './fields.ts';
 
 const BOARD_QUESTIONS_MAX = 50;

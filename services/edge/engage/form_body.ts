@@ -6,7 +6,7 @@ import {
   type FormRequest,
   formRequestShape,
 } from '#pipelines/engage/engage_request.ts';
-import { MARKETING_FIELD } from '#pipelines/engage/form_submission.ts';
+import { MARKETING_FIELD } from '#pipelines/engage/form.ts';
 import type { IngestCaller } from '../accept.ts';
 import { refusal } from '../answer.ts';
 import { decompress } from '../decode.ts';

@@ -89,6 +89,9 @@ const OPERATE: [name: string, path: string, ready: string][] = [
   ['a definition', '/sites/shop/definitions?definition=buy', 'Selector of the element'],
   ['surveys', '/sites/shop/engage', 'Surveys of the site'],
   ['a survey', '/sites/shop/engage?item=nps', 'why: 3 answers'],
+  ['a new survey', '/sites/shop/engage?item=%2B', 'Add a question'],
+  ['a new promo', '/sites/shop/engage?kind=promo&item=%2B', 'What the button says'],
+  ['a new form', '/sites/shop/engage?kind=form&item=%2B', 'Add a field'],
 ];
 
 test.for(OPERATE)('%s: axe finds nothing, light and wide or dark and narrow', async ([, path, ready]) => {

@@ -223,10 +223,10 @@ const CASES: Case[] = [
     at: '/sites/shop/engage?item=nps',
     share: (api) => shareItem(withDefinitions(api), `${SURVEYS}/nps`, SURVEY, [SURVEYS]),
     async act(page) {
-      await page.getByRole('tab', { name: 'Definition' }).click();
+      await page.getByRole('tab', { name: 'Advanced' }).click();
       const text = page.getByLabel('The survey, in JSON');
       await text.fill((await text.inputValue()).replace('"NPS"', '"Mine"'));
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
     },
     ben: { title: 'B' },
     shown: 'Title A B B',

@@ -139,20 +139,3 @@ test('a definition that stopped is seen, tried on a pasted page that runs nothin
   expect(faults.filter((fault) => !fault.startsWith('script-src-attr inline'))).toEqual([]);
   await context.close();
 });
-
-test('answers of a survey are texts, and what the service refuses of a definition is said', async () => {
-  const { page, context, faults } = await dashboard.visit('/sites/shop/engage', withDefinitions(startStubApi()));
-  await page.getByRole('button', { name: CANARY }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('why: 3 answers').waitFor();
-  await dialog.getByRole('listitem').getByText(CANARY).waitFor();
-  await dialog.getByRole('tab', { name: 'Definition' }).click();
-  await dialog.getByLabel('The survey, in JSON').fill('{"id":');
-  expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
-  await dialog.getByLabel('The survey, in JSON').fill('{"id":"nps"}');
-  await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.getByText('A question lacks its text.').waitFor();
-  expect(await page.locator('main img').count()).toBe(0);
-  expect(faults).toEqual([]);
-  await context.close();
-});

@@ -4,8 +4,11 @@ import type { Module } from './source.ts';
 /** Imports go one way: each of these folders knows only itself and those before it. */
 const FOLDERS = ['schemas', 'pipelines', 'infra', 'services', 'test'];
 
-/** The folders of services/ that are no process but what several of them have: how the control service is talked to. */
-const SHARED_BY_SERVICES = ['control_api'];
+/**
+ * The folders of services/ that are no process but what several of them have: how the control service is talked to, and the
+ * panels that visitors see and the dashboard previews.
+ */
+const SHARED_BY_SERVICES = ['control_api', 'engage_panels'];
 
 /**
  * Where each vendor's package may be named, its types included. Tests may name all: they check what a vendor's part

@@ -28,7 +28,8 @@ export interface Editing<Draft> extends Omit<Saving, 'save'> {
   draft: Draft;
   edit(fields: Partial<Draft>): void;
   isChanged: boolean;
-  save(): Promise<void>;
+  /** @param more What is saved beside what was typed, and is no part of the form where it comes to nothing. */
+  save(more?: Partial<Draft>): Promise<void>;
 }
 
 /**
@@ -60,18 +61,19 @@ export function useEditing<Item extends Meta, Draft extends object>({
     if (!isChanged) fill(item);
     else if (isSame(draftOf(item), before)) setLoaded(item);
   }, [item.version]);
-  const over = (base: Item): Draft => merge(before, draft, draftOf(base));
   return {
     ...saving,
     draft,
     isChanged,
     edit: (fields) => setDraft((now) => ({ ...now, ...fields })),
-    save: () =>
-      saving.save<Item>({
+    save(more = {}) {
+      const wanted = { ...draft, ...more };
+      const over = (base: Item): Draft => merge(before, wanted, draftOf(base));
+      return saving.save<Item>({
         loaded,
         factsOf: (one) => factsOf(draftOf(one)),
         kept: (base) => factsOf(over(base)),
-        isBlind: isBlind(draft),
+        isBlind: isBlind(wanted),
         read,
         write: (base) => write(over(base), base),
         onSaved(saved) {
@@ -85,6 +87,7 @@ export function useEditing<Item extends Meta, Draft extends object>({
           fill(theirs);
           onTheirs();
         },
-      }),
+      });
+    },
   };
 }

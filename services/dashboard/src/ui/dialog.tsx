@@ -6,8 +6,8 @@ import { UnsavedForms } from './unsaved.ts';
 
 interface DialogProps {
   title: string;
-  /** `side`: a panel at the right edge, for looking at one thing of a list. */
-  kind?: 'middle' | 'side';
+  /** `side`: a panel at the right edge, for looking at one thing of a list; `wide`: the same with room for two things. */
+  kind?: 'middle' | 'side' | 'wide';
   /** Whether closing it would lose something that was changed in it; forms inside say so by `useUnsaved`. */
   isChanged?: boolean;
   /** Whether nothing but a button among its children closes it, as what it shows is shown this once. */

@@ -1,5 +1,5 @@
+import type { Show } from '#services/engage_panels/shown_item.ts';
 import { attempt, guarded } from '../guarded.ts';
-import type { Show } from './shown_item.ts';
 
 /** Hears the names of the page's events. */
 export type Hears = (listener: (event: string) => void) => void;

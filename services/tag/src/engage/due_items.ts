@@ -1,4 +1,4 @@
-import type { ShownItem } from './shown_item.ts';
+import type { ShownItem } from '#services/engage_panels/shown_item.ts';
 
 /**
  * Whether an item may appear now. Above the page is one at a time, and one on a page, unless the visitor asks for it by a

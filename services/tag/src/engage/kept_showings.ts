@@ -1,7 +1,7 @@
+import type { ShownItem, SurveyProgress } from '#services/engage_panels/shown_item.ts';
 import { keep, readKept } from '../kept.ts';
 import type { Report, ReportQueue } from './engage_reports.ts';
 import type { SeenItems } from './seen_items.ts';
-import type { ShownItem, SurveyProgress } from './shown_item.ts';
 
 /** What is open: it goes on under its id where the page is loaded again. */
 export interface OpenShowing {

@@ -1,36 +1,16 @@
-import { element } from './build_element.ts';
+import { element } from '#services/engage_panels/build_element.ts';
+import { PANEL_NAME, type Panel, panelFrame } from '#services/engage_panels/panel_frame.ts';
+import type { ShownItem } from '#services/engage_panels/shown_item.ts';
 import { appearIn } from './inline_place.ts';
-import { sheetFor } from './panel_style.ts';
-import { nameOf, type ShownItem } from './shown_item.ts';
 
-/** Where an item is shown. */
-export interface Panel {
-  /** Shows this in the place of what was shown. The focus goes to what can be filled in, where it was in the panel. */
-  fill(...content: (Node | string | false)[]): void;
-  /** Appears with what it was filled with. */
-  appear(seen: () => void): void;
-  close(): void;
-}
-
-const NAME = 'svc-engage';
 const SAID_MS = 200;
 const FIELDS = 'input:not([tabindex],[type=hidden]),textarea,select';
 
 /** Whether an item is on the page. */
-export const isOnPage = (name: string): boolean => !!document.querySelector(`${NAME}[data-item="${name}"]`);
+export const isOnPage = (name: string): boolean => !!document.querySelector(`${PANEL_NAME}[data-item="${name}"]`);
 
 /** Whether anything is open above the page. */
-export const isAbovePage = (): boolean => !!document.querySelector(`${NAME}:not([data-place=inline])`);
-
-function makeHost(item: ShownItem): { host: HTMLElement; root: ShadowRoot } {
-  const { locale: lang, dir, theme, place } = item;
-  const host = Object.assign(document.createElement(NAME), { lang, dir });
-  // What is in it is no matter of the inventory and of definitions.
-  Object.assign(host.dataset, { svcPrivate: '', item: nameOf(item), place });
-  const root = host.attachShadow({ mode: 'open' });
-  root.adoptedStyleSheets = [sheetFor(theme)];
-  return { host, root };
-}
+export const isAbovePage = (): boolean => !!document.querySelector(`${PANEL_NAME}:not([data-place=inline])`);
 
 /**
  * Makes a panel above the page, where it moves nothing, or in an element of the page.
@@ -38,15 +18,12 @@ function makeHost(item: ShownItem): { host: HTMLElement; root: ShadowRoot } {
  * @param dismissed the visitor closed it.
  */
 export function openPanel(item: ShownItem, mount: Element, dismissed: () => void): Panel {
-  const { place, words, label, show } = item;
+  const { place, label, show } = item;
   const isInline = place === 'inline';
   const before = document.activeElement as HTMLElement | null;
-  const { host, root } = makeHost(item);
-  const body = element('div');
-  const isModal = place === 'modal';
-  const box = element(isModal ? 'dialog' : 'div', { className: `panel ${place}`, ariaLabel: label }, body);
+  const [host, root, box, body] = panelFrame(item, dismissed);
+  const isModal = 'showModal' in box;
   if (isInline) box.classList.add('measured');
-  if (!isModal) box.setAttribute('role', isInline ? 'region' : 'dialog');
   const isInside = (): boolean => root.activeElement !== null;
 
   const onKey = (event: KeyboardEvent): void => {
@@ -56,14 +33,12 @@ export function openPanel(item: ShownItem, mount: Element, dismissed: () => void
     dismissed();
   };
   if (!isInline) {
-    box.append(element('button', { className: 'close', ariaLabel: words.close, onclick: dismissed }, '×'));
     document.addEventListener('keydown', onKey);
     // The browser's own way to close a modal: a phone's back gesture is one.
     box.oncancel = dismissed;
   }
   const status = element('p', { className: 'trap', role: 'status' });
   box.append(status);
-  root.append(box);
   (isInline ? mount : document.body).append(host);
 
   const focusIn = (): void => {
@@ -85,7 +60,7 @@ export function openPanel(item: ShownItem, mount: Element, dismissed: () => void
         return;
       }
       // Above everything that the page itself has put above everything.
-      if ('showModal' in box) box.showModal();
+      if (isModal) box.showModal();
       else {
         box.popover = 'manual';
         box.showPopover?.();

@@ -1,12 +1,12 @@
+import { pictureOf } from '#services/engage_panels/promo_panel.ts';
+import { nameOf, type ShownItem } from '#services/engage_panels/shown_item.ts';
 import { attempt, guarded } from '../guarded.ts';
 import { uuid7 } from '../uuid7.ts';
 import { whenThere } from './appear_when.ts';
 import { mayAppear } from './due_items.ts';
 import type { KeptShowings, OpenShowing } from './kept_showings.ts';
 import { isAbovePage, isOnPage } from './panel.ts';
-import { pictureOf } from './promo_panel.ts';
 import { type ShowingHost, showItem, type ToShow } from './showing.ts';
-import { nameOf, type ShownItem } from './shown_item.ts';
 
 const TRY_AGAIN_MS = 500;
 

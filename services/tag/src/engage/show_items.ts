@@ -1,3 +1,4 @@
+import { nameOf, type ShownItem } from '#services/engage_panels/shown_item.ts';
 import { ask } from '../ask.ts';
 import { attempt, guarded, listen } from '../guarded.ts';
 import type { PartHost } from '../types.ts';
@@ -10,7 +11,6 @@ import { isOnPage } from './panel.ts';
 import { createPlacing } from './placing.ts';
 import { withDone, withShown } from './seen_items.ts';
 import type { ShowingHost } from './showing.ts';
-import { nameOf, type ShownItem } from './shown_item.ts';
 
 const ASK_AGAIN_MS = 60_000;
 const TRY_AGAIN_MS = 200;

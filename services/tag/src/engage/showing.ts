@@ -1,12 +1,13 @@
+import { textBlock } from '#services/engage_panels/build_element.ts';
+import { showForm } from '#services/engage_panels/form_panel.ts';
+import type { Panel } from '#services/engage_panels/panel_frame.ts';
+import { showPromo } from '#services/engage_panels/promo_panel.ts';
+import type { FormItem, PromoItem, ShownItem, SurveyItem, SurveyProgress } from '#services/engage_panels/shown_item.ts';
+import { showSurvey } from '#services/engage_panels/survey_panel.ts';
 import { guarded } from '../guarded.ts';
-import { textBlock } from './build_element.ts';
 import { type HearReply, isNotTaken } from './engage_reports.ts';
-import { showForm } from './form_panel.ts';
 import { agoMs, OPEN_MS_MAX, type OpenShowing } from './kept_showings.ts';
-import { openPanel, type Panel } from './panel.ts';
-import { showPromo } from './promo_panel.ts';
-import type { FormItem, PromoItem, ShownItem, SurveyItem, SurveyProgress } from './shown_item.ts';
-import { showSurvey } from './survey_panel.ts';
+import { openPanel } from './panel.ts';
 
 /** What a showing tells and keeps. */
 export interface ShowingHost {

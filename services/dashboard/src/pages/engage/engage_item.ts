@@ -2,6 +2,7 @@ import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import type { EngageView } from '#services/control_api/engage_shapes.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { changesOver, type Facts } from '../../editing/differences.ts';
+import { type Path, withValue } from './definition_json.ts';
 
 /** What visitors can be shown: how each kind is called, where the API has it, and what a new one begins with. */
 export const KINDS: readonly { kind: EngageKind; path: string; title: string; one: string; blank: object }[] = [
@@ -42,7 +43,7 @@ export type KindSpec = (typeof KINDS)[number];
 /** What was written of an item, without what the service adds. */
 export function definitionText(item: EngageView): string {
   const { revision: _revision, version: _version, changed_at: _at, changed_by: _by, ...definition } = item;
-  return JSON.stringify(definition, null, 2);
+  return textOf(definition);
 }
 
 /** An object in a text of JSON, or why it is none. */
@@ -54,6 +55,14 @@ export function readObject(text: string): { ok: true; value: object } | { ok: fa
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : 'This is no JSON.' };
   }
+}
+
+export const textOf = (definition: unknown): string => JSON.stringify(definition, null, 2);
+
+/** A text of JSON in which a field has another value; what is no object stays as it is. */
+export function textWith(text: string, path: Path, value: unknown): string {
+  const read = readObject(text);
+  return read.ok ? textOf(withValue(read.value, path, value)) : text;
 }
 
 /** What is not stored yet. */
@@ -69,7 +78,7 @@ export function definitionFacts(text: string): Facts {
 /** One's own changes of a definition over somebody else's, each a text of JSON. */
 export function mergedText(loaded: string, mine: string, theirs: string): string {
   const merged = changesOver(definitionFacts(loaded), definitionFacts(mine), definitionFacts(theirs));
-  return JSON.stringify(merged, null, 2);
+  return textOf(merged);
 }
 
 /** Whether it is shown to visitors at a moment. */

@@ -17,7 +17,7 @@ const ID_CHARACTERS_MAX = 64;
 export const ALLOWANCE_USUAL = '1000000';
 
 /** The id that a name suggests: what of it an id may hold. */
-function idOf(name: string): string {
+export function idOf(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   return plain
     .replace(/[^a-z0-9_]+/g, '-')

@@ -1,5 +1,5 @@
 import { element, textBlock } from './build_element.ts';
-import type { Panel } from './panel.ts';
+import type { Panel } from './panel_frame.ts';
 import type { FormContent, FormField, Words } from './shown_item.ts';
 
 /** What a visitor filled in. */

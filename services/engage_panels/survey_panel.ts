@@ -1,8 +1,7 @@
 import { nextQuestion } from '#pipelines/engage/next_question.ts';
-import { guarded } from '../guarded.ts';
 import { element, textBlock } from './build_element.ts';
 import { answerOf, stepsOf } from './given_answer.ts';
-import type { Panel } from './panel.ts';
+import type { Panel } from './panel_frame.ts';
 import type { Answer, Question, SurveyContent, SurveyProgress, Words } from './shown_item.ts';
 
 /** So long after a question came a click may be the second of two on the one before. */
@@ -92,7 +91,8 @@ function questionParts(question: Question, words: Words): (Node | string | false
     // To follow it is the answer: nothing else would tell if the visitor does not come back. The browser needs it until then.
     const onclick = (): void => {
       followed.disabled = false;
-      setTimeout(guarded(() => followed.form?.requestSubmit()));
+      // Where a browser cannot, the visitor still has the button.
+      setTimeout(() => followed.form?.requestSubmit?.());
     };
     const link = { className: 'button', href: url, target: '_blank', rel: 'noopener', onclick };
     return [textBlock('p', text), more, element('a', link, button || url), followed];

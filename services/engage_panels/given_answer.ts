@@ -17,5 +17,5 @@ export function answerOf(
 }
 
 /** The steps of a rating, from the lowest. */
-export const stepsOf = ({ scale }: Question): number[] =>
+export const stepsOf = ({ scale }: Pick<Question, 'scale'>): number[] =>
   Array.from({ length: scale }, (_, at) => (scale === 11 ? at : at + 1));

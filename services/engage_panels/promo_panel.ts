@@ -1,5 +1,5 @@
 import { element, textBlock } from './build_element.ts';
-import type { Panel } from './panel.ts';
+import type { Panel } from './panel_frame.ts';
 import type { PromoContent, Words } from './shown_item.ts';
 
 /** Loads a promo's picture, so that nothing moves when it comes; undefined where there is none, or it does not come. */

@@ -1,0 +1,118 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { textAt } from './definition_json.ts';
+import { readSeconds, writtenSeconds } from './field_values.ts';
+import { ColourAt, EventAt, MomentAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
+
+const PLACES = [
+  { value: 'popover', label: 'In a corner of the page' },
+  { value: 'banner', label: 'A bar along the bottom' },
+  { value: 'modal', label: 'In the middle, above everything' },
+  { value: 'inline', label: 'In an element of the page' },
+];
+const MOMENTS = [
+  { value: 'load', label: 'The page is opened' },
+  { value: 'scroll', label: 'The page is scrolled' },
+  { value: 'exit', label: 'The visitor is about to leave' },
+  { value: 'click', label: 'Something is clicked' },
+  { value: 'event', label: 'An event happens' },
+];
+/** The usual ones are those of services/engage_panels/panel_style.ts. */
+const COLOURS = [
+  { name: 'accent', label: 'Buttons', usual: '#1f4fd8' },
+  { name: 'on_accent', label: 'Text on buttons', usual: '#ffffff' },
+  { name: 'background', label: 'Background', usual: '#ffffff' },
+  { name: 'text', label: 'Text', usual: '#1c1c1e' },
+  { name: 'border', label: 'Borders', usual: '#767676' },
+];
+const LENGTHS = [
+  { name: 'radius', label: 'Round corners', usual: '8px' },
+  { name: 'font_size', label: 'Size of text', usual: '16px' },
+  { name: 'width', label: 'Width', usual: '360px' },
+];
+
+/** A part of the form that is folded away, as most have no need of it. */
+export function Section({ title, children }: { title: string; children: ComponentChildren }): VNode {
+  return (
+    <details class="form-section">
+      <summary>
+        <h3>{title}</h3>
+      </summary>
+      <div class="stack">{children}</div>
+    </details>
+  );
+}
+
+/** What it is called, and by which id for good. */
+export function NameFields({ isNew }: { isNew: boolean }): VNode {
+  return (
+    <div class="form-row">
+      <TextAt at={['name']} label="Name" hint="For you; visitors do not see it." />
+      {isNew && <TextAt at={['id']} label="Id" hint="Stands in events and results. Chosen for good." />}
+    </div>
+  );
+}
+
+/** Where it appears, when, and how it looks. */
+export function AppearanceFields(): VNode {
+  const { filled } = useDefinition();
+  const on = textAt(filled, ['show', 'on']);
+  return (
+    <Section title="Where it appears and how it looks">
+      <div class="form-row">
+        <SelectAt at={['place']} label="Place" options={PLACES} />
+        {textAt(filled, ['place']) === 'inline' && (
+          <TextAt at={['mount']} label="Selector of the element" placeholder="#offers" />
+        )}
+      </div>
+      <div class="form-row">
+        <SelectAt at={['show', 'on']} label="It appears when" options={MOMENTS} />
+        {on === 'scroll' && <NumberAt at={['show', 'scroll_percent']} label="How far down, in percent" />}
+        {on === 'click' && <TextAt at={['show', 'selector']} label="Selector of what is clicked" placeholder=".help" />}
+        {on === 'event' && <EventAt at={['show', 'event']} label="Name of the event" />}
+        <NumberAt
+          at={['show', 'after_ms']}
+          label="Seconds after that"
+          placeholder="0"
+          read={readSeconds}
+          write={writtenSeconds}
+        />
+      </div>
+      <div class="form-row">
+        {COLOURS.map(({ name, ...rest }) => (
+          <ColourAt key={name} at={['theme', name]} {...rest} />
+        ))}
+      </div>
+      <div class="form-row">
+        {LENGTHS.map(({ name, label, usual }) => (
+          <TextAt key={name} at={['theme', name]} label={label} placeholder={usual} isOptional />
+        ))}
+      </div>
+      <TextAt
+        at={['locale']}
+        label="Language of its texts"
+        placeholder="en"
+        hint="As en or de-AT. Texts in other languages are written under Advanced, as translations."
+      />
+    </Section>
+  );
+}
+
+/** When it begins and ends, and what it comes before. */
+export function TimeFields(): VNode {
+  return (
+    <Section title="When, and for what share of visitors">
+      <div class="form-row">
+        <MomentAt at={['starts_at']} label="Begins (optional)" />
+        <MomentAt at={['ends_at']} label="Ends (optional)" />
+      </div>
+      <div class="form-row">
+        <NumberAt
+          at={['share_percent']}
+          label="Share of visitors, in percent"
+          hint="A visitor stays in or out of it."
+        />
+        <NumberAt at={['priority']} label="Priority, 0 to 100" hint="Of several that fit, the higher comes first." />
+      </div>
+    </Section>
+  );
+}
