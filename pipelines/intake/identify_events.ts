@@ -1,4 +1,4 @@
-import { comparableForm } from '#pipelines/privacy/key_meaning.ts';
+import { comparableForm } from '#pipelines/privacy/comparable_form.ts';
 
 /**
  * Names of events that may stitch identities unless the site lists its own: those of PostHog, Segment, Mixpanel,

@@ -1,3 +1,4 @@
+import { comparableForm } from './comparable_form.ts';
 import * as words from './key_words.ts';
 import { plainText } from './plain_text.ts';
 import { HOLDS_NUMBER, HOLDS_WRAPPED, scanText } from './scan_text.ts';
@@ -50,8 +51,6 @@ export interface KeyMeaning {
 
 const KEYS_CACHED_MAX = 4096;
 const KEY_CHARACTERS_CACHED_MAX = 64;
-const SEPARATORS = /[^\p{L}\p{N}]+/gu;
-const NOT_ASCII = /[^\0-\x7f]/;
 const SEGMENT_ENDS = /[.[\]]+/;
 const INDEX = /^\d*$/;
 const SUSPICIOUS = /[@%+="&\\:]|wa\.me/i;
@@ -140,12 +139,6 @@ function endingMeaning(word: string): KeyMeaning {
   if (words.STREET_ENDING.test(word)) return meaning('always', null, 'person');
   if (words.PHONE_ENDING.test(word)) return meaning('if_phone', null, 'phone');
   return words.VISITOR_ENDING.test(word) ? meaning('if_anonymous', null) : PLAIN;
-}
-
-/** Lower case without separators and accents: `First-Name`, `first_name` and `firstName` are one word. */
-export function comparableForm(text: string): string {
-  const plain = NOT_ASCII.test(text) ? text.normalize('NFKD') : text;
-  return plain.replace(SEPARATORS, '').toLowerCase();
 }
 
 function leadsToPerson(segment: string): boolean {

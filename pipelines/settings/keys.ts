@@ -12,11 +12,17 @@ export interface IssuedKey {
   shownPrefix: string;
 }
 
+/** Whose site a request was for that is refused, where that is known: by its key, or by the host or the id that it named. */
+export interface RefusedCaller {
+  siteId: string;
+  key: ApiKey | null;
+}
+
 export type KeyCheck =
   | { ok: true; key: ApiKey; site: Site; account: Account }
   | { ok: false; status: 400; code: 'key_repeated' }
   | { ok: false; status: 401; code: 'key_missing' }
-  | { ok: false; status: 403; code: KeyRefusalCode };
+  | { ok: false; status: 403; code: KeyRefusalCode; refused?: RefusedCaller };
 
 type KeyRefusalCode = 'key_invalid' | 'key_revoked' | 'key_expired' | 'key_not_for_browsers' | 'origin_not_allowed';
 
@@ -72,9 +78,12 @@ export function checkKey(
   const key = isKeyFormat(presentedKey) ? table.keyByHash(hashKey(presentedKey)) : undefined;
   const site = key && table.site(key.site_id);
   const account = site && table.account(site.account_id);
-  if (key === undefined || site === undefined || account === undefined) return refuse('key_invalid');
+  if (key === undefined || site === undefined || account === undefined) {
+    return { ok: false, status: 403, code: 'key_invalid' };
+  }
   const refusal = lifetimeRefusal(key, nowMs) ?? originRefusal(key, origin);
-  return refusal === null ? { ok: true, key, site, account } : refuse(refusal);
+  if (refusal === null) return { ok: true, key, site, account };
+  return { ok: false, status: 403, code: refusal, refused: { siteId: site.site_id, key } };
 }
 
 /**
@@ -97,8 +106,4 @@ export function originRefusal(
   const allowed = key.allowed_origins;
   if (allowed.length === 0 || allowed.some((one) => isOriginAllowed(one, origin))) return null;
   return 'origin_not_allowed';
-}
-
-function refuse(code: KeyRefusalCode): KeyCheck {
-  return { ok: false, status: 403, code };
 }

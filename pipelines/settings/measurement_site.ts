@@ -1,5 +1,5 @@
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
-import { lifetimeRefusal, originRefusal } from './keys.ts';
+import { lifetimeRefusal, originRefusal, type RefusedCaller } from './keys.ts';
 import type { SettingsTable } from './table.ts';
 import { canonicalDomain } from './web_names.ts';
 
@@ -28,7 +28,7 @@ export type MeasurementSite =
       /** Else the host names the site. */
       byMeasurementId: boolean;
     }
-  | { ok: false; code: SiteRefusalCode };
+  | { ok: false; code: SiteRefusalCode; refused?: RefusedCaller };
 
 /**
  * The site of a hit that comes without a key, as GA4's tags have none: the one that is served at the host, else the one whose
@@ -48,7 +48,11 @@ export function findMeasurementSite(table: SettingsTable, signs: SiteSigns, nowM
 /** Who acts for a site where no key was sent: its browser key that was made first of those that the origin may use. */
 export type SiteCaller =
   | { ok: true; key: ApiKey; site: Site; account: Account }
-  | { ok: false; code: 'measurement_id_unknown' | 'browser_key_missing' | 'origin_not_allowed' };
+  | {
+      ok: false;
+      code: 'measurement_id_unknown' | 'browser_key_missing' | 'origin_not_allowed';
+      refused?: RefusedCaller;
+    };
 
 /**
  * @param origin That of the page which sent the request, or null when no page is known to have.
@@ -58,9 +62,10 @@ export function siteCaller(table: SettingsTable, site: Site, origin: string | nu
   const account = table.account(site.account_id);
   if (account === undefined) return { ok: false, code: 'measurement_id_unknown' };
   const keys = browserKeys(table, site, nowMs);
-  if (keys.length === 0) return { ok: false, code: 'browser_key_missing' };
+  const refused = { siteId: site.site_id, key: null };
+  if (keys.length === 0) return { ok: false, code: 'browser_key_missing', refused };
   const key = keys.find((one) => originRefusal(one, origin) === null);
-  return key === undefined ? { ok: false, code: 'origin_not_allowed' } : { ok: true, key, site, account };
+  return key === undefined ? { ok: false, code: 'origin_not_allowed', refused } : { ok: true, key, site, account };
 }
 
 function claimantOf(table: SettingsTable, host: string): Site | undefined {

@@ -18,6 +18,7 @@ import { keyCommands } from './keys.ts';
 import { listingCommands } from './listings.ts';
 import { pathsCommand } from './paths.ts';
 import { queryCommand } from './query_command.ts';
+import { refusalsCommand } from './refusals.ts';
 import { replayCommands } from './replays.ts';
 import { retentionCommand } from './retention.ts';
 import { runningQueryCommands } from './running_commands.ts';
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   ...engageResultCommands,
   healthCommand,
   tagHealthCommand,
+  refusalsCommand,
   scaffoldCommand,
   ...replayCommands,
   ...deadCommands,

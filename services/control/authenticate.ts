@@ -22,6 +22,9 @@ export interface Caller {
   session: Session | null;
 }
 
+/** By what somebody is found in the settings. */
+export type PrincipalId = Pick<Principal, 'kind' | 'id'>;
+
 export type Authentication = { ok: true; caller: Caller } | { ok: false; code: ControlErrorCode };
 
 export interface Credentials extends RequestFacts {
@@ -72,6 +75,16 @@ function withToken(check: TokenCheck): Authentication {
  */
 export function stillKnown(table: SettingsTable, { principal, session }: Caller, nowMs: number): Authentication {
   return session === null ? withToken(checkKnownToken(table, principal.id, nowMs)) : inSession(table, session);
+}
+
+/** Somebody as they are by some settings: null where they may do nothing any more, as a disabled user or a revoked token. */
+export function principalNow(table: SettingsTable, { kind, id }: PrincipalId, nowMs: number): Principal | null {
+  if (kind === 'user') {
+    const user = table.user(id);
+    return user === undefined || user.disabled_at !== null ? null : principalOfUser(user);
+  }
+  const check = checkKnownToken(table, id, nowMs);
+  return check.ok ? principalOfToken(check.token) : null;
 }
 
 export function principalOfUser({ user_id, name, grants }: User): Principal {

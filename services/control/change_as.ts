@@ -1,6 +1,6 @@
 import type { Principal } from '#pipelines/settings/access.ts';
 import type { Planned, SettingsJournal, SettingsView } from '#pipelines/settings/journal.ts';
-import type { Judge } from './judge.ts';
+import type { Judge } from './judge_caller.ts';
 import { type Refused, refused } from './route.ts';
 
 /** What changes are written with. */

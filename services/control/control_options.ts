@@ -9,7 +9,7 @@ import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
 import type { OwnNames } from './request_guard.ts';
-import type { QueryAnswers, World } from './route.ts';
+import type { QueryAnswers, Sources, World } from './route.ts';
 import type { SignInParts } from './sign_in.ts';
 import type { StageView } from './stage_view.ts';
 import type { SendTest } from './test_sender.ts';
@@ -29,6 +29,7 @@ export interface ControlOptions extends SignInParts {
   replayProgress: World['replayProgress'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
   readTagRecord(siteId: string): Promise<TagRecord>;
+  readRefusals: Sources['readRefusals'];
   seal: World['seal'];
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;

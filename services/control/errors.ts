@@ -112,6 +112,7 @@ export const CONTROL_ERRORS = {
   dead_letters_unavailable: { status: 503, message: 'Dead letters cannot be reached now: ask again.' },
   stages_unavailable: { status: 503, message: 'Kafka does not answer, so stages cannot be looked at. Ask again.' },
   tag_health_unavailable: { status: 503, message: 'Redis does not answer; events are still taken. Ask again.' },
+  refusals_unavailable: { status: 503, message: 'Redis does not answer; events are still taken. Ask again.' },
   query_unavailable: {
     status: 503,
     message: 'ClickHouse does not answer; events are still taken. Ask again.',

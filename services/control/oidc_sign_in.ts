@@ -8,6 +8,7 @@ import type { RandomBytes } from '#pipelines/settings/random_text.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { managesUser } from '#pipelines/settings/user_change.ts';
 import type { User } from '#schemas/setting.ts';
+import { type PrincipalId, principalNow } from './authenticate.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { SessionAsked } from './session_answer.ts';
 import { reached } from './session_keeper.ts';
@@ -32,8 +33,8 @@ interface Flow extends OidcBinding {
 interface Invited {
   userId: string;
   madeMs: number;
-  /** Who made it: a user, or null for an admin token. */
-  inviter: string | null;
+  /** Who made it. */
+  inviter: PrincipalId;
   /** Digest of what the user might do then: whoever invited somebody need not be one who may invite what they became. */
   grants: string;
 }
@@ -173,13 +174,11 @@ export async function provenLink(
 }
 
 /** The user that an invitation is for, unless it is over. */
-function invitedBy(invited: Invited, table: SettingsTable): User | null {
+function invitedBy(invited: Invited, table: SettingsTable, nowMs: number): User | null {
   const user = table.user(invited.userId);
   if (!isSessionValid(user, invited.madeMs) || digestOf(user.grants) !== invited.grants) return null;
-  const inviter = invited.inviter === null ? null : table.user(invited.inviter);
-  if (inviter === null) return user;
-  const stillMay = inviter !== undefined && inviter.disabled_at === null && managesUser(inviter, user, table);
-  return stillMay ? user : null;
+  const inviter = principalNow(table, invited.inviter, nowMs);
+  return inviter !== null && managesUser(inviter, user, table) ? user : null;
 }
 
 /**
@@ -189,7 +188,7 @@ function invitedBy(invited: Invited, table: SettingsTable): User | null {
  */
 function linkTo({ journal, nowMs }: SignInParts, invited: Invited, subject: string): Promise<ControlErrorCode | null> {
   return journal.change<ControlErrorCode | null>((view) => {
-    const user = invitedBy(invited, view.table);
+    const user = invitedBy(invited, view.table, nowMs());
     if (user === null) return { records: [], result: 'invitation_over' };
     const linking = linkedSubjects(view.table, user, subject);
     if (!linking.ok) return { records: [], result: linking.code };
@@ -203,7 +202,7 @@ function linkTo({ journal, nowMs }: SignInParts, invited: Invited, subject: stri
 export async function invite(
   { oidc, randomBytes, nowMs }: SignInParts,
   { user_id: userId, grants, sessions_from: notBeforeMs }: User,
-  inviter: string | null,
+  inviter: PrincipalId,
 ): Promise<{ invitation: string; expiresMs: number }> {
   const invitation = newSecret(randomBytes);
   const note: Invited = { userId, madeMs: Math.max(nowMs(), notBeforeMs), inviter, grants: digestOf(grants) };

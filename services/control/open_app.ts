@@ -10,10 +10,11 @@ import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createProviderClient } from '#infra/oidc/provider_client.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
 import { createOneTimeNotes } from '#infra/redis/one_time_notes.ts';
+import { type RefusalRecord, readRefusalRecord } from '#infra/redis/refusals.ts';
 import { createSessionStore } from '#infra/redis/sessions.ts';
 import { createSharedAnswers } from '#infra/redis/shared_answers.ts';
 import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
@@ -37,7 +38,7 @@ import { createSessionKeeper } from './session_keeper.ts';
 import { createSignInAudit } from './sign_in_audit.ts';
 import { createStageView } from './stage_view.ts';
 import { createTestSender } from './test_sender.ts';
-import { createUserSecrets } from './user_secrets.ts';
+import { createUserSecrets, warnOfUnopened } from './user_secrets.ts';
 
 /** What a control service is made of; a process and a test each bring their own. */
 export interface ControlParts {
@@ -60,11 +61,12 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   const journal = await openSettingsJournal(session, registry, logger, fatal);
   onStop(() => journal.close());
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
-  const userSecrets = createUserSecrets(ring, randomBytes);
+  const userSecrets = createUserSecrets(ring, randomBytes, logger);
   const { userId, passwordHash } = config.firstUser;
   if (userId !== null && passwordHash !== null) {
     await ensureFirstUser(journal, userSecrets, { userId, passwordHash }, Date.now());
   }
+  warnOfUnopened(journal.view().table.users(), userSecrets, logger);
   const redis = createRedis(addresses.redisUrl, logger);
   onStop(async () => redis.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);
@@ -108,6 +110,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     replayProgress: (id) => replays.states.get(id),
     keyUse: createKeyUseView(redis, logger, Date.now),
     readTagRecord: (siteId) => readTagRecord(redis, siteId),
+    readRefusals: (siteId) => readRefusalsOf(redis, siteId),
     monthUse: createMonthUseView(redis, logger, Date.now),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
@@ -120,6 +123,15 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     errors: parts.errors,
     dashboard: parts.dashboard,
   });
+}
+
+async function readRefusalsOf(redis: Redis, siteId: string): Promise<RefusalRecord | null> {
+  try {
+    return await readRefusalRecord(redis, siteId);
+  } catch (error) {
+    if (error instanceof RedisUnavailableError) return null;
+    throw error;
+  }
 }
 
 /** An address to listen on is one to be asked under, unless it stands for every address. */

@@ -20,7 +20,7 @@ import { changeAs } from './change_as.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { type Refused, type Route, refused, sessionRoute } from './route.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
-import { reached } from './session_keeper.ts';
+import { reached, SessionsUnavailableError } from './session_keeper.ts';
 import { asUser, proven, proving } from './session_proof.ts';
 import { recoveryHash, type SignInParts, useCode } from './sign_in.ts';
 
@@ -137,7 +137,7 @@ export const ownSessionRoutes: Route[] = [
         const { parts } = asked;
         const totp = await parts.sessions.heldFactor(session.id);
         if (totp === null) return refused('second_factor_not_begun');
-        if (!(await useCode(parts, { ...user, totp }, code))) return refused('second_factor_refused');
+        if (!(await useCode(parts, { ...user, totp }, code))) return codeRefused(asked, user);
         const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
         const recovery_codes = codes.map(recoveryHash);
         const change = (now: User) =>
@@ -161,13 +161,21 @@ export const ownSessionRoutes: Route[] = [
     answer: ({ body: { password, code } }, asked) =>
       proven(asked, password, async (user, session) => {
         const waitMs = await reached(asked.parts.limits.tryCode(user.user_id));
-        if (waitMs > 0) return { ...refused('sign_in_limited'), waitMs };
+        if (waitMs > 0) {
+          asked.parts.signInAudit.signInRefused(user.user_id, 'limited', asked.network);
+          return { ...refused('sign_in_limited'), waitMs };
+        }
         const isTaken = user.totp !== null && (await useCode(asked.parts, user, code));
-        if (!isTaken) return refused('second_factor_refused');
+        if (!isTaken) return codeRefused(asked, user);
         return anew(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
       }),
   }),
 ];
+
+function codeRefused({ parts, network }: KnownAsked, { user_id }: User): Refused {
+  parts.signInAudit.signInRefused(user_id, 'code', network);
+  return refused('second_factor_refused');
+}
 
 /**
  * Changes how a user signs in: every session ends, and the one that asked goes on as a new one, unless it ended meanwhile. It
@@ -192,8 +200,14 @@ export async function anew(
   });
   if (refusal !== null) return refusal;
   const { sessions_from = 0 } = journal.view().table.user(userId) ?? {};
-  const { value } = await sessions.begin({ userId, network, browser, provenMs }, sessions_from);
-  return { kind: 'answered', body, cookie: value };
+  try {
+    const { value } = await sessions.begin({ userId, network, browser, provenMs }, sessions_from);
+    return { kind: 'answered', body, cookie: value };
+  } catch (error) {
+    // It is changed: whoever asked must learn so, and get codes that are shown this once. They sign in again.
+    if (error instanceof SessionsUnavailableError) return { kind: 'answered', body };
+    throw error;
+  }
 }
 
 const notChanged = (code: ControlErrorCode): Planned<Refused> => ({ records: [], result: refused(code) });

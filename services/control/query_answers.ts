@@ -66,39 +66,12 @@ export function createQueryAnswers(
     return one;
   }
 
-  /** Whoever is gone waits no more, and a question that nobody waits for is not asked on. */
-  async function wait(name: string, one: Kept, signal: AbortSignal): Promise<Answered> {
-    const leave = (): void => {
-      one.waiting--;
-      if (one.waiting > 0 || one.isOver) return;
-      one.stop.abort();
-      forget(name, one);
-    };
-    one.waiting++;
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
-    try {
-      const answered = await one.answered;
-      if (!answered.ok) forget(name, one);
-      // Another process may have asked some time ago.
-      else one.askedAtMs = Math.min(one.askedAtMs, (answered.body as { as_of: number }).as_of);
-      return answered;
-    } catch (error) {
-      // Else whoever asks the same would be told of a fault that may have passed, for as long as an answer is kept.
-      forget(name, one);
-      throw error;
-    } finally {
-      one.isOver = true;
-      signal.removeEventListener('abort', leave);
-      if (!signal.aborted) one.waiting--;
-    }
-  }
-
   async function answer(question: Asked, asker: Asker): Promise<Answered> {
     const name = JSON.stringify([question.asked, question.statement]);
     const before = kept.get(name);
     const isFresh = before !== undefined && nowMs() - before.askedAtMs < question.keptMs;
-    return wait(name, isFresh ? before : begin(name, question, asker.label), asker.signal);
+    const one = isFresh ? before : begin(name, question, asker.label);
+    return wait(one, asker.signal, () => forget(name, one));
   }
 
   return {
@@ -114,6 +87,34 @@ export function createQueryAnswers(
       }
     },
   };
+}
+
+/** Whoever is gone waits no more, and a question that nobody waits for is not asked on. */
+async function wait(one: Kept, signal: AbortSignal, forget: () => void): Promise<Answered> {
+  const leave = (): void => {
+    one.waiting--;
+    if (one.waiting > 0 || one.isOver) return;
+    one.stop.abort();
+    forget();
+  };
+  one.waiting++;
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
+  try {
+    const answered = await one.answered;
+    if (!answered.ok) forget();
+    // Another process may have asked some time ago.
+    else one.askedAtMs = Math.min(one.askedAtMs, (answered.body as { as_of: number }).as_of);
+    return answered;
+  } catch (error) {
+    // Else whoever asks the same would be told of a fault that may have passed, for as long as an answer is kept.
+    forget();
+    throw error;
+  } finally {
+    one.isOver = true;
+    signal.removeEventListener('abort', leave);
+    if (!signal.aborted) one.waiting--;
+  }
 }
 
 function keep(kept: Map<string, Kept>, name: string, one: Kept): void {

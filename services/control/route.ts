@@ -5,6 +5,7 @@ import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import type { Span } from '#infra/clickhouse/row_estimates.ts';
 import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
@@ -15,7 +16,7 @@ import type { RandomBytes } from '#pipelines/settings/random_text.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Format, Sent } from './answer_formats.ts';
 import type { ControlErrorCode } from './errors.ts';
-import { judgeOf } from './judge.ts';
+import { judgeOf } from './judge_caller.ts';
 import type { Access } from './route_access.ts';
 import type { Input } from './route_input.ts';
 import type { KnownAsked, SessionAnswer, SessionAsked } from './session_answer.ts';
@@ -123,6 +124,8 @@ export interface Sources {
   analysts: AnalystUsers | null;
   stages: StageView;
   sendTest: SendTest;
+  /** What was not accepted of a site; null where Redis does not answer. */
+  readRefusals(siteId: string): Promise<RefusalRecord | null>;
   asker: Asker;
   /**
    * The world as it is now, or why who asks may not do it any more: for what is about to be done after something was waited

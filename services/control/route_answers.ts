@@ -13,7 +13,7 @@ import type { Caller } from './authenticate.ts';
 import { browserName } from './browser_name.ts';
 import { changeAs } from './change_as.ts';
 import type { ControlOptions } from './control_options.ts';
-import { type Judge, judgeOf } from './judge.ts';
+import { type Judge, judgeOf } from './judge_caller.ts';
 import { FLOW_MS } from './oidc_sign_in.ts';
 import { readInput } from './read_input.ts';
 import { refuse } from './refuse.ts';
@@ -236,10 +236,10 @@ async function answerGathered(
   { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries, running, analysts, stages, sendTest } = options;
+  const { deadLetters: letters, queries, running, analysts, stages, sendTest, readRefusals } = options;
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
-  const sources: Sources = { letters, queries, running, analysts, stages, sendTest, asker, now };
+  const sources: Sources = { letters, queries, running, analysts, stages, sendTest, readRefusals, asker, now };
   const refusal =
     (await route.refusal?.(input, sources, worldOf(options, options.journal.view(), principal))) ??
     (await noteFirst(options, route, { principal, judge, input }));

@@ -20,6 +20,7 @@ import { newestAttemptsRoute } from './newest_attempts.ts';
 import { oidcRoutes } from './oidc_routes.ts';
 import { ownSessionRoutes } from './own_session.ts';
 import { queryRoutes } from './query.ts';
+import { refusalRoutes } from './refusals.ts';
 import { replayRoutes } from './replays.ts';
 import type { Route } from './route.ts';
 import { runningRoutes } from './running_routes.ts';
@@ -50,6 +51,7 @@ export const ROUTES: readonly Route[] = [
   ...domainRoutes,
   ...loaderPrefixRoutes,
   ...tagHealthRoutes,
+  ...refusalRoutes,
   ...keyRoutes,
   ...destinationRoutes,
   ...deliveryHealthRoutes,

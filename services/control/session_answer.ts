@@ -1,7 +1,7 @@
 import type { Problem } from '#pipelines/settings/problem.ts';
 import type { Caller } from './authenticate.ts';
 import type { ControlErrorCode } from './errors.ts';
-import type { Judge } from './judge.ts';
+import type { Judge } from './judge_caller.ts';
 import type { SignInPlace } from './request_guard.ts';
 import type { SignInParts } from './sign_in.ts';
 

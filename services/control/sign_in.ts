@@ -93,7 +93,10 @@ async function secondFactorRefusal(
   { code, network }: SignInTry,
 ): Promise<Extract<SignInResult, { ok: false }> | null> {
   if (user.totp === null) return null;
-  if (code === null) return { ok: false, code: 'second_factor_needed' };
+  if (code === null) {
+    parts.signInAudit.codeAsked(user.user_id, network);
+    return { ok: false, code: 'second_factor_needed' };
+  }
   const waitMs = await reached(parts.limits.tryCode(user.user_id));
   if (waitMs > 0) {
     parts.signInAudit.signInRefused(user.user_id, 'limited', network);

@@ -8,6 +8,8 @@ export interface SignInAudit {
   signedIn(userId: string, from: { network: string; browser: string }): void;
   /** @param userId Null where there is no such user: what was typed may be a password. */
   signInRefused(userId: string | null, reason: string, network: string): void;
+  /** The password was right, and the code of the second factor is asked for: who goes no further may have stolen it. */
+  codeAsked(userId: string, network: string): void;
   /** Somebody known asked for what they may not. */
   permissionRefused(actor: string, operation: string, about: string): void;
 }
@@ -45,6 +47,11 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
       const about = userId === null ? 'user' : userKey(userId);
       logger.warn({ about, reason, network }, 'a sign-in was refused');
       refusal(signIns, about, { done: 'user.sign_in_refused', reason }, STRANGER);
+    },
+    codeAsked(userId, network) {
+      const about = userKey(userId);
+      logger.info({ about, network }, 'a password was right, and the second factor is asked for');
+      refusal(signIns, about, { done: 'user.code_asked', network }, STRANGER);
     },
     permissionRefused: (actor, operation, about) =>
       refusal(permissions, about, { done: 'permission.refused', operation }, actor),

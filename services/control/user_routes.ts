@@ -18,6 +18,7 @@ import {
   userParams,
   userShape,
 } from '#services/control_api/user_shapes.ts';
+import type { PrincipalId } from './authenticate.ts';
 import { changeAs } from './change_as.ts';
 import { page } from './list_page.ts';
 import { invite } from './oidc_sign_in.ts';
@@ -212,7 +213,7 @@ export const userRoutes: Route[] = [
         if (!managesUser(principal, user, view.table)) return { records: [], result: refused('permission_missing') };
         if (isOwn(asked, user_id)) return { records: [], result: ofOwnSignIn('invitation') };
         const note = notedRecord(view, userKey(user_id), { done: 'user.invite' }, principal.actor, parts.nowMs());
-        return { records: [note], result: { user, inviter: principal.kind === 'user' ? principal.id : null } };
+        return { records: [note], result: { user, inviter: { kind: principal.kind, id: principal.id } } };
       });
       if ('kind' in noted) return noted;
       const { invitation, expiresMs } = await invite(parts, noted.user, noted.inviter);
@@ -224,8 +225,7 @@ export const userRoutes: Route[] = [
 
 interface Invited {
   user: User;
-  /** Null: an admin token. */
-  inviter: string | null;
+  inviter: PrincipalId;
 }
 
 /** Whether a change decides who signs in as a user, or what they may. To disable one is done at once, and so is a name. */

@@ -1,7 +1,8 @@
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/producer/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { type Rejection, type TakenBatch, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
+import type { IntakeContext } from '#pipelines/intake/intake_types.ts';
+import { type Rejection, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
 import type { Limited, RateState } from '#pipelines/limits/admission.ts';
 import { keyIdOf } from '#pipelines/settings/keys.ts';
 import type { Event } from '#schemas/event.ts';
@@ -11,8 +12,10 @@ import { reservedHeaders } from '#schemas/reserved.ts';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import type { Admitter, Reservation } from './admission.ts';
 import type { CallerSigns } from './caller.ts';
+import { createAnsweredCount } from './count_answered.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import { openTurns } from './event_loop_turns.ts';
+import type { Refusals } from './refusals.ts';
 
 /** SPEC section 8. */
 export const EVENTS_MAX = 50;
@@ -30,6 +33,8 @@ export interface AcceptOptions {
   randomEventId(): string;
   nowMs(): number;
   metrics: Metrics;
+  /** Told of what is not accepted. */
+  refusals: Refusals;
   /** Told of the events of a site that Kafka holds. */
   onAccepted(siteId: string, events: readonly Event[]): void;
 }
@@ -65,12 +70,20 @@ export type Acceptance =
 
 /** The one way in for events, whatever protocol they came by. */
 export interface Acceptor {
-  /** Takes the events of one request. */
-  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller): Promise<Acceptance>;
+  /**
+   * Takes the events of one request.
+   *
+   * @param places The place in the request that each event came of; absent: its own.
+   */
+  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller, places?: readonly number[]): Promise<Acceptance>;
   /** Whether a request would be refused for its rate; to be asked before its body is read. */
   limited(clientIp: string, caller: IngestCaller): Limited | null;
-  /** Counts a request that is refused for its content; tells whether it is refused for its rate before that. */
-  countRefused(clientIp: string, caller: IngestCaller): Promise<Limited | null>;
+  /**
+   * Counts a request that is refused for its content; tells whether it is refused for its rate before that.
+   *
+   * @param code Why it is refused; null for one that is not.
+   */
+  countRefused(clientIp: string, caller: IngestCaller, code: string | null): Promise<Limited | null>;
 }
 
 /**
@@ -79,17 +92,12 @@ export interface Acceptor {
  * those that were held. Over the allowance it is the last events of a request that are dropped.
  */
 export function createAcceptor(options: AcceptOptions): Acceptor {
-  const { admitter, metrics } = options;
-  const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
+  const { admitter, metrics, refusals } = options;
+  const countAnswered = createAnsweredCount(metrics, refusals);
 
-  function countAnswered(batch: TakenBatch, overQuota: number): void {
-    metrics.in(batch.taken.length + batch.dropped.length + batch.rejected.length + overQuota);
-    metrics.passed(batch.taken.length);
-    if (overQuota > 0) metrics.dropped('quota', overQuota);
-    for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
-    if (batch.rejected.length === 0) return;
-    metrics.dropped('rejected', batch.rejected.length);
-    for (const { code } of batch.rejected) rejected.inc({ code });
+  function refusedFor<Code extends string>({ key, site }: IngestCaller, code: Code): Code {
+    refusals.sawRequest({ siteId: site.site_id, key }, code);
+    return code;
   }
 
   /** For a reason nobody foresaw; some of the events may have been produced. */
@@ -100,24 +108,14 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
   }
 
   return {
-    async accept(events, peer, { key, site, account }) {
+    async accept(events, peer, caller, places) {
+      const { key, site, account } = caller;
       const receivedAtMs = options.nowMs();
-      const context = {
-        site,
-        caller: key.caller,
-        keyId: keyIdOf(key.key_hash),
-        receivedAtMs,
-        ...peer,
-        country: null,
-        anonymousSalt: options.anonymousSalt(receivedAtMs),
-        identitySecret: options.identitySecret,
-        randomEventId: options.randomEventId,
-      };
-      const batch = await takeBatchInTurns(events, context, openTurns());
+      const batch = await takeBatchInTurns(events, contextOf(peer, caller, receivedAtMs, options), openTurns());
       const { taken } = batch;
       const requester = { key, account, clientIp: peer.clientIp };
       const admitted = await admitter.admit(requester, receivedAtMs, taken.length);
-      if (!admitted.ok) return { ok: false, code: 'rate_limited', limited: admitted };
+      if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
       const { reservation, rate } = admitted;
       const dropped = taken.length - reservation.granted;
       if (dropped > 0) taken.length = reservation.granted;
@@ -131,20 +129,38 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       if (refusal !== null) {
         metrics.in(events.length);
         metrics.dropped(refusal, events.length);
-        return { ok: false, code: refusal === 'not_acknowledged' ? refusal : 'overloaded' };
+        return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
       }
       metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
-      countAnswered(batch, dropped);
+      countAnswered(caller, { events, batch, overQuota: dropped, places });
       options.onAccepted(site.site_id, taken);
       const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
       return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };
     },
-    limited: (clientIp, { key, account }) => admitter.limited({ key, account, clientIp }),
-    async countRefused(clientIp, { key, account }) {
-      const admitted = await admitter.admit({ key, account, clientIp }, options.nowMs(), 0);
+    limited(clientIp, caller) {
+      const limited = admitter.limited({ key: caller.key, account: caller.account, clientIp });
+      if (limited !== null) refusedFor(caller, 'rate_limited');
+      return limited;
+    },
+    async countRefused(clientIp, caller, code) {
+      const requester = { key: caller.key, account: caller.account, clientIp };
+      const admitted = await admitter.admit(requester, options.nowMs(), 0);
+      const refused = admitted.ok ? code : 'rate_limited';
+      if (refused !== null) refusedFor(caller, refused);
       return admitted.ok ? null : admitted;
     },
   };
+}
+
+function contextOf(
+  peer: Peer,
+  { key, site }: IngestCaller,
+  receivedAtMs: number,
+  { anonymousSalt, identitySecret, randomEventId }: AcceptOptions,
+): IntakeContext {
+  const caller = { site, caller: key.caller, keyId: keyIdOf(key.key_hash) };
+  const secrets = { anonymousSalt: anonymousSalt(receivedAtMs), identitySecret, randomEventId };
+  return { ...caller, receivedAtMs, ...peer, country: null, ...secrets };
 }
 
 /** Writes events as records; tells why Kafka does not hold them all, and what of the reservation is settled by that. */

@@ -32,6 +32,12 @@ export function limitedHeaders({ waitMs, rate }: Limited): Pick<Answer, 'retryAf
   return { retryAfterS: inSeconds(waitMs), rate };
 }
 
+/** The code of an answer that refuses; null for any other. */
+export function errorCodeOf({ body }: Answer): string | null {
+  const { error } = (body ?? {}) as { error?: { code: string } };
+  return error?.code ?? null;
+}
+
 export function limitedAnswer(limited: Limited): Answer {
   return { ...refusal('rate_limited'), ...limitedHeaders(limited) };
 }

@@ -1,4 +1,5 @@
 import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import type { RefusedCaller } from '#pipelines/settings/keys.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
 import type { Acceptor, IngestCaller } from './accept.ts';
@@ -8,6 +9,7 @@ import type { Permit } from './concurrency_limiter.ts';
 import { BODY_BYTES_MAX } from './decode.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import { payloadReader } from './payload.ts';
+import type { Refusals } from './refusals.ts';
 import type { Strangers } from './strangers.ts';
 
 /** What the groups of routes get from the process. */
@@ -16,6 +18,7 @@ export interface EdgeParts {
   acceptor: Acceptor;
   strangers: Strangers;
   errors: RequestErrors;
+  refusals: Refusals;
   /** Called with the hash of every key that was let in. */
   onKeyUsed(keyHash: string): void;
   nowMs(): number;
@@ -35,6 +38,8 @@ export interface EdgeContext extends EdgeParts {
   /** Who calls, on a route behind `keyed`. */
   callerOf(request: HttpRequestIn): IngestCaller;
   refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply;
+  /** Notes a request whose caller is refused, where it is known whose site it was for. */
+  noteRefused(check: { code: string; refused?: RefusedCaller }): void;
   /** Has the bodies of these content types collected as bytes, each counted against the permit of its request. */
   collectBodies(scope: HttpServer, contentTypes: string | string[], bytesMax: number): void;
 }
@@ -45,11 +50,19 @@ export function createEdgeContext(
   permitOf: (request: HttpRequestIn) => Permit | undefined,
 ): EdgeContext {
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
+  const noteRefused: EdgeContext['noteRefused'] = ({ code, refused }) => {
+    if (refused !== undefined) parts.refusals.sawRequest(refused, code);
+  };
   return {
     ...parts,
+    noteRefused,
     async keyed(request, reply) {
       const check = checkCaller(parts.table, request, parts.nowMs());
-      if (!check.ok) return refuse(reply, check.code);
+      if (!check.ok) {
+        // What only asks for the configuration brings nothing that could have been accepted.
+        if (request.method === 'POST') noteRefused(check);
+        return refuse(reply, check.code);
+      }
       callers.set(request, check);
       parts.onKeyUsed(check.key.key_hash);
       return undefined;

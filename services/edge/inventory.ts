@@ -6,7 +6,7 @@ import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type { IngestCaller } from './accept.ts';
-import { type Answer, refusal, sendAnswer } from './answer.ts';
+import { type Answer, errorCodeOf, refusal, sendAnswer } from './answer.ts';
 import { BODY_BYTES_MAX, decompress, parseJson } from './decode.ts';
 import type { EdgeContext } from './edge_context.ts';
 import { errorAnswer } from './errors.ts';
@@ -27,12 +27,15 @@ export type InventoryIntake = (request: HttpRequestIn, caller: IngestCaller) => 
 /** POST /v1/inventory. */
 export function mountInventory(
   app: HttpServer,
-  { keyed, sized, callerOf, refuse }: EdgeContext,
+  { keyed, sized, callerOf, refusals }: EdgeContext,
   inventory: InventoryIntake,
 ): void {
   app.post('/v1/inventory', { onRequest: [keyed, sized] }, async (request, reply) => {
-    if (!hasBody(request)) return refuse(reply, 'content_type_unsupported');
-    return sendAnswer(reply, await inventory(request, callerOf(request)));
+    const caller = callerOf(request);
+    const answer = hasBody(request) ? await inventory(request, caller) : refusal('content_type_unsupported');
+    const code = errorCodeOf(answer);
+    if (code !== null) refusals.sawRequest({ siteId: caller.site.site_id, key: caller.key }, code);
+    return sendAnswer(reply, answer);
   });
 }
 

@@ -8,6 +8,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Redis } from '#infra/redis/client.ts';
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
 import { noteKeyUses } from '#infra/redis/key_use.ts';
+import { createRefusalNoting, markRefusalsCounted } from '#infra/redis/refusals.ts';
 import { createTagNoting } from '#infra/redis/tag_health.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
@@ -25,6 +26,7 @@ import { createKeyUse, type KeyUse } from './key_use.ts';
 import { createScriptCache, type ScriptCache } from './loaders/script_cache.ts';
 import { openAcceptor, openAdmitter, RATE_WINDOW_MS } from './open_acceptor.ts';
 import { openSenders } from './open_senders.ts';
+import { createRefusals, type Refusals } from './refusals.ts';
 import { blockListOf, createAddressNamer } from './requester_address.ts';
 import { createStrangers } from './strangers.ts';
 import { buildScripts, TAG_SOURCES } from './tag/scripts.ts';
@@ -38,6 +40,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const redis = openRedis(runtime);
   const keyUse = openKeyUse(runtime, redis);
   const tagHealth = openTagHealth(runtime, redis, table);
+  const refusals = openRefusals(runtime, redis, config.identitySecret);
   const senders = openSenders(runtime, config);
   const sender = await senders.open(TOPICS.raw);
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
@@ -53,6 +56,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
       redis,
       admitter,
       sender,
+      refusals,
       onAccepted(siteId, events) {
         noteAudience(siteId, events);
         tagHealth.saw(siteId, events);
@@ -63,6 +67,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     tag: { sources: TAG_SOURCES, scripts: await scripts },
     engage,
     vendorScripts: openVendorScripts(runtime, config),
+    refusals,
     onKeyUsed: keyUse.saw,
     sharesLimits: () => admitter.isShared(),
     healthy: () => senders.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,
@@ -90,6 +95,14 @@ function openTagHealth({ onStop }: Runtime, redis: Redis, table: SettingsTable):
   const tagHealth = createTagHealth({ table, note: createTagNoting(redis, Date.now), nowMs: Date.now });
   onStop(() => tagHealth.stop());
   return tagHealth;
+}
+
+function openRefusals({ onStop }: Runtime, redis: Redis, secret: Buffer): Refusals {
+  const note = createRefusalNoting(redis, Date.now);
+  const markCounted = (): Promise<void> => markRefusalsCounted(redis, Date.now());
+  const refusals = createRefusals({ note, markCounted, secret, nowMs: Date.now });
+  onStop(() => refusals.stop());
+  return refusals;
 }
 
 async function openInventory(

@@ -57,6 +57,7 @@ export async function openAcceptor(
     redis: Redis;
     admitter: Admitter;
     sender: PartitionSender;
+    refusals: AcceptOptions['refusals'];
     onAccepted: AcceptOptions['onAccepted'];
   },
 ): Promise<Acceptor> {
@@ -73,6 +74,7 @@ export async function openAcceptor(
     randomEventId: uuidv7,
     nowMs: Date.now,
     metrics,
+    refusals: parts.refusals,
     onAccepted: parts.onAccepted,
   });
 }

@@ -1,6 +1,6 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { Acceptor, IngestCaller } from './accept.ts';
-import { type Answer, limitedAnswer } from './answer.ts';
+import { type Answer, errorCodeOf, limitedAnswer } from './answer.ts';
 
 /**
  * The answer to a known caller of whose request nothing is taken. The request counts all the same, and where the caller's rate
@@ -12,6 +12,6 @@ export async function refuseCounted(
   caller: IngestCaller,
   answer: Answer,
 ): Promise<Answer> {
-  const limited = await acceptor.countRefused(clientAddress(request), caller);
+  const limited = await acceptor.countRefused(clientAddress(request), caller, errorCodeOf(answer));
   return limited === null ? answer : limitedAnswer(limited);
 }

@@ -10,12 +10,20 @@ let waiting: Promise<boolean> | null = null;
 export function followProofs(): void {
   whenProofNeeded(() => {
     waiting ??= new Promise((resolve) => {
-      proofAsked.value = (isProven) => {
+      const settle = (isProven: boolean): void => {
+        // A late answer to one question must not settle the next, which somebody else may have been asked.
+        if (proofAsked.value !== settle) return;
         waiting = null;
         proofAsked.value = null;
         resolve(isProven);
       };
+      proofAsked.value = settle;
     });
     return waiting;
   });
+}
+
+/** Does nothing of what waits for a proof: who wanted it is not there any more. */
+export function dropProof(): void {
+  proofAsked.value?.(false);
 }

@@ -1,15 +1,21 @@
 import './styles/main.css';
 import { render } from 'preact';
 import { followProofs } from './ask_for_proof.ts';
+import { forgetPersons } from './forget_person.ts';
+import { followPeriod } from './kept_period.ts';
 import { PAGES } from './page_list.ts';
 import { knowPaths, startRouter } from './router.ts';
 import { fetchPageCode, Shell } from './shell.tsx';
+import { followSite } from './site_list.ts';
 import { followTheme } from './theme.ts';
 import { followSession, readSession } from './who.ts';
 
 followTheme();
 followSession();
+followSite();
+followPeriod();
 followProofs();
+forgetPersons();
 startRouter();
 knowPaths(PAGES.map(({ path }) => path));
 void readSession();

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { keptPeriod } from './kept_period.ts';
 import { PAGES } from './page_list.ts';
 import type { Page } from './page_spec.ts';
 import { addressOf, place } from './router.ts';
@@ -9,8 +10,6 @@ import { Icon } from './ui/icon.tsx';
 import { mayAt, mayEverywhere, mayInAccount } from './who.ts';
 
 const GROUPS = ['Analyse', 'Deliver', 'Site', 'Account'] as const;
-/** Parameters that go along from page to page. */
-const KEPT = ['period', 'from', 'to'];
 
 /** Whether the navigation is unfolded where the screen is narrow. */
 export const isUnfolded = signal(false);
@@ -66,10 +65,5 @@ function isListed({ path, permission, within }: Page, site: string | null): bool
 }
 
 function linkTo({ path }: Page, site: string | null): string {
-  const query = new URLSearchParams();
-  for (const name of KEPT) {
-    const value = place.value.query.get(name);
-    if (value !== null) query.set(name, value);
-  }
-  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), query);
+  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), keptPeriod.value);
 }

@@ -2,6 +2,7 @@ import { RETURN_PATH } from './api/providers.ts';
 import { OPERATE_PAGES } from './operate_pages.ts';
 import type { Page } from './page_spec.ts';
 import { QUESTION_PAGES } from './question_pages.ts';
+import { matchPath } from './router.ts';
 
 /** Every page, in the order of the navigation. The first one is where a site begins. */
 export const PAGES: readonly Page[] = [
@@ -22,6 +23,14 @@ export const PAGES: readonly Page[] = [
     load: () => import('./pages/live/live_page.tsx'),
   },
   {
+    path: '/sites/:site/refusals',
+    title: 'Not accepted',
+    permission: 'query.aggregates',
+    menu: { group: 'Analyse', icon: 'shield' },
+    hasPeriod: true,
+    load: () => import('./pages/refusals/refusals_page.tsx'),
+  },
+  {
     path: '/sites/:site/events/:event',
     title: 'Event',
     permission: 'query.events',
@@ -40,3 +49,18 @@ export const PAGES: readonly Page[] = [
   ...QUESTION_PAGES,
   ...OPERATE_PAGES,
 ];
+
+/** A page, and the parameters that a path has for it. */
+export interface FoundPage {
+  page: Page;
+  params: Record<string, string>;
+}
+
+/** The page at a path; null where there is none. */
+export function findPage(path: string): FoundPage | null {
+  for (const page of PAGES) {
+    const params = matchPath(page.path, path);
+    if (params !== null) return { page, params };
+  }
+  return null;
+}

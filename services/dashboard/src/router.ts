@@ -9,10 +9,11 @@ interface Place {
   query: URLSearchParams;
 }
 
-const here = (): Place => ({
-  path: location.pathname.slice(BASE.length) || '/',
-  query: new URLSearchParams(location.search),
+const placeAt = ({ pathname, search }: Pick<URL, 'pathname' | 'search'>): Place => ({
+  path: pathname.slice(BASE.length) || '/',
+  query: new URLSearchParams(search),
 });
+const here = (): Place => placeAt(location);
 
 /** Where the person is; whoever reads it is drawn again when that changes. */
 export const place = signal<Place>(here());
@@ -35,10 +36,19 @@ export function addressOf(path: string, query: URLSearchParams | null = null): s
   return BASE + path + (text === '' ? '' : `?${text}`);
 }
 
+let completed: (path: string, query: URLSearchParams) => URLSearchParams = (_path, query) => query;
+
+/** Says what is added to the query of an address that somebody goes to. */
+export function completeQueries(complete: typeof completed): void {
+  completed = complete;
+}
+
 /** Goes to an address of the dashboard; `replace` leaves no entry in the browser's history. */
 export function go(address: string, how: 'push' | 'replace' = 'push'): void {
-  if (how === 'push') history.pushState(null, '', address);
-  else history.replaceState(null, '', address);
+  const { path, query } = placeAt(new URL(address, location.origin));
+  const whole = addressOf(path, completed(path, query));
+  if (how === 'push') history.pushState(null, '', whole);
+  else history.replaceState(null, '', whole);
   place.value = here();
 }
 
@@ -68,7 +78,8 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   return params;
 }
 
-function decoded(text: string): string {
+/** A part of a path, as people read it; what is no such encoding stays as it is. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -87,6 +98,8 @@ export function startRouter(): void {
     if (!isPlain || event.defaultPrevented || link === null || link.hasAttribute('download') || link.target !== '')
       return;
     if (link.origin !== location.origin || !`${link.pathname}/`.startsWith(`${BASE}/`)) return;
+    // A place on this page, such as its content: the browser goes there, with the focus.
+    if (link.hash !== '' && link.pathname + link.search === location.pathname + location.search) return;
     event.preventDefault();
     go(link.pathname + link.search);
   });

@@ -3,13 +3,13 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from './api/api_answer.ts';
 import { proofAsked } from './ask_for_proof.ts';
 import { Navigation } from './navigation.tsx';
-import { PAGES } from './page_list.ts';
-import type { Page, PageProps } from './page_spec.ts';
+import { type FoundPage, findPage } from './page_list.ts';
+import type { PageProps } from './page_spec.ts';
 import { ProofDialog } from './pages/sign_in/proof_dialog.tsx';
 import { SignInAgain } from './pages/sign_in/sign_in_again.tsx';
 import { SignInPage } from './pages/sign_in/sign_in_page.tsx';
-import { addressOf, go, matchPath, place } from './router.ts';
-import { readSites, sites, sitesFailure } from './site_list.ts';
+import { addressOf, go, place } from './router.ts';
+import { readSites, sites, sitesFailure, siteToOpen } from './site_list.ts';
 import { TopBar } from './top_bar.tsx';
 import { Empty, FailureNote, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
@@ -37,8 +37,8 @@ function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
   const { path } = place.value;
   const found = findPage(path);
   useEffect(() => {
-    if (path === '/' && sites.value !== null) goToFirstSite();
-  }, [path, sites.value]);
+    if (path === '/' && siteToOpen.value !== null) goToSite(siteToOpen.value);
+  }, [path, siteToOpen.value]);
   return (
     <>
       <a class="skip" href="#main">
@@ -54,22 +54,9 @@ function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
           </main>
         </div>
       </div>
-      <Toasts />
+      <Toasts dialog={null} />
     </>
   );
-}
-
-interface FoundPage {
-  page: Page;
-  params: Record<string, string>;
-}
-
-function findPage(path: string): FoundPage | null {
-  for (const page of PAGES) {
-    const params = matchPath(page.path, path);
-    if (params !== null) return { page, params };
-  }
-  return null;
 }
 
 /** Fetches the code of the page that the address names, while the service is asked who looks at it. */
@@ -80,10 +67,7 @@ export function fetchPageCode(): void {
     .catch(() => undefined);
 }
 
-function goToFirstSite(): void {
-  const [first] = sites.value ?? [];
-  if (first !== undefined) go(addressOf(`/sites/${encodeURIComponent(first.site_id)}/overview`), 'replace');
-}
+const goToSite = (siteId: string): void => go(addressOf(`/sites/${encodeURIComponent(siteId)}/overview`), 'replace');
 
 function Nowhere({ path }: { path: string }): VNode {
   useEffect(() => {

@@ -1,8 +1,8 @@
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import type { Failure } from './api/api_answer.ts';
 import { listAll } from './api/lists.ts';
-import { place } from './router.ts';
+import { decoded, place } from './router.ts';
 
 /** The sites that the person may see, by id; null until they are known. */
 export const sites = signal<readonly SiteItem[] | null>(null);
@@ -12,17 +12,51 @@ export const sitesFailure = signal<Failure | null>(null);
 /** The site that the address names, or null where it names none. */
 export const chosenSite = computed<string | null>(() => siteIn(place.value.path));
 
-/** The site that links of the navigation are for: the one that is, or was last, looked at, or the first. */
-export const siteOfLinks = computed<string | null>(() => {
-  last = chosenSite.value ?? last;
-  return last ?? sites.value?.[0]?.site_id ?? null;
+const KEY = 'svc_site';
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    // A browser that keeps nothing begins at the first site.
+    return null;
+  }
+}
+
+/** The site that was looked at last in this browser; whoever is here now may not see it. */
+const lastSite = signal(stored());
+
+/** Where the dashboard begins: at the site that was looked at last, or the first; null where there is none. */
+export const siteToOpen = computed<string | null>(() => {
+  const known = sites.value ?? [];
+  return (known.find(({ site_id }) => site_id === lastSite.value) ?? known[0])?.site_id ?? null;
 });
-let last: string | null = null;
+
+/** The site that links of the navigation are for; where the list is not known, the one that was looked at last. */
+export const siteOfLinks = computed<string | null>(
+  () => chosenSite.value ?? (sites.value === null ? lastSite.value : siteToOpen.value),
+);
+
+/** Remembers which site was looked at last. */
+export function followSite(): void {
+  effect(() => {
+    if (chosenSite.value === null) return;
+    lastSite.value = chosenSite.value;
+    try {
+      localStorage.setItem(KEY, chosenSite.value);
+    } catch {
+      // It holds until the page is left.
+    }
+  });
+}
+
+/** Counts who the list is for: an answer to somebody before is not theirs. */
+let reader = 0;
 
 /** The site that a path of the dashboard is about. */
 function siteIn(path: string): string | null {
   const [, first, site] = path.split('/');
-  return first === 'sites' && site !== undefined && site !== '' ? decodeURIComponent(site) : null;
+  return first === 'sites' && site !== undefined && site !== '' ? decoded(site) : null;
 }
 
 /** The same page of another site; a page of one thing of a site leads to the site's first page. */
@@ -34,7 +68,17 @@ export function pathAtSite(path: string, siteId: string): string {
 
 /** Reads the list of sites; also after one was made or renamed. */
 export async function readSites(): Promise<void> {
+  const asker = reader;
   const answer = await listAll<SiteItem>('/v1/admin/sites');
+  if (asker !== reader) return;
   sites.value = answer.ok ? answer.value.items : sites.value;
   sitesFailure.value = answer.ok ? null : answer.failure;
+}
+
+/** Forgets the sites of whoever was here. */
+export function forgetSites(): void {
+  reader += 1;
+  lastSite.value = chosenSite.value;
+  sites.value = null;
+  sitesFailure.value = null;
 }

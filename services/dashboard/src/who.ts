@@ -21,11 +21,13 @@ export const who = computed<Who | null>(() => ('who' in session.value ? session.
 
 const PATH = '/v1/session';
 
-/** Finds out who is signed in, at the start and after signing in. */
+/** Finds out who is signed in, at the start and after what changes how they sign in. */
 export async function readSession(): Promise<Answer<Who>> {
   const answer = await request<Who>('GET', PATH);
   if (answer.ok) session.value = { state: 'signed_in', who: answer.value };
-  else if (answer.failure.status !== 401) session.value = { state: 'failed', failure: answer.failure };
+  // Whoever is known keeps their page, and what they typed on it.
+  else if (answer.failure.status !== 401 && who.value === null)
+    session.value = { state: 'failed', failure: answer.failure };
   return answer;
 }
 
@@ -38,7 +40,8 @@ export interface Credentials {
 /** Signs in. Where a second factor is needed the answer's failure says so by its code. */
 export async function signIn(credentials: Credentials): Promise<Answer<Who>> {
   const answer = await request<Who>('POST', PATH, { body: credentials });
-  return answer.ok ? readSession() : answer;
+  if (answer.ok) session.value = { state: 'signed_in', who: answer.value };
+  return answer;
 }
 
 /** Ends the session. */

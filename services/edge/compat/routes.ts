@@ -33,7 +33,10 @@ export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeCon
     const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
       const check = checkHeaders(dialect, context, request);
       checked.set(request, check);
-      if (!check.ok && check.code !== 'key_missing') return sendAnswer(reply, refused(dialect, check.code));
+      if (!check.ok && check.code !== 'key_missing') {
+        context.noteRefused(check);
+        return sendAnswer(reply, refused(dialect, check.code));
+      }
       const address = clientAddress(request);
       const known = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
       return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
@@ -61,7 +64,7 @@ async function refusedCounted(
   caller: KeyCheck | undefined,
   code: EdgeErrorCode,
 ): Promise<Answer> {
-  const known = caller?.ok === true ? await acceptor.countRefused(clientAddress(request), caller) : null;
+  const known = caller?.ok === true ? await acceptor.countRefused(clientAddress(request), caller, code) : null;
   return known === null ? refused(dialect, code) : limitedIn(dialect, known);
 }
 
@@ -83,7 +86,10 @@ async function answer(
     return refusedStranger(dialect, context, request, strangersCode(text.code));
   }
   const caller = early?.ok === true ? early : checkBody(context, request, text.value.outline.key);
-  if (!caller.ok) return refusedStranger(dialect, context, request, caller.code);
+  if (!caller.ok) {
+    context.noteRefused(caller);
+    return refusedStranger(dialect, context, request, caller.code);
+  }
   context.onKeyUsed(caller.key.key_hash);
   const body = await parseForeignText(text.value);
   if (!body.ok) return refusedCounted(dialect, context, request, caller, body.code);
@@ -130,10 +136,11 @@ async function take(
 ): Promise<Answer> {
   const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTurns());
   const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
-  const accepted = await context.acceptor.accept(mapped.events, peer, caller);
+  const accepted = await context.acceptor.accept(mapped.events, peer, caller, mapped.origins);
   if (!accepted.ok) {
     return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);
   }
+  for (const { index, code } of mapped.refused) context.refusals.sawRejected(caller, code, index, read.calls[index]);
   const { rate } = accepted;
   const rejected = accepted.rejected.map((one) => ({ ...one, index: mapped.origins[one.index] ?? -1 }));
   const calls = [...mapped.refused, ...rejected];

@@ -1,7 +1,7 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import { redactCards } from '#pipelines/privacy/redact_cards.ts';
 import type { Acceptance } from '../accept.ts';
-import { type Answer, limitedAnswer } from '../answer.ts';
+import { type Answer, errorCodeOf, limitedAnswer } from '../answer.ts';
 import { callerSigns } from '../caller.ts';
 import type { EdgeContext } from '../edge_context.ts';
 
@@ -11,16 +11,21 @@ export interface EngageRate {
   accept(request: HttpRequestIn, events: readonly unknown[]): Promise<Acceptance>;
   /** The answer to a request that was judged: where the acceptor has not counted it and its rate is exceeded, that it is. */
   settle(request: HttpRequestIn, answer: Answer): Promise<Answer>;
-  /** The answer to a request that exceeds its rate; null: it does not, or was counted before. */
-  refusal(request: HttpRequestIn): Promise<Answer | null>;
+  /**
+   * The answer to a request that exceeds its rate; null: it does not, or was counted before.
+   *
+   * @param answer What it is answered otherwise, where that is known.
+   */
+  refusal(request: HttpRequestIn, answer?: Answer): Promise<Answer | null>;
 }
 
 export function createEngageRate({ acceptor, callerOf }: Pick<EdgeContext, 'acceptor' | 'callerOf'>): EngageRate {
   const counted = new WeakSet<HttpRequestIn>();
-  async function refusalOf(request: HttpRequestIn): Promise<Answer | null> {
+  async function refusalOf(request: HttpRequestIn, answer?: Answer): Promise<Answer | null> {
     if (counted.has(request)) return null;
     counted.add(request);
-    const limited = await acceptor.countRefused(clientAddress(request), callerOf(request));
+    const code = answer === undefined ? null : errorCodeOf(answer);
+    const limited = await acceptor.countRefused(clientAddress(request), callerOf(request), code);
     return limited === null ? null : limitedAnswer(limited);
   }
   return {
@@ -31,7 +36,7 @@ export function createEngageRate({ acceptor, callerOf }: Pick<EdgeContext, 'acce
       const peer = { clientIp: clientAddress(request), ...signs, userAgent, isOfShowings: true };
       return acceptor.accept(events, peer, callerOf(request));
     },
-    settle: async (request, answer) => (await refusalOf(request)) ?? answer,
+    settle: async (request, answer) => (await refusalOf(request, answer)) ?? answer,
     refusal: refusalOf,
   };
 }

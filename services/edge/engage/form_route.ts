@@ -15,7 +15,7 @@ export function mountForm(app: HttpServer, context: EdgeContext, { parts, rate, 
   const intake = createFormIntake(context, rate, parts);
   app.post('/v1/form', { onRequest: hooks }, async (request, reply) => {
     const judged = await intake(request);
-    const limited = await rate.refusal(request);
+    const limited = await rate.refusal(request, 'answer' in judged ? judged.answer : undefined);
     const outcome = limited === null ? judged : ({ kind: 'refused', answer: limited } as const);
     // A plain form is never asked for a proof, which it could not bring.
     return wantsPage(request) && outcome.kind !== 'challenge'

@@ -7,6 +7,7 @@ import {
 } from '#infra/http/http_server.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import type { Hit } from '#pipelines/intake/ga4/hits.ts';
+import type { RefusedCaller } from '#pipelines/settings/keys.ts';
 import { findMeasurementSite, type MeasurementSite } from '#pipelines/settings/measurement_site.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
@@ -44,7 +45,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     const limited = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
     if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
     const mayBeInBody = !check.ok && check.code === 'measurement_id_missing' && request.method === 'POST';
-    return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseStranger(context, request, check.code));
+    return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseStranger(context, request, check));
   };
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
     const read = hitsOf(request);
@@ -52,7 +53,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     const early = checks.get(request);
     const [first] = read.hits;
     const check = early?.ok === true ? early : checkSite(context, request, first?.fields.get('tid') ?? null);
-    if (!check.ok) return refuseStranger(context, request, check.code);
+    if (!check.ok) return refuseStranger(context, request, check);
     if (!areOfSite(context, read.hits, check)) return refuseKnown(context, request, check, 'measurement_ids_mixed');
     context.onKeyUsed(check.key.key_hash);
     const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
@@ -100,9 +101,14 @@ function areOfSite({ table }: EdgeContext, hits: readonly Hit[], check: Extract<
   });
 }
 
-function refuseStranger({ strangers }: EdgeContext, request: HttpRequestIn, code: EdgeErrorCode): Answer {
+function refuseStranger(
+  { strangers, noteRefused }: EdgeContext,
+  request: HttpRequestIn,
+  check: { code: EdgeErrorCode; refused?: RefusedCaller },
+): Answer {
   strangers.saw(clientAddress(request));
-  return refusal(code);
+  noteRefused(check);
+  return refusal(check.code);
 }
 
 async function refuseKnown(
@@ -111,6 +117,6 @@ async function refuseKnown(
   caller: IngestCaller | null,
   code: EdgeErrorCode,
 ): Promise<Answer> {
-  if (caller === null) return refuseStranger(context, request, code);
+  if (caller === null) return refuseStranger(context, request, { code });
   return refuseCounted(context.acceptor, request, caller, refusal(code));
 }

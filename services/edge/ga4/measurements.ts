@@ -2,7 +2,7 @@ import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } fr
 import { measurementProblems } from '#pipelines/intake/ga4/measurement_problems.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
-import { checkKey, type KeyCheck } from '#pipelines/settings/keys.ts';
+import { checkKey, type KeyCheck, type RefusedCaller } from '#pipelines/settings/keys.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
 import { callerSigns, checkCaller, KEY_REPEATED, pageOrigin } from '#services/edge/caller.ts';
@@ -31,7 +31,10 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
   };
   const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
     const check = checkSecret(context, request);
-    if (!check.ok) return context.refuse(reply, check.code);
+    if (!check.ok) {
+      context.noteRefused(check);
+      return context.refuse(reply, check.code);
+    }
     callers.set(request, check);
     context.onKeyUsed(check.key.key_hash);
     const limited = context.acceptor.limited(clientAddress(request), check);
@@ -65,7 +68,7 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
   });
 }
 
-type SecretCheck = KeyCheck | { ok: false; code: 'server_key_required' };
+type SecretCheck = KeyCheck | { ok: false; code: 'server_key_required'; refused: RefusedCaller };
 
 /** A browser key may not say whose device it reports for, so that a secret is asked for as Google asks for one. */
 function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): SecretCheck {
@@ -75,7 +78,8 @@ function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): Sec
     typeof secret === 'string'
       ? checkKey(table, secret, pageOrigin(request), nowMs())
       : checkCaller(table, request, nowMs());
-  return check.ok && check.key.caller !== 'server' ? { ok: false, code: 'server_key_required' } : check;
+  if (!check.ok || check.key.caller === 'server') return check;
+  return { ok: false, code: 'server_key_required', refused: { siteId: check.site.site_id, key: check.key } };
 }
 
 function bodyOf(request: HttpRequestIn): Decoded<unknown> {

@@ -1,4 +1,5 @@
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import type { RefusedCaller } from '#pipelines/settings/keys.ts';
 import { siteCaller } from '#pipelines/settings/measurement_site.ts';
 import { visitorOf } from '#pipelines/tag/visitor_cookie.ts';
 import type { IngestCaller } from '../accept.ts';
@@ -14,7 +15,7 @@ import { servedSite } from '../served_site.ts';
 import { COLLECTOR_PATHS, COLLECTORS, type CollectorPath } from './collector_paths.ts';
 import { READERS } from './read_hits.ts';
 
-type Check = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCode };
+type Check = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCode; refused?: RefusedCaller };
 
 /**
  * GET and POST /a/c and /s/p, POST /t/e: hits of GA4's, Meta's and TikTok's tags, on a verified domain. They end here: each
@@ -27,7 +28,10 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
   const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
     const check = checkHost(context, request);
-    if (!check.ok) return context.refuse(reply, check.code);
+    if (!check.ok) {
+      context.noteRefused(check);
+      return context.refuse(reply, check.code);
+    }
     callers.set(request, check);
     const limited = context.acceptor.limited(clientAddress(request), check);
     return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));

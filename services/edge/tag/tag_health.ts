@@ -3,6 +3,7 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { mergeNotes, newNotes, noteEvent, type TagNotes } from '#pipelines/tag_health/notes.ts';
 import { signsOf } from '#pipelines/tag_health/signs.ts';
 import type { Event } from '#schemas/event.ts';
+import { createSiteNotes } from '#services/edge/site_notes.ts';
 
 export interface TagHealthOptions {
   table: SettingsTable;
@@ -19,42 +20,14 @@ export interface TagHealth {
   stop(): Promise<void>;
 }
 
-const FLUSH_MS = 2_000;
-
-/** Gathers in memory what each site's browsers sent, and passes it on every 2 s: no request waits for it. */
+/** Gathers in memory what each site's browsers sent, and passes it on every 2 s. */
 export function createTagHealth({ table, note, nowMs }: TagHealthOptions): TagHealth {
-  let waiting = new Map<string, TagNotes>();
+  const waiting = createSiteNotes({ begin: newNotes, note, merge: mergeNotes });
   const definitionsOf = knownDefinitions(table);
-
-  function notesOf(siteId: string): TagNotes {
-    const known = waiting.get(siteId);
-    if (known !== undefined) return known;
-    const notes = newNotes();
-    waiting.set(siteId, notes);
-    return notes;
-  }
-
-  async function pass(siteId: string, notes: TagNotes): Promise<void> {
-    try {
-      await note(siteId, notes);
-    } catch {
-      // The store says itself that it is away.
-      mergeNotes(notesOf(siteId), notes);
-    }
-  }
-
-  async function flush(): Promise<void> {
-    const gathered = waiting;
-    waiting = new Map();
-    await Promise.all([...gathered].map(([siteId, notes]) => pass(siteId, notes)));
-  }
-
-  const timer = setInterval(() => void flush(), FLUSH_MS);
-  timer.unref();
   return {
     saw(siteId, events) {
       if (events[0]?.caller !== 'browser') return;
-      const notes = notesOf(siteId);
+      const notes = waiting.of(siteId);
       const atMs = nowMs();
       const definitions = definitionsOf(siteId);
       for (const { event, properties } of events) {
@@ -64,10 +37,7 @@ export function createTagHealth({ table, note, nowMs }: TagHealthOptions): TagHe
         noteEvent(notes, signs, atMs);
       }
     },
-    async stop() {
-      clearInterval(timer);
-      await flush();
-    },
+    stop: waiting.stop,
   };
 }
 

@@ -5,6 +5,7 @@ import { withLive, withTrace } from './harness/live_answers.ts';
 import { withMembers } from './harness/member_answers.ts';
 import { withKeys, withLetters, withReplays } from './harness/operations_answers.ts';
 import { withTraffic } from './harness/overview_answers.ts';
+import { withRefusals } from './harness/refusal_answers.ts';
 import { withAccount, withDefinitions, withSettings } from './harness/settings_answers.ts';
 import { refusal, type StubApi, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
@@ -28,6 +29,7 @@ const PAGES: [name: string, path: string, ready: string, api: StubApi][] = [
   ['overview', '/sites/shop/overview', 'meta is not delivering', shop()],
   ['live', '/sites/shop/live', 'not shown', shop()],
   ['an event beside Live', '/sites/shop/live?open=e-1', 'try later', shop()],
+  ['what was not accepted', '/sites/shop/refusals', 'svc_pk_4fGh', withRefusals(shop())],
   ['an event', '/sites/shop/events/e-1', 'try later', shop()],
   ['no such page', '/nowhere', 'There is no such page', shop()],
   [

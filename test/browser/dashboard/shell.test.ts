@@ -93,6 +93,8 @@ test('the keyboard alone skips to the content, chooses a site and a period, and 
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.keyboard.press('Tab');
   expect(await focused(page)).toBe('Skip to content');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
   await page.getByRole('combobox', { name: 'Site' }).focus();
   await page.keyboard.press('ArrowDown');
   expect(await page.getByRole('option').allTextContents()).toEqual(['Corner shop (shop)', 'blog']);

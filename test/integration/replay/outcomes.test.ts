@@ -195,7 +195,7 @@ test('what is delivered, waits or was skipped is told apart from what was given 
     ...{ receivedAtMs: NOW_MS - 60 * MINUTE_MS, personBytes: Buffer.alloc(0), eventBytes: Buffer.alloc(0) },
   }));
   const known = await knownOf(database.warehouse, 'meta', views);
-  expect([...known].sort()).toEqual([
+  expect([...known].sort(([a], [b]) => a.localeCompare(b))).toEqual([
     ['0/1/2', 'skipped'],
     ['0/2/2', 'delivered'],
     ['0/3/2', 'pending'],

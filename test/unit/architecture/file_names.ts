@@ -40,6 +40,7 @@ const THINGS = [
   'keys',
   'paths',
   'posthog',
+  'refusals',
   'replays',
   'retention',
   'segment',

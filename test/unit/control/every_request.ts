@@ -16,7 +16,7 @@ const BODIES: Record<string, object> = {
   createUser: { user_id: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
   changeUser: { name: 'Ada' },
   changePassword: { password: 'x', new_password: 'another long one' },
-  confirmSecondFactor: { secret: 'A'.repeat(32), code: '000000', password: 'x' },
+  confirmSecondFactor: { code: '000000', password: 'x' },
   startLink: { provider: 'none', password: 'x' },
   finishLink: { answer: 'code=x' },
   unlinkProviders: { password: 'x' },

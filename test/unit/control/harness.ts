@@ -9,6 +9,7 @@ import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
+import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
@@ -117,6 +118,8 @@ export interface Control {
   replays: Map<string, ReplayProgress>;
   /** What is remembered of the tags of sites; 'away' where it is not to be had. */
   tags: Map<string, TagRecord | 'away'>;
+  /** What was not accepted of sites; 'away' where that is not to be had. */
+  refusals: Map<string, RefusalRecord | 'away'>;
   letters: MemoryLetters;
   /** Test events that were sent. */
   tried: TestSend[];
@@ -162,6 +165,7 @@ export async function control(
   const used = new Map<string, number>();
   const replays = new Map<string, ReplayProgress>();
   const tags: Control['tags'] = new Map();
+  const refusals: Control['refusals'] = new Map();
   const zone: Control['zone'] = new Map();
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const running: RunningQuery[] = [];
@@ -172,7 +176,7 @@ export async function control(
   const monthUsed = new Map<string, number>();
   const sessions = memorySessions(() => clock.nowMs);
   const random = (bytes: number): Uint8Array => shake(String(randomness++), bytes);
-  const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random);
+  const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random, quiet);
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
   const app = createControlApp({
@@ -226,6 +230,10 @@ export async function control(
       if (record === 'away') throw new RedisUnavailableError('redis: away');
       return record;
     },
+    readRefusals: async (siteId) => {
+      const record = refusals.get(siteId) ?? { sinceMs: null, hours: [], samples: [] };
+      return record === 'away' ? null : record;
+    },
     monthUse: { refresh: async () => undefined, used: (accountId) => monthUsed.get(accountId) ?? null },
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
@@ -249,6 +257,7 @@ export async function control(
     monthUsed,
     replays,
     tags,
+    refusals,
     letters,
     tried,
     running,

@@ -189,6 +189,21 @@ test('an invitation is over when another was used, when its user became more, an
   expect(await codeOf(left, 'a-2')).toBe('invitation_over');
 });
 
+test('an invitation made with a token is over when the token is revoked', async () => {
+  const { world } = await installed();
+  await world.addUser({ password: null });
+  const { secret, token } = (await world.call('POST', 'tokens', { body: { label: 'onboarding' } })).body;
+  const invite = async (): Promise<string> =>
+    (await world.call('POST', 'users/ada/invitation', { token: secret, body: {} })).body.invitation;
+  const [used, left] = [await invite(), await invite()];
+  expect((await signIn(world, 'a-1', { invitation: used })).body.id).toBe('ada');
+  const late = await invite();
+  expect((await world.call('POST', `tokens/${token.token_hash}/revoke`)).status).toBe(200);
+  for (const invitation of [left, late]) {
+    expect((await signIn(world, 'a-2', { invitation })).body.error.code).toBe('invitation_over');
+  }
+});
+
 test('without a password an account is linked soon after signing in, and not by a session that was found open', async () => {
   const { world } = await installed();
   await world.addUser({ password: null, oidc_subjects: [oidcSubject(ISSUER, 'a-1')] });

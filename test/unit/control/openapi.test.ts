@@ -132,7 +132,7 @@ describe('examples of request bodies', () => {
         example,
       })),
     );
-    expect(answers.map(({ operationId }) => operationId)).toEqual(['getEvent']);
+    expect(answers.map(({ operationId }) => operationId)).toEqual(['getRefusals', 'getEvent']);
     for (const { schema, example } of answers) expect([...Value.Errors(schema, example)]).toEqual([]);
   });
 

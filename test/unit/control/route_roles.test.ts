@@ -35,7 +35,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', NOT_VIEWERS, 'getDestination listAttempts'],
   ['site', OPERATORS, 'createDestination changeDestination deleteDestination testDestination'],
   ['site', EVERY, 'queryFunnel queryCorrelation queryTrends queryRetention queryStickiness queryLifecycle queryTop'],
-  ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm'],
+  ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm getRefusals'],
   ['site', NOT_VIEWERS, 'queryLive getEvent'],
   ['site', ANALYSTS, 'queryTimeline queryActors querySql'],
   ['anywhere', MANAGERS, 'listTokens listUsers listChanges'],

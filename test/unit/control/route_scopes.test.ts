@@ -247,6 +247,16 @@ describe('figures', () => {
         filters: [{ any: [{ all: [{ field: { column: 'client_ip' }, is: 'set' }] }] }],
       },
     ],
+    ['the commonest order ids, as a property', 'top', { ...days, field: { property: ['order_id'] } }],
+    [
+      'where one click led',
+      'top',
+      {
+        ...days,
+        field: { column: 'event' },
+        filters: [{ field: { property: ['user_data', '_fbc'] }, is: 'equal', to: ['a'] }],
+      },
+    ],
     [
       'what a known e-mail did',
       'top',
@@ -269,6 +279,7 @@ describe('figures', () => {
     const saved: [string, object, string][] = [
       ['top', { ...days, field: { column: 'country' } }, '200'],
       ['top', { ...days, field: person }, 'permission_missing'],
+      ['top', { ...days, field: { property: ['order_id'] } }, 'permission_missing'],
       ['timeline', { ...days, distinct_id: 'a' }, 'permission_missing'],
       ['live', {}, 'permission_missing'],
       ['sql', { sql: 'SELECT 1' }, 'permission_missing'],

@@ -22,7 +22,12 @@ function signInWhile(world: Control, meanwhile: () => Promise<unknown>) {
       hash: async () => 'x',
     },
     userSecrets: { seal: () => 'x', open: () => 'x' },
-    signInAudit: { signedIn: () => undefined, signInRefused: () => undefined, permissionRefused: () => undefined },
+    signInAudit: {
+      signedIn: () => undefined,
+      signInRefused: () => undefined,
+      codeAsked: () => undefined,
+      permissionRefused: () => undefined,
+    },
     oidc: { providers: [], notes: memoryNotes(sessions, nowMs) },
     randomBytes,
     nowMs,

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { RedisUnavailableError } from '#infra/redis/client.ts';
 import { totpCode } from '#pipelines/settings/totp.ts';
 import type { Grant } from '#schemas/setting.ts';
 import { type Answer, PASSWORD } from './harness.ts';
@@ -31,6 +32,15 @@ function signIn(body: object = {}): Promise<Answer> {
 const cookieOf = (answer: Answer): string => String(answer.headers['set-cookie']).split(';')[0] ?? '';
 const as = (cookie: string, method: string, path: string, body?: object): Promise<Answer> =>
   world.call(method, path, { token: null, headers: { ...OWN, cookie }, ...(body === undefined ? {} : { body }) });
+
+/** What the audit says of users: about whom, what was done and why it was refused. */
+function audited(): unknown[][] {
+  return world.journal.records.flatMap(({ setting }) => {
+    const { setting_key, after } = setting?.audit ?? { setting_key: '', after: null };
+    const { done, reason } = JSON.parse(after ?? '{}');
+    return done === undefined ? [] : [[setting_key, done, reason]];
+  });
+}
 
 describe('making a user', () => {
   it('gives what the maker may give, and the user signs in with the password', async () => {
@@ -320,6 +330,38 @@ describe('a second factor', () => {
     expect(codeOf(await as(cookie, 'POST', '/v1/session/totp/begin', {}))).toBe('sessions_unavailable');
     const body = { code: codeNow(secret), password: PASSWORD };
     expect(codeOf(await as(cookie, 'POST', '/v1/session/totp/confirm', body))).toBe('sessions_unavailable');
+  });
+
+  it('answers the recovery codes, which are shown this once, where Redis fails after it is confirmed', async () => {
+    await world.addUser();
+    const cookie = cookieOf(await signIn());
+    const { secret } = (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body;
+    const { begin } = world.sessions.store;
+    world.sessions.store.begin = () => Promise.reject(new RedisUnavailableError('redis: away'));
+    const body = { code: codeNow(secret), password: PASSWORD };
+    const confirmed = await as(cookie, 'POST', '/v1/session/totp/confirm', body);
+    expect(confirmed).toMatchObject({ status: 200, body: { recovery_codes: { length: 10 } } });
+    expect(confirmed.headers['set-cookie']).toBeUndefined();
+    world.sessions.store.begin = begin;
+    expect(codeOf(await signIn({ code: confirmed.body.recovery_codes[0] }))).toBe('200');
+  });
+
+  it('leaves in the audit that a code was asked for, and which were wrong', async () => {
+    const { secret, cookie } = await withFactor();
+    await world.addUser({ user_id: 'bob' });
+    await signIn();
+    await as(cookie, 'POST', '/v1/session/totp/remove', { password: PASSWORD, code: codeNow(secret, 9) });
+    const bob = cookieOf(await signIn({ user_id: 'bob' }));
+    await as(bob, 'POST', '/v1/session/totp/begin', {});
+    await as(bob, 'POST', '/v1/session/totp/confirm', { password: PASSWORD, code: '000000' });
+    await expect
+      .poll(() => audited())
+      .toEqual([
+        ['user/ada', 'user.code_asked', undefined],
+        ['user/ada', 'user.sign_in_refused', 'code'],
+        ['user/bob', 'user.sign_in', undefined],
+        ['user/bob', 'user.sign_in_refused', 'code'],
+      ]);
   });
 
   it('is replaced by a recovery code once, as it is typed', async () => {

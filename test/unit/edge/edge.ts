@@ -6,6 +6,7 @@ import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import type { EngageGuard } from '#infra/redis/engage_guard.ts';
 import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
 import type { FetchScript } from '#pipelines/loaders/vendor_scripts.ts';
+import { mergeRefusalNotes, newRefusalNotes, type RefusalNotes } from '#pipelines/refusals/refusal_notes.ts';
 import { issueKey } from '#pipelines/settings/keys.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -28,6 +29,7 @@ import { createEngageMemories } from '#services/edge/engage/engage_memories.ts';
 import { createSpamWatch } from '#services/edge/engage/spam_watch.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { createScriptCache } from '#services/edge/loaders/script_cache.ts';
+import { createRefusals } from '#services/edge/refusals.ts';
 import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
 import { createStrangers } from '#services/edge/strangers.ts';
 import type { TagScripts } from '#services/edge/tag/script_routes.ts';
@@ -59,6 +61,8 @@ export interface TestEdge {
   metrics: Metrics;
   /** What was told of the events that were accepted, by site. */
   accepted: [string, readonly Event[]][];
+  /** Passes on what was not accepted, and answers the notes of it by site. */
+  refused(): Promise<ReadonlyMap<string, RefusalNotes>>;
   /** Errors inside requests that nobody foresaw. */
   unknown: unknown[];
   close(): Promise<void>;
@@ -132,6 +136,17 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     options.nowMs ?? Date.now,
   );
   const noteAudience = createAudienceNotes(table, memory);
+  const noted = new Map<string, RefusalNotes>();
+  const refusals = createRefusals({
+    async note(siteId, notes) {
+      const known = noted.get(siteId) ?? newRefusalNotes();
+      mergeRefusalNotes(notes, known);
+      noted.set(siteId, notes);
+    },
+    markCounted: async () => undefined,
+    secret: Buffer.alloc(32, 2),
+    nowMs: options.nowMs ?? Date.now,
+  });
   const acceptor = createAcceptor({
     admitter: options.admitter ?? { ...openAdmitter, doubt: options.onDoubt ?? (() => undefined) },
     sender: memorySender(answers, (value) => records.push(eventsOf(value))),
@@ -142,6 +157,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     randomEventId: uuidv7,
     nowMs: Date.now,
     metrics,
+    refusals,
     onAccepted(siteId, events) {
       noteAudience(siteId, events);
       accepted.push([siteId, events]);
@@ -154,6 +170,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     identitySecret: Buffer.alloc(32, 2),
     limiter,
     acceptor,
+    refusals,
     sharesLimits: () => false,
     inventory: createInventory({
       sender: memorySender(answers, (value) => inventories.push(inventoryType.fromBuffer(bodyOf(value)))),
@@ -205,6 +222,10 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     usedKeys,
     metrics,
     accepted,
+    async refused() {
+      await refusals.stop();
+      return noted;
+    },
     unknown,
     close: () => app.close(),
   };

@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { createAcceptor } from '#services/edge/accept.ts';
 import type { Admitter } from '#services/edge/admission.ts';
+import { createRefusals } from '#services/edge/refusals.ts';
 import { newEvent } from '#test/harness/ingest.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
 
@@ -34,6 +35,12 @@ async function turnsUntilAdmission(events: number): Promise<number> {
     identitySecret: Buffer.alloc(32, 2),
     randomEventId: () => '019a6a5d-ac96-774b-bcce-b302099a8057',
     nowMs: () => Date.UTC(2026, 10, 10),
+    refusals: createRefusals({
+      note: async () => undefined,
+      markCounted: async () => undefined,
+      secret: Buffer.alloc(32, 2),
+      nowMs: Date.now,
+    }),
     onAccepted: () => undefined,
     metrics: createMetrics('edge'),
   });

@@ -22,6 +22,7 @@ const PARTS_AWAY: Readonly<Record<string, string>> = {
   query_unavailable: 'ClickHouse, which answers questions about events, does not answer now. Events are still taken.',
   stages_unavailable: 'Kafka, which knows how far the stages are, does not answer now.',
   dead_letters_unavailable: 'Kafka, which holds the dead letters, does not answer now.',
+  refusals_unavailable: 'Redis, which counts what is not accepted, does not answer now. Events are still taken.',
   tag_health_unavailable: 'Redis, which counts what tags send, does not answer now. Events are still taken.',
   sessions_unavailable: 'Redis, which holds the sessions, does not answer now. Events are still taken.',
   settings_not_stored:

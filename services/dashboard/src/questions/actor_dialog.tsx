@@ -6,7 +6,7 @@ import type { Failure } from '../api/api_answer.ts';
 import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';
 import { dateTime, number } from '../format.ts';
-import { addressOf } from '../router.ts';
+import { eventAddress, personAddress } from '../site_address.ts';
 import { type Column, DataTable } from '../ui/data_table.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureNote, Shown } from '../ui/states.tsx';
@@ -26,14 +26,6 @@ interface ActorDialogProps {
 }
 
 const PAGE = 200;
-
-/** Where a person's page is. */
-export const personAddress = (siteId: string, personId: string): string =>
-  addressOf(`/sites/${encodeURIComponent(siteId)}/people/${encodeURIComponent(personId)}`);
-
-/** Where the way of an event is. */
-const eventAddress = (siteId: string, eventId: string): string =>
-  addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`);
 
 /** Lists who is in a part of a chart, page by page, at the right edge of the page. */
 export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode {
@@ -57,12 +49,12 @@ export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode 
           const pages = [page, ...more];
           const next = pages.at(-1)?.next ?? null;
           const actors = pages.flatMap((one) => one.actors);
+          const total = page.total ?? actors.length;
+          const label = `Show ${number(Math.min(PAGE, total - actors.length))} more`;
+          const further = next === null ? undefined : { load: () => void load(next), asks, label };
           return (
             <div class="stack">
-              <p>
-                <span class="strong">{number(page.total)}</span> in all
-                {next !== null && `, ${number(actors.length)} of them below`}
-              </p>
+              <ListedCount total={total} shown={actors.length} further={further} />
               {failure !== null && <FailureNote failure={failure} />}
               <DataTable
                 caption={part.title}
@@ -71,13 +63,43 @@ export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode 
                 keyOf={({ event_id, person_id }) => `${person_id} ${event_id}`}
                 csvName="people"
                 emptyText="Nobody is here"
-                more={next === null ? undefined : { load: () => void load(next), asks }}
+                more={further}
               />
             </div>
           );
         }}
       </Shown>
     </Dialog>
+  );
+}
+
+interface ListedCountProps {
+  total: number;
+  shown: number;
+  further: { load(): void; asks: boolean; label: string } | undefined;
+}
+
+/** How many there are. The list may be longer than the screen, so that the way to the others stands above it too. */
+function ListedCount({ total, shown, further }: ListedCountProps): VNode {
+  if (further === undefined) {
+    return (
+      <p>
+        <span class="strong">{number(total)}</span> in all
+      </p>
+    );
+  }
+  return (
+    <div class="row">
+      <p role="status">
+        <span class="strong">
+          {number(shown)} of {number(total)} shown
+        </span>
+      </p>
+      <button type="button" class="button small" disabled={further.asks} onClick={further.load}>
+        {further.label}
+      </button>
+      <p class="muted small">CSV has the {number(shown)} that are shown.</p>
+    </div>
   );
 }
 

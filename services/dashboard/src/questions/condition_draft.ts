@@ -45,14 +45,8 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   external_id_sha256: 'External id (SHA-256)',
 };
 
-/** From here on columns single persons or events out; those who see aggregates only may not name them. */
-const FIRST_PERSONAL: Column = 'order_id';
-
-/** The columns that somebody may name. */
-export function columnsFor(mayNamePersons: boolean): Column[] {
-  const all = Object.keys(COLUMN_LABELS) as Column[];
-  return mayNamePersons ? all : all.slice(0, all.indexOf(FIRST_PERSONAL));
-}
+/** Every column as a field, in the order of their labels. */
+export const COLUMN_FIELDS: readonly Field[] = (Object.keys(COLUMN_LABELS) as Column[]).map((column) => ({ column }));
 
 /** What people call a field. */
 export function fieldLabel(field: FilteredField): string {

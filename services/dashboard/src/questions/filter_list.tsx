@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { Combobox } from '../ui/combobox.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { useTypedText } from '../ui/typed_text.ts';
 import {
   type ConditionDraft,
   conditionText,
@@ -146,20 +147,45 @@ function ConditionValue({ name, condition, events, onCondition }: ConditionRowPr
       />
     );
   }
+  if (takes === 'number') {
+    const onNumber = (number: number | null): void =>
+      onCondition({ field, is, ...(number !== null && { to: number }) });
+    return <NumberValue label={label} number={typeof to === 'number' ? to : null} onNumber={onNumber} />;
+  }
   return (
     <div class="field">
       <input
-        // The types have an overload for each type of input, and none for a choice of them.
-        type={(takes === 'number' ? 'number' : 'text') as 'text'}
+        type="text"
         aria-label={label}
-        {...(takes === 'number' && { step: 'any' })}
-        placeholder={takes === 'date' ? '2026-03-31' : takes === 'number' ? '0' : 'Text'}
+        placeholder={takes === 'date' ? '2026-03-31' : 'Text'}
         value={String(to ?? '')}
+        onInput={(event) => onCondition({ ...condition, to: event.currentTarget.value })}
+      />
+    </div>
+  );
+}
+
+interface NumberValueProps {
+  label: string;
+  number: number | null;
+  onNumber(number: number | null): void;
+}
+
+function NumberValue({ label, number, onNumber }: NumberValueProps): VNode {
+  const typed = useTypedText(number, (one) => String(one ?? ''));
+  return (
+    <div class="field">
+      <input
+        type="number"
+        step="any"
+        aria-label={label}
+        placeholder="0"
+        value={typed.text}
         onInput={(event) => {
           const text = event.currentTarget.value;
-          if (takes !== 'number') onCondition({ ...condition, to: text });
-          else if (text === '') onCondition({ field, is });
-          else onCondition({ ...condition, to: Number(text) });
+          const read = text === '' ? null : Number(text);
+          typed.type(text, read);
+          onNumber(read);
         }}
       />
     </div>

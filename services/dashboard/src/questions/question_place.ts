@@ -1,3 +1,4 @@
+import { withPeriod } from '../kept_period.ts';
 import { place, setQuery } from '../router.ts';
 
 /** Where the query of the address has the question of a page, as the JSON that the API takes, without its time. */
@@ -20,11 +21,5 @@ export function putInPlace(question: object): void {
 
 /** The query of an address that asks a question. */
 export function queryAsking(question: object): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const name of ['period', 'from', 'to']) {
-    const value = place.value.query.get(name);
-    if (value !== null) query.set(name, value);
-  }
-  query.set(PARAMETER, JSON.stringify(question));
-  return query;
+  return withPeriod(new URLSearchParams({ [PARAMETER]: JSON.stringify(question) }));
 }

@@ -1,11 +1,12 @@
 import { createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
 import type { Listing } from '#pipelines/query/listing.ts';
+import { namesPersons } from '#pipelines/query/personal_fields.ts';
 import type { Answer } from '../api/api_answer.ts';
 import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';
 import { mayAt } from '../who.ts';
-import { columnsFor, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
+import { COLUMN_FIELDS, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
 import { propertyFields, propertyNames } from './property_names.ts';
 
 /** A value that a picker offers. */
@@ -62,10 +63,10 @@ export function useSiteNames(siteId: string): SiteNames {
   return useMemo(() => {
     const events = (counted.value?.values ?? []).map(({ value }) => ({ value }));
     const properties = propertyNames((newest.value?.events ?? []).map((event) => event.properties));
-    const named: FilteredField[] = [
-      ...columnsFor(mayNamePersons).map((column) => ({ column })),
-      ...propertyFields(properties),
-    ];
+    // Those who see figures of many alone may not name what singles persons or events out.
+    const named: FilteredField[] = [...COLUMN_FIELDS, ...propertyFields(properties)].filter(
+      (field) => mayNamePersons || !namesPersons(field),
+    );
     const ofPersons = named.flatMap((person) =>
       (['first', 'last'] as const).map((seen) => ({ person, seen }) as FilteredField),
     );
@@ -80,7 +81,8 @@ const offered = (field: FilteredField): Offered => ({ value: fieldKey(field), la
 export function useFieldValues(field: FilteredField | null, events: readonly string[] | undefined): readonly Offered[] {
   const { siteId } = useNames();
   const own = field !== null && 'person' in field ? field.person : field;
-  const plain = own === null || 'each' in own || ('property' in own && own.property.length === 0) ? null : own;
+  const isPlain = own !== null && !('each' in own) && !('property' in own && own.property.length === 0);
+  const plain = isPlain && (mayAt('query.persons', siteId) || !namesPersons(own)) ? own : null;
   const names = (events ?? []).filter((name) => name !== '');
   const asked = useAnswer(`${siteId} ${JSON.stringify([plain, names])}`, async (signal) => {
     if (plain === null) return { ok: true, value: [], version: null };

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import { useTypedText } from '../ui/typed_text.ts';
 
 interface SpanFieldProps {
   label: string;
@@ -23,7 +24,10 @@ export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps): VN
   const id = useId();
   const [unit, setUnit] = useState(() => unitOf(ms));
   // Another question may have a span that is no whole number of the unit that was chosen.
-  const shown = ms % unit === 0 ? unit : unitOf(ms);
+  const fitting = ms % unit === 0 ? unit : unitOf(ms);
+  const typed = useTypedText(ms, (one) => String(one / fitting));
+  // Whoever types 1.5 means the unit that stands beside it.
+  const shown = typed.isTyped ? unit : fitting;
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -32,18 +36,24 @@ export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps): VN
           id={id}
           type="number"
           min={0}
-          value={ms / shown}
+          step="any"
+          value={typed.text}
           {...(problem !== '' && { 'aria-invalid': 'true' as const, 'aria-describedby': `${id}p` })}
           onInput={(event) => {
-            const count = Math.round(Number(event.currentTarget.value));
-            if (event.currentTarget.value !== '' && count >= 0) onMs(count * shown);
+            const text = event.currentTarget.value;
+            const read = text === '' || Number(text) < 0 ? ms : Math.round(Number(text) * shown);
+            typed.type(text, read);
+            setUnit(shown);
+            if (read !== ms) onMs(read);
           }}
+          onBlur={typed.leave}
         />
         <select
           aria-label={`${label}: unit`}
           value={String(shown)}
           onChange={(event) => {
             const chosen = Number(event.currentTarget.value);
+            typed.leave();
             setUnit(chosen);
             onMs((ms / shown) * chosen);
           }}

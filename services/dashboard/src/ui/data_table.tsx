@@ -33,8 +33,8 @@ interface DataTableProps<Row> {
   /** Name of the file that the CSV button saves; no button without it. */
   csvName?: string;
   emptyText?: string;
-  /** Where the list goes on at the service. */
-  more?: { load(): void; asks: boolean } | undefined;
+  /** Where the list goes on at the service; `label` says how many more there are. */
+  more?: { load(): void; asks: boolean; label?: string } | undefined;
   /** Longest height in pixels before it scrolls; only the rows in sight are drawn. */
   heightPx?: number;
 }
@@ -87,7 +87,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
         </span>
         {more !== undefined && (
           <button type="button" class="button small" disabled={more.asks} onClick={more.load}>
-            Show more
+            {more.label ?? 'Show more'}
           </button>
         )}
         {csvName !== undefined && <CsvButton name={csvName} table={() => tableOf(columns, sorted)} />}

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
+import { Toasts, toastIn } from './toast.tsx';
 import { UnsavedForms } from './unsaved.ts';
 
 interface DialogProps {
@@ -29,7 +30,9 @@ export function Dialog({
 }: DialogProps): VNode {
   const id = useId();
   const unsaved = useRef(new Set<object>()).current;
+  const layer = useRef({}).current;
   const [asks, setAsks] = useState(false);
+  useEffect(() => toastIn(layer), [layer]);
   const leave = (): void => {
     if (staysOpen) return;
     if (isChanged || unsaved.size > 0) setAsks(true);
@@ -48,6 +51,7 @@ export function Dialog({
         </div>
         <UnsavedForms.Provider value={unsaved}>{children}</UnsavedForms.Provider>
       </div>
+      <Toasts dialog={layer} />
       {asks && (
         <Confirm
           title="Leave without saving?"

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { CopyButton } from './copy_button.tsx';
 import { Dialog } from './dialog.tsx';
 
@@ -15,11 +15,29 @@ export function SecretOnce({ secret, what }: { secret: string; what: string }): 
   );
 }
 
+interface IssuedSecretProps {
+  secret: string;
+  /** What it is: "key". */
+  what: string;
+  /** In place of "The key was issued". */
+  title?: string;
+  onClose(): void;
+  /** What else there is to know. */
+  children?: ComponentChildren;
+}
+
 /** The dialog in which a secret that was just issued is shown; only its button closes it. */
-export function IssuedSecret({ secret, what, onClose }: { secret: string; what: string; onClose(): void }): VNode {
+export function IssuedSecret({
+  secret,
+  what,
+  title = `The ${what} was issued`,
+  onClose,
+  children,
+}: IssuedSecretProps): VNode {
   return (
-    <Dialog title={`The ${what} was issued`} staysOpen onClose={onClose}>
+    <Dialog title={title} staysOpen onClose={onClose}>
       <SecretOnce secret={secret} what={what} />
+      {children}
       <div class="actions">
         <button type="button" class="button primary" onClick={onClose}>
           I have copied it

@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useRef } from 'preact/hooks';
+import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 
 /** Forms in a dialog that hold something not saved yet; a dialog provides its own. */
 export const UnsavedForms = createContext<Set<object>>(new Set());
@@ -8,7 +8,8 @@ export const UnsavedForms = createContext<Set<object>>(new Set());
 export function useUnsaved(isChanged: boolean): void {
   const forms = useContext(UnsavedForms);
   const form = useRef({}).current;
-  useEffect(() => {
+  // At once: Escape may be pressed right after the last letter.
+  useLayoutEffect(() => {
     if (isChanged) forms.add(form);
     return () => void forms.delete(form);
   }, [forms, isChanged]);

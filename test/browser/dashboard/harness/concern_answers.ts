@@ -1,4 +1,5 @@
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
 import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
 import type { StubApi } from './stub_api.ts';
 
@@ -28,17 +29,29 @@ interface Conditions {
   tag?: TagHealthItem;
   usedThisMonth?: number;
   letters?: object[];
+  refusals?: RefusalsItem;
+}
+
+/** A site of which everything was accepted, but for what a test says. */
+export function refusalsOf(more: Partial<RefusalsItem> = {}): RefusalsItem {
+  const to = Date.now();
+  return {
+    ...{ site_id: 'shop', from: to - 7 * 86_400_000, to, interval: 'hour', known_since: to - 2 * 86_400_000 },
+    ...{ totals: [], counts: [], samples: [] },
+    ...more,
+  };
 }
 
 /** What the overview looks at, all well but for what a test says. */
 export function withConditions(
   api: StubApi,
-  { health = [], tag = tagOf(), usedThisMonth = 10, letters = [] }: Conditions = {},
+  { health = [], tag = tagOf(), usedThisMonth = 10, letters = [], refusals = refusalsOf() }: Conditions = {},
 ): StubApi {
   const account = { account_id: 'acme', name: 'Acme', monthly_allowance: 1_000_000, used_this_month: usedThisMonth };
   return api
     .on('GET', '/v1/admin/delivery-health', { items: health, as_of: Date.now() })
     .on('GET', '/v1/admin/sites/shop/tag-health', tag)
+    .on('GET', '/v1/admin/sites/shop/refusals', refusals)
     .on('GET', '/v1/admin/accounts/acme', { ...account, version: 'v', changed_at: 0, changed_by: '' })
     .on('GET', '/v1/admin/dead-letters', { items: letters, next: null });
 }

@@ -7,7 +7,7 @@ import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { addressOf } from '../../router.ts';
-import { SecretOnce } from '../../ui/secret_once.tsx';
+import { IssuedSecret } from '../../ui/secret_once.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 
 /** Makes an address by which a user links their account at a provider, once; nothing where there are no providers. */
@@ -17,16 +17,6 @@ export function InviteMember({ userId }: { userId: string }): VNode | null {
   const action = useAction();
   const path = `/v1/admin/users/${encodeURIComponent(userId)}/invitation`;
   if ((asked.value?.items ?? []).length === 0) return null;
-  if (made !== null) {
-    return (
-      <div class="stack-small">
-        <SecretOnce secret={`${location.origin}${addressOf('/')}#invitation=${made.invitation}`} what="invitation" />
-        <p>
-          Whoever opens it links their account at a provider to {userId}, once, until {dateTime(made.expires_at)}.
-        </p>
-      </div>
-    );
-  }
   return (
     <div class="stack-small">
       {action.failure !== null && <FailureNote failure={action.failure} />}
@@ -40,6 +30,17 @@ export function InviteMember({ userId }: { userId: string }): VNode | null {
           Invite to sign in at a provider
         </button>
       </div>
+      {made !== null && (
+        <IssuedSecret
+          secret={`${location.origin}${addressOf('/')}#invitation=${made.invitation}`}
+          what="invitation"
+          onClose={() => setMade(null)}
+        >
+          <p>
+            Whoever opens it links their account at a provider to {userId}, once, until {dateTime(made.expires_at)}.
+          </p>
+        </IssuedSecret>
+      )}
     </div>
   );
 }

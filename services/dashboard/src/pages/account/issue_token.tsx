@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { IssuedTokenItem } from '#services/control_api/token_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
+import { isSame } from '../../editing/differences.ts';
 import { sites } from '../../site_list.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FormActions } from '../../ui/form_actions.tsx';
@@ -21,9 +22,11 @@ const LIFETIMES = [
   { value: '', label: 'No end' },
 ];
 
+const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: '90' };
+
 /** Issues a token and shows it, once. */
 export function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }): VNode {
-  const [draft, setDraft] = useState<TokenDraft>({ label: '', isAll: false, grants: [], days: '90' });
+  const [draft, setDraft] = useState(EMPTY);
   const [secret, setSecret] = useState<string | null>(null);
   const action = useAction();
   const giver = who.value?.grants ?? [];
@@ -40,7 +43,7 @@ export function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose():
     return <IssuedSecret secret={secret} what="token" onClose={onClose} />;
   }
   return (
-    <Dialog title="Issue a token" isChanged={draft.label.trim() !== ''} onClose={onClose}>
+    <Dialog title="Issue a token" isChanged={!isSame(draft, EMPTY)} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void issue(event)}>
         <TextField
           label="Label"

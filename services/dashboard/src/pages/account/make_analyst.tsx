@@ -7,7 +7,7 @@ import { sites } from '../../site_list.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FormActions } from '../../ui/form_actions.tsx';
 import { CheckField, problemOf, TextField } from '../../ui/form_fields.tsx';
-import { SecretOnce } from '../../ui/secret_once.tsx';
+import { IssuedSecret } from '../../ui/secret_once.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { mayAt } from '../../who.ts';
 
@@ -28,22 +28,21 @@ export function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): vo
   };
   if (made !== null) {
     return (
-      <Dialog title={`The user ${made.analyst.clickhouse_user} was made`} onClose={onClose}>
-        <SecretOnce secret={made.password} what="password" />
+      <IssuedSecret
+        title={`The user ${made.analyst.clickhouse_user} was made`}
+        secret={made.password}
+        what="password"
+        onClose={onClose}
+      >
         <p>
           It logs in to ClickHouse as <code>{made.analyst.clickhouse_user}</code>, and finds the tables in the database
           of the same name.
         </p>
-        <div class="actions">
-          <button type="button" class="button primary" onClick={onClose}>
-            I have copied it
-          </button>
-        </div>
-      </Dialog>
+      </IssuedSecret>
     );
   }
   return (
-    <Dialog title="Make a user of ClickHouse" onClose={onClose}>
+    <Dialog title="Make a user of ClickHouse" isChanged={id !== '' || chosen.length > 0} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void make(event)}>
         <TextField
           label="Id"

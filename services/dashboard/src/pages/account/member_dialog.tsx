@@ -11,6 +11,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { useUnsaved } from '../../ui/unsaved.ts';
 import { who } from '../../who.ts';
 import { type GrantItem, isGivable } from './grant_form.ts';
 import { GrantList } from './grant_list.tsx';
@@ -91,6 +92,7 @@ function Roles({ member, onChanged }: MemberProps): VNode {
     },
     onTheirs: onChanged,
   });
+  useUnsaved(form.isChanged);
   return (
     <div class="stack-small">
       <GrantList
@@ -128,6 +130,7 @@ function Name({ member, onChanged }: MemberProps): VNode {
     },
     onTheirs: onChanged,
   });
+  useUnsaved(form.isChanged);
   return (
     <form
       class="form-row"

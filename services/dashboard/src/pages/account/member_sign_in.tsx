@@ -73,9 +73,6 @@ export function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): 
       },
     });
   };
-  if (password !== null) {
-    return <HandedOver userId={member.user_id} password={password} onClose={() => setPassword(null)} />;
-  }
   return (
     <section class="stack-small" aria-labelledby="member-signs-in">
       <h3 id="member-signs-in">Signing in</h3>
@@ -99,6 +96,14 @@ export function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): 
           <p>{QUESTIONS[asks].text}</p>
           {saving.failure !== null && <FailureNote failure={saving.failure} />}
         </Confirm>
+      )}
+      {password !== null && (
+        <HandedOver
+          title={`The new password of ${member.user_id}`}
+          userId={member.user_id}
+          password={password}
+          onClose={() => setPassword(null)}
+        />
       )}
       <ConflictDialog saving={saving} what={member.user_id} textOf={memberText} />
     </section>

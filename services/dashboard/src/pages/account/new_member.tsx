@@ -33,14 +33,11 @@ export function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void
     onMade();
   };
   if (password !== null) {
-    return (
-      <Dialog title={`The user ${userId.trim()} was made`} onClose={onClose}>
-        <HandedOver userId={userId.trim()} password={password} onClose={onClose} />
-      </Dialog>
-    );
+    const id = userId.trim();
+    return <HandedOver title={`The user ${id} was made`} userId={id} password={password} onClose={onClose} />;
   }
   return (
-    <Dialog title="Add a user" onClose={onClose}>
+    <Dialog title="Add a user" isChanged={userId + name !== '' || grants.length > 0} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void make(event)}>
         <TextField
           label="User id"

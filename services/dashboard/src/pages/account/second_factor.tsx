@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { CopyButton } from '../../ui/copy_button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { FormActions } from '../../ui/form_actions.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -102,7 +103,7 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
 
 function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose(): void }): VNode {
   return (
-    <div class="stack">
+    <Dialog title="Your recovery codes" staysOpen onClose={onClose}>
       <p>
         Keep these codes where the phone is not: each signs in once in place of a code of the app. They are shown this
         once.
@@ -114,7 +115,7 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose()
           I have copied them
         </button>
       </div>
-    </div>
+    </Dialog>
   );
 }
 

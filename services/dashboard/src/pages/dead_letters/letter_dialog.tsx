@@ -10,7 +10,7 @@ import { FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { mayAt } from '../../who.ts';
 import { LetterState, lettersReplayAddress } from './letter_state.tsx';
-import { resend, resentSentence } from './resend_all.tsx';
+import { resend, tellResent } from './resend_all.tsx';
 import { markLetters, ResolveLetters } from './resolve_letters.tsx';
 
 interface LetterDialogProps {
@@ -50,7 +50,7 @@ function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNod
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => resend([letter.id]));
     if (outcomes === null) return;
-    toast(resentSentence(outcomes));
+    tellResent(outcomes);
     onDone();
   };
   const reopen = async (): Promise<void> => {

@@ -24,16 +24,19 @@ export async function resend(ids: readonly string[]): Promise<Answer<Outcomes>> 
   return { ok: true, value: outcomes, version: null };
 }
 
-/** What became of letters, in a sentence. */
-export function resentSentence(outcomes: Outcomes): string {
+/** Tells what became of letters. */
+export function tellResent(outcomes: Outcomes): void {
   const count = (wanted: string): number => outcomes.filter(({ outcome }) => outcome === wanted).length;
   const [sent, before] = [count('resent'), count('resent_before')];
   const others = outcomes.length - sent - before;
-  return [
-    `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
+  const parts = [
+    sent === 0
+      ? 'No letter was sent in again'
+      : `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
     ...(before > 0 ? [`${number(before)} had been before`] : []),
     ...(others > 0 ? [`${number(others)} could not be`] : []),
-  ].join(', ');
+  ];
+  toast(parts.join(', '), others > 0 ? 'bad' : 'good');
 }
 
 /** Sends in again every letter that can be, after asking. */
@@ -45,7 +48,7 @@ export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[];
     const outcomes = await action.run(() => resend(letters.map(({ id }) => id)));
     if (outcomes === null) return;
     setAsks(false);
-    toast(resentSentence(outcomes));
+    tellResent(outcomes);
     onDone();
   };
   return (

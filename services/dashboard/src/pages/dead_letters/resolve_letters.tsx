@@ -42,11 +42,17 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
   const [note, setNote] = useState('');
   const action = useAction();
   if (ids.length === 0 || !mayAt('dead_letters.change', null)) return null;
+  const close = (): void => {
+    setAsks(false);
+    // What was said of these letters is not said of the next.
+    setNote('');
+    action.clear();
+  };
   const resolve = async (event: Event): Promise<void> => {
     event.preventDefault();
     const items = await action.run(() => markLetters('resolve', ids, { note: note.trim() }));
     if (items === null) return;
-    setAsks(false);
+    close();
     const done = items.filter(({ outcome }) => outcome === 'resolved').length;
     toast(`${number(done)} ${done === 1 ? 'letter is' : 'letters are'} resolved`);
     onDone();
@@ -59,7 +65,8 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
       {asks && (
         <Dialog
           title={ids.length === 1 ? 'Resolve the letter' : `Resolve ${number(ids.length)} letters`}
-          onClose={() => setAsks(false)}
+          isChanged={note.trim() !== ''}
+          onClose={close}
         >
           <form class="stack" onSubmit={(event) => void resolve(event)}>
             <p>It stays where it is, and counts as open no more. It can be opened again.</p>
@@ -73,11 +80,7 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
               onValue={setNote}
             />
             {action.failure !== null && <FailureNote failure={action.failure} />}
-            <FormActions
-              action="Resolve"
-              disabled={action.isBusy || note.trim() === ''}
-              onClose={() => setAsks(false)}
-            />
+            <FormActions action="Resolve" disabled={action.isBusy || note.trim() === ''} onClose={close} />
           </form>
         </Dialog>
       )}

@@ -1,6 +1,8 @@
 import type { VNode } from 'preact';
 import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
 import { dateTime, number } from '../../format.ts';
+import { siteAddress } from '../../site_address.ts';
+import { mayAt } from '../../who.ts';
 
 type Destination = EventTrace['destinations'][number];
 
@@ -20,9 +22,15 @@ const BADGES: Readonly<Record<Destination['state'], string>> = {
 };
 
 /** What a destination did with an event, attempt by attempt, with the answers of its platform. */
-export function DestinationWay({ destination: { state, reason, attempts } }: { destination: Destination }): VNode {
+export function DestinationWay({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
+  const { destination, state, reason, attempts } = item;
   return (
     <>
+      {mayAt('destinations.read', siteId) && (
+        <p class="small">
+          <a href={siteAddress(siteId, 'destinations', { destination })}>Open the destination</a>
+        </p>
+      )}
       <p class="row">
         <span class={`badge ${BADGES[state]}`}>{WORDS[state]}</span>
         {reason !== '' && <code>{reason}</code>}

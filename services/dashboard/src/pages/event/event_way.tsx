@@ -4,9 +4,13 @@ import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
+import { addressOf } from '../../router.ts';
+import { personAddress, siteAddress } from '../../site_address.ts';
 import { CopyButton } from '../../ui/copy_button.tsx';
 import { Shown } from '../../ui/states.tsx';
+import { mayAt } from '../../who.ts';
 import { DestinationWay } from './destination_way.tsx';
+import { LinkWhere } from './link_where.tsx';
 import { RowFacts } from './row_facts.tsx';
 
 const HeadingLevel = createContext<'h2' | 'h3'>('h2');
@@ -34,7 +38,7 @@ export function EventWay({ siteId, eventId, heading = 'h2' }: EventWayProps): VN
       <Shown asked={asked} lines={12}>
         {(trace) => (
           <HeadingLevel.Provider value={heading}>
-            <Way trace={trace} />
+            <Way siteId={siteId} trace={trace} />
           </HeadingLevel.Provider>
         )}
       </Shown>
@@ -42,15 +46,15 @@ export function EventWay({ siteId, eventId, heading = 'h2' }: EventWayProps): VN
   );
 }
 
-function Way({ trace }: { trace: EventTrace }): VNode {
+function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
   const { accepted, duplicates, person, row, rows_stored, destinations, dead_letters } = trace;
   return (
     <ol class="way">
       <Station title="Accepted" state={accepted === null ? 'open' : 'good'}>
-        {accepted === null ? <p>No row of it is stored.</p> : <Accepted accepted={accepted} />}
+        {accepted === null ? <p>No row of it is stored.</p> : <Accepted siteId={siteId} accepted={accepted} />}
       </Station>
       <Station title="Duplicates" state={duplicates.seen === 0 ? 'good' : 'warn'}>
-        <Duplicates duplicates={duplicates} />
+        <Duplicates siteId={siteId} duplicates={duplicates} />
       </Station>
       {(dead_letters ?? []).map((letter) => (
         <Station
@@ -62,11 +66,19 @@ function Way({ trace }: { trace: EventTrace }): VNode {
             <code>{letter.reason}</code> since {dateTime(letter.died_at)}
             {letter.resent_at !== null && `, sent in again ${dateTime(letter.resent_at)}`}
           </p>
-          <p class="mono small wraps">{letter.id}</p>
+          <p class="mono small wraps">
+            <LinkWhere isAllowed={mayAt('dead_letters.read', siteId)} href={letterAddress(letter.id)}>
+              {letter.id}
+            </LinkWhere>
+          </p>
         </Station>
       ))}
       <Station title="Person" state={person === null ? 'open' : 'good'}>
-        {person === null ? <p class="muted">Not known before its row is stored.</p> : <Person person={person} />}
+        {person === null ? (
+          <p class="muted">Not known before its row is stored.</p>
+        ) : (
+          <Person siteId={siteId} person={person} />
+        )}
       </Station>
       <Station title="Row" state={row === null ? 'open' : 'good'}>
         {rows_stored > 1 && (
@@ -74,11 +86,11 @@ function Way({ trace }: { trace: EventTrace }): VNode {
             It stands in {number(rows_stored)} rows, as it was sent again after its id was forgotten. Queries count one.
           </p>
         )}
-        {row === null ? <p class="muted">Not stored.</p> : <RowFacts row={row} />}
+        {row === null ? <p class="muted">Not stored.</p> : <RowFacts siteId={siteId} row={row} />}
       </Station>
       {destinations.map((destination) => (
         <Station key={destination.destination} title={destination.destination} state={STATES[destination.state]}>
-          <DestinationWay destination={destination} />
+          <DestinationWay siteId={siteId} destination={destination} />
         </Station>
       ))}
       {destinations.length === 0 && (
@@ -89,6 +101,12 @@ function Way({ trace }: { trace: EventTrace }): VNode {
     </ol>
   );
 }
+
+/** Where a dead letter is read. */
+const letterAddress = (id: string): string =>
+  addressOf('/dead-letters', new URLSearchParams({ state: 'all', letter: id }));
+
+type OfSite<Props> = Props & { siteId: string };
 
 type StationState = 'good' | 'warn' | 'bad' | 'open';
 
@@ -116,21 +134,30 @@ function Station({ title, state, children }: StationProps): VNode {
   );
 }
 
-type Key = NonNullable<EventTrace['accepted']>['key'];
-
-function keyText(key: Key): string {
-  if (key === null) return 'a key that was not kept';
-  const named = key.label === null || key.label === '' ? '' : ` (${key.label})`;
-  return key.shown_prefix === null ? `a key that is no more, ${key.key_id}…` : `${key.shown_prefix}…${named}`;
+interface KeyLinkProps {
+  siteId: string;
+  known: NonNullable<EventTrace['accepted']>['key'];
 }
 
-function Accepted({ accepted }: { accepted: NonNullable<EventTrace['accepted']> }): VNode {
+function KeyLink({ siteId, known: key }: KeyLinkProps): VNode {
+  if (key === null) return <>a key that was not kept</>;
+  if (key.shown_prefix === null) return <>a key that is no more, {key.key_id}…</>;
+  return (
+    <LinkWhere isAllowed={mayAt('keys.read', siteId)} href={siteAddress(siteId, 'keys', { key: key.key_id })}>
+      {key.shown_prefix}…{key.label === null || key.label === '' ? '' : ` (${key.label})`}
+    </LinkWhere>
+  );
+}
+
+function Accepted({ siteId, accepted }: OfSite<{ accepted: NonNullable<EventTrace['accepted']> }>): VNode {
   const { partition, offset, index } = accepted.coordinate;
   return (
     <>
       <p>
         {dateTime(accepted.received_at)} with the {accepted.caller} key{' '}
-        <span class="mono wraps">{keyText(accepted.key)}</span>
+        <span class="mono wraps">
+          <KeyLink siteId={siteId} known={accepted.key} />
+        </span>
       </p>
       {offset >= 0 && (
         <p class="muted small">
@@ -141,7 +168,7 @@ function Accepted({ accepted }: { accepted: NonNullable<EventTrace['accepted']> 
   );
 }
 
-function Duplicates({ duplicates }: { duplicates: EventTrace['duplicates'] }): VNode {
+function Duplicates({ siteId, duplicates }: OfSite<{ duplicates: EventTrace['duplicates'] }>): VNode {
   if (duplicates.seen === 0) return <p>None came.</p>;
   return (
     <>
@@ -149,7 +176,10 @@ function Duplicates({ duplicates }: { duplicates: EventTrace['duplicates'] }): V
       <ul class="small">
         {duplicates.copies.map(({ received_at, key, times, coordinate }) => (
           <li key={`${coordinate.partition}/${coordinate.offset}/${coordinate.index}`}>
-            {dateTime(received_at)} with <span class="mono wraps">{keyText(key)}</span>
+            {dateTime(received_at)} with{' '}
+            <span class="mono wraps">
+              <KeyLink siteId={siteId} known={key} />
+            </span>
             {times > 1 && `, ${number(times)} times`}
           </li>
         ))}
@@ -158,12 +188,16 @@ function Duplicates({ duplicates }: { duplicates: EventTrace['duplicates'] }): V
   );
 }
 
-function Person({ person }: { person: NonNullable<EventTrace['person']> }): VNode {
+function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['person']> }>): VNode {
   const { person_id, distinct_person_id, links, identified_by } = person;
   const link = links.find((one) => one.person_id === distinct_person_id) ?? links[0];
   return (
     <>
-      <p class="mono wraps">{person_id}</p>
+      <p class="mono wraps">
+        <LinkWhere isAllowed={mayAt('query.persons', siteId)} href={personAddress(siteId, person_id)}>
+          {person_id}
+        </LinkWhere>
+      </p>
       {person_id === distinct_person_id ? (
         <p class="muted small">Its distinct id stands for this person by itself.</p>
       ) : (

@@ -1,12 +1,19 @@
 import type { VNode } from 'preact';
 import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
 import { dateTime, number } from '../../format.ts';
+import { siteAddress } from '../../site_address.ts';
 import { CopyButton } from '../../ui/copy_button.tsx';
+import { mayAt } from '../../who.ts';
+import { LinkWhere } from './link_where.tsx';
+
+/** Facts that people are found by. */
+const SEARCHED = new Set(['Distinct id', 'Order id']);
 
 type Row = NonNullable<EventTrace['row']>;
 
 /** What a row says, its properties as they are stored. What is empty is left out. */
-export function RowFacts({ row }: { row: Row }): VNode {
+export function RowFacts({ siteId, row }: { siteId: string; row: Row }): VNode {
+  const maySearch = mayAt('query.persons', siteId);
   const properties = JSON.stringify(row.properties, null, 2);
   const facts = factsOf(row).filter(([, text]) => text !== '');
   return (
@@ -15,7 +22,11 @@ export function RowFacts({ row }: { row: Row }): VNode {
         {facts.map(([name, text]) => (
           <div class="fact" key={name}>
             <dt>{name}</dt>
-            <dd>{text}</dd>
+            <dd>
+              <LinkWhere isAllowed={maySearch && SEARCHED.has(name)} href={siteAddress(siteId, 'people', { id: text })}>
+                {text}
+              </LinkWhere>
+            </dd>
           </div>
         ))}
       </dl>

@@ -25,7 +25,7 @@ export default function KeysPage({ params }: PageProps): VNode {
   );
   const { query } = place.value;
   const mayChange = mayAt('keys.change', siteId);
-  const chosen = asked.value?.items.find(({ key_hash }) => key_hash === query.get('key'));
+  const chosen = keyNamed(asked.value?.items ?? [], query.get('key') ?? '');
   return (
     <div class="stack">
       <Panel
@@ -71,6 +71,13 @@ export default function KeysPage({ params }: PageProps): VNode {
     </div>
   );
 }
+
+/** Events name their key by so much of its hash. */
+const KEY_ID_CHARACTERS = 16;
+
+/** The key that an address names, by its hash or the beginning that events have of it. */
+const keyNamed = (keys: readonly KeyItem[], named: string): KeyItem | undefined =>
+  named.length < KEY_ID_CHARACTERS ? undefined : keys.find(({ key_hash }) => key_hash.startsWith(named));
 
 const COLUMNS: readonly Column<KeyItem>[] = [
   {

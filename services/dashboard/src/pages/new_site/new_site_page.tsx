@@ -5,6 +5,7 @@ import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import type { Answer, Failure } from '../../api/api_answer.ts';
 import { listAll } from '../../api/lists.ts';
 import { request } from '../../api/request.ts';
+import { typedNumber } from '../../api/typed_number.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { addressOf, go } from '../../router.ts';
@@ -73,7 +74,7 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
 async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void): Promise<Answer<SiteItem>> {
   const [site_id, name] = [siteIdOf(draft), draft.name.trim()];
   if (draft.accountId === '') {
-    const body = { account_id: site_id, name, monthly_allowance: Number(draft.allowance) };
+    const body = { account_id: site_id, name, monthly_allowance: typedNumber(draft.allowance) };
     const made = await request<AccountItem>('POST', '/v1/admin/accounts', { body });
     if (!made.ok) return made;
     onAccount(site_id);

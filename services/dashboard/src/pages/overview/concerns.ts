@@ -1,6 +1,7 @@
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
 import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
 import { ago, number, percent } from '../../format.ts';
 import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
@@ -89,6 +90,55 @@ export function tagConcerns(siteId: string, tag: TagHealthItem, nowMs: number): 
   }
   return concerns;
 }
+
+/** Below so many, or so small a share of the day, it is chance, or somebody who tries things out. */
+const REFUSED_MIN = 20;
+const REFUSED_SHARE = 0.01;
+
+/** What was not accepted of a site in the last 24 hours, and how many events it stored in them. */
+export interface DayOfRefusals {
+  totals: RefusalsItem['totals'];
+  /** Null where they were not counted, as too little was refused for it to matter. */
+  events: number | null;
+}
+
+/** Whether so much of a day was not accepted that how many events there were has to be known. */
+export function needsEvents(totals: RefusalsItem['totals']): boolean {
+  return rejectedOf(totals) >= REFUSED_MIN || foreignOf(totals) >= REFUSED_MIN;
+}
+
+const rejectedOf = (totals: RefusalsItem['totals']): number =>
+  totals.reduce((sum, { kind, count }) => sum + (kind === 'rejected' ? count : 0), 0);
+
+const foreignOf = (totals: RefusalsItem['totals']): number =>
+  totals.reduce((sum, { code, count }) => sum + (code === 'origin_not_allowed' ? count : 0), 0);
+
+/** Whether a notable share of a day's events is malformed, or comes from pages that may not send it. */
+export function refusalConcerns(siteId: string, { totals, events }: DayOfRefusals): Concern[] {
+  if (events === null) return [];
+  const path = `/sites/${encodeURIComponent(siteId)}/refusals`;
+  const [rejected, foreign] = [rejectedOf(totals), foreignOf(totals)];
+  const concerns: Concern[] = [];
+  if (isNotable(rejected, events)) {
+    const share = percent(rejected / (rejected + events));
+    concerns.push({
+      ...{ id: 'rejected', severity: 'warn', path },
+      title: `${number(rejected)} events were rejected as malformed in the last 24 hours, ${share}`,
+      advice: 'See what is wrong with them and which key they come with, and correct what sends them.',
+    });
+  }
+  if (isNotable(foreign, events)) {
+    concerns.push({
+      ...{ id: 'origin', severity: 'warn', path },
+      title: `${number(foreign)} requests of pages that no key allows were refused in the last 24 hours`,
+      advice: 'If a page of yours is missing from the origins of its key, add it: its events are lost.',
+    });
+  }
+  return concerns;
+}
+
+const isNotable = (refused: number, events: number): boolean =>
+  refused >= REFUSED_MIN && refused > (refused + events) * REFUSED_SHARE;
 
 const QUOTA_TITLES: Readonly<Record<AllowanceState, string>> = {
   within: '',

@@ -2,10 +2,12 @@ import type { VNode } from 'preact';
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
+import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
-import { sentenceOf } from '../../api/api_answer.ts';
+import { type Answer, sentenceOf } from '../../api/api_answer.ts';
 import { listAll } from '../../api/lists.ts';
+import { ask } from '../../api/questions.ts';
 import { request } from '../../api/request.ts';
 import { type Asked, askedWhere, useAnswer } from '../../api/use_answer.ts';
 import { addressOf, leadsSomewhere } from '../../router.ts';
@@ -13,7 +15,17 @@ import { Icon } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Loading } from '../../ui/states.tsx';
 import { mayAt, mayInAccount } from '../../who.ts';
-import { type Concern, deliveryConcerns, letterConcerns, quotaConcerns, tagConcerns } from './concerns.ts';
+import {
+  type Concern,
+  type DayOfRefusals,
+  deliveryConcerns,
+  letterConcerns,
+  needsEvents,
+  quotaConcerns,
+  refusalConcerns,
+  tagConcerns,
+} from './concerns.ts';
+import { dayQuestion } from './overview_questions.ts';
 
 interface ConcernsProps {
   siteId: string;
@@ -21,6 +33,7 @@ interface ConcernsProps {
   everyMs: number;
 }
 
+const DAY_MS = 86_400_000;
 const LETTERS_MAX = 5_000;
 /** Every letter that is kept is read, to find those that are open. */
 const LETTERS_EVERY_MS = 300_000;
@@ -115,12 +128,33 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
     ),
     LETTERS_EVERY_MS,
   );
+  const seesRefusals = mayAt('query.aggregates', siteId);
+  const refusals = useAnswer(
+    `${siteId} ${seesRefusals}`,
+    askedWhere(seesRefusals, (signal) => askRefusals(siteId, signal)),
+    everyMs,
+  );
   return [
     checkOf('Destinations', seesHealth, health, ({ items }) => deliveryConcerns(siteId, items, nowMs)),
     checkOf('The tag', true, tag, (item) => tagConcerns(siteId, item, nowMs)),
+    checkOf('What is not accepted', seesRefusals, refusals, (day) => refusalConcerns(siteId, day)),
     checkOf('The allowance', accountId === null || seesAccount, account, (item) => quotaConcerns(item, nowMs)),
     checkOf('Dead letters', seesLetters, letters, ({ items, more }) => letterConcerns(items, more)),
   ];
+}
+
+/** What was not accepted in the last 24 hours; ClickHouse is asked for the events of them only where it matters. */
+async function askRefusals(siteId: string, signal: AbortSignal): Promise<Answer<DayOfRefusals>> {
+  const nowMs = Date.now();
+  const refused = await request<RefusalsItem>('GET', `/v1/admin/sites/${encodeURIComponent(siteId)}/refusals`, {
+    query: { from: nowMs - DAY_MS, to: nowMs },
+    signal,
+  });
+  if (!refused.ok) return refused;
+  const { totals } = refused.value;
+  if (!needsEvents(totals)) return { ...refused, value: { totals, events: null } };
+  const day = await ask(siteId, 'trends', dayQuestion(nowMs), signal);
+  return day.ok ? { ...refused, value: { totals, events: day.value.series[0]?.events ?? 0 } } : day;
 }
 
 function checkOf<Value>(

@@ -57,6 +57,13 @@ export function nowQuestion(nowMs: number): TrendsQuery {
   return { from: nowMs - NOW_MS, to: nowMs, interval: 'hour', series: [{}], fresh: true };
 }
 
+const DAY_MS = 86_400_000;
+
+/** All events of the last 24 hours. */
+export function dayQuestion(nowMs: number): TrendsQuery {
+  return { from: nowMs - DAY_MS, to: nowMs, interval: 'day', series: [{}] };
+}
+
 export interface ViewsBy {
   property: string;
   /** The part of it, where it is an address. */

@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/query/top.ts';
 import type { Failure } from '../../api/api_answer.ts';
 import { ask } from '../../api/questions.ts';
 import { number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { personAddress } from '../../questions/actor_dialog.tsx';
+import { place } from '../../router.ts';
+import { personAddress } from '../../site_address.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -25,21 +26,28 @@ const NOT_HASHED: Failure = {
 /** Finds people by an id, also one of an order, or an e-mail address. What was typed stays in the browser and out of the address bar. */
 export default function PeoplePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const [text, setText] = useState('');
+  // Ids come from other pages by the address; what is typed here may be an e-mail address and does not get there.
+  const [text, setText] = useState(place.value.query.get('id') ?? '');
   const [found, setFound] = useState<readonly Found[] | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);
   const search = async (): Promise<void> => {
     setBusy(true);
     const question = await peopleQuestion(text, Date.now());
-    if (question === null) setFailure(NOT_HASHED);
-    else {
+    if (question === null) {
+      setFailure(NOT_HASHED);
+      // Whom the search before found is not whom this one is for.
+      setFound(null);
+    } else {
       const answer = await ask(siteId, 'top', question);
       setFailure(answer.ok ? null : answer.failure);
       setFound(answer.ok ? answer.value.values : null);
     }
     setBusy(false);
   };
+  useEffect(() => {
+    if (text.trim() !== '') void search();
+  }, []);
   return (
     <div class="stack">
       <Panel title="Find a person">

@@ -5,6 +5,7 @@ import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
+import { isSame } from '../../editing/differences.ts';
 import { number } from '../../format.ts';
 import { place } from '../../router.ts';
 import { sites } from '../../site_list.ts';
@@ -41,7 +42,8 @@ const COUNTING_EVERY_MS = 700;
 
 /** Asks what to send again, counts it first, and sends it when the person has seen how much it is. */
 export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode {
-  const [draft, setDraft] = useState<ReplayDraft>(() => draftIn(place.value.query, kinds));
+  const [offered] = useState<ReplayDraft>(() => draftIn(place.value.query, kinds));
+  const [draft, setDraft] = useState(offered);
   const [counted, setCounted] = useState<Counted | null>(null);
   const action = useAction();
   const count = async (event: Event): Promise<void> => {
@@ -57,7 +59,7 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
     setCounted(null);
   };
   return (
-    <Dialog title="New replay" onClose={onClose}>
+    <Dialog title="New replay" isChanged={!isSame(draft, offered)} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void count(event)}>
         <DraftFields draft={draft} kinds={kinds} rateProblem={problemOf(action.failure, 'rate')} onDraft={change} />
         {action.failure !== null && <FailureNote failure={action.failure} />}

@@ -1,0 +1,66 @@
+import { eventCountries } from '#pipelines/intake/event_countries.ts';
+import { cleanEventName, readEventName } from '#pipelines/intake/event_name.ts';
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { looksLikePhone } from '#pipelines/privacy/phone_like.ts';
+import { allowPhoneReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { redactText } from '#pipelines/privacy/redact_text.ts';
+import { REDACTED } from '#pipelines/privacy/redacted.ts';
+
+/** How names are cleaned before they are shown. */
+export interface NameCleaning {
+  /** For a name that is an address. */
+  secret: Buffer;
+  /** The site's; null where it has none. */
+  defaultCountry: string | null;
+}
+
+/** What may be shown of an event that was not accepted. */
+export interface ShownNames {
+  /** Null where it has no name that an event could be stored under. */
+  event: string | null;
+  /** Of its fields, and of its properties as `properties.value`. */
+  fields: string[];
+}
+
+const FIELDS_MAX = 20;
+const CHARACTERS_MAX = 200;
+const TOO_LONG = '(longer than 200 characters)';
+
+/**
+ * The names that an event has, and none of its values. They are cleaned as names of stored events and properties are, and
+ * more strictly: what has as many digits as a phone number is redacted, as nothing depends on these names.
+ */
+export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleaning): ShownNames {
+  if (!isObject(sent)) return { event: null, fields: [] };
+  const properties = isObject(sent['properties']) ? sent['properties'] : {};
+  const countries = eventCountries(properties, defaultCountry === null ? [] : [defaultCountry]);
+  const reads = allowPhoneReads();
+  const shown = (name: string): string => fieldName(name, countries, reads);
+  const own = firstKeys(sent, FIELDS_MAX).map(shown);
+  const ofProperties = firstKeys(properties, FIELDS_MAX - own.length).map((name) => `properties.${shown(name)}`);
+  const named = readEventName(sent['event']);
+  return {
+    event: named.ok ? withoutNumbers(cleanEventName(named.name, secret, countries, reads)) : null,
+    fields: [...own, ...ofProperties],
+  };
+}
+
+function fieldName(name: string, countries: readonly string[], reads: PhoneReads): string {
+  if (name.length > CHARACTERS_MAX) return TOO_LONG;
+  return withoutNumbers(redactText(name, true, countries, reads));
+}
+
+const withoutNumbers = (name: string): string => (looksLikePhone(name) ? REDACTED : name);
+
+function firstKeys(object: JsonObject, max: number): string[] {
+  const keys: string[] = [];
+  for (const key in object) {
+    if (keys.length >= max) break;
+    if (Object.hasOwn(object, key)) keys.push(key);
+  }
+  return keys;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

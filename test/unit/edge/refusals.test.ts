@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { RefusalNotes } from '#pipelines/refusals/refusal_notes.ts';
+import { hashKey, keyIdOf } from '#pipelines/settings/keys.ts';
+import { createRefusals, type Refusals } from '#services/edge/refusals.ts';
+import { newEvent, postBody, postEvents } from '#test/harness/ingest.ts';
+import { put } from '#test/unit/settings/filled_table.ts';
+import { apiKey, site } from '#test/unit/settings/samples.ts';
+import { startEdge, type TestEdge, type TestEdgeOptions } from './edge.ts';
+
+/** What an edge counted of the shop, without its hours. */
+async function countsOf(edge: TestEdge): Promise<Record<string, number>> {
+  const notes = (await edge.refused()).get('shop');
+  return Object.fromEntries(
+    [...(notes?.counts ?? [])].map(([field, count]) => [field.slice(field.indexOf(':') + 1), count]),
+  );
+}
+
+describe('what reaches the edge', () => {
+  let edge: TestEdge;
+  const open = async (options: TestEdgeOptions = {}): Promise<void> => {
+    edge = await startEdge(options);
+  };
+  afterEach(() => edge.close());
+
+  test('nothing is noted of a request that was accepted', async () => {
+    await open();
+    await postEvents(edge.url, edge.serverKey, [newEvent(), newEvent()]);
+    await fetch(`${edge.url}/v1/config?key=${edge.browserKey}`);
+    expect((await edge.refused()).size).toBe(0);
+  });
+
+  test('the bad events of a batch are noted by code, with their place and their names', async () => {
+    await open();
+    const events = [newEvent(), { uuid: 'u', properties: { value: 5 } }, newEvent({ timestamp: 'soon' }), 7];
+    await postEvents(edge.url, edge.serverKey, events);
+    expect(await countsOf(edge)).toEqual({
+      'rejected:event_name_missing': 1,
+      'rejected:timestamp_invalid': 1,
+      'rejected:event_not_object': 1,
+    });
+    const { samples = [] } = (await edge.refused()).get('shop') ?? {};
+    const common = { kind: 'rejected', keyId: keyIdOf(hashKey(edge.serverKey)), caller: 'server' };
+    expect(samples).toMatchObject([
+      {
+        ...common,
+        code: 'event_name_missing',
+        index: 1,
+        event: null,
+        fields: ['uuid', 'properties', 'properties.value'],
+      },
+      { ...common, code: 'timestamp_invalid', index: 2, event: 'page_view' },
+      { ...common, code: 'event_not_object', index: 3, event: null, fields: [] },
+    ]);
+  });
+
+  test("bots' events and blocked ones are noted as dropped", async () => {
+    await open({ site: { block_rules: [{ kind: 'event', property: null, value: 'internal' }] } });
+    await postEvents(edge.url, edge.browserKey, [newEvent({ event: 'internal' }), newEvent()]);
+    const bot = { 'user-agent': 'Googlebot/2.1 (+http://www.google.com/bot.html)', origin: 'https://shop.example' };
+    await postBody(edge.url, edge.browserKey, JSON.stringify({ events: [newEvent(), newEvent()] }), bot);
+    expect(await countsOf(edge)).toEqual({ 'dropped:blocked': 1, 'dropped:bot': 2 });
+  });
+
+  test('what is over the allowance is noted, with the places of the last events that were sound', async () => {
+    const reservation = { accountId: 'acme', month: '2026-01', granted: 1, lease: '' };
+    const none = () => undefined;
+    await open({
+      admitter: {
+        limited: () => null,
+        admit: async () => ({ ok: true, reservation, rate: null }),
+        release: none,
+        doubt: none,
+        isShared: () => false,
+        stop: none,
+      },
+    });
+    const events = [newEvent(), newEvent({ event: 'second' }), {}, newEvent({ event: 'third' })];
+    await postEvents(edge.url, edge.serverKey, events);
+    expect(await countsOf(edge)).toEqual({ 'rejected:event_name_missing': 1, 'dropped:quota': 2 });
+    const samples = (await edge.refused()).get('shop')?.samples ?? [];
+    expect(samples.filter(({ code }) => code === 'quota').map(({ index, event }) => [index, event])).toEqual([
+      [1, 'second'],
+      [3, 'third'],
+    ]);
+  });
+
+  test('requests of which nothing is taken are noted by their code, where the site is known', async () => {
+    await open({ browserOrigins: ['https://shop.example'] });
+    const foreign = { origin: 'https://other.example' };
+    const body = JSON.stringify({ events: [newEvent()] });
+    await postBody(edge.url, edge.browserKey, body, foreign);
+    await postBody(edge.url, edge.serverKey, body, foreign);
+    await postBody(edge.url, edge.serverKey, 'no JSON');
+    await postBody(edge.url, edge.serverKey, 'x'.repeat(300_000));
+    await postBody(edge.url, edge.serverKey, '{"events":[]}');
+    await postBody(edge.url, edge.serverKey, body, { 'content-type': 'text/html' });
+    await postBody(edge.url, `svc_pk_${'a'.repeat(32)}`, body);
+    await postBody(edge.url, null, body);
+    await fetch(`${edge.url}/v1/config?key=${edge.browserKey}`, { headers: foreign });
+    expect(await countsOf(edge)).toEqual({
+      'refused:origin_not_allowed': 1,
+      'refused:key_not_for_browsers': 1,
+      'refused:body_not_json': 1,
+      'refused:body_too_large': 1,
+      'refused:events_empty': 1,
+      'refused:content_type_unsupported': 1,
+    });
+    expect([...(await edge.refused()).keys()]).toEqual(['shop']);
+  });
+
+  test('a key that was revoked still says whose site it was', async () => {
+    await open();
+    const key_hash = hashKey(edge.browserKey);
+    put(edge.table, { key: apiKey({ key_hash, revoked_at: 1 }) });
+    await postEvents(edge.url, edge.browserKey, [newEvent()]);
+    expect(await countsOf(edge)).toEqual({ 'refused:key_revoked': 1 });
+    const sample = (await edge.refused()).get('shop')?.samples[0];
+    expect(sample).toMatchObject({ keyId: keyIdOf(key_hash), caller: 'browser', event: null, index: null, fields: [] });
+  });
+
+  test('a request that is refused for its rate is noted once, whether or not that was known before', async () => {
+    const limited = {
+      ok: false,
+      kind: 'key',
+      waitMs: 1_000,
+      rate: { limit: 1, remaining: 0, resetMs: 1_000 },
+    } as const;
+    let isKnown = false;
+    const none = () => undefined;
+    await open({
+      admitter: {
+        limited: () => (isKnown ? limited : null),
+        admit: async () => limited,
+        release: none,
+        doubt: none,
+        isShared: () => false,
+        stop: none,
+      },
+    });
+    const statuses = [(await postEvents(edge.url, edge.serverKey, [newEvent(), {}])).status];
+    statuses.push((await postBody(edge.url, edge.serverKey, 'no JSON')).status);
+    isKnown = true;
+    statuses.push((await postEvents(edge.url, edge.serverKey, [newEvent()])).status);
+    expect(statuses).toEqual([429, 429, 429]);
+    expect(await countsOf(edge)).toEqual({ 'refused:rate_limited': 3 });
+  });
+
+  test('what Kafka did not acknowledge is a refused request: the client sends all its events again', async () => {
+    await open();
+    edge.answers.push(Promise.resolve({ ok: false, code: 'not_acknowledged' }));
+    await postEvents(edge.url, edge.serverKey, [newEvent(), {}]);
+    expect(await countsOf(edge)).toEqual({ 'refused:not_acknowledged': 1 });
+  });
+
+  test('calls of other protocols are noted with their place in the request', async () => {
+    await open();
+    const batch = [
+      { type: 'nothing', userId: 'u' },
+      { type: 'track', event: '', userId: 'u' },
+      { type: 'track', event: 'ok', userId: 'u' },
+    ];
+    const headers = { authorization: `Basic ${Buffer.from(`${edge.serverKey}:`).toString('base64')}` };
+    await fetch(`${edge.url}/v1/batch`, { method: 'POST', headers, body: JSON.stringify({ batch }) });
+    await fetch(`${edge.url}/v1/batch`, { method: 'POST', headers, body: '[]' });
+    expect(await countsOf(edge)).toEqual({
+      'rejected:call_type_unknown': 1,
+      'rejected:event_name_missing': 1,
+      'refused:body_not_calls': 1,
+    });
+    const samples = (await edge.refused()).get('shop')?.samples ?? [];
+    expect(Object.fromEntries(samples.map(({ code, index }) => [code, index]))).toEqual({
+      call_type_unknown: 0,
+      event_name_missing: 1,
+      body_not_calls: null,
+    });
+  });
+
+  test("GA4's hits from a page of another origin are noted for the site that the host names", async () => {
+    await open({ browserOrigins: ['https://shop.example'] });
+    const headers = { 'x-svc-key': edge.browserKey, origin: 'https://other.example' };
+    await fetch(`${edge.url}/g/collect?v=2&tid=G-1&en=page_view`, { headers });
+    expect(await countsOf(edge)).toEqual({ 'refused:origin_not_allowed': 1 });
+  });
+
+  test('an inventory and a form that cannot be taken are noted as requests', async () => {
+    await open();
+    const post = (path: string, body: object) =>
+      fetch(`${edge.url}${path}?key=${edge.browserKey}`, { method: 'POST', body: JSON.stringify(body) });
+    await post('/v1/inventory', { page: 7 });
+    await post('/v1/form', { form_id: 'none', fields: {} });
+    await post('/v1/surveys/respond', {});
+    expect(await countsOf(edge)).toEqual({
+      'refused:page_invalid': 1,
+      'refused:engage_unknown': 1,
+      'refused:engage_invalid': 1,
+    });
+  });
+
+  test('an e-mail address or a phone number is in no note, wherever it stood', async () => {
+    await open({ site: { default_country: 'BE' } });
+    const raw = ['quentin.zyx@zyx-mail.example', '+32 470 12 34 56', '0470123456'];
+    for (const text of raw) {
+      const event = { event: text, uuid: 7, [text]: text, properties: { [text]: text } };
+      await postEvents(edge.url, edge.serverKey, [event, { ...event, event: undefined }]);
+    }
+    const notes = (await edge.refused()).get('shop');
+    expect(notes?.samples).toHaveLength(4);
+    const text = JSON.stringify([...(notes?.counts ?? []), ...(notes?.samples ?? [])]);
+    for (const one of [...raw, 'zyx', '470', '12 34']) expect(text).not.toContain(one);
+  });
+});
+
+describe('what is noted', () => {
+  let noted: [string, RefusalNotes][];
+  let marks: number;
+  let isAway: boolean;
+  let refusals: Refusals;
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 1_000_000 });
+    noted = [];
+    marks = 0;
+    isAway = false;
+    refusals = createRefusals({
+      async note(siteId, notes) {
+        if (isAway) throw new Error('away');
+        noted.push([siteId, notes]);
+      },
+      async markCounted() {
+        marks += 1;
+        if (isAway) throw new Error('away');
+      },
+      secret: Buffer.alloc(32, 7),
+      nowMs: Date.now,
+    });
+  });
+  afterEach(() => vi.useRealTimers());
+  const sender = { key: apiKey(), site: site() };
+  const reject = () => refusals.sawRejected(sender, 'event_name_missing', 0, {});
+
+  test('is passed on every 2 s, by site', async () => {
+    reject();
+    refusals.sawRequest({ siteId: 'other', key: null }, 'origin_not_allowed');
+    expect(noted).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(noted.map(([siteId, { counts }]) => [siteId, ...counts.values()])).toEqual([
+      ['shop', 1],
+      ['other', 1],
+    ]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(noted).toHaveLength(2);
+  });
+
+  test('is passed on with the next where it could not be, and at the end', async () => {
+    isAway = true;
+    reject();
+    await vi.advanceTimersByTimeAsync(4_000);
+    isAway = false;
+    reject();
+    await refusals.stop();
+    expect(noted).toHaveLength(1);
+    expect([...(noted[0]?.[1].counts.values() ?? [])]).toEqual([2]);
+  });
+
+  test('says from when on it is counted, at once and each minute, also where Redis was away', async () => {
+    expect(marks).toBe(1);
+    isAway = true;
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(marks).toBe(3);
+    await refusals.stop();
+  });
+});

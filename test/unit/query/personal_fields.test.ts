@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { namesPersons } from '#pipelines/query/personal_fields.ts';
+
+const SINGLING = [
+  ...['email', 'phone', 'first_name', 'last_name', 'zip', 'external_id', 'client_ip_address', 'client_user_agent'],
+  ...['order_id', '$order_id', 'orderId', 'order_ids', 'transaction_id', 'event_id', '$distinct_id', 'user_id'],
+  ...['fbp', '_fbp', '$fbc', 'fbclid', 'gclid', '$gclid', 'wbraid', 'msclkid', 'ttclid', '_ttp', 'shop_clid'],
+  ...['email_sha256', 'hashed_phone'],
+];
+const OF_MANY = [
+  ...['plan', 'utm_campaign', '$current_url', '$browser', 'city', 'country', 'value', 'currency', 'gender', 'mobile'],
+  ...['order_value', 'order_ids_count', 'item_id', 'coupon', 'company', 'cookie_consent', 'phone_clicks'],
+];
+
+test.each(SINGLING)('a property %s singles somebody out, wherever a question names it', (name) => {
+  for (const property of [[name], ['details', name], [name, 'value']]) {
+    for (const question of questionsAbout({ property })) expect(namesPersons(question), property.join()).toBe(true);
+  }
+  expect(namesPersons({ filters: [{ field: { property: ['items'], each: [name] }, is: 'set' }] })).toBe(true);
+});
+
+test.each(OF_MANY)('a property %s is asked about by who sees figures of many', (name) => {
+  for (const question of questionsAbout({ property: [name] })) expect(namesPersons(question)).toBe(false);
+});
+
+test('of an object that describes a person the whole singles out, and a part as its own name does', () => {
+  for (const name of ['traits', 'user_data', '$set']) {
+    expect(namesPersons({ field: { property: [name] } })).toBe(true);
+  }
+  expect(namesPersons({ field: { property: ['traits', 'plan'] } })).toBe(false);
+  expect(namesPersons({ field: { property: ['traits', 'email'] } })).toBe(true);
+});
+
+test.each(['order_id', 'client_ip', 'distinct_id', 'zip'])('a column %s singles somebody out', (column) => {
+  for (const question of questionsAbout({ column })) expect(namesPersons(question)).toBe(true);
+});
+
+test('what is compared with is no name', () => {
+  const condition = { field: { property: ['plan'] }, is: 'equal', to: ['email', 'order_id'] };
+  expect(namesPersons({ events: ['email'], filters: [condition] })).toBe(false);
+});
+
+/** A field as a filter, in groups of them, of a person, as a breakdown and among the values that are counted. */
+function questionsAbout(field: object): object[] {
+  const condition = { field, is: 'set' };
+  return [
+    { field },
+    { filters: [condition] },
+    { filters: [{ any: [{ all: [condition] }] }] },
+    { steps: [{ filters: [{ field: { person: field, seen: 'first' }, is: 'set' }] }] },
+    { breakdown: { field, at: 'first_touch' } },
+    { breakdown: { fields: [{ column: 'country' }, field] } },
+    { series: [{ measure: { of: 'unique', field } }] },
+  ];
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import {
+  HOUR_MS,
+  mergeRefusalNotes,
+  newRefusalNotes,
+  noteRefusal,
+  type Refusal,
+  type RefusalNotes,
+} from '#pipelines/refusals/refusal_notes.ts';
+
+const MALFORMED: Refusal = { kind: 'rejected', code: 'event_name_missing' };
+const TOLD = { keyId: 'k', caller: 'browser', event: 'buy', index: 0, fields: [] } as const;
+
+function note(notes: RefusalNotes, refusal: Refusal, atMs: number, times = 1): number {
+  let asked = 0;
+  for (let time = 0; time < times; time += 1) {
+    noteRefusal(notes, refusal, atMs, () => {
+      asked += 1;
+      return TOLD;
+    });
+  }
+  return asked;
+}
+
+test('every refusal is counted, by hour and reason', () => {
+  const notes = newRefusalNotes();
+  note(notes, MALFORMED, 0, 5);
+  note(notes, MALFORMED, HOUR_MS);
+  note(notes, { kind: 'dropped', code: 'bot' }, HOUR_MS);
+  expect(Object.fromEntries(notes.counts)).toEqual({
+    '0:rejected:event_name_missing': 5,
+    '1:rejected:event_name_missing': 1,
+    '1:dropped:bot': 1,
+  });
+});
+
+test('of a reason two samples are taken until notes are passed on, and 20 in all; no more are made', () => {
+  const notes = newRefusalNotes();
+  expect(note(notes, MALFORMED, 7, 100)).toBe(2);
+  expect(notes.samples[0]).toEqual({ atMs: 7, ...MALFORMED, ...TOLD });
+  for (let code = 0; code < 30; code += 1) note(notes, { kind: 'refused', code: `c${code}` }, 7);
+  expect(notes.samples).toHaveLength(20);
+});
+
+test('notes that could not be passed on are added to what came since, and stay bounded', () => {
+  const earlier = newRefusalNotes();
+  for (let hour = 0; hour < 4_999; hour += 1) note(earlier, MALFORMED, hour * HOUR_MS, 3);
+  expect(earlier.counts.size).toBe(4_096);
+  const notes = newRefusalNotes();
+  note(notes, MALFORMED, 4_998 * HOUR_MS);
+  note(notes, MALFORMED, 4_999 * HOUR_MS);
+  mergeRefusalNotes(notes, earlier);
+  expect(notes.counts.size).toBe(4_096);
+  expect([4_998, 4_999].map((hour) => notes.counts.get(`${hour}:rejected:event_name_missing`))).toEqual([4, 1]);
+  expect(notes.counts.has('903:rejected:event_name_missing')).toBe(false);
+});
+
+test('the newest 20 samples are held, however often notes are taken back', () => {
+  let waiting = newRefusalNotes();
+  for (let atMs = 0; atMs < 50; atMs += 1) {
+    const notes = newRefusalNotes();
+    note(notes, MALFORMED, atMs);
+    mergeRefusalNotes(notes, waiting);
+    waiting = notes;
+  }
+  expect(waiting.samples.map(({ atMs }) => atMs)).toEqual(Array.from({ length: 20 }, (_, at) => 30 + at));
+});
+
+test('what is noted while notes are passed on is not lost where that fails', () => {
+  const earlier = newRefusalNotes();
+  note(earlier, MALFORMED, 1);
+  const since = newRefusalNotes();
+  note(since, MALFORMED, 2);
+  mergeRefusalNotes(since, earlier);
+  expect(since.counts.get('0:rejected:event_name_missing')).toBe(2);
+  expect(since.samples.map(({ atMs }) => atMs)).toEqual([1, 2]);
+});
