@@ -8,26 +8,25 @@ import { dateTime } from '../../format.ts';
 import { place, setQuery } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Shown } from '../../ui/states.tsx';
+import { AuditFilter, auditFilter } from './audit_filter.tsx';
+import { auditSentence } from './audit_sentence.ts';
 
 const PAGE = 200;
 
-/** Who changed what: the newest changes, and more of them when asked. */
+/** Who did what: the newest changes, and more of them when asked. */
 export function AuditList(): VNode {
   const { query } = place.value;
-  const filter = { setting_key: query.get('setting'), changed_by: query.get('by') };
+  const filter = auditFilter(query);
   const [pages, setPages] = useState(1);
-  const asked = useAnswer(`${filter.setting_key} ${filter.changed_by} ${pages}`, (signal) =>
-    changes(filter, pages * PAGE, signal),
-  );
+  const asked = useAnswer(JSON.stringify([filter, pages]), (signal) => changes(filter, pages * PAGE, signal));
   const items = useMemo(() => asked.value?.items ?? [], [asked.value]);
   const chosen = items.find(({ seq }) => String(seq) === query.get('change'));
   return (
-    <Panel title="Changes" note="The newest 10,000. Of secrets it says that they were changed, and never to what.">
+    <Panel title="Audit" note="The newest 10,000. Of secrets it says that they were changed, and never to what.">
       <div class="stack">
-        <Filter />
+        <AuditFilter />
         <Shown asked={asked}>
           {({ more }) => (
             <DataTable
@@ -48,7 +47,7 @@ export function AuditList(): VNode {
 }
 
 async function changes(
-  filter: { setting_key: string | null; changed_by: string | null },
+  filter: Parameters,
   max: number,
   signal: AbortSignal,
 ): Promise<Answer<{ items: AuditItem[]; more: boolean }>> {
@@ -64,42 +63,6 @@ async function changes(
   return { ok: true, value: { items, more: before !== null }, version: null };
 }
 
-function Filter(): VNode {
-  const { query } = place.value;
-  const [setting, setSetting] = useState(query.get('setting') ?? '');
-  const [by, setBy] = useState(query.get('by') ?? '');
-  return (
-    <form
-      class="form-row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        setQuery({ setting: setting.trim(), by: by.trim() }, 'push');
-      }}
-    >
-      <TextField
-        label="What"
-        type="search"
-        placeholder="site/shop or destination/shop/"
-        hint="A setting, or with / at its end all below it."
-        value={setting}
-        onValue={setSetting}
-      />
-      <TextField label="By whom" type="search" value={by} onValue={setBy} />
-      <div class="field-button">
-        <button type="submit" class="button">
-          Filter
-        </button>
-      </div>
-    </form>
-  );
-}
-
-const ACTIONS: Readonly<Record<AuditItem['action'], string>> = {
-  create: 'Created',
-  change: 'Changed',
-  delete: 'Removed',
-};
-
 const COLUMNS: readonly Column<AuditItem>[] = [
   {
     id: 'when',
@@ -111,29 +74,25 @@ const COLUMNS: readonly Column<AuditItem>[] = [
       </button>
     ),
   },
-  { id: 'by', title: 'By', value: ({ changed_by }) => changed_by },
-  { id: 'action', title: 'Did', value: ({ action }) => ACTIONS[action] },
+  { id: 'sentence', title: 'What was done', value: auditSentence },
   {
-    id: 'what',
-    title: 'What',
+    id: 'about',
+    title: 'About',
     value: ({ setting_key }) => setting_key,
-    cell: ({ setting_key }) => <code>{setting_key}</code>,
+    cell: ({ setting_key }) => <code>{shortKey(setting_key)}</code>,
   },
-  { id: 'fields', title: 'Fields', value: fieldsOf },
 ];
 
-function fieldsOf({ before, after, secrets_changed }: AuditItem): string {
-  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {}), ...secrets_changed]);
-  return [...names].join(', ');
-}
+/** Hashes say nothing to people, and would make the table wide. */
+const shortKey = (settingKey: string): string => settingKey.replace(/[0-9a-f]{64}$/, (hash) => `${hash.slice(0, 8)}…`);
 
 function ChangeDialog({ change }: { change: AuditItem }): VNode {
-  const { setting_key, changed_at, changed_by, action, before, after, secrets_changed } = change;
+  const { setting_key, changed_at, before, after, secrets_changed } = change;
   return (
-    <Dialog title={setting_key} kind="side" onClose={() => setQuery({ change: null }, 'push')}>
+    <Dialog title={shortKey(setting_key)} kind="side" onClose={() => setQuery({ change: null }, 'push')}>
       <div class="stack">
         <p>
-          {ACTIONS[action]} by <span class="strong">{changed_by}</span>, {dateTime(changed_at)}
+          {auditSentence(change)}, {dateTime(changed_at)}
         </p>
         {secrets_changed.length > 0 && <p>Secrets that were set, replaced or removed: {secrets_changed.join(', ')}</p>}
         <Side title="Before" fields={before} />
