@@ -95,7 +95,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: 'errors',
-    title: 'Died today',
+    title: 'Errors, 24 h',
     align: 'end',
     value: ({ errors }) => errors?.count ?? null,
     cell: ({ item, errors }) =>
