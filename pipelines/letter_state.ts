@@ -29,5 +29,35 @@ export function isInState({ resentAtMs, resolution }: LetterMarks, state: Letter
   }
 }
 
+/**
+ * What is known of a delivery's letter by the outcomes of its events since: the destination has them all, some wait to be tried
+ * again, all others were skipped, some are dead still, or ClickHouse, which knows it, does not answer.
+ */
+export const LETTER_DELIVERIES = ['delivered', 'waiting', 'skipped', 'dead', 'unknown'] as const;
+export type LetterDelivery = (typeof LETTER_DELIVERIES)[number];
+
+/** What one event's outcomes at a destination come to. */
+export interface EventOutcome {
+  /** Whether the destination has it: an attempt after that takes nothing back. */
+  delivered: boolean;
+  /** Of the newest attempt. */
+  latest: string;
+}
+
+/** What a letter's events come to together; undefined: nothing was attempted of one. */
+export function letterDelivery(events: readonly (EventOutcome | undefined)[]): LetterDelivery {
+  const states = events.map((event) => (event === undefined ? 'dead' : eventState(event)));
+  if (states.includes('waiting')) return 'waiting';
+  if (states.length === 0 || states.includes('dead')) return 'dead';
+  return states.includes('skipped') ? 'skipped' : 'delivered';
+}
+
+/** What is known of one event at its destination. */
+export function eventState({ delivered, latest }: EventOutcome): Exclude<LetterDelivery, 'unknown'> {
+  if (delivered) return 'delivered';
+  if (latest === 'diverted' || latest === 'paused') return 'waiting';
+  return latest === 'skipped' ? 'skipped' : 'dead';
+}
+
 /** What became of a letter that somebody wanted to be done with, or to be open again. */
 export type MarkOutcome = 'resolved' | 'reopened' | 'not_resolved' | 'unknown';

@@ -99,6 +99,17 @@ export function decodeIdentityPart(bytes: Buffer): IdentityPart {
   return identityPart.type.fromBuffer(bytes, identityPart.resolver) as IdentityPart;
 }
 
+const namePart = projection(eventType, ['event']);
+
+/** Decodes only the name of an event; null where it is damaged. */
+export function decodeEventName(bytes: Buffer): string | null {
+  try {
+    return (namePart.type.fromBuffer(bytes, namePart.resolver) as { event: string }).event;
+  } catch {
+    return null;
+  }
+}
+
 function projection(
   type: AvroType,
   names: readonly string[],

@@ -35,4 +35,13 @@ export interface ReplayProgress {
   updated_at: number;
   /** Of those chosen, skipped by delivery the last time: whether they are skipped again is decided when they are sent. */
   skipped_before: number;
+  /** What counting found beside `to_send`; null before its end, and of a replay that an older version has counted. */
+  found: ReplayFound | null;
+}
+
+export interface ReplayFound {
+  delivered: number;
+  pending: number;
+  unreadable: number;
+  skipped_before: number;
 }

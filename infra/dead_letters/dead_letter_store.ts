@@ -11,22 +11,35 @@ import { type LetterPlace, letterId, letterKey } from '#pipelines/dead_letter_id
 import { isInState, type LetterMarks, type LetterState, type MarkOutcome } from '#pipelines/letter_state.ts';
 import {
   coordinateAgain,
+  mayHoldEvents,
   RESENDING_STAGES,
   type ResendingStage,
   type ResendOutcome,
   refusedAsIs,
 } from '#pipelines/resend.ts';
-import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import { createBatchWriter, decodeEventName, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/reserved.ts';
 import { createEventSearches } from './event_searches.ts';
-import { type Marks, type MarksWorld, marksOf, readMarks, readResent } from './letter_marks.ts';
+import { type Marks, type MarksWorld, marksOf, readMarks, readResent, resentNote } from './letter_marks.ts';
 import { eventsOf, findLetters, type Letter, readLetters, windowsOf } from './read_letters.ts';
+import { resendUndelivered, type UndeliveredRules } from './resend_undelivered.ts';
 import { reopenLetters, resolveLetters } from './resolve_letters.ts';
+
+/** An event of a letter with its name, which is empty where the event is damaged. */
+export interface LetterEvent extends EntryView {
+  readonly name: string;
+}
 
 /** A dead letter, what was done about it, and its events if they can be read. */
 export interface ShownLetter extends Letter, LetterMarks {
-  views: EntryView[] | null;
+  views: LetterEvent[] | null;
+}
+
+/** What others know of letters that are to be resent. */
+export interface ResendRules extends UndeliveredRules {
+  /** Whose allowance an event of a site counts against. */
+  accountOf(siteId: string): string;
 }
 
 interface ListQuery {
@@ -54,9 +67,8 @@ export interface DeadLetterStore {
   ofEvent(siteId: string, eventId: string): Promise<ShownLetter[]>;
   /**
    * Resends letters, each only once, however often and by whomever that is asked: the transaction that resends it records it.
-   * `accountOf` says whose allowance an event of a site counts against.
    */
-  resend(places: readonly LetterPlace[], accountOf: (siteId: string) => string): Promise<Map<string, ResendOutcome>>;
+  resend(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>>;
   /** Notes that somebody is done with letters, and why; what was noted before of one is replaced. */
   resolve(places: readonly LetterPlace[], note: string, by: string): Promise<Map<string, MarkOutcome>>;
   /** Makes letters open again with which somebody was done. */
@@ -104,6 +116,22 @@ export function createDeadLetterStore(
     };
     return opened;
   }
+  /** What waits for a delivery keeps nothing else waiting. */
+  const deliveries = createMutex();
+  async function resendAll(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>> {
+    const isOfDelivery = ({ stage }: LetterPlace): boolean => stage === 'delivery';
+    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
+    const others = places.filter((place) => !isOfDelivery(place));
+    if (others.length > 0) {
+      const resent = await mutex.run(async () => resend(await open(), others, rules.accountOf));
+      for (const [id, outcome] of resent) outcomes.set(id, outcome);
+    }
+    const world = { ...(await open()), registry };
+    const undelivered = await findLetters(world, places.filter(isOfDelivery));
+    const delivered = await deliveries.run(() => resendUndelivered(world, undelivered, rules));
+    for (const [id, outcome] of delivered) outcomes.set(id, outcome);
+    return outcomes;
+  }
   return {
     list: async (query) =>
       open()
@@ -118,7 +146,7 @@ export function createDeadLetterStore(
         .then((world) => ofEvent(world, siteId, eventId))
         .catch(unavailable),
     ),
-    resend: (places, accountOf) => mutex.run(async () => resend(await open(), places, accountOf)).catch(unavailable),
+    resend: (places, rules) => resendAll(places, rules).catch(unavailable),
     resolve: (places, note, by) =>
       mutex.run(async () => resolveLetters(await open(), places, note, by)).catch(unavailable),
     reopen: (places, by) => mutex.run(async () => reopenLetters(await open(), places, by)).catch(unavailable),
@@ -191,8 +219,9 @@ async function readOne(world: StoreWorld, place: LetterPlace): Promise<ShownLett
 }
 
 async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {
-  const views = refusedAsIs(found.letter) === null ? await eventsOf(reader, found.letter) : null;
-  return { ...found, ...marksOf(found, marks), views };
+  const views = mayHoldEvents(found.letter) ? await eventsOf(reader, found.letter) : null;
+  const named = views?.map((view) => ({ ...view, name: decodeEventName(view.eventBytes) ?? '' })) ?? null;
+  return { ...found, ...marksOf(found, marks), views: named };
 }
 
 async function resend(
@@ -217,7 +246,7 @@ async function resend(
       outputs.push(records, [
         TOPICS.resent,
         0,
-        [{ key, value: world.codec.encode(noteOf(found.letter, world.nowMs())) }],
+        [{ key, value: world.codec.encode(resentNote(found.letter, world.nowMs())) }],
       ]);
     }
     if (outputs.length > 0) await producer.appendAll(outputs);
@@ -225,11 +254,6 @@ async function resend(
   } finally {
     await producer.close();
   }
-}
-
-/** The record of a letter that was resent: all of the letter but its value. */
-function noteOf(letter: DeadLetter, nowMs: number): DeadLetter {
-  return { ...letter, died_at: nowMs, bytes: Buffer.alloc(0) };
 }
 
 /** A letter's events as a record for its stage, or why they cannot be resent. */

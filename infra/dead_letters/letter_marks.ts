@@ -51,6 +51,11 @@ export async function readResent({
   return resent;
 }
 
+/** The record of a letter that was resent: all of the letter but its value. */
+export function resentNote(letter: DeadLetter, nowMs: number): DeadLetter {
+  return { ...letter, died_at: nowMs, bytes: Buffer.alloc(0) };
+}
+
 async function readResolutions({ session, resolutions }: MarksWorld): Promise<Map<string, Resolution>> {
   const found = new Map<string, Resolution>();
   await readAll(session, TOPICS.resolved, async ({ key, value }) => {

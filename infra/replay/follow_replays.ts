@@ -11,7 +11,9 @@ export interface FollowedReplays {
   /** By replay id; kept current. */
   states: ReadonlyMap<string, ReplayProgress>;
   codec: Codec<ReplayProgress>;
-  /** What the topic holds at this moment of one replay, to its very end. */
+  /** What the topic holds at this moment, to its very end, by replay id. */
+  readAllNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
+  /** What it holds of one replay. */
   readNow(replayId: string): Promise<ReplayProgress | undefined>;
   stop(): Promise<void>;
 }
@@ -40,27 +42,26 @@ export async function followReplays(
     onFatal,
     onRecord: (key, value) => apply(states, key, value),
   });
+  async function readAllNow(): Promise<Map<string, ReplayProgress>> {
+    const found = new Map<string, ReplayProgress>();
+    await readBack({
+      kafka: session.kafka,
+      admin: session.admin,
+      topic: TOPICS.replays,
+      groupPrefix: session.config.prefix,
+      sinceMs: null,
+      onRecords: async (records) => {
+        for (const { key, value } of records) await apply(found, key?.toString('utf8') ?? '', value);
+      },
+      onProgress: () => undefined,
+    });
+    return found;
+  }
   return {
     states,
     codec,
-    async readNow(replayId) {
-      const found = new Map<string, ReplayProgress>();
-      await readBack({
-        kafka: session.kafka,
-        admin: session.admin,
-        topic: TOPICS.replays,
-        groupPrefix: session.config.prefix,
-        sinceMs: null,
-        onRecords: async (records) => {
-          for (const { key, value } of records) {
-            const name = key?.toString('utf8') ?? '';
-            if (name === replayId) await apply(found, name, value);
-          }
-        },
-        onProgress: () => undefined,
-      });
-      return found.get(replayId);
-    },
+    readAllNow,
+    readNow: async (replayId) => (await readAllNow()).get(replayId),
     stop: () => following.stop(),
   };
 }

@@ -8,7 +8,10 @@ export interface HealthRow {
   paused: number;
   /** Events whose newest outcome says that they wait on a lane. */
   waiting: number;
+  /** Outcomes. */
   dead: number;
+  /** Events of these that are dead still, as their newest outcome says. */
+  failed: number;
   /** Events left out, by reason. */
   skipped: Record<string, number>;
   /** Of the newest attempt that was no skip; empty where there was none. */

@@ -1,6 +1,7 @@
 import { type Problem, problem, unless } from '#pipelines/settings/problem.ts';
 import type { ActorsQuery, PartQuery } from './actor_shapes.ts';
 import { funnelProblems, retentionProblems } from './check.ts';
+import { pathsPlan, pathsProblems } from './paths.ts';
 import { trendsPlan } from './trends.ts';
 import { trendsProblems } from './trends_check.ts';
 
@@ -14,6 +15,7 @@ export function actorsProblems({ of, after }: ActorsQuery): Problem[] {
 
 function partProblems(of: ActorsQuery['of']): Problem[] {
   if ('funnel' in of) return stepProblems(of);
+  if ('paths' in of) return wayProblems(of);
   return 'trends' in of ? barProblems(of) : within('of.retention', retentionProblems(of.retention));
 }
 
@@ -37,6 +39,17 @@ function barProblems({ trends, series, parts, other, before }: PartQuery<'trends
     ...unless(before !== true || trends.compare !== undefined, 'field_malformed', 'of.before', 'needs compare'),
     ...unless(isWhole, 'field_malformed', 'of.parts', `needs a text of each field, ${fields} of them`),
     ...groupProblems('parts', parts, other, trends.breakdown),
+  ];
+}
+
+function wayProblems({ paths, place, way }: PartQuery<'paths'>): Problem[] {
+  const { before, after } = pathsPlan(paths);
+  const last = place + way.length - 1;
+  return [
+    ...within('of.paths', pathsProblems(paths)),
+    ...unless(place >= -before && place <= after, 'field_malformed', 'of.place', 'is no place of these paths'),
+    ...unless(last <= after, 'field_malformed', 'of.way', 'is longer than these paths'),
+    ...unless(!way.includes(''), 'field_malformed', 'of.way', 'has an empty text, which is no place'),
   ];
 }
 

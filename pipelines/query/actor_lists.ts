@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { type ActorsQuery, LISTED, type PartQuery } from './actor_shapes.ts';
 import { type FunnelPlan, funnelPlan } from './funnel_plan.ts';
+import { type PathsPlan, pathsPlan, shownText } from './paths.ts';
 import { type RetentionPlan, retentionPlan } from './retention.ts';
 import { type TrendsPlan, trendsPlan } from './trends.ts';
 
@@ -28,7 +29,19 @@ export type ListedPart =
       /** Whether it is of the time before. */
       before: boolean;
     }
-  | { kind: 'retention'; plan: RetentionPlan; cohort: number; period: number | null };
+  | { kind: 'retention'; plan: RetentionPlan; cohort: number; period: number | null }
+  | {
+      kind: 'paths';
+      plan: PathsPlan;
+      /** Where the way begins; 0 is the anchor's. */
+      place: number;
+      /** The texts of the way; null: one that is not given. */
+      way: readonly (string | null)[];
+      /** Whether paths are given from its first value on. */
+      begins: boolean;
+      /** How they go on after the last one; null: however they do. */
+      last: 'ends' | 'goes_on' | null;
+    };
 
 /** A list of actors with everything decided that its question leaves open. */
 export interface ActorsPlan {
@@ -49,8 +62,15 @@ function partOf(of: ActorsQuery['of']): ListedPart {
     const { retention, cohort, period = null } = of;
     return { kind: 'retention', plan: retentionPlan(retention), cohort, period };
   }
+  if ('paths' in of) return wayOf(of);
   const { funnel, step, got, interval_from: intervalFrom = null, value, other } = of;
   return { kind: 'funnel', plan: funnelPlan(funnel), step, got, intervalFrom, group: groupOf(value, other) };
+}
+
+function wayOf({ paths, place, way, begins = false, last }: PartQuery<'paths'>): ListedPart {
+  const plan = pathsPlan(paths);
+  const texts = way.map((text) => (text === null ? null : shownText(plan.by, text)));
+  return { kind: 'paths', plan, place, way: texts, begins, last: last ?? null };
 }
 
 /** Only which values are the others depends on what series measure, and on other series. */
@@ -73,6 +93,7 @@ function groupOf<Value>(value: Value | undefined, other = false): Group<Value> {
 /** The query whose part is listed: its time, and whether a kept answer will do. */
 export function listedQuery({ of }: ActorsQuery): { to: number; fresh?: boolean } {
   if ('funnel' in of) return of.funnel;
+  if ('paths' in of) return of.paths;
   return 'trends' in of ? of.trends : of.retention;
 }
 

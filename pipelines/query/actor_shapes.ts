@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed } from './filter_shapes.ts';
+import { STEPS_MAX as PATH_STEPS_MAX, pathsShape } from './paths.ts';
 import { funnelShape, retentionShape, STEPS_MAX, trendsShape } from './shapes.ts';
 
 export const LISTED = 100;
@@ -46,6 +47,28 @@ const partShape = Type.Union([
       }),
     ),
   }),
+  closed({
+    paths: pathsShape,
+    place: Type.Integer({
+      description: 'Where the way begins: 0 is the event that paths are seen from, before it less',
+      minimum: -PATH_STEPS_MAX,
+      maximum: PATH_STEPS_MAX,
+    }),
+    way: Type.Array(Type.Union([text, Type.Null()]), {
+      description: 'One value after the other: of one a node, of two an edge; null: the values that are not given',
+      minItems: 1,
+      maxItems: 2 * PATH_STEPS_MAX + 1,
+    }),
+    begins: Type.Optional(
+      Type.Boolean({ description: 'True: paths that are given from the first value on', default: false }),
+    ),
+    last: Type.Optional(
+      Type.Enum(['ends', 'goes_on'], {
+        description:
+          'Paths that end with the last value, or that go on behind the last step that is given; all where not given',
+      }),
+    ),
+  }),
 ]);
 
 export const actorsShape = closed({
@@ -54,7 +77,7 @@ export const actorsShape = closed({
   after: Type.Optional(Type.String({ description: 'next of the page before', pattern: '^[0-9]{1,20}[.][0-9]{1,20}$' })),
 });
 export type ActorsQuery = Static<typeof actorsShape>;
-export type PartQuery<Chart extends 'funnel' | 'trends' | 'retention'> = Extract<
+export type PartQuery<Chart extends 'funnel' | 'trends' | 'retention' | 'paths'> = Extract<
   ActorsQuery['of'],
   Record<Chart, object>
 >;

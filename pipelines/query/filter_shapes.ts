@@ -44,7 +44,7 @@ const property = Type.Array(pathPart, {
 });
 
 /** What of a property that is a web address is asked about. */
-const ADDRESS_PARTS = ['page', 'host'] as const;
+const ADDRESS_PARTS = ['page', 'host', 'other_host'] as const;
 export type AddressPart = (typeof ADDRESS_PARTS)[number];
 
 export const fieldShape = Type.Union([
@@ -54,7 +54,7 @@ export const fieldShape = Type.Union([
     part: Type.Optional(
       Type.Enum([...ADDRESS_PARTS], {
         description:
-          'Of a web address its page, which is all before the first ? or #, or its host, in small letters and without the port',
+          'Of a web address its page, which is all before the first ? or #; its host, in small letters and without the port; or other_host, the host where it is not that of the page of the event itself ($current_url, page_location)',
       }),
     ),
   }),

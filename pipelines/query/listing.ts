@@ -26,11 +26,15 @@ export interface ListedRow {
 export interface LivePlan {
   selection: Selection;
   receivedAfterMs: number;
+  /** Null: up to the newest. */
+  receivedBeforeMs: number | null;
   limit: number;
 }
 
-export function livePlan({ received_after, limit = LIVE_LIMIT, ...selection }: LiveQuery, nowMs: number): LivePlan {
-  return { selection, receivedAfterMs: received_after ?? nowMs - LIVE_MS, limit };
+export function livePlan(query: LiveQuery, nowMs: number): LivePlan {
+  const { received_after, received_before, limit = LIVE_LIMIT, ...selection } = query;
+  const receivedAfterMs = received_after ?? (received_before ?? nowMs) - LIVE_MS;
+  return { selection, receivedAfterMs, receivedBeforeMs: received_before ?? null, limit };
 }
 
 /** A question of a timeline with everything decided that it leaves open: of a person, or of whoever has a distinct id. */

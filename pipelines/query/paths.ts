@@ -7,7 +7,7 @@ import { type Scope, scopeOf } from './scope.ts';
 import { common, eventNames, RANGE_MS_MAX, type Selection } from './shapes.ts';
 
 const STEPS = 5;
-const STEPS_MAX = 10;
+export const STEPS_MAX = 10;
 const NODES = 10;
 const NODES_MAX = 50;
 
@@ -53,17 +53,22 @@ export interface PathsPlan extends Scope {
 export function pathsPlan(query: PathsQuery): PathsPlan {
   const { events, by = { column: 'event' }, starting_at, ending_at, through, steps = STEPS } = query;
   const given = starting_at ?? ending_at ?? through;
-  const isOfNames = 'column' in by && by.column === 'event';
   return {
     ...scopeOf(query),
     selection: events === undefined ? {} : { events },
     by,
-    anchor: given === undefined ? null : isOfNames ? (OUR_NAMES.get(given) ?? given) : given,
+    anchor: given === undefined ? null : shownText(by, given),
     before: ending_at === undefined && through === undefined ? 0 : steps,
     after: ending_at === undefined ? steps : 0,
     windowMs: query.window_ms ?? null,
     top: query.top ?? NODES,
   };
+}
+
+/** A text of a place as paths show it: of an event's name ours. */
+export function shownText(by: Field, text: string): string {
+  const isOfNames = 'column' in by && by.column === 'event';
+  return isOfNames ? (OUR_NAMES.get(text) ?? text) : text;
 }
 
 /** What of a question of paths no shape can say. */

@@ -202,7 +202,10 @@ export type TopQuery = Static<typeof topShape>;
 
 export const liveShape = closed({
   ...selectionShape.properties,
-  received_after: Type.Optional(time('Only events that arrived later; an hour ago where not given')),
+  received_after: Type.Optional(
+    time('Only events that arrived later; an hour ago, or before received_before, where not given'),
+  ),
+  received_before: Type.Optional(time('Only events that arrived earlier: the page before what is known')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: 50 })),
 });
 export type LiveQuery = Static<typeof liveShape>;

@@ -25,10 +25,12 @@ export interface ShownNames {
 const FIELDS_MAX = 20;
 const CHARACTERS_MAX = 200;
 const TOO_LONG = '(longer than 200 characters)';
+/** Keys of sites and tokens of this service. */
+const CREDENTIALS = /svc_[a-z]{2}_[0-9A-Za-z]{32}/g;
 
 /**
  * The names that an event has, and none of its values. They are cleaned as names of stored events and properties are, and
- * more strictly: what has as many digits as a phone number is redacted, as nothing depends on these names.
+ * more strictly, as nothing depends on these names: what has as many digits as a phone number is redacted, and keys.
  */
 export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleaning): ShownNames {
   if (!isObject(sent)) return { event: null, fields: [] };
@@ -36,19 +38,23 @@ export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleani
   const countries = eventCountries(properties, defaultCountry === null ? [] : [defaultCountry]);
   const reads = allowPhoneReads();
   const shown = (name: string): string => fieldName(name, countries, reads);
+  const eventName = (name: string): string =>
+    withoutNumbers(cleanEventName(withoutCredentials(name), secret, countries, reads));
   const own = firstKeys(sent, FIELDS_MAX).map(shown);
   const ofProperties = firstKeys(properties, FIELDS_MAX - own.length).map((name) => `properties.${shown(name)}`);
   const named = readEventName(sent['event']);
   return {
-    event: named.ok ? withoutNumbers(cleanEventName(named.name, secret, countries, reads)) : null,
+    event: named.ok ? eventName(named.name) : null,
     fields: [...own, ...ofProperties],
   };
 }
 
 function fieldName(name: string, countries: readonly string[], reads: PhoneReads): string {
   if (name.length > CHARACTERS_MAX) return TOO_LONG;
-  return withoutNumbers(redactText(name, true, countries, reads));
+  return withoutNumbers(redactText(withoutCredentials(name), true, countries, reads));
 }
+
+const withoutCredentials = (name: string): string => name.replace(CREDENTIALS, REDACTED);
 
 const withoutNumbers = (name: string): string => (looksLikePhone(name) ? REDACTED : name);
 

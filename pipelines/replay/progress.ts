@@ -1,4 +1,5 @@
 import type { ReplayPartition, ReplayPhase, ReplayProgress } from '#schemas/replay_progress.ts';
+import type { Replay } from '#schemas/setting.ts';
 
 /** What reading a part of the range came to, in events but for `unreadable`. */
 export interface ReadCounts {
@@ -22,10 +23,17 @@ export function newProgress(replayId: string, nowMs: number): ReplayProgress {
     partitions: [],
     ...NO_COUNTS,
     to_send: null,
+    found: null,
     not_reached: 0,
     started_at: nowMs,
     updated_at: nowMs,
   };
+}
+
+/** What counting found, once all of the range is read. */
+export function counted(progress: ReplayProgress): ReplayProgress {
+  const { chosen, delivered, pending, unreadable, skipped_before } = progress;
+  return { ...progress, to_send: chosen, found: { delivered, pending, unreadable, skipped_before } };
 }
 
 /** Begins to read the range from its first offset, counting from nothing. */
@@ -75,4 +83,19 @@ export function shareRead({ phase, partitions }: ReplayProgress): number | null 
   const total = partitions.reduce((sum, { first, end }) => sum + end - first, 0);
   const read = partitions.reduce((sum, { first, next }) => sum + next - first, 0);
   return total === 0 ? 1 : read / total;
+}
+
+/**
+ * Whether a replay to a destination is not over: it is to begin, runs or is paused. One whose command is not known here yet may be to
+ * any destination.
+ */
+export function isReplayed(
+  replays: readonly Pick<Replay, 'replay_id' | 'destination'>[],
+  progresses: ReadonlyMap<string, Pick<ReplayProgress, 'phase'>>,
+  destination: string,
+): boolean {
+  const goesOn = (id: string): boolean => !isOver(progresses.get(id)?.phase ?? 'waiting');
+  if (replays.some((one) => one.destination === destination && goesOn(one.replay_id))) return true;
+  const known = new Set(replays.map(({ replay_id }) => replay_id));
+  return [...progresses.keys()].some((id) => !known.has(id) && goesOn(id));
 }

@@ -9,7 +9,7 @@ import { readCount } from './values.ts';
 export const actorsCommand: Command = {
   noun: 'actors',
   verb: 'show',
-  summary: 'Show who is in a step of a funnel, a bar of trends or a cell of retention',
+  summary: 'Show who is in a step of a funnel, a bar of trends, a cell of retention or a way of paths',
   subject: { name: 'SITE', help: 'the site whose persons are listed' },
   options: {
     of: { kind: 'text', value: 'JSON', help: 'The part of the chart, as the API takes it', required: true },
@@ -18,6 +18,7 @@ export const actorsCommand: Command = {
   },
   examples: [
     `actors show shop --of '{"trends":{"from":1788220800000,"to":1790812800000,"interval":"day","series":[{"events":["purchase"]}]},"series":1}'`,
+    `actors show shop --of '{"paths":{"from":1788220800000,"to":1790812800000,"starting_at":"add_to_cart"},"place":0,"way":["add_to_cart","purchase"]}'`,
   ],
   run: showActors,
 };

@@ -13,12 +13,17 @@ import { pathOf, readMoment, readWhole } from './values.ts';
 const FILTERS: Record<string, OptionSpec> = {
   stage: { kind: 'text', value: 'STAGE', help: 'Only of this stage: dedup, identity, warehouse, quota or delivery' },
   reason: { kind: 'text', value: 'CODE', help: 'Only with this reason, such as schema_unknown' },
-  state: { kind: 'text', value: 'STATE', help: 'Only of this state: open, resent or resolved' },
+  state: { kind: 'text', value: 'STATE', help: 'Only of this state: open, resent, resolved or delivered' },
+  site: { kind: 'text', value: 'SITE', help: 'Only those with events of this site' },
+  destination: { kind: 'text', value: 'NAME', help: 'Only of deliveries to this destination' },
   since: { kind: 'text', value: 'WHEN', help: 'Only from then on: 2027-01-31T08:00Z, or 1h for an hour ago' },
 };
 const LIMIT = 100;
 /** Outcomes of letters with which nothing was done, now or before. */
-const FAILURES: ReadonlySet<string> = new Set(['unknown', 'not_resendable', 'cut', 'unreadable', 'not_resolved']);
+const FAILURES: ReadonlySet<string> = new Set([
+  ...['unknown', 'not_resendable', 'cut', 'unreadable', 'not_resolved'],
+  ...['no_destination', 'replay_runs', 'not_known'],
+]);
 /** What one request may name. */
 const IDS_PER_REQUEST = 100;
 
@@ -48,10 +53,13 @@ export const deadCommands: Command[] = [
   {
     noun: 'dead',
     verb: 'resend',
-    summary: 'Send dead letters of dedup, identity or warehouse in again, each once for ever',
+    summary: 'Send dead letters in again, those of deliveries to their destination; each once for ever',
     subject: { name: 'LETTER', help: 'ids of dead letters', many: true },
     options: { ...FILTERS, all: { kind: 'flag', help: 'All that are open and can be; narrowed by the filters' } },
-    examples: ['dead resend dedup-0-17 dedup-1-4', 'dead resend --all --stage dedup --reason schema_unknown'],
+    examples: [
+      'dead resend dedup-0-17 dedup-1-4',
+      'dead resend --all --site shop --destination webhook --reason http_400',
+    ],
     run: resend,
   },
   {
@@ -84,7 +92,7 @@ export const deadCommands: Command[] = [
 async function list(args: Arguments, context: Context): Promise<Outcome> {
   const limit = args.text('limit');
   const letters = await find(args, context, limit === undefined ? LIMIT : readWhole(limit, 'limit'), () => true);
-  const headings = ['LETTER', 'REASON', 'DIED', 'OF', 'EVENTS', 'BYTES', 'RESENT', 'RESOLVED'];
+  const headings = ['LETTER', 'REASON', 'DIED', 'OF', 'SITE', 'EVENTS', 'BYTES', 'RESENT', 'RESOLVED', 'SINCE'];
   return { text: renderTable(headings, letters.map(row), 'There are no dead letters.'), json: letters };
 }
 
@@ -105,6 +113,8 @@ async function find(
     stage: args.text('stage'),
     reason: args.text('reason'),
     state: args.text('state'),
+    site_id: args.text('site'),
+    destination: args.text('destination'),
     since: since === undefined ? undefined : readMoment(since, 'since', nowMs),
   });
   const found: LetterItem[] = [];
@@ -119,21 +129,25 @@ async function find(
 
 function row(letter: LetterItem): string[] {
   const { id, reason, died_at, topic, partition, offset, index, events, bytes_total, resent_at, resolved } = letter;
+  const { site_ids, delivery } = letter;
   return [
     id,
     reason,
     renderTime(died_at),
     `${topic} ${partition}:${offset}${index < 0 ? '' : `:${index}`}`,
+    site_ids.join(' ') || '-',
     events === null ? '-' : String(events),
     `${bytes_total}${letter.cut ? ' (cut)' : ''}`,
     resent_at === null ? '-' : renderTime(resent_at),
     resolved === null ? '-' : renderTime(resolved.at),
+    delivery ?? '-',
   ];
 }
 
 async function show(args: Arguments, { client }: Context): Promise<Outcome> {
   const letter = await client.get<LetterDetails>(`/dead-letters${pathOf(args.subject)}`);
-  const { id, reason, detail, died_at, bytes_total, sha256, contents, resent_at, resolved } = letter;
+  const { id, reason, detail, died_at, bytes_total, sha256, contents, resent_at, resolved, delivery, attempts } =
+    letter;
   const lines = [
     `Dead letter ${id}: ${reason}${detail === '' ? '' : ` (${detail})`}`,
     `  of       ${row(letter)[3]}`,
@@ -142,11 +156,20 @@ async function show(args: Arguments, { client }: Context): Promise<Outcome> {
     `  sha256   ${sha256}`,
     `  resent   ${resent_at === null ? 'no' : renderTime(resent_at)}`,
     `  resolved ${resolved === null ? 'no' : `${renderTime(resolved.at)} by ${resolved.by}: ${resolved.note}`}`,
+    ...(delivery === null ? [] : [`  since    ${delivery}`]),
+    ...(attempts ?? []).map(({ attempt, attempted_at, outcome, reason, answer }) =>
+      `  attempt  ${attempt}, ${renderTime(attempted_at)}: ${outcome} ${reason} ${answer === null ? '' : `${answer.status} ${answer.body}`}`.trimEnd(),
+    ),
   ];
-  const headings = ['SITE', 'EVENT', 'DISTINCT ID', 'ARRIVED'];
-  const rows = (contents ?? []).map((one) => [one.site_id, one.event_id, one.distinct_id, renderTime(one.received_at)]);
-  const unread = isOfDelivery(id) ? REPLAYED : 'Its events cannot be read.';
-  const events = contents === null ? unread : renderTable(headings, rows, 'It holds no events.');
+  const headings = ['SITE', 'NAME', 'EVENT', 'DISTINCT ID', 'ARRIVED'];
+  const rows = (contents ?? []).map((one) => [
+    one.site_id,
+    one.event,
+    one.event_id,
+    one.distinct_id,
+    renderTime(one.received_at),
+  ]);
+  const events = contents === null ? 'Its events cannot be read.' : renderTable(headings, rows, 'It holds no events.');
   return { text: [...lines, '', events].join('\n'), json: letter };
 }
 
@@ -154,7 +177,7 @@ async function resend(args: Arguments, context: Context): Promise<Outcome> {
   const ids = await chosen(args, context, (letter) => letter.resendable && isOpen(letter));
   const send = (body: object) => context.client.send<ResendAnswer>('POST', '/dead-letters/resend', null, body);
   const items = await inPortions(ids, async (portion) => (await send({ ids: portion })).items);
-  return told(items, ids.some(isOfDelivery) ? `\n\n${REPLAYED}` : '', 'There is nothing to send.');
+  return told(items, 'There is nothing to send.');
 }
 
 async function resolve(args: Arguments, context: Context): Promise<Outcome> {
@@ -171,7 +194,7 @@ function reopen(args: Arguments, context: Context): Promise<Outcome> {
 async function mark(what: string, ids: readonly string[], more: object, { client }: Context): Promise<Outcome> {
   const send = (body: object) => client.send<ResolveAnswer>('POST', `/dead-letters/${what}`, null, body);
   const items = await inPortions(ids, async (portion) => (await send({ ids: portion, ...more })).items);
-  return told(items, '', `There is nothing to ${what}.`);
+  return told(items, `There is nothing to ${what}.`);
 }
 
 /** The letters that are named, or with --all those that pass. */
@@ -199,19 +222,15 @@ async function inPortions<Item>(
   return items;
 }
 
-function told(items: readonly { id: string; outcome: string }[], more: string, none: string): Outcome {
+function told(items: readonly { id: string; outcome: string }[], none: string): Outcome {
   const table = renderTable(
     ['LETTER', 'OUTCOME'],
     items.map(({ id, outcome }) => [id, outcome]),
     none,
   );
-  return { text: table + more, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
+  return { text: table, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
 }
 
-/** Whether nobody did anything about it yet. */
-const isOpen = ({ resent_at, resolved }: LetterItem): boolean => resent_at === null && resolved === null;
-
-/** A delivery's letters belong to its destination, and go there again by a replay. */
-const isOfDelivery = (id: string): boolean => id.startsWith('delivery-');
-const REPLAYED =
-  "A delivery's dead letters go to their destination again by: npm run svc -- replay --destination NAME --dead --from 7d --to now";
+/** Whether nobody did anything about it yet, and its destination has not taken it since. */
+const isOpen = ({ resent_at, resolved, delivery }: LetterItem): boolean =>
+  resent_at === null && resolved === null && delivery !== 'delivered';

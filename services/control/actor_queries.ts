@@ -29,7 +29,7 @@ export const actorQueryRoutes: Route[] = [
     listsPersons: true,
     operationId: 'queryActors',
     permission: 'query.persons',
-    summary: 'Who is in a step of a funnel, a bar of trends or a cell of retention, page by page',
+    summary: 'Who is in a step of a funnel, a bar of trends, a cell of retention or a way of paths, page by page',
     shape: actorsShape,
     answerShape: actorsAnswerShape,
     problems: actorsProblems,

@@ -27,6 +27,7 @@ export interface ControlOptions extends SignInParts {
   sendTest: SendTest;
   deadLetters: DeadLetterStore;
   replayProgress: World['replayProgress'];
+  replaysNow: Sources['replaysNow'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
   readTagRecord(siteId: string): Promise<TagRecord>;
   readRefusals: Sources['readRefusals'];

@@ -15,6 +15,7 @@ import {
   resendShape,
 } from '#services/control_api/dead_letter_shapes.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
+import { attemptsOf, deliveriesOf, type LetterDeliveries, resendRules } from './letter_deliveries.ts';
 import {
   done,
   type GatheredAnswer,
@@ -63,13 +64,7 @@ export const deadLetterRoutes: Route[] = [
     success: { status: 200, schema: letterDetails, description: 'The dead letter' },
     errors: ['dead_letter_unknown', 'dead_letters_unavailable'],
     run: () => done([], () => ({ body: {} })),
-    async gather({ params }, { letters }, world) {
-      const place = parseLetterId((params as { letter_id: string }).letter_id);
-      const found = place === null ? null : await letters.read(place);
-      return found === null || !isSeen(found, 'dead_letters.read', world)
-        ? refused('dead_letter_unknown')
-        : { kind: 'answered', body: detailsOf(found) };
-    },
+    gather: ({ params }, sources, world) => showLetter((params as { letter_id: string }).letter_id, sources, world),
   }),
   route({
     method: 'POST',
@@ -77,7 +72,8 @@ export const deadLetterRoutes: Route[] = [
     operationId: 'resendDeadLetters',
     access: ofListed('dead_letters.change'),
     tag,
-    summary: 'Send dead letters of dedup, identity or warehouse in again: each once, however often it is asked',
+    summary:
+      'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
     params: nothing,
     query: nothing,
     body: resendBody,
@@ -92,8 +88,8 @@ export const deadLetterRoutes: Route[] = [
       const found = await changeable(places, sources);
       if ('kind' in found) return found;
       const { own, world } = found;
-      const accountOf = (siteId: string): string => world.view.table.site(siteId)?.account_id ?? '';
-      const outcomes = own.length === 0 ? new Map<string, never>() : await letters.resend(own, accountOf);
+      const outcomes =
+        own.length === 0 ? new Map<string, never>() : await letters.resend(own, resendRules(sources, world));
       const items = [...new Set(places.map(letterId))].map((id) => ({
         id,
         outcome: outcomes.get(id) ?? ('unknown' as const),
@@ -130,24 +126,43 @@ export async function changeable(
   return { own, world };
 }
 
-async function listLetters({ query }: { query: unknown }, { letters }: Sources, world: World): Promise<GatheredAnswer> {
-  const {
-    stage = null,
-    reason = null,
-    state = null,
-    since = null,
-    limit = LIMIT,
-    after,
-  } = query as Static<typeof letterQuery>;
-  const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
-  const page = await letters.list({ stage, reason, state, sinceMs: since, after: place, limit });
-  const seen = page.letters.filter((letter) => isSeen(letter, 'dead_letters.read', world));
-  const next = page.next === null ? null : letterId(page.next);
-  return { kind: 'answered', body: { items: seen.map(itemOf), next } };
+async function showLetter(id: string, sources: Sources, world: World): Promise<GatheredAnswer> {
+  const place = parseLetterId(id);
+  const found = place === null ? null : await sources.letters.read(place);
+  if (found === null || !isSeen(found, 'dead_letters.read', world)) return refused('dead_letter_unknown');
+  const [deliveries, attempts] = await Promise.all([deliveriesOf([found], sources), attemptsOf(found, sources)]);
+  return { kind: 'answered', body: { ...detailsOf(found, deliveries), attempts } };
 }
 
-function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter): LetterItem {
+async function listLetters({ query }: { query: unknown }, sources: Sources, world: World): Promise<GatheredAnswer> {
+  const asked = query as Static<typeof letterQuery>;
+  const { stage = null, reason = null, state = null, since = null, limit = LIMIT, after } = asked;
+  const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
+  const marked = state === 'delivered' ? null : state;
+  const page = await sources.letters.list({ stage, reason, state: marked, sinceMs: since, after: place, limit });
+  const seen = page.letters.filter((letter) => isAskedFor(letter, asked) && isSeen(letter, 'dead_letters.read', world));
+  const deliveries = await deliveriesOf(seen, sources);
+  const items = seen.map((letter) => itemOf(letter, deliveries)).filter((item) => isIn(item, state));
+  return { kind: 'answered', body: { items, next: page.next === null ? null : letterId(page.next) } };
+}
+
+/** Whether a letter is of the site and the destination that a list is asked for. */
+function isAskedFor({ letter, views }: ShownLetter, { site_id, destination }: Static<typeof letterQuery>): boolean {
+  if (destination !== undefined && letter.destination !== destination) return false;
+  return site_id === undefined || views?.some(({ siteId }) => siteId === site_id) === true;
+}
+
+/** Whether a letter is in a state as far as its events' deliveries say. */
+function isIn({ delivery }: LetterItem, state: Static<typeof letterQuery>['state'] | null): boolean {
+  if (state === 'open') return delivery !== 'delivered';
+  return state !== 'delivered' || delivery === 'delivered';
+}
+
+function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter, deliveries: LetterDeliveries): LetterItem {
   const { stage, destination = '', reason, detail, topic, partition, offset, index, died_at, bytes_total } = letter;
+  const [only] = views ?? [];
+  const delivery = deliveries.get(id) ?? null;
+  const isUnderWay = delivery === 'delivered' || delivery === 'waiting';
   return {
     ...{
       id,
@@ -163,20 +178,29 @@ function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter): Let
       bytes_total,
     },
     cut: isCut(letter),
-    resendable: refusedAsIs(letter) === null && views !== null && views.length > 0,
+    resendable: refusedAsIs(letter) === null && views !== null && views.length > 0 && !isUnderWay,
     resent_at: resentAtMs,
     resolved: resolution === null ? null : { at: resolution.atMs, by: resolution.by, note: resolution.note },
     events: views === null ? null : views.length,
+    site_ids: [...new Set((views ?? []).map(({ siteId }) => siteId))],
+    event: only === undefined || views?.length !== 1 ? null : { event_id: only.eventId, event: only.name },
+    delivery,
   };
 }
 
-/** Whose events they are, and nothing of what the events say. */
-function detailsOf(found: ShownLetter): LetterDetails {
-  const contents = found.views?.slice(0, EVENTS_SHOWN_MAX).map(({ siteId, eventId, distinctId, receivedAtMs }) => ({
+/** Whose events they are and what they are called, and nothing of what they say. */
+function detailsOf(found: ShownLetter, deliveries: LetterDeliveries): Omit<LetterDetails, 'attempts'> {
+  const shown = found.views?.slice(0, EVENTS_SHOWN_MAX);
+  const contents = shown?.map(({ siteId, eventId, name, distinctId, receivedAtMs }) => ({
     site_id: siteId,
     event_id: eventId,
+    event: name,
     distinct_id: distinctId,
     received_at: receivedAtMs,
   }));
-  return { ...itemOf(found), sha256: hash('sha256', found.letter.bytes, 'hex'), contents: contents ?? null };
+  return {
+    ...itemOf(found, deliveries),
+    sha256: hash('sha256', found.letter.bytes, 'hex'),
+    contents: contents ?? null,
+  };
 }

@@ -46,12 +46,13 @@ export const newestAttemptsRoute: Route = {
       asked: { destination, outcome, limit },
       statement: newestAttemptsStatement({ siteId, destination, outcome, sinceMs, limit }),
       keptMs: KEPT_MS,
-      answer: (rows) => ({ items: (rows as NewestAttemptRow[]).map(itemOf) }),
+      answer: (rows) => ({ items: (rows as NewestAttemptRow[]).map(attemptItem) }),
     };
   },
 };
 
-function itemOf({ attempted, answer_status, answer, outcome, ...row }: NewestAttemptRow): AttemptItem {
+/** An attempt as it is answered. */
+export function attemptItem({ attempted, answer_status, answer, outcome, ...row }: NewestAttemptRow): AttemptItem {
   return {
     ...row,
     attempted_at: attempted,

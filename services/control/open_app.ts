@@ -108,6 +108,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now }),
     deadLetters: createDeadLetterStore(session, registry, logger, Date.now),
     replayProgress: (id) => replays.states.get(id),
+    replaysNow: replays.readAllNow,
     keyUse: createKeyUseView(redis, logger, Date.now),
     readTagRecord: (siteId) => readTagRecord(redis, siteId),
     readRefusals: (siteId) => readRefusalsOf(redis, siteId),

@@ -192,6 +192,7 @@ function progressItem(replay: Replay, progress: ReplayProgress | undefined) {
     chosen: progress?.chosen ?? 0,
     skipped_before: progress?.skipped_before ?? 0,
     to_send: progress?.to_send ?? null,
+    found: progress?.found ?? null,
     estimate_ms: estimateMs(replay, progress),
     not_reached: progress?.not_reached ?? 0,
     started_at: progress?.started_at ?? null,

@@ -124,6 +124,8 @@ export interface Sources {
   analysts: AnalystUsers | null;
   stages: StageView;
   sendTest: SendTest;
+  /** How far each replay is at this moment, by replay id. */
+  replaysNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
   /** What was not accepted of a site; null where Redis does not answer. */
   readRefusals(siteId: string): Promise<RefusalRecord | null>;
   asker: Asker;

@@ -236,10 +236,11 @@ async function answerGathered(
   { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters: letters, queries, running, analysts, stages, sendTest, readRefusals } = options;
+  const { deadLetters: letters, queries, running, analysts, stages, sendTest, replaysNow, readRefusals } = options;
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
-  const sources: Sources = { letters, queries, running, analysts, stages, sendTest, readRefusals, asker, now };
+  const known = { letters, queries, running, analysts, stages, replaysNow, readRefusals };
+  const sources: Sources = { ...known, sendTest, asker, now };
   const refusal =
     (await route.refusal?.(input, sources, worldOf(options, options.journal.view(), principal))) ??
     (await noteFirst(options, route, { principal, judge, input }));

@@ -15,7 +15,7 @@ export const attemptsQuery = closed({
   ),
 });
 
-const attemptShape = Type.Object({
+export const attemptShape = Type.Object({
   event_id: Type.String(),
   event: Type.String({ description: 'Name of the event' }),
   attempt: Type.Integer({ description: 'From 1' }),

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { STAGES } from '#infra/kafka/topics.ts';
-import { LETTER_STATES } from '#pipelines/letter_state.ts';
-import { closed, limitField, nullable, timeField } from './fields.ts';
+import { LETTER_DELIVERIES, LETTER_STATES } from '#pipelines/letter_state.ts';
+import { RESEND_OUTCOMES } from '#pipelines/resend.ts';
+import { attemptShape } from './attempt_shapes.ts';
+import { closed, idField, limitField, nullable, timeField } from './fields.ts';
 
 /** A letter has 64 KiB at the most, and a transaction is one. */
 const LETTERS_AT_ONCE_MAX = 100;
@@ -12,6 +14,8 @@ const letterField = Type.String({
   pattern: '^[a-z]{1,20}-\\d{1,5}-\\d{1,15}$',
 });
 const stageField = Type.Enum([...STAGES], { description: 'The stage that could not take it' });
+
+const nameField = Type.String({ description: 'Its name; empty where the event is damaged' });
 
 const letterFields = {
   id: letterField,
@@ -37,6 +41,14 @@ const letterFields = {
     { description: 'That somebody is done with it; null: nobody is' },
   ),
   events: nullable(Type.Integer({ description: 'Events in it' }), { description: 'Null where they cannot be read' }),
+  site_ids: Type.Array(Type.String(), { description: 'Whose events it holds; empty where they cannot be read' }),
+  event: nullable(Type.Object({ event_id: Type.String(), event: nameField }), {
+    description: 'Its only event; null where there are several, or none can be read',
+  }),
+  delivery: nullable(Type.Enum([...LETTER_DELIVERIES]), {
+    description:
+      'Of a delivery: what became of its events since. delivered: the destination has them, and the letter is open no more; waiting: tried again by itself; unknown: ClickHouse does not answer. Null: of another stage, or not readable',
+  }),
 };
 export const letterShape = Type.Object(letterFields);
 export type LetterItem = Static<typeof letterShape>;
@@ -44,6 +56,7 @@ export type LetterItem = Static<typeof letterShape>;
 const eventShape = Type.Object({
   site_id: Type.String(),
   event_id: Type.String(),
+  event: nameField,
   distinct_id: Type.String({ description: 'As the edge has cleaned it' }),
   received_at: timeField('When it arrived'),
 });
@@ -51,6 +64,10 @@ export const letterDetails = Type.Object({
   ...letterFields,
   sha256: Type.String({ description: 'Of the bytes that are kept' }),
   contents: nullable(Type.Array(eventShape), { description: 'The first 100 events; null where they cannot be read' }),
+  attempts: nullable(Type.Array(attemptShape), {
+    description:
+      "Of a delivery's only event: the attempts at the destination with its answers, the newest first; null where that is not known",
+  }),
 });
 export type LetterDetails = Static<typeof letterDetails>;
 
@@ -58,7 +75,10 @@ export const resendShape = Type.Object({
   items: Type.Array(
     Type.Object({
       id: letterField,
-      outcome: Type.Enum(['resent', 'resent_before', 'unknown', 'not_resendable', 'cut', 'unreadable']),
+      outcome: Type.Enum([...RESEND_OUTCOMES], {
+        description:
+          'Of deliveries also: delivered, the destination has it by now; waiting, it is tried again by itself; no_destination, its site has none such that is switched on; replay_runs and not_known, ask again later',
+      }),
     }),
   ),
 });
@@ -92,10 +112,13 @@ export const letterQuery = closed({
   stage: Type.Optional(stageField),
   reason: Type.Optional(Type.String({ description: 'Only those with this reason', maxLength: 100 })),
   state: Type.Optional(
-    Type.Enum([...LETTER_STATES], {
-      description: 'Only those that are open, that were sent in again, or with which somebody is done',
+    Type.Enum([...LETTER_STATES, 'delivered'], {
+      description:
+        'Only those that are open, that were sent in again, with which somebody is done, or whose events were delivered since',
     }),
   ),
+  site_id: Type.Optional(idField('Only those that hold events of this site')),
+  destination: Type.Optional(idField('Only those of deliveries to this kind of destination')),
   since: Type.Optional(timeField('Only those that became dead letters from then on')),
   limit: limitField,
   after: Type.Optional(letterField),

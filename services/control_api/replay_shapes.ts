@@ -58,6 +58,18 @@ export const replayShape = Type.Object({
     'Of those chosen, skipped by delivery the last time; whether they are skipped again is decided when they are sent',
   ),
   to_send: nullable(count('What counting found'), { description: 'Null before its end' }),
+  found: nullable(
+    Type.Object({
+      delivered: count('Left out as the destination has them'),
+      pending: count('Left out as they wait on a lane'),
+      unreadable: count('Records that cannot be read, or dead letters that were cut'),
+      skipped_before: count('Of those to be sent, skipped by delivery the last time'),
+    }),
+    {
+      description:
+        'What counting found beside that; null before its end. The other counts are of what is read while sending',
+    },
+  ),
   estimate_ms: nullable(Type.Integer(), { description: 'How long the rest takes at this rate; null while not known' }),
   not_reached: count('Offsets of the range that delivery has yet to reach by itself; left to it'),
   started_at: nullable(timeField('When it was taken up')),

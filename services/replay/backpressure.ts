@@ -1,5 +1,5 @@
+import { offsetsLeft } from '#infra/replay/offsets.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
-import { offsetsLeft } from './offsets.ts';
 import type { ReplayContext } from './run_context.ts';
 
 /** Offsets on the replay topic that delivery has yet to take, before no more are written. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import { holdRecords, isCaughtUp, MARKERS_MAX, partitionFacts } from '#infra/replay/offsets.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import { gapsOf, type Range, rangeOf } from '#pipelines/replay/offset_range.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { holdRecords, isCaughtUp, MARKERS_MAX, partitionFacts } from './offsets.ts';
 import type { ReplayContext } from './run_context.ts';
 import type { Source } from './source.ts';
 

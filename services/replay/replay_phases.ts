@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMutex } from '#infra/concurrency/mutex.ts';
 import type { Codec } from '#infra/registry/codec.ts';
+import { jobRecords } from '#infra/replay/job_records.ts';
+import { isCaughtUp } from '#infra/replay/offsets.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
-import { addCounts, beginReading, inPhase } from '#pipelines/replay/progress.ts';
+import { addCounts, beginReading, counted, inPhase } from '#pipelines/replay/progress.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { createBackpressure, createRateLimit } from './backpressure.ts';
-import { jobRecords } from './job_records.ts';
 import { createJudge, type Judgement } from './judge.ts';
-import { isCaughtUp } from './offsets.ts';
 import type { ProgressLog } from './progress_log.ts';
 import { planRange } from './range_plan.ts';
 import { readRange, type Slice } from './reading.ts';
@@ -56,16 +56,15 @@ export async function count(run: ReplayRun): Promise<boolean> {
   let savedMs = 0;
   const judge = createJudge(run.context, run.replay, run.source);
   const take = async (slice: Slice): Promise<null> => {
-    const counted = added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs);
+    const add = added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs);
     const isDue = nowMs() - savedMs >= SAVE_MS;
     if (isDue) savedMs = nowMs();
-    await (isDue ? log.save(counted) : log.note(counted));
+    await (isDue ? log.save(add) : log.note(add));
     return null;
   };
   if (!(await read(run, RECORDS_MAX, take))) return false;
-  const counted = (now: ReplayProgress): ReplayProgress => ({ ...atEnd(now), to_send: now.chosen });
-  if (run.replay.dry_run) await log.save((now) => inPhase(counted(now), 'done', '', nowMs()));
-  else await log.save((now) => beginReading(counted(now), 'sending', now.partitions, nowMs()));
+  if (run.replay.dry_run) await log.save((now) => inPhase(counted(atEnd(now)), 'done', '', nowMs()));
+  else await log.save((now) => beginReading(counted(atEnd(now)), 'sending', now.partitions, nowMs()));
   return true;
 }
 

@@ -4,6 +4,7 @@ import { SPILLED } from './first_rows.ts';
 import { askedSpan, spanBefore, type TimeSpan } from './interval_starts.ts';
 import { barActorsSql, cohortActorsSql, funnelActorsSql } from './listed_actors.ts';
 import { MARK } from './packed_events.ts';
+import { pathActorsSql } from './path_actors.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 /**
@@ -49,5 +50,7 @@ function listedSql(siteId: string, part: ListedPart, binder: Binder): string {
       return barActorsSql(siteId, part, spanOf(part, binder), binder);
     case 'retention':
       return cohortActorsSql(siteId, part, binder);
+    case 'paths':
+      return pathActorsSql(siteId, part, binder);
   }
 }

@@ -43,12 +43,26 @@ export function textOf(field: Field, binder: Binder): string {
   return field.part === undefined ? text : PARTS[field.part](text);
 }
 
+/**
+ * The text of JSON that is a property's whole; none is the empty text. What has no backslash stands there as it is: to parse it
+ * would take as long as reading it.
+ */
+const textOfJson = (json: string): string =>
+  `multiIf(startsWith(${json}, '"') AND position(${json}, '\\\\') = 0, substring(${json}, 2, length(${json}) - 2),
+  startsWith(${json}, '"'), JSONExtractString(${json}), ${json} = 'null', '', ${json})`;
+
 /** The host of an address with a scheme, between a sign-in and a port. ClickHouse's domain() has none for names without a dot. */
 const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[^/?#:]*)';
 
+const hostOf = (address: string): string => `lowerUTF8(extract(${address}, '${HOST}'))`;
+
+/** The hosts of the page that an event is of, by the names that senders give its address. */
+const OWN_HOSTS = ['$current_url', 'page_location'].map((name) => hostOf(textOfJson(`property_texts['${name}']`)));
+
 const PARTS: Record<AddressPart, (address: string) => string> = {
   page: (address) => `cutQueryStringAndFragment(${address})`,
-  host: (address) => `lowerUTF8(extract(${address}, '${HOST}'))`,
+  host: hostOf,
+  other_host: (address) => `if(${hostOf(address)} IN (${OWN_HOSTS.join(', ')}), '', ${hostOf(address)})`,
 };
 
 /**
@@ -61,14 +75,6 @@ function placeOf([name = '', ...inside]: readonly string[], binder: Binder): { j
     path: inside.map((part) => binder.bind(part, 'String')),
   };
 }
-
-/**
- * The text of JSON that is a property's whole; none is the empty text. What has no backslash stands there as it is: to parse it
- * would take as long as reading it.
- */
-const textOfJson = (json: string): string =>
-  `multiIf(startsWith(${json}, '"') AND position(${json}, '\\\\') = 0, substring(${json}, 2, length(${json}) - 2),
-  startsWith(${json}, '"'), JSONExtractString(${json}), ${json} = 'null', '', ${json})`;
 
 /** The text of what JSON has at a path: SQL of the JSON, then of each part. */
 function jsonText(parts: readonly string[]): string {

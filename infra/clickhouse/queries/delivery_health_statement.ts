@@ -17,11 +17,11 @@ export function healthStatement({ sinceMs, waitingSinceMs, siteId, destination }
     ...(destination === null ? [] : [`AND destination = ${bind(destination, 'String')}`]),
   ].join(' ');
   return statement(`
-    SELECT site_id, destination, attempts, delivered, diverted, paused, waiting, dead, skipped, latest, latest_reason,
+    SELECT site_id, destination, attempts, delivered, diverted, paused, waiting, dead, failed, skipped, latest, latest_reason,
       delivered_at, failed_at, failed_reason,
       if(empty(took_ms), [0, 0], took_ms) AS took_ms, if(empty(age_ms), [0, 0], age_ms) AS age_ms
     FROM (${outcomesOf(`${since(sinceMs)} ${chosen}`)}) AS outcomes
-    FULL OUTER JOIN (${waitingOf(`${since(waitingSinceMs)} ${chosen}`)}) AS held USING (site_id, destination)
+    FULL OUTER JOIN (${newestOf(`${since(waitingSinceMs)} ${chosen}`, since(sinceMs))}) AS held USING (site_id, destination)
     ORDER BY destination, site_id
     SETTINGS join_use_nulls = 0`);
 }
@@ -48,16 +48,23 @@ function outcomesOf(condition: string): string {
     GROUP BY site_id, destination`;
 }
 
-/** Only events that were once on a lane are counted one by one, by their newest outcome. */
-function waitingOf(condition: string): string {
+/**
+ * Only events that were once on a lane, or died of late, are counted one by one, by their newest outcome; what a destination has
+ * is not lost, whatever came after.
+ */
+function newestOf(condition: string, recently: string): string {
+  const isCounted = `(${WAITS} OR (outcome = 'dead' AND ${recently}))`;
   return `
-    SELECT site_id, destination, count() AS waiting
+    SELECT site_id, destination,
+      countIf(newest IN ('diverted', 'paused')) AS waiting,
+      countIf(newest = 'dead' AND died AND NOT taken) AS failed
     FROM (
-      SELECT ${EVENT_KEY}, argMax(outcome, (attempted_at, attempt)) AS newest
+      SELECT ${EVENT_KEY}, argMax(outcome, (attempted_at, attempt)) AS newest,
+        max(outcome = 'dead' AND ${recently}) AS died, max(outcome = 'delivered') AS taken
       FROM delivery_outcomes
       WHERE ${condition}
-        AND (${EVENT_KEY}) GLOBAL IN (SELECT ${EVENT_KEY} FROM delivery_outcomes WHERE ${condition} AND ${WAITS})
+        AND (${EVENT_KEY}) GLOBAL IN (SELECT ${EVENT_KEY} FROM delivery_outcomes WHERE ${condition} AND ${isCounted})
       GROUP BY ${EVENT_KEY})
-    WHERE newest IN ('diverted', 'paused')
-    GROUP BY site_id, destination`;
+    GROUP BY site_id, destination
+    HAVING waiting > 0 OR failed > 0`;
 }

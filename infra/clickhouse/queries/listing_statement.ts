@@ -1,5 +1,6 @@
 import type { LivePlan, TimelinePlan } from '#pipelines/query/listing.ts';
 import { allOf, inScope, selects } from './conditions.ts';
+import { timeAt } from './interval_starts.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
@@ -8,10 +9,11 @@ const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, 
 /** The statement of the events that arrived last, newest first. Rows: ListedRow. */
 export function liveStatement(siteId: string, plan: LivePlan): Statement {
   const binder = createBinder();
-  const after = binder.bind(plan.receivedAfterMs, 'Int64');
+  const { receivedAfterMs, receivedBeforeMs: before } = plan;
   const wanted = allOf([
     `site_id = ${binder.bind(siteId, 'String')}`,
-    `received_at > fromUnixTimestamp64Milli(${after}, 'UTC')`,
+    `received_at > ${timeAt(receivedAfterMs, binder)}`,
+    ...(before === null ? [] : [`received_at < ${timeAt(before, binder)}`]),
     selects(plan.selection, binder),
   ]);
   return binder.statement(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}

@@ -1,11 +1,8 @@
-import { SESSION_GAP_MS } from '#pipelines/query/funnel_plan.ts';
 import type { PathsPlan } from '#pipelines/query/paths.ts';
-import { allOf, conditionOf, selects, textOf } from './conditions.ts';
-import { firstRowsSql } from './first_rows.ts';
 import { askedSpan } from './interval_starts.ts';
-import { digestOf, packed, personArraysSql, timeOf } from './packed_events.ts';
+import { pathsSql } from './path_sequences.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
-import { digestOfText, NO_DIGEST, textsSql } from './text_digests.ts';
+import { NO_DIGEST, textsSql } from './text_digests.ts';
 
 /**
  * The statement of paths, as docs/analytics.md defines them. Rows: PathRow. A path of n values is n + 1 steps from one to the
@@ -61,61 +58,3 @@ FROM (${ranked})`;
 
 const kindOf = (slot: string, { top }: PathsPlan): string =>
   `multiIf(${slot} = 0, 'none', ${slot} <= ${top}, 'value', 'other')`;
-
-/**
- * A row for each path: `given`, digests of the values that are given of it, of which the one at `first` of all is the first and
- * the one at `anchor` the one that it is seen from, and whether it `goes_on` behind them.
- */
-function pathsSql(siteId: string, plan: PathsPlan, binder: Binder): string {
-  const { before, after } = plan;
-  const place = plan.anchor === null ? 'notEmpty(values)' : anchorIn('values', plan.anchor, binder);
-  return `SELECT toInt64(${place}) AS anchor, greatest(1, anchor - ${before}) AS first,
-  arraySlice(values, first, anchor + ${after} - first + 1) AS given, length(values) > anchor + ${after} AS goes_on
-FROM (SELECT arrayCompact(${nearSql(plan, binder)}) AS values FROM (${sequencesSql(siteId, plan, binder)}))
-WHERE anchor > 0`;
-}
-
-const anchorIn = (digests: string, anchor: string, binder: Binder): string =>
-  `indexOf(${digests}, ${digestOfText(binder.bind(anchor, 'String'))})`;
-
-/** The values of a sequence's events that may be part of its path: on the sides of the anchor that are given, and in the window. */
-function nearSql({ anchor, before, after, windowMs }: PathsPlan, binder: Binder): string {
-  const at = anchor === null ? '1' : anchorIn('deeds', anchor, binder);
-  const sides =
-    anchor === null ? [] : [...(before === 0 ? [`i >= ${at}`] : []), ...(after === 0 ? [`i <= ${at}`] : [])];
-  const distance = `abs(toInt64(time) - toInt64(times[${at}]))`;
-  const near = [...sides, ...(windowMs === null ? [] : [`${distance} <= ${binder.bind(windowMs, 'Int64')}`])];
-  return near.length === 0
-    ? 'deeds'
-    : `arrayFilter((value, time, i) -> ${allOf(near)}, deeds, times, arrayEnumerate(deeds))`;
-}
-
-/**
- * `deeds`, digests of the texts of each session's events in order, or of each person's where there is a window, and `times`, when
- * they happened. Sessions are made of all events; then those without a text go.
- */
-function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder): string {
-  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
-  const passes = allOf([...filters, selects(plan.selection, binder)]);
-  const isBySession = plan.windowMs === null;
-  const digest = digestOfText(textOf(plan.by, binder));
-  const entries = firstRowsSql(
-    {
-      siteId,
-      span: askedSpan(plan, binder),
-      selections: [isBySession ? {} : plan.selection],
-      conditions: isBySession ? [] : [passes],
-      columns: {
-        actor: 'actor',
-        entry: packed('toUInt16(0)', isBySession ? `if(${passes}, ${digest}, ${NO_DIGEST})` : digest),
-      },
-    },
-    binder,
-  );
-  const pauses = `arrayDifference(arrayMap(x -> ${timeOf('x')}, packed))`;
-  const parts = isBySession ? `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, packed, ${pauses})` : '[packed]';
-  const valued = `SELECT arrayFilter(x -> ${digestOf('x')} != 0, part) AS valued
-FROM (${personArraysSql(entries, [])}) ARRAY JOIN ${parts} AS part`;
-  return `SELECT arrayMap(x -> ${digestOf('x')}, valued) AS deeds, arrayMap(x -> ${timeOf('x')}, valued) AS times
-FROM (${valued}) WHERE notEmpty(valued)`;
-}

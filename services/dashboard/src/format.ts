@@ -4,6 +4,8 @@ const decimals = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
 
 /** A number with its thousands apart: 12,345. */
 export const number = (value: number | null): string => (value === null ? '–' : decimals.format(value));
+/** How many events, in words. */
+export const events = (count: number): string => `${number(count)} ${count === 1 ? 'event' : 'events'}`;
 /** A whole number that is short from a hundred thousand on: 1.2M. */
 export const compact = (value: number): string =>
   Math.abs(value) < 100_000 ? whole.format(value) : short.format(value);
@@ -23,9 +25,9 @@ export function money(value: number, currency: string): string {
 /** From here on it is read as so many times as much. */
 const TIMES_MIN = 10;
 
-/** How a number changed against the one before, as +12.3% or 184 times; null where that says nothing. */
+/** How a number changed against the one before, as +12.3% or 184 times; null where that says nothing: after nothing, or a loss. */
 export function change(now: number, before: number): { text: string; direction: 'up' | 'down' | 'same' } | null {
-  if (before === 0) return null;
+  if (before <= 0) return null;
   const share = (now - before) / before;
   const direction = now === before ? 'same' : now > before ? 'up' : 'down';
   if (now / before >= TIMES_MIN) return { text: `${compact(Math.round(now / before))} times`, direction };
@@ -39,6 +41,12 @@ const moment = new Intl.DateTimeFormat('en-GB', {
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const DAY = { day: 'numeric', month: 'short' } as const;
 const DAY_AND_HOUR = { ...DAY, hour: '2-digit', minute: '2-digit' } as const;
+const STARTS: Readonly<Record<string, Intl.DateTimeFormatOptions>> = {
+  hour: DAY_AND_HOUR,
+  // Those of a long period may be of several years.
+  week: { ...DAY, year: 'numeric' },
+  month: { month: 'short', year: 'numeric' },
+};
 const starts = new Map<string, Intl.DateTimeFormat>();
 
 /** A moment in the zone of whoever looks. */
@@ -47,9 +55,8 @@ export const timeOfDay = (ms: number): string => clock.format(ms);
 
 /** The beginning of an interval, in the zone in which the question was asked: elsewhere it may be of another day. */
 export function intervalStart(ms: number, interval: string, timeZone: string): string {
-  const key = `${interval === 'hour'} ${timeZone}`;
-  const format =
-    starts.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...(interval === 'hour' ? DAY_AND_HOUR : DAY), timeZone });
+  const key = `${interval} ${timeZone}`;
+  const format = starts.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...(STARTS[interval] ?? DAY), timeZone });
   starts.set(key, format);
   return format.format(ms);
 }
@@ -66,10 +73,15 @@ const UNITS = [
   { ms: 1_000, name: 's' },
 ] as const;
 
-/** A span of time in its greatest unit: 3 min. */
+/** From here on a decimal says nothing more. */
+const DECIMAL_BELOW = 10;
+
+/** A span of time in its greatest unit, with one decimal below ten: 1.7 min. */
 export function span(ms: number): string {
   const unit = UNITS.find((one) => ms >= one.ms);
-  return unit === undefined ? `${Math.round(ms)} ms` : `${Math.floor(ms / unit.ms)} ${unit.name}`;
+  if (unit === undefined) return `${Math.round(ms)} ms`;
+  const count = ms / unit.ms;
+  return `${count < DECIMAL_BELOW ? Math.round(count * 10) / 10 : Math.round(count)} ${unit.name}`;
 }
 
 /** How long ago something was, roughly. */

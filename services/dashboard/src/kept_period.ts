@@ -1,6 +1,4 @@
-import { effect, signal } from '@preact/signals';
-import { findPage } from './page_list.ts';
-import { completeQueries, place } from './router.ts';
+import { signal } from '@preact/signals';
 
 /** Parameters that say of which time a page is; they go along from page to page. */
 const PARAMETERS = ['period', 'from', 'to'] as const;
@@ -18,7 +16,8 @@ function stored(): URLSearchParams {
   }
 }
 
-function periodIn(query: URLSearchParams): URLSearchParams {
+/** The parameters of a query that say of which time a page is. */
+export function periodIn(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams(PARAMETERS.flatMap((name) => (query.has(name) ? [[name, query.get(name) ?? '']] : [])));
 }
 
@@ -26,24 +25,12 @@ function periodIn(query: URLSearchParams): URLSearchParams {
 export const withPeriod = (query: URLSearchParams): URLSearchParams =>
   new URLSearchParams([...keptPeriod.value, ...query]);
 
-/**
- * Keeps the period while somebody goes from page to page, also by pages that have none: an address of a page that has one, and
- * does not say which, is completed. The way back leads to what was looked at, whatever that was.
- */
-export function followPeriod(): void {
-  effect(() => {
-    const { path, query } = place.value;
-    const given = periodIn(query);
-    if (given.size === 0 && findPage(path)?.page.hasPeriod !== true) return;
-    keptPeriod.value = given;
-    try {
-      sessionStorage.setItem(KEY, given.toString());
-    } catch {
-      // It holds until the page is loaded anew.
-    }
-  });
-  completeQueries((path, query) => {
-    const isOpen = findPage(path)?.page.hasPeriod === true && periodIn(query).size === 0;
-    return isOpen ? withPeriod(query) : query;
-  });
+/** Keeps a period, as parameters, for the pages to come in this tab. */
+export function keepPeriod(given: URLSearchParams): void {
+  keptPeriod.value = given;
+  try {
+    sessionStorage.setItem(KEY, given.toString());
+  } catch {
+    // It holds until the page is loaded anew.
+  }
 }

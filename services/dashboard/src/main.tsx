@@ -1,8 +1,8 @@
 import './styles/main.css';
 import { render } from 'preact';
 import { followProofs } from './ask_for_proof.ts';
+import { followPeriod } from './follow_period.ts';
 import { forgetPersons } from './forget_person.ts';
-import { followPeriod } from './kept_period.ts';
 import { PAGES } from './page_list.ts';
 import { knowPaths, startRouter } from './router.ts';
 import { fetchPageCode, Shell } from './shell.tsx';

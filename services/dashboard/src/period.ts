@@ -20,16 +20,27 @@ const BY_HOUR_MAX = 2 * DAY_MS;
 const BY_DAY_MAX = 100 * DAY_MS;
 const BY_WEEK_MAX = 400 * DAY_MS;
 
+/** A period that is told by what time it is. Without `to` it ends now. */
+interface Preset {
+  name: string;
+  label: string;
+  from(nowMs: number): number;
+  to?(nowMs: number): number;
+}
+
 /** Periods that have a name of their own, in the order in which they are offered. */
-export const PRESETS = [
-  { name: 'today', label: 'Today', days: 1 },
-  { name: '24h', label: 'Last 24 hours', days: 0 },
-  { name: '7d', label: 'Last 7 days', days: 7 },
-  { name: '30d', label: 'Last 30 days', days: 30 },
-  { name: '90d', label: 'Last 90 days', days: 90 },
-  { name: '12mo', label: 'Last 365 days', days: 365 },
-] as const;
-const USUAL = PRESETS[2];
+export const PRESETS: readonly Preset[] = [
+  { name: 'today', label: 'Today', from: lastDays(1) },
+  { name: 'yesterday', label: 'Yesterday', from: lastDays(2), to: lastDays(1) },
+  { name: '24h', label: 'Last 24 hours', from: (nowMs) => startOfHour(nextMinute(nowMs) - DAY_MS) },
+  { name: '7d', label: 'Last 7 days', from: lastDays(7) },
+  { name: '30d', label: 'Last 30 days', from: lastDays(30) },
+  { name: 'month', label: 'This month', from: startOfMonth(0) },
+  { name: 'last_month', label: 'Last month', from: startOfMonth(-1), to: startOfMonth(0) },
+  { name: '90d', label: 'Last 90 days', from: lastDays(90) },
+  { name: '12mo', label: 'Last 365 days', from: lastDays(365) },
+];
+const USUAL = '7d';
 
 /** The zone in which days begin: that of whoever looks. */
 export const timeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -44,14 +55,31 @@ export function readPeriod(query: URLSearchParams, nowMs: number): Period {
   const own = ownPeriod(query.get('from'), query.get('to'));
   if (own !== null) return own;
   const name = query.get('period');
-  const preset = PRESETS.find((one) => one.name === name) ?? USUAL;
-  const to = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
-  const from = preset.days === 0 ? Math.floor((to - DAY_MS) / HOUR_MS) * HOUR_MS : startOfDay(nowMs, 1 - preset.days);
+  const preset = PRESETS.find((one) => one.name === name) ?? PRESETS.find((one) => one.name === USUAL);
+  if (preset === undefined) throw new Error('there is no usual period');
+  const from = preset.from(nowMs);
+  const to = preset.to?.(nowMs) ?? nextMinute(nowMs);
   return {
     ...{ from, to, label: preset.label, interval: intervalOf(to - from) },
-    name: preset === USUAL ? null : preset.name,
+    name: preset.name === USUAL ? null : preset.name,
     firstDay: dayOf(from),
-    lastDay: dayOf(nowMs),
+    lastDay: dayOf(preset.to === undefined ? nowMs : to - 1),
+  };
+}
+
+const nextMinute = (ms: number): number => Math.floor(ms / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
+const startOfHour = (ms: number): number => Math.floor(ms / HOUR_MS) * HOUR_MS;
+
+/** The start of so many days, of which today is the last. */
+function lastDays(days: number): (nowMs: number) => number {
+  return (nowMs) => startOfDay(nowMs, 1 - days);
+}
+
+/** The start of a month so many later than this one. */
+function startOfMonth(later: number): (nowMs: number) => number {
+  return (nowMs) => {
+    const date = new Date(nowMs);
+    return new Date(date.getFullYear(), date.getMonth() + later, 1).getTime();
   };
 }
 

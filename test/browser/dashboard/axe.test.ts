@@ -69,7 +69,7 @@ const OPERATE: [name: string, path: string, ready: string][] = [
   ['attempts of a destination', '/sites/shop/destinations?destination=meta&view=attempts', 'Which attempts'],
   ['a new destination', '/sites/shop/destinations?add=1', 'Send events at once'],
   ['dead letters', '/dead-letters', 'transform_failed'],
-  ['a dead letter', '/dead-letters?letter=warehouse-0-1', 'Events in it'],
+  ['a dead letter', '/dead-letters?letter=delivery-0-2', 'Attempts at the destination'],
   ['a new replay', '/replays?new=1', 'Count first'],
   ['keys', '/sites/shop/keys', 'svc_pk_4fGh2'],
   ['a key', `/sites/shop/keys?key=${'a'.repeat(64)}`, 'Rotate'],

@@ -75,7 +75,7 @@ test('a replay is counted before it is sent, and can be paused', async () => {
   await dialog.getByRole('button', { name: 'Count first' }).click();
   await dialog
     .getByText(
-      '812 events to send, of which 12 were skipped before and may be skipped again, 88 known as delivered, about 1 s at 500 a second',
+      '812 events to send, of which 12 were skipped before and may be skipped again, 88 known as delivered, about 1.6 s at 500 a second',
     )
     .waitFor();
   await dialog.getByRole('button', { name: 'Send 812 events' }).click();

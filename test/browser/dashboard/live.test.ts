@@ -37,6 +37,53 @@ test('a row opens to the whole way of its event, by keyboard, and the focus come
   await context.close();
 });
 
+test('a click anywhere on a row opens it, with its id whole and its value as money', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/live', shop());
+  await page.getByRole('button', { name: 'Pause' }).click();
+  const row = page.getByRole('row').filter({ hasText: 'purchase' }).first();
+  const id = (await row.getByTitle(/^0199f6c2-/).getAttribute('title')) ?? '';
+  expect(await row.getByTitle(id).textContent()).toBe(`0199f6c2…${id.slice(-6)}`);
+  await row.getByText('€42.50').click();
+  await page.getByRole('dialog').getByText(id, { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('of an event that is counted under another name both are said', async () => {
+  const named = { event: '$pageview' };
+  const api = withTrace(withLive(withTraffic(startStubApi()), Date.now() - 9_000, 1, named));
+  const { page, context, faults } = await dashboard.visit('/sites/shop/live', api);
+  const row = page.getByRole('row').nth(1);
+  await row.getByText('counted as page_view').waitFor();
+  expect(await row.getByRole('button').textContent()).toBe('$pageview');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('while it is paused older events are read, until the first that arrived', async () => {
+  const burst = withLive(withTraffic(startStubApi()), Date.now() - 4_000, 400);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/live', burst);
+  await page.getByText('not shown').waitFor();
+  expect(await page.getByRole('button', { name: 'Show older' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  const older = page.getByRole('button', { name: 'Show older' });
+  await older.focus();
+  await page.keyboard.press('Enter');
+  await page.getByText(/^All since/).waitFor();
+  const rows = page.getByRole('region', { name: 'Newest events' });
+  const readOn = async (): Promise<number> => {
+    await older.click();
+    await rows.evaluate((region) => region.scrollTo(0, region.scrollHeight));
+    return page.getByTitle('0199f6c2-0000-7000-8000-000000000000').count();
+  };
+  await expect.poll(readOn, { timeout: 20_000 }).toBe(1);
+  await page.getByText('not shown').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await older.waitFor({ state: 'detached' });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('while it is paused nothing is asked, and what came meanwhile is there when it goes on', async () => {
   const api = shop();
   const { page, context } = await dashboard.visit('/sites/shop/live', api);

@@ -95,7 +95,7 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   await dialog.getByRole('tab', { name: 'Health' }).click();
   await reloadedUntil(page, '2 events');
   await dialog.getByRole('tab', { name: 'Attempts' }).click();
-  await dialog.getByLabel('Which attempts').selectOption('Given up');
+  await dialog.getByLabel('Which attempts').selectOption('Failed');
   await dialog.getByText('As told.').nth(1).waitFor();
   expect(await axeViolations(page)).toEqual([]);
   const event = await dialog.getByRole('link', { name: 'purchase' }).first().getAttribute('href');

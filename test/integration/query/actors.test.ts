@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
 import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
@@ -9,8 +10,11 @@ import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useFilledWorld } from './filled_world.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import { type Listed, listedByHand, sorted } from './reference/actors.ts';
-import { funnelParts, retentionParts, trendsParts } from './reference/chart_parts.ts';
+import { anyPaths } from './reference/any_paths.ts';
+import { funnelParts, pathsParts, retentionParts, trendsParts } from './reference/chart_parts.ts';
+import { waysByHand } from './reference/paths.ts';
 import { anyFunnel, anyRetention } from './reference/questions.ts';
+import type { Ledger } from './reference/reference_ledger.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { anyTrends } from './reference/trend_questions.ts';
 import { CHART_QUESTIONS, SEEDS } from './worlds_config.ts';
@@ -38,6 +42,7 @@ async function listed(world: QueryWorld, of: ActorsQuery['of'], limit: number) {
 /** The part with the end of its chart's time in its conditions on persons, for the computation by hand. */
 function ofKnown(of: ActorsQuery['of']): ActorsQuery['of'] {
   if ('funnel' in of) return { ...of, funnel: untilItsEnd(of.funnel) };
+  if ('paths' in of) return { ...of, paths: untilItsEnd(of.paths) };
   return 'trends' in of ? { ...of, trends: untilItsEnd(of.trends) } : { ...of, retention: untilItsEnd(of.retention) };
 }
 
@@ -62,6 +67,42 @@ test.for(SEEDS)(
     }
   },
 );
+
+test.for(SEEDS)(
+  'in world $kind $seed everybody whose path is counted is listed',
+  { timeout: TIMEOUT_MS },
+  async (from) => {
+    const { world, ledger } = await filled(from);
+    for (let number = 0; number < CHART_QUESTIONS; number++) {
+      const random = randomFor(`ways ${from.kind} ${from.seed} ${number}`);
+      const paths = anyPaths(random);
+      const parts = pathsParts(paths, await world.ask<PathsAnswer>('paths', paths));
+      const [first, ...others] = parts;
+      if (first === undefined) continue;
+      const nulls = parts.filter(({ of }) => 'paths' in of && of.way.includes(null));
+      const ends = parts.filter(({ of, count }) => 'paths' in of && of.last !== undefined && count > 0);
+      const chosen = [random.pick([first, ...others]), random.pick([first, ...others])];
+      for (const { of, count } of [...chosen, ...some(random, nulls), ...some(random, ends)]) {
+        const { actors, totals } = await listed(world, of, pageOf(random, count));
+        expect([totals, actors.length], JSON.stringify(of)).toEqual([[count], count]);
+        expect(actors, JSON.stringify(of)).toEqual(listedByHand(ofKnown(of), ledger));
+      }
+      const way = longWay(random, paths, ledger);
+      if (way === null) continue;
+      const { actors } = await listed(world, way, 1_000);
+      expect(actors.length, JSON.stringify(way)).toBeGreaterThan(0);
+      expect(actors, JSON.stringify(way)).toEqual(listedByHand(ofKnown(way), ledger));
+    }
+  },
+);
+
+/** The whole way of some path, one of its values perhaps as one of the others. */
+function longWay(random: Random, paths: PathsQuery, ledger: Ledger): ActorsQuery['of'] | null {
+  const [first, ...others] = waysByHand(untilItsEnd(paths), ledger);
+  if (first === undefined) return null;
+  const { place, way } = random.pick([first, ...others]);
+  return { paths, place, way, begins: true };
+}
 
 /** Two at most, chosen by chance. */
 function some<Part>(random: Random, parts: readonly Part[]): Part[] {
@@ -117,6 +158,10 @@ const REFUSED = [
   [{ of: { trends: byTwo, series: 1, parts: ['x'] } }, 'of.parts'],
   [{ of: { trends: byTwo, series: 1, parts: ['x', 'y'], other: true } }, 'of.other'],
   [{ of: { retention: recurring, cohort: 0 } }, 'of.retention.interval'],
+  [{ of: { paths: { ...range, steps: 2 }, place: -1, way: ['a'] } }, 'of.place'],
+  [{ of: { paths: { ...range, steps: 2 }, place: 1, way: ['a', 'b', null] } }, 'of.way'],
+  [{ of: { paths: { ...range, through: 'a', starting_at: 'b' }, place: 0, way: ['a'] } }, 'of.paths.through'],
+  [{ of: { paths: range, place: 0, way: [''] } }, 'of.way'],
   [{ of: { trends: { ...trends, time_zone: 'Mars/Base' }, series: 1 } }, 'of.trends.time_zone'],
   [{ of: { funnel: purchaseFunnel, step: 1, got: 'reached' }, after: '99999999999999999999.0' }, 'after'],
   [{ of: { funnel: purchaseFunnel, step: 1, got: 'reached' }, limit: 1_001 }, 'limit'],

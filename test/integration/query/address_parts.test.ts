@@ -5,6 +5,7 @@ import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 
 const create = useQueryWorld();
+const PAGE = 'https://shop.example/cart';
 const TIME = { from: purchaseFunnel.from, to: purchaseFunnel.to, fresh: true };
 const ADDRESSES = [
   'https://Shop.example/cart?step=1',
@@ -46,4 +47,29 @@ test('of an address its page and its host are values of their own', async () => 
     series: [{ filters: [{ field, is: 'equal', to: ['shop.example'] }] }, { filters: [{ field, is: 'not_set' }] }],
   });
   expect(series.map(({ events }) => events)).toEqual([4, 3]);
+});
+
+test('of where a visitor came from, a host is another only where the page of the event has it not', async () => {
+  const world = await create();
+  const views = [
+    { $current_url: PAGE, $referrer: 'https://Search.example/?q=mug' },
+    { $current_url: PAGE, $referrer: 'https://SHOP.example:8443/' },
+    { page_location: PAGE, $referrer: 'https://shop.example/' },
+    { $current_url: 'https://search.example/', $referrer: 'https://shop.example/' },
+    { $current_url: PAGE, $referrer: '$direct' },
+    { $current_url: PAGE },
+    { $referrer: 'https://search.example/' },
+  ];
+  await world.store([
+    views.map((properties, minute) =>
+      storedRow('ann', 'page_view', minute, { properties: JSON.stringify(properties) }),
+    ),
+  ]);
+  const field = { property: ['$referrer'], part: 'other_host' };
+  const { values } = await world.ask<TopAnswer>('top', { ...TIME, field });
+  expect(values.map(({ value, events }) => [value, events])).toEqual([
+    ['', 4],
+    ['search.example', 2],
+    ['shop.example', 1],
+  ]);
 });

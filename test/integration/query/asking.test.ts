@@ -153,6 +153,8 @@ test('the live tail has what arrived last, newest first, each event once', async
   const { events } = await world.ask<Listing>('live', live);
   expect(events.map(({ event_id }) => event_id)).toEqual(['a-page_view-2', 'a-page_view-1']);
   expect(events[0]?.properties).toEqual({ url: 'https://shop.example/' });
+  const older = await world.ask<Listing>('live', { ...live, received_before: events[1]?.received_at });
+  expect(older.events.map(({ event_id }) => event_id)).toEqual(['a-page_view-0']);
 });
 
 /** Whatever JSON.parse may give for what was sent. */

@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
+import type { LetterDetails, LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import { knownOf } from '#services/replay/known_outcomes.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
+import { shownLetter } from '#test/unit/control/memory_letters.ts';
 import { useQueryWorld } from '../query/query_world.ts';
 
 const TEST_MS = 120_000;
@@ -56,6 +58,67 @@ test('an event waits while its newest outcome says so, however often it was trie
     { site_id: 'w', attempts: 7, waiting: 2 },
   ]);
   expect(items[0]).toMatchObject({ state: 'idle', delivered_at: null, took_ms: { p50: 0, p99: 0 }, skipped: {} });
+});
+
+test('what died is lost until the destination has it, is tried again or skips it; the outcomes stay counted', {
+  timeout: TEST_MS,
+}, async () => {
+  const { database, control } = await world();
+  const DAY_MS = 24 * 60 * MINUTE_MS;
+  const before = rows('d', 'reddit', [[8, 'dead', 'http_400']]).map((row) => ({
+    ...row,
+    attempted_at: row.attempted_at - DAY_MS,
+  }));
+  await insertBlock(database.warehouse, 'delivery_outcomes', 'failed', [
+    ...before,
+    ...rows('d', 'reddit', [
+      [1, 'dead', 'http_400'],
+      [2, 'dead', 'http_400'],
+      [3, 'dead', 'http_400'],
+      [4, 'dead', 'http_400'],
+      [5, 'delivered'],
+      [5, 'dead', 'http_400'],
+      [6, 'dead', 'http_400'],
+      [2, 'delivered'],
+      [3, 'diverted', 'http_500'],
+      [4, 'skipped', 'too_old'],
+      [6, 'dead', 'http_400'],
+    ]),
+  ]);
+  const { items } = (await control.call('GET', 'delivery-health?destination=reddit')).body as { items: HealthItem[] };
+  expect(items).toMatchObject([{ site_id: 'd', dead: 7, failed: 2, waiting: 1 }]);
+});
+
+test('letters of deliveries are compared with the outcomes of their events', { timeout: TEST_MS }, async () => {
+  const { database, control } = await world();
+  await insertBlock(database.warehouse, 'delivery_outcomes', 'letters', [
+    ...rows('l', 'meta', [
+      [1, 'dead', 'http_400'],
+      [2, 'dead', 'http_400'],
+      [3, 'dead', 'http_400'],
+      [2, 'delivered'],
+      [3, 'paused', 'breaker_open'],
+    ]),
+    ...rows('l', 'webhook', [[1, 'delivered']]),
+  ]);
+  control.letters.letters = [1, 2, 3, 4].map((offset) => {
+    const letter = shownLetter(offset, { stage: 'delivery', destination: 'meta', reason: 'http_400' });
+    const of = { siteId: 'l', eventId: `e${offset}`, coordinate: { partition: 0, offset, index: 2 } };
+    return { ...letter, views: (letter.views ?? []).map((view) => ({ ...view, ...of, receivedAtMs: NOW_MS })) };
+  });
+  const { items } = (await control.call('GET', 'dead-letters')).body as { items: LetterItem[] };
+  expect(items.map(({ id, delivery, resendable }) => [id, delivery, resendable])).toEqual([
+    ['delivery-0-1', 'dead', true],
+    ['delivery-0-2', 'delivered', false],
+    ['delivery-0-3', 'waiting', false],
+    ['delivery-0-4', 'dead', true],
+  ]);
+  const { attempts } = (await control.call('GET', 'dead-letters/delivery-0-2')).body as LetterDetails;
+  expect(attempts?.map(({ outcome, event }) => `${outcome} ${event}`)).toEqual([
+    'delivered page_view',
+    'dead page_view',
+  ]);
+  control.letters.letters = [];
 });
 
 test('health is told by site and destination, by the newest attempt', { timeout: TEST_MS }, async () => {

@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createDeadLetterStore, type DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import {
+  createDeadLetterStore,
+  type DeadLetterStore,
+  type DeadLettersError,
+  type ResendRules,
+} from '#infra/dead_letters/dead_letter_store.ts';
+import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import { deadTopic, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { DEAD_BYTES_MAX, deadLetter } from '#pipelines/dead_letter.ts';
+import { DEAD_BYTES_MAX, deadLetter, undeliveredLetter } from '#pipelines/dead_letter.ts';
 import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
 import { claimOf } from '#pipelines/dedup/claim.ts';
+import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import type { LetterState } from '#pipelines/letter_state.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
@@ -208,7 +215,11 @@ test('letters that are sent in again pass once each, past the claims they hold t
   const store = open();
   const places = await idsOfLetters(store);
   expect(places).toHaveLength(7);
-  const resend = async (some: DeadLetterStore) => [...(await some.resend(places, () => 'acme')).values()];
+  const never = (): never => {
+    throw new Error('no letter is of a delivery');
+  };
+  const rules = { accountOf: () => 'acme', hasDestination: never, isReplayed: never, outcomesOf: never };
+  const resend = async (some: DeadLetterStore) => [...(await some.resend(places, rules)).values()];
   expect(await resend(store)).toEqual(['resent', 'resent', 'resent', 'cut', 'unreadable', 'resent', 'resent']);
   const sentBefore = ['resent_before', 'resent_before', 'resent_before'];
   expect(await resend(open())).toEqual([...sentBefore, 'cut', 'unreadable', 'resent_before', 'resent_before']);
@@ -241,4 +252,49 @@ test('letters that are sent in again pass once each, past the claims they hold t
   expect((await idsOn(at, TOPICS.unique, 'again')).sort()).toEqual([own, free, second, last].sort());
   expect((await idsOn(at, TOPICS.identified, 'again')).sort()).toEqual([own, free, second, joined, last].sort());
   expect((await rows()).sort()).toEqual([own, free, second, joined, stored, last].sort());
+});
+
+test('a letter of a delivery that two control services send at once is written once, and not again before it is taken', {
+  timeout: TEST_MS,
+}, async () => {
+  const at = world();
+  await startStage(at, 'warehouse').ready;
+  const codec = await createCodec<DeadLetter>(at.registry, deadTopic('delivery'), 'dead_letter');
+  const value = await batchOf(at, 'again', newIds(1), NOWHERE);
+  const died = { stage: 'delivery', topic: TOPICS.identified, ...NOWHERE, index: 0 } as const;
+  const letter = undeliveredLetter('meta', died, { reason: 'meta_100', detail: '' }, value, Date.now());
+  await append(at, deadTopic('delivery'), 1, [codec.encode(letter)]);
+  const open = (nowMs = Date.now) => createDeadLetterStore(at.session, at.registry, quiet, nowMs);
+  const query = { stage: 'delivery', reason: 'meta_100', state: null, sinceMs: null, after: null, limit: 2 } as const;
+  const [found] = (await open().list(query)).letters;
+  const rules: ResendRules = {
+    accountOf: () => 'acme',
+    hasDestination: () => true,
+    isReplayed: async () => false,
+    outcomesOf: async () => new Map(),
+  };
+  const resend = async (store: DeadLetterStore): Promise<string> => {
+    const answer = store.resend(found === undefined ? [] : [found.place], rules);
+    return answer.then(
+      (outcomes) => [...outcomes.values()].join(),
+      ({ code }: DeadLettersError) => code,
+    );
+  };
+  const jobs = async () => (await recordsOn(at.session.config.brokers, replayTopic('meta'))).length;
+
+  // The one that is fenced may come again; the one that comes later waits for delivery, which nobody runs here.
+  const answers = (await Promise.all([resend(open()), resend(open())])).toSorted();
+  expect(['dead_letters_unavailable resent', 'not_known resent']).toContain(answers.join(' '));
+  let clockMs = Date.now();
+  expect(await resend(open(() => (clockMs += 5_000)))).toBe('not_known');
+  expect(await jobs()).toBe(1);
+
+  const ends = await topicOffsets(at.session.admin, replayTopic('meta'));
+  await at.session.admin.setOffsets({
+    groupId: at.session.groupOf('delivery.meta'),
+    topic: replayTopic('meta'),
+    partitions: ends.map(({ partition, high }) => ({ partition, offset: high })),
+  });
+  expect(await resend(open())).toBe('resent_before');
+  expect(await jobs()).toBe(1);
 });

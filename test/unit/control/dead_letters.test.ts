@@ -31,7 +31,14 @@ test('they are narrowed by stage and reason; others are refused', async () => {
 test('a letter is shown with whose events it holds, or with the digest of what cannot be read', async () => {
   shop.letters.letters = [shownLetter(1), shownLetter(2, { reason: 'wire_magic' }, false)];
   const readable = (await shop.call('GET', 'dead-letters/dedup-0-1')).body;
-  expect(readable.contents).toEqual([{ site_id: 'shop', event_id: 'event-1', distinct_id: 'visitor', received_at: 1 }]);
+  const event = { site_id: 'shop', event_id: 'event-1', event: 'page_view' };
+  expect(readable.contents).toEqual([{ ...event, distinct_id: 'visitor', received_at: 1 }]);
+  expect(readable).toMatchObject({
+    site_ids: ['shop'],
+    event: { event_id: 'event-1' },
+    delivery: null,
+    attempts: null,
+  });
   const unreadable = await shop.call('GET', 'dead-letters/dedup-0-2');
   expect(unreadable.body).toMatchObject({ contents: null, events: null, resendable: false, bytes_total: 9 });
   expect(unreadable.body.sha256).toMatch(/^[0-9a-f]{64}$/);
@@ -62,7 +69,11 @@ test('letters are sent in again once, with the account of their site, and the au
 });
 
 test('letters are resolved with a note, open no more, and can be opened again; the audit says who and why', async () => {
-  shop.letters.letters = [shownLetter(1), shownLetter(2, { stage: 'delivery', destination: 'crm' }), shownLetter(3)];
+  shop.letters.letters = [
+    shownLetter(1),
+    shownLetter(2, { stage: 'delivery', destination: 'crm' }, false),
+    shownLetter(3),
+  ];
   const ids = ['dedup-0-1', 'delivery-0-2', 'dedup-0-99'];
   const mark = async (what: string, body: object) => {
     const answer = await shop.call('POST', `dead-letters/${what}`, { body });

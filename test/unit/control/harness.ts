@@ -225,6 +225,7 @@ export async function control(
       };
     },
     replayProgress: (id) => replays.get(id),
+    replaysNow: async () => replays,
     readTagRecord: async (siteId) => {
       const record = tags.get(siteId) ?? NOTHING_SEEN;
       if (record === 'away') throw new RedisUnavailableError('redis: away');
@@ -311,8 +312,8 @@ export async function control(
 }
 
 /** A control service with an account `acme` and a site `shop`. */
-export async function controlWithShop(): Promise<Control> {
-  const world = await control();
+export async function controlWithShop(asks?: AskRows): Promise<Control> {
+  const world = await control(LABEL, asks);
   await world.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
   await world.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });
   world.journal.records.length = 0;

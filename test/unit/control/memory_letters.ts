@@ -40,7 +40,7 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
         views?.some((view) => view.siteId === siteId && view.eventId === eventId),
       );
     },
-    async resend(places, accountOf) {
+    async resend(places, { accountOf }) {
       if (store.failure !== null) throw store.failure;
       return new Map(
         places.map((place) => {
@@ -88,7 +88,7 @@ export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, is
   const empty = Buffer.alloc(0);
   const view = {
     ...{ coordinate: null, personBytes: empty, eventBytes: empty },
-    ...{ siteId: 'shop', eventId: `event-${offset}`, distinctId: 'visitor', receivedAtMs: 1 },
+    ...{ siteId: 'shop', eventId: `event-${offset}`, distinctId: 'visitor', receivedAtMs: 1, name: 'page_view' },
   };
   const bytes = Buffer.from('what died');
   const dead: DeadLetter = {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Grant } from '#schemas/setting.ts';
 import { NOW_MS } from './harness.ts';
+import { shownLetter } from './memory_letters.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 
 const SHOP = { site_id: 'shop' };
@@ -175,9 +176,59 @@ describe('dead letters', () => {
   });
 });
 
+describe('dead letters of deliveries', () => {
+  const ids = [10, 11, 12, 13].map((offset) => `delivery-0-${offset}`);
+  beforeEach(() => {
+    const died = (offset: number, siteIds: readonly string[] | null) => {
+      const letter = shownLetter(offset, { stage: 'delivery', destination: 'crm' }, siteIds !== null);
+      const views = (letter.views ?? []).flatMap((view) => (siteIds ?? []).map((siteId) => ({ ...view, siteId })));
+      return { ...letter, views: siteIds === null ? null : views };
+    };
+    world.letters.letters = [died(10, ['shop']), died(11, ['other']), died(12, ['shop', 'other']), died(13, null)];
+  });
+
+  it.each([
+    ['operator', SHOP, ids.slice(0, 1)],
+    ['operator', ACME, ids.slice(0, 1)],
+    ['operator', {}, ids],
+  ])('are seen and sent again by an %s of %j where all of their sites are in that place', async (role, place, own) => {
+    const grant = grantOf(role, place);
+    const listed = (await ask(grant, 'GET', 'dead-letters?state=open')).body.items;
+    expect(listed.map(({ id }: { id: string }) => id)).toEqual(own);
+    const codes = await Promise.all(ids.map((id) => codeOf(grant, 'GET', `dead-letters/${id}`)));
+    expect(codes).toEqual(ids.map((id) => (own.includes(id) ? '200' : 'dead_letter_unknown')));
+    await ask(grant, 'POST', 'dead-letters/resend', { ids });
+    const sent = world.letters.letters.filter(({ resentAtMs }) => resentAtMs !== null).map(({ id }) => id);
+    expect(sent).toEqual(own.filter((id) => id !== 'delivery-0-13'));
+  });
+
+  it.each(['analyst', 'viewer'])('are not for a site’s %s', async (role) => {
+    const grant = grantOf(role, SHOP);
+    expect(await codeOf(grant, 'GET', 'dead-letters/delivery-0-10')).toBe('permission_missing');
+    expect(await codeOf(grant, 'POST', 'dead-letters/resend', { ids })).toBe('permission_missing');
+  });
+
+  it('of a site of others are not asked for by its name', async () => {
+    for (const site of ['other', 'none']) {
+      const path = `dead-letters?site_id=${site}`;
+      expect(await codeOf(grantOf('operator', SHOP), 'GET', path)).toBe('permission_missing');
+    }
+  });
+});
+
 describe('delivery health', () => {
   const row = {
-    ...{ destination: 'crm', attempts: 1, delivered: 1, diverted: 0, paused: 0, waiting: 0, dead: 0, skipped: {} },
+    ...{
+      destination: 'crm',
+      attempts: 1,
+      delivered: 1,
+      diverted: 0,
+      paused: 0,
+      waiting: 0,
+      dead: 0,
+      failed: 0,
+      skipped: {},
+    },
     ...{ latest: 'delivered', latest_reason: '', delivered_at: 1, failed_at: 0, failed_reason: '' },
     ...{ took_ms: [1, 1], age_ms: [1, 1] },
   };

@@ -11,6 +11,6 @@ test.each([
   expect(change(now, before)).toEqual({ text, direction });
 });
 
-test('after nothing no share can be told', () => {
-  expect(change(5, 0)).toBeNull();
+test.each([0, -10])('after %i no share can be told', (before) => {
+  expect(change(5, before)).toBeNull();
 });

@@ -27,6 +27,7 @@ const letter = (resent_at: number | null, resolved: LetterItem['resolved'] = nul
     index: 0,
   },
   ...{ died_at: 0, bytes_total: 1, cut: false, resendable: true, resent_at, resolved, events: 1 },
+  ...{ site_ids: ['shop'], event: null, delivery: null },
 });
 
 test('nothing is wrong where all is well', () => {
@@ -36,21 +37,30 @@ test('nothing is wrong where all is well', () => {
     ...quotaConcerns(account(100), NOW_MS),
     ...quotaConcerns(account(null), NOW_MS),
     ...quotaConcerns(account(300), NOW_MS),
-    ...letterConcerns([letter(1), letter(null, { at: 1, by: 'ada', note: 'a test' })], false),
+    ...letterConcerns('shop', [letter(1), letter(null, { at: 1, by: 'ada', note: 'a test' })], false),
   ]).toEqual([]);
 });
 
 test.for([
   ['waits_for_settings', 'bad', 'meta refuses its settings (token_expired)'],
   ['failing', 'bad', 'meta is not delivering (token_expired)'],
-  ['delivering', 'warn', 'meta gave up 7 events in the last 24 hours'],
+  ['delivering', 'warn', '7 events to meta failed in the last 24 hours'],
 ] as const)('a destination that is %s', ([state, severity, title]) => {
   const [concern] = deliveryConcerns(
     'a b',
-    [healthOf('meta', { state, reason: 'token_expired', dead: 7, waiting: 3 })],
+    [healthOf('meta', { state, reason: 'token_expired', dead: 9, failed: 7, waiting: 3 })],
     NOW_MS,
   );
   expect(concern).toMatchObject({ severity, title, path: '/sites/a%20b/destinations' });
+});
+
+test('what died and was delivered since is no concern, and advice names only what is so', () => {
+  expect(deliveryConcerns('shop', [healthOf('meta', { dead: 4, failed: 0 })], NOW_MS)).toEqual([]);
+  const adviceOf = (waiting: number, failed: number): string | undefined =>
+    deliveryConcerns('shop', [healthOf('meta', { state: 'failing', waiting, failed })], NOW_MS)[0]?.advice;
+  expect(adviceOf(0, 4)).toMatch(/^4 events failed for good/);
+  expect(adviceOf(2, 0)).toMatch(/^2 events wait and are tried again by themselves\. If/);
+  expect(adviceOf(0, 0)).toMatch(/^If it lasts/);
 });
 
 test('a tag that never sent, fell quiet, was forbidden, or whose definition stopped', () => {
@@ -83,12 +93,18 @@ test.for([
   expect(quotaConcerns(account(used), NOW_MS)).toMatchObject([{ severity, title, path: '/account' }]);
 });
 
-test('dead letters that nobody sent in again', () => {
-  expect(letterConcerns([letter(null), letter(1)], false)).toMatchObject([{ title: '1 dead letter is open (dedup)' }]);
-  expect(letterConcerns([letter(1), letter(1)], true)).toMatchObject([
+test('dead letters of the site that nobody sent in again, and that were not delivered since', () => {
+  const since = (delivery: LetterItem['delivery']): LetterItem => ({ ...letter(null), delivery });
+  expect(letterConcerns('shop', [since('delivered'), since('dead'), since('unknown')], false)).toMatchObject([
+    { title: '2 dead letters are open (dedup)', query: { site: 'shop', period: '90d' } },
+  ]);
+  expect(letterConcerns('shop', [letter(null), letter(1)], false)).toMatchObject([
+    { title: '1 dead letter is open (dedup)' },
+  ]);
+  expect(letterConcerns('shop', [letter(1), letter(1)], true)).toMatchObject([
     { title: 'More than 2 dead letters: whether any is open is not known' },
   ]);
-  expect(letterConcerns([letter(null), letter(null)], true)).toMatchObject([
+  expect(letterConcerns('shop', [letter(null), letter(null)], true)).toMatchObject([
     { title: 'More than 2 dead letters are open (dedup)' },
   ]);
 });

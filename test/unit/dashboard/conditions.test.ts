@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Listing } from '#pipelines/query/listing.ts';
 import {
   conditionText,
   fieldLabel,
@@ -6,7 +7,12 @@ import {
   filtersIn,
   finished,
 } from '#services/dashboard/src/questions/condition_draft.ts';
-import { propertyFields, propertyNames } from '#services/dashboard/src/questions/property_names.ts';
+import {
+  fieldNotes,
+  otherProperties,
+  propertyFields,
+  propertyNames,
+} from '#services/dashboard/src/questions/property_names.ts';
 
 const plan = { property: ['plan'] };
 
@@ -35,6 +41,8 @@ test('what nobody has finished is not asked', () => {
 test('a typed property is a path, and every kind of field has a name', () => {
   expect(fieldNamed('cart.size')).toEqual({ property: ['cart', 'size'] });
   expect(fieldNamed('{"column":"country"}')).toEqual({ column: 'country' });
+  expect(fieldNamed('{"')).toEqual({ property: ['{"'] });
+  expect(fieldNamed('{"size":1}')).toEqual({ property: ['{"size":1}'] });
   expect(fieldLabel({ person: plan, seen: 'last' })).toBe("plan, the person's last");
   expect(fieldLabel({ property: ['items'], each: ['sku'] })).toBe('items[].sku');
   expect(fieldLabel({ property: ['$referrer'], part: 'host' })).toBe('$referrer, the host');
@@ -59,6 +67,28 @@ test('properties are offered by how many events have them, one level deep, and t
   ]);
   expect(names.slice(0, 4)).toEqual([['a'], ['cart', 'size'], ['items'], ['utm_source']]);
   expect(names.filter(([name]) => name === 'utm_source')).toHaveLength(1);
+});
+
+test('a property that a column is read from is offered as the column, where that may be named', () => {
+  const properties = [['value'], ['order_id'], ['plan'], ['cart', 'value']];
+  const value = { column: 'value' } as const;
+  const order = { column: 'order_id' } as const;
+  expect(otherProperties(properties, [value])).toEqual([['order_id'], ['plan'], ['cart', 'value']]);
+  expect(otherProperties(properties, [value, order])).toEqual([['plan'], ['cart', 'value']]);
+});
+
+test('fields have examples of their values, and columns say which property they are', () => {
+  const event = (value: number | null, plan: unknown): Listing['events'][number] => ({
+    ...{ event_id: 'e', event: 'purchase', timestamp: 1, received_at: 1, distinct_id: 'd', person_id: 'p' },
+    ...{ action_source: 'website', mode: 'online', country: '', value, currency: 'EUR', order_id: '' },
+    properties: { plan, cart: { size: 2 } },
+  });
+  const plans = ['pro', 'pro', 'free', '', 'a'.repeat(99), 'max'];
+  const noteOf = fieldNotes(plans.map((plan, at) => event(at === 0 ? null : 5, plan)));
+  expect(noteOf({ property: ['plan'] })).toBe(`such as pro, free, ${'a'.repeat(24)}`);
+  expect(noteOf({ property: ['cart', 'size'] })).toBe('such as 2');
+  expect(noteOf({ column: 'value' })).toBe('the property value; such as 5');
+  expect(noteOf({ column: 'country' })).toBeUndefined();
 });
 
 test('behind an address stands the part of it that people mean', () => {

@@ -2,14 +2,29 @@ import { expect, test } from 'vitest';
 import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
 import { countsByDay, letterGroups, portions } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
-import { adviceFor, destinationRows } from '#services/dashboard/src/pages/destinations/destination_rows.ts';
+import {
+  adviceFor,
+  destinationRows,
+  failedText,
+  stateSentence,
+  testAdvice,
+} from '#services/dashboard/src/pages/destinations/destination_rows.ts';
 import {
   changeOf,
   draftOf,
   type Kind,
   settingFields,
 } from '#services/dashboard/src/pages/destinations/setting_form.ts';
-import { countedSentence, replayBody, shownState } from '#services/dashboard/src/pages/replays/replay_sentences.ts';
+import {
+  countedSentence,
+  rangeOfSource,
+  rangeProblems,
+  rangesFor,
+  replayBody,
+  sendLabel,
+  shownState,
+} from '#services/dashboard/src/pages/replays/replay_sentences.ts';
+import { healthOf } from '#test/browser/dashboard/harness/concern_answers.ts';
 
 const DAY_MS = 86_400_000;
 const KIND: Kind = {
@@ -47,9 +62,10 @@ test('only what was changed is sent; an emptied setting is removed, and an empty
 test('a destination that is switched off is off whatever its health, and without answer nothing is claimed', () => {
   const item = { site_id: 's', name: 'meta', enabled: true, settings: {}, secrets: [], version: '1' };
   const meta = { ...item, changed_at: 0, changed_by: '' };
-  const states = (enabled: boolean, health: [] | null): string[] =>
+  const states = (enabled: boolean, health: [] | 'loading' | null): string[] =>
     destinationRows([{ ...meta, enabled }], [KIND], health).map(({ state }) => state);
   expect([states(true, null), states(true, []), states(false, [])]).toEqual([['unknown'], ['idle'], ['off']]);
+  expect([states(true, 'loading'), states(false, 'loading')]).toEqual([['loading'], ['off']]);
 });
 
 test.each([
@@ -85,8 +101,99 @@ test('a replay is told in a sentence before it is sent, and asks for the range a
   );
   expect(shownState({ state: 'done', dry_run: true }).label).toBe('Counted, nothing sent');
   expect(shownState({ state: 'done', dry_run: false }).label).toBe('Done');
-  const draft = { destination: 'meta', site: '', source: 'events', range: '24h', rate: '', force: false } as const;
+  const draft = {
+    destination: 'meta',
+    site: '',
+    source: 'events',
+    range: '24h',
+    rate: '',
+    force: false,
+    from: '',
+    to: '',
+  } as const;
   expect(replayBody(draft, 2 * DAY_MS)).toEqual({
     ...{ destination: 'meta', source: 'events', force: false, from: DAY_MS, to: 2 * DAY_MS },
   });
 });
+
+test('while a replay sends, the sentence says what counting found', () => {
+  const found = { delivered: 5, pending: 0, unreadable: 0, skipped_before: 0 };
+  const now = { to_send: 4, delivered: 0, pending: 0, unreadable: 0, not_reached: 0, estimate_ms: null, rate: 500 };
+  expect(countedSentence({ ...now, found } as ReplayItem)).toBe('4 events to send, 5 known as delivered');
+});
+
+test.each([
+  [null, 'Send'],
+  [0, 'Nothing to send'],
+  [1, 'Send 1 event'],
+])('the button that sends %s events says %s', (count, label) => {
+  expect(sendLabel(count)).toBe(label);
+});
+
+test('dead letters are replayed whenever they died, events of a day', () => {
+  const of = (source: 'events' | 'dead_letters') => {
+    const draft = { destination: 'meta', site: 'shop', from: '', to: '', rate: '', force: false };
+    return replayBody({ ...draft, ...rangeOfSource(source) }, 50 * DAY_MS).from;
+  };
+  expect([of('events'), of('dead_letters')]).toEqual([49 * DAY_MS, 10 * DAY_MS]);
+  for (const source of ['events', 'dead_letters'] as const) {
+    expect(rangesFor(source).map(({ value }) => value)).toContain(rangeOfSource(source).range);
+  }
+  expect(rangesFor('events').map(({ value }) => value)).not.toContain('kept');
+});
+
+test('a range of two moments is sent as it is, up to now without an end, and not where it makes no sense', () => {
+  const nowMs = Date.parse('2026-11-25T12:00');
+  const draft = {
+    destination: 'meta',
+    site: 'shop',
+    source: 'dead_letters',
+    range: 'own',
+    rate: '',
+    force: false,
+  } as const;
+  const of = (from: string, to: string) => ({ ...draft, from, to });
+  expect(replayBody(of('2026-11-25T10:00', '2026-11-25T11:00'), nowMs)).toMatchObject({
+    ...{ from: nowMs - 7_200_000, to: nowMs - 3_600_000, site_id: 'shop' },
+  });
+  expect(replayBody(of('2026-11-25T10:00', ''), nowMs)).toMatchObject({ to: nowMs });
+  const wrong = (from: string, to: string) =>
+    Object.entries(rangeProblems(of(from, to), nowMs)).flatMap(([field, text]) => (text === '' ? [] : [field]));
+  expect(wrong('2026-11-25T10:00', '')).toEqual([]);
+  expect(wrong('', '')).toEqual(['from']);
+  expect(wrong('2026-11-25T10:00', '2026-11-25T09:00')).toEqual(['to']);
+  expect(wrong('2026-11-26T10:00', '2026-11-27T09:00')).toEqual(['from']);
+});
+
+test.each([
+  ['failing', 0, 0, 'The newest event was not delivered.'],
+  ['failing', 1, 0, 'The newest event was not delivered. 1 event waits and is tried again by itself.'],
+  [
+    ...['failing', 0, 4],
+    'The newest event was not delivered. 4 events failed for good: send them again once the cause is gone.',
+  ],
+  [
+    ...['waits_for_settings', 3, 0],
+    'Nothing is sent until its settings are changed. 3 events wait and are sent by themselves after that.',
+  ],
+  ['delivering', 0, 4, 'The newest event was delivered.'],
+] as const)('%s with %i events that wait and %i that failed is told as it is', (state, waiting, failed, sentence) => {
+  expect(stateSentence({ state, health: healthOf('meta', { state, waiting, failed }) })).toBe(sentence);
+});
+
+test('what failed and was put right since is no loss any more, and stays counted', () => {
+  const texts = [
+    { failed: 0, dead: 0 },
+    { failed: 1, dead: 3 },
+    { failed: 0, dead: 4 },
+  ].map(failedText);
+  expect(texts).toEqual(['None', '1 event', 'None any more; 4 did in the last 24 hours']);
+});
+
+test.each(['http_503', 'http_429', 'meta_100', 'token_expired'])(
+  'advice about a test that ended in %s is about a test',
+  (reason) => {
+    expect(testAdvice(reason, false)).not.toMatch(/by itself|replay/);
+    expect(testAdvice(reason, false)).toMatch(/test/);
+  },
+);

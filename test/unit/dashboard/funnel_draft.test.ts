@@ -51,3 +51,8 @@ test('what has no place any more is taken away: optional ends, steps of exclusio
   expect(anyOrder.steps).toEqual([{}, {}, {}]);
   expect(anyOrder.exclusions).toEqual([{}]);
 });
+
+test('a breakdown that does not say where its value is from is by the first touch', () => {
+  const field = { property: ['utm_campaign'] };
+  expect(readFunnel({ breakdown: { field } }).breakdown).toEqual({ field, at: 'first_touch' });
+});

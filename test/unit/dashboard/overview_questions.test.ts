@@ -4,9 +4,12 @@ import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import {
   campaignRevenue,
   countFigures,
+  DIRECT,
+  directQuestion,
   pageName,
   ranked,
   revenueFigures,
+  sourceName,
   viewsQuestion,
 } from '#services/dashboard/src/pages/overview/overview_questions.ts';
 import { readTrends } from '#services/dashboard/src/pages/trends/trends_draft.ts';
@@ -33,6 +36,19 @@ test('of addresses the part that tells them apart is asked for, by the second na
     filters: [{ field: { property: ['$current_url'] }, is: 'not_set' }],
   });
   expect(viewsQuestion(period, { property: 'utm_campaign' }).field).toEqual({ property: ['utm_campaign'] });
+});
+
+test('sources are hosts of others, and views that nothing led to', () => {
+  const period = { from: 1, to: 2 } as Period;
+  const field = { property: ['$referrer'], part: 'other_host' } as const;
+  expect(viewsQuestion(period, { property: '$referrer', part: 'other_host' }).filters).toEqual([{ field, is: 'set' }]);
+  expect(directQuestion(period).filters).toHaveLength(2);
+  const views = answer({ 'search.example': 5, 'www.shop.example': 9, 'shop.example': 2, 'othershop.example': 1 });
+  expect(ranked([views, answer({ '': 6, $direct: 1 })], sourceName(['shop.example']))).toEqual([
+    { name: DIRECT, views: 7 },
+    { name: 'search.example', views: 5 },
+    { name: 'othershop.example', views: 1 },
+  ]);
 });
 
 const group = (persons: number, measured: number) => {

@@ -23,6 +23,21 @@ test.for([
   expect([period.from, period.interval, period.label]).toEqual([from, interval, label]);
 });
 
+test.for([
+  ['period=yesterday', day(2026, 11, 20), day(2026, 11, 21), 'hour', '2026-11-20'],
+  ['period=month', day(2026, 11, 1), new Date(2026, 10, 21, 12, 31).getTime(), 'day', '2026-11-21'],
+  ['period=last_month', day(2026, 10, 1), day(2026, 11, 1), 'day', '2026-10-31'],
+] as const)('%s ends where its calendar does', ([query, from, to, interval, lastDay]) => {
+  const period = read(query);
+  expect([period.from, period.to, period.interval, period.lastDay]).toEqual([from, to, interval, lastDay]);
+  expect(period.name).toBe(query.slice('period='.length));
+});
+
+test('the month before January is of the year before', () => {
+  const { from, to } = readPeriod(new URLSearchParams('period=last_month'), day(2027, 1, 5));
+  expect([from, to]).toEqual([day(2026, 12, 1), day(2027, 1, 1)]);
+});
+
 test('two days of the calendar are both meant', () => {
   const period = read('from=2026-03-01&to=2026-03-31&period=today');
   expect([period.from, period.to]).toEqual([day(2026, 3, 1), day(2026, 4, 1)]);

@@ -108,7 +108,16 @@ test.for([
 ] as const)('a limit of %j is sent as what it is', ([rate, sent]) => {
   const body = JSON.parse(JSON.stringify(bodyOfKey({ label: '', origins: '', rate }))) as object;
   expect(body).toMatchObject({ rate_limit: sent });
-  const replay: ReplayDraft = { destination: 'meta', site: '', source: 'events', range: '24h', force: false, rate };
+  const replay: ReplayDraft = {
+    destination: 'meta',
+    site: '',
+    source: 'events',
+    range: '24h',
+    from: '',
+    to: '',
+    force: false,
+    rate,
+  };
   expect(JSON.parse(JSON.stringify(replayBody(replay, 0))) as object).toEqual(
     expect.objectContaining(sent === null ? {} : { rate: sent }),
   );

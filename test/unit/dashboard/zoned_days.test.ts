@@ -15,6 +15,8 @@ test.each([
   expect(dayIn(zone, ms - 1)).toEqual([2026, 2, 4]);
   expect(intervalStart(ms, 'day', zone)).toBe('5 Mar');
   expect(intervalStart(ms + 3_600_000, 'hour', zone)).toBe('5 Mar, 01:00');
+  expect(intervalStart(ms, 'week', zone)).toBe('5 Mar 2026');
+  expect(intervalStart(ms, 'month', zone)).toBe('Mar 2026');
 });
 
 test('days around a change of clocks begin at midnight', () => {

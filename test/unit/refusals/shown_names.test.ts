@@ -45,3 +45,11 @@ test('no e-mail address and no phone number is left of a name, of whatever place
     expect(residue(JSON.stringify(names), raw), text).toEqual([]);
   }
 });
+
+test('no key of a site and no token of the service is left of a name', () => {
+  for (const prefix of ['svc_pk_', 'svc_sk_', 'svc_at_', 'svc_st_']) {
+    const name = `my ${prefix}${'aB470123'.repeat(4)}`;
+    const { event, fields } = shown({ event: name, [name]: 1, properties: { [name]: 1 } });
+    expect([event, ...fields]).toEqual(['my redacted', 'event', 'my redacted', 'properties', 'properties.my redacted']);
+  }
+});

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { addCounts, beginReading, inPhase, isOver, newProgress, shareRead } from '#pipelines/replay/progress.ts';
+import {
+  addCounts,
+  beginReading,
+  counted,
+  inPhase,
+  isOver,
+  newProgress,
+  shareRead,
+} from '#pipelines/replay/progress.ts';
 
 const range = [
   { partition: 0, first: 10, next: 10, end: 20 },
@@ -21,7 +29,7 @@ test('a reading adds up counts, and the next one begins from nothing at the same
     updated_at: 4,
   });
   expect(shareRead(half)).toBe(0.5);
-  const sending = beginReading({ ...half, to_send: 4 }, 'sending', half.partitions, 5);
+  const sending = beginReading(counted(half), 'sending', half.partitions, 5);
   expect(sending).toMatchObject({
     phase: 'sending',
     partitions: range,
@@ -29,6 +37,7 @@ test('a reading adds up counts, and the next one begins from nothing at the same
     chosen: 0,
     skipped_before: 0,
     to_send: 4,
+    found: { delivered: 4, pending: 2, unreadable: 2, skipped_before: 2 },
   });
 });
 

@@ -4,6 +4,7 @@ import type { Event, EventEntry } from '#schemas/event.ts';
 import {
   createBatchWriter,
   decodeEntry,
+  decodeEventName,
   decodeIdentityPart,
   encodeEvent,
   encodePerson,
@@ -53,6 +54,14 @@ describe('EventBatch', () => {
     const views = readBatch(bodyOf(written(entries)));
     expect(views.map(decodeEntry)).toEqual(entries);
     expect(views.map((view) => view.eventId)).toEqual(['one', 'zwei ü']);
+  });
+
+  it('says what an event is called, and of a damaged one nothing', () => {
+    const bytes = encodeEvent(sampleEvent({ event: 'sign_up' }));
+    expect(decodeEventName(bytes)).toBe('sign_up');
+    for (const damaged of [Buffer.alloc(0), Buffer.from([0xff]), bytes.subarray(0, 20)]) {
+      expect(decodeEventName(damaged)).toBeNull();
+    }
   });
 
   it('is an ordinary Avro array to any reader', () => {

@@ -112,7 +112,7 @@ const columnsOf = (siteId: string): Column<Actor>[] => [
   },
   {
     id: 'event',
-    title: 'By the event',
+    title: 'Event',
     value: ({ event }) => event,
     cell: ({ event, event_id }) => <a href={eventAddress(siteId, event_id)}>{event}</a>,
   },

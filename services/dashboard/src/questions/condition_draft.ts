@@ -54,7 +54,7 @@ export function fieldLabel(field: FilteredField): string {
   if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
   const path = field.property.join('.');
   if ('each' in field) return [`${path}[]`, ...field.each].join('.');
-  return field.part === undefined ? path : `${path}, the ${field.part}`;
+  return field.part === undefined ? path : `${path}, the ${field.part.replace('_', ' ')}`;
 }
 
 /** A field as the value of an option. */
@@ -62,8 +62,17 @@ export const fieldKey = (field: FilteredField): string => JSON.stringify(field);
 
 /** The field that an option or a typed text names: a text is the path of a property, its parts apart by dots. */
 export function fieldNamed(text: string): FilteredField {
-  if (text.startsWith('{"')) return JSON.parse(text) as FilteredField;
-  return { property: text.split('.').filter((part) => part !== '') };
+  const option = text.startsWith('{"') ? parsed(text) : null;
+  return isField(option) ? option : { property: text.split('.').filter((part) => part !== '') };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A property may be named like the beginning of an option.
+    return null;
+  }
 }
 
 /** The same where the values of events alone may be named. */

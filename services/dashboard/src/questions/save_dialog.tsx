@@ -8,7 +8,7 @@ import { FormActions } from '../ui/form_actions.tsx';
 import { problemOf, SelectField, TextField } from '../ui/form_fields.tsx';
 import { FailureNote } from '../ui/states.tsx';
 import { toast } from '../ui/toast.tsx';
-import { listBoards, putOnBoard, saveQuestion } from './saved.ts';
+import { listBoards, putOnBoard, type SavedQuestion, saveQuestion } from './saved.ts';
 
 interface SaveDialogProps {
   siteId: string;
@@ -26,6 +26,8 @@ export function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps
   const [name, setName] = useState('');
   const [board, setBoard] = useState(NO_BOARD);
   const [boardName, setBoardName] = useState('');
+  /** What was saved already, where a board did not take it: saved again it would be there twice. */
+  const [made, setMade] = useState<SavedQuestion | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);
   const boards = useAnswer(siteId, (signal) => listBoards(siteId, signal));
@@ -39,11 +41,13 @@ export function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps
     onClose();
   };
   const saved = async (): Promise<Failure | null> => {
-    const answer = await saveQuestion(siteId, { name: name.trim(), query, question });
-    if (!answer.ok) return answer.failure;
-    if (board === NO_BOARD) return null;
+    const answer = made === null ? await saveQuestion(siteId, { name: name.trim(), query, question }) : null;
+    if (answer?.ok === false) return answer.failure;
+    const kept = answer?.value ?? made;
+    if (board === NO_BOARD || kept === null) return null;
+    setMade(kept);
     const to = board === NEW_BOARD ? { name: boardName.trim() } : { board };
-    const put = await putOnBoard(siteId, answer.value.id, to);
+    const put = await putOnBoard(siteId, kept.id, to);
     return put.ok ? null : put.failure;
   };
   const isReady = name.trim() !== '' && (board !== NEW_BOARD || boardName.trim() !== '');
@@ -57,7 +61,11 @@ export function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps
         }}
       >
         {failure !== null && <FailureNote failure={failure} />}
-        <TextField label="Name" value={name} onValue={setName} required problem={problemOf(failure, 'name')} />
+        {made === null ? (
+          <TextField label="Name" value={name} onValue={setName} required problem={problemOf(failure, 'name')} />
+        ) : (
+          <p>“{made.name}” is saved; it is on no board yet.</p>
+        )}
         <SelectField
           label="Board"
           value={board}

@@ -1,19 +1,18 @@
 import { createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
+import type { Field } from '#pipelines/query/filter_shapes.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
 import { namesPersons } from '#pipelines/query/personal_fields.ts';
 import type { Answer } from '../api/api_answer.ts';
 import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';
+import type { Choice } from '../ui/combobox.tsx';
 import { mayAt } from '../who.ts';
 import { COLUMN_FIELDS, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
-import { propertyFields, propertyNames } from './property_names.ts';
+import { fieldNotes, otherProperties, propertyFields, propertyNames } from './property_names.ts';
 
 /** A value that a picker offers. */
-export interface Offered {
-  value: string;
-  label?: string;
-}
+export type Offered = Choice;
 
 /** What pickers know of a site. */
 interface SiteNames {
@@ -62,20 +61,28 @@ export function useSiteNames(siteId: string): SiteNames {
   });
   return useMemo(() => {
     const events = (counted.value?.values ?? []).map(({ value }) => ({ value }));
-    const properties = propertyNames((newest.value?.events ?? []).map((event) => event.properties));
+    const listed = newest.value?.events ?? [];
     // Those who see figures of many alone may not name what singles persons or events out.
-    const named: FilteredField[] = [...COLUMN_FIELDS, ...propertyFields(properties)].filter(
-      (field) => mayNamePersons || !namesPersons(field),
+    const mayName = (field: Field): boolean => mayNamePersons || !namesPersons(field);
+    const columns = COLUMN_FIELDS.filter(mayName);
+    const paths = otherProperties(propertyNames(listed.map((event) => event.properties)), columns);
+    const properties = propertyFields(paths).filter(mayName);
+    const noteOf = fieldNotes(listed);
+    const offer = (group: string, some: readonly Field[]): Offered[] =>
+      some.map((field) => ({ ...offered(field, group), ...noted(noteOf(field)) }));
+    const fields = [...offer('Event fields', columns), ...offer('Properties', properties)];
+    const ofPersons = (['first', 'last'] as const).flatMap((seen) =>
+      [...columns, ...properties].map((person) => offered({ person, seen }, `Person's ${seen} value`)),
     );
-    const ofPersons = named.flatMap((person) =>
-      (['first', 'last'] as const).map((seen) => ({ person, seen }) as FilteredField),
-    );
-    return { siteId, events, fields: named.map(offered), filtered: [...named, ...ofPersons].map(offered) };
+    return { siteId, events, fields, filtered: [...fields, ...ofPersons] };
   }, [siteId, counted.value, newest.value, mayNamePersons]);
 }
 
 const NOTHING: Answer<Listing> = { ok: true, value: { events: [] }, version: null };
-const offered = (field: FilteredField): Offered => ({ value: fieldKey(field), label: fieldLabel(field) });
+const offered = (field: FilteredField, group: string): Offered => ({
+  ...{ value: fieldKey(field), label: fieldLabel(field), group },
+});
+const noted = (note: string | undefined): Pick<Offered, 'note'> => (note === undefined ? {} : { note });
 
 /** The commonest values of a field, of events of some names where there are any. */
 export function useFieldValues(field: FilteredField | null, events: readonly string[] | undefined): readonly Offered[] {

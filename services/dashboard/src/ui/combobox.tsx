@@ -2,11 +2,21 @@ import type { VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
+/** What may be chosen. */
+export interface Choice {
+  value: string;
+  label?: string;
+  /** Under which heading it stands; those of one group stand together. */
+  group?: string;
+  /** What says more about it, beside the label. */
+  note?: string;
+}
+
 interface ComboboxProps {
   label: string;
   value: string;
   /** What may be chosen; where it is long, only what contains the text is shown. */
-  options: readonly { value: string; label?: string }[];
+  options: readonly Choice[];
   onValue(value: string): void;
   /** Whether a text that is no option may be given as well. */
   takesOthers?: boolean;
@@ -16,6 +26,8 @@ interface ComboboxProps {
 }
 
 const SHOWN_MAX = 50;
+/** Of each group, so that the last of them is not crowded out. */
+const OF_GROUP_MAX = 30;
 
 /** A text field that offers values (ARIA's combobox with a list): arrows choose, Enter takes, Escape closes. */
 export function Combobox(props: ComboboxProps): VNode {
@@ -25,7 +37,7 @@ export function Combobox(props: ComboboxProps): VNode {
   const [text, setText] = useState<string | null>(null);
   const [active, setActive] = useState(-1);
   const isOpen = text !== null;
-  const found = isOpen ? matching(options, text === labelOf(value) ? '' : text).slice(0, SHOWN_MAX) : [];
+  const found = isOpen ? few(matching(options, text === labelOf(value) ? '' : text)) : [];
 
   const close = (): void => {
     setText(null);
@@ -44,7 +56,7 @@ export function Combobox(props: ComboboxProps): VNode {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
       if (!isOpen) setText(labelOf(value));
-      else setActive((active + (event.key === 'ArrowDown' ? 1 : -1) + found.length) % Math.max(1, found.length));
+      else setActive(beside(active, event.key === 'ArrowDown' ? 1 : -1, found.length));
     } else if (event.key === 'Enter' && isOpen) {
       event.preventDefault();
       if (option !== undefined) take(option.value);
@@ -87,6 +99,13 @@ export function Combobox(props: ComboboxProps): VNode {
   );
 }
 
+/** The option after or before another one of some, round and round; from none (-1) the first or the last. */
+function beside(active: number, step: 1 | -1, count: number): number {
+  if (count === 0) return -1;
+  const from = active === -1 && step === -1 ? 0 : active;
+  return (from + step + count) % count;
+}
+
 interface OptionsProps {
   id: string;
   label: string;
@@ -99,8 +118,9 @@ interface OptionsProps {
 function Options({ id, label, found, active, isOpen, onTake }: OptionsProps): VNode {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    list.current?.children[active]?.scrollIntoView({ block: 'nearest' });
+    list.current?.querySelectorAll('[role=option]')[active]?.scrollIntoView({ block: 'nearest' });
   }, [active]);
+  const groups = groupsOf(found);
   return (
     <div
       id={`${id}l`}
@@ -110,22 +130,81 @@ function Options({ id, label, found, active, isOpen, onTake }: OptionsProps): VN
       hidden={!isOpen || found.length === 0}
       ref={list}
     >
-      {found.map((option, index) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keyboard.
-        <div
-          key={option.value}
-          id={`${id}o${index}`}
-          role="option"
-          tabIndex={-1}
-          aria-selected={index === active}
-          class={index === active ? 'active' : ''}
-          onPointerDown={(event) => event.preventDefault()}
-          onClick={() => onTake(option.value)}
-        >
-          {option.label ?? option.value}
-        </div>
-      ))}
+      {groups.map(({ name, from, choices }) => {
+        const options = choices.map((choice, at) => (
+          <Option
+            key={choice.value}
+            id={`${id}o${from + at}`}
+            choice={choice}
+            isActive={from + at === active}
+            onTake={onTake}
+          />
+        ));
+        if (name === undefined) return options;
+        return (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a list of options.
+          <div key={name} role="group" aria-label={name}>
+            <div class="combobox-group muted small" aria-hidden="true">
+              {name}
+            </div>
+            {options}
+          </div>
+        );
+      })}
     </div>
+  );
+}
+
+interface OptionProps {
+  id: string;
+  choice: Choice;
+  isActive: boolean;
+  onTake(value: string): void;
+}
+
+function Option({ id, choice: { value, label = value, note }, isActive, onTake }: OptionProps): VNode {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keyboard.
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isActive}
+      class={isActive ? 'active' : ''}
+      {...(note !== undefined && { 'aria-description': note })}
+      onPointerDown={(event) => event.preventDefault()}
+      onClick={() => onTake(value)}
+    >
+      {label}
+      {note !== undefined && (
+        <span class="muted small combobox-note" aria-hidden="true">
+          {note}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface Group {
+  name: string | undefined;
+  /** The place of its first choice among all. */
+  from: number;
+  choices: Choice[];
+}
+
+function groupsOf(choices: readonly Choice[]): Group[] {
+  const groups: Group[] = [];
+  choices.forEach((choice, at) => {
+    const last = groups.at(-1);
+    if (last !== undefined && last.name === choice.group) last.choices.push(choice);
+    else groups.push({ name: choice.group, from: at, choices: [choice] });
+  });
+  return groups;
+}
+
+function few(choices: readonly Choice[]): Choice[] {
+  return groupsOf(choices).flatMap((group) =>
+    group.choices.slice(0, group.name === undefined ? SHOWN_MAX : OF_GROUP_MAX),
   );
 }
 

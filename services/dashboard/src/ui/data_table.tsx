@@ -35,6 +35,8 @@ interface DataTableProps<Row> {
   emptyText?: string;
   /** Where the list goes on at the service; `label` says how many more there are. */
   more?: { load(): void; asks: boolean; label?: string } | undefined;
+  /** What a click anywhere on a row does; its cells have a button or link for the same, for keyboards. */
+  onRow?: (row: Row) => void;
   /** Longest height in pixels before it scrolls; only the rows in sight are drawn. */
   heightPx?: number;
 }
@@ -43,7 +45,8 @@ const HEIGHT_PX = 560;
 
 /** A table with a header that stays in sight, sorting by any column that has values, and as many rows as there are. */
 export function DataTable<Row>(props: DataTableProps<Row>): VNode {
-  const { caption, columns, rows, keyOf, csvName, emptyText = 'Nothing here yet', more, heightPx = HEIGHT_PX } = props;
+  const { caption, columns, rows, keyOf, csvName, emptyText = 'Nothing here yet', more, onRow } = props;
+  const { heightPx = HEIGHT_PX } = props;
   const [sorting, setSorting] = useState<Sorting | null>(props.sortedBy ?? null);
   const sorted = useMemo(() => sortedRows(rows, columns, sorting), [rows, columns, sorting]);
   const seen = useWindow(sorted.length, heightPx);
@@ -69,7 +72,11 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
           <tbody>
             <Gap px={seen.first * ROW_PX} columns={columns.length} />
             {sorted.slice(seen.first, seen.end).map((row, at) => (
-              <tr key={keyOf(row)} aria-rowindex={seen.first + at + 2}>
+              <tr
+                key={keyOf(row)}
+                aria-rowindex={seen.first + at + 2}
+                {...(onRow !== undefined && rowAct(() => onRow(row)))}
+              >
                 {columns.map(({ id, cell, value, align = 'start' }) => (
                   <td key={id} class={`align-${align}`}>
                     {cell === undefined ? value?.(row) : cell(row)}
@@ -94,6 +101,17 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
       </div>
     </div>
   );
+}
+
+/** A click on what has an act of its own, or that ends a selection of text, is none on the row. */
+function rowAct(act: () => void): { class: string; onClick(event: MouseEvent): void } {
+  return {
+    class: 'row-act',
+    onClick({ target }) {
+      const isOwn = target instanceof Element && target.closest('a, button, input, select, label') !== null;
+      if (!isOwn && (getSelection()?.isCollapsed ?? true)) act();
+    },
+  };
 }
 
 function fixedWidth<Row>(columns: readonly Column<Row>[]): { class: string; style: { minWidth: string } } | null {

@@ -56,7 +56,7 @@ function Field({
 interface TextFieldProps extends FieldProps {
   value: string;
   onValue(value: string): void;
-  type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'number' | 'date';
+  type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'number' | 'date' | 'datetime-local';
   name?: string;
   autocomplete?: string;
   inputMode?: 'numeric' | 'decimal';

@@ -8,7 +8,7 @@ export function healthOf(destination: string, more: Partial<HealthItem> = {}): H
   const spread = { p50: 40, p99: 180 };
   return {
     ...{ site_id: 'shop', destination, state: 'delivering', reason: '', attempts: 100, delivered: 100, diverted: 0 },
-    ...{ dead: 0, paused: 0, waiting: 0, skipped: {}, delivered_at: Date.now() - 60_000, failed_at: null },
+    ...{ dead: 0, failed: 0, paused: 0, waiting: 0, skipped: {}, delivered_at: Date.now() - 60_000, failed_at: null },
     ...{ failed_reason: '', took_ms: spread, age_ms: spread },
     ...more,
   };

@@ -31,12 +31,13 @@ function eventOf(n: number, receivedMs: number, more: Partial<ListedEvent> = {})
 /** Events at a steady rate since a moment, newest first as the service lists them. */
 export function withLive(api: StubApi, sinceMs: number, perSecond: number, more: Partial<ListedEvent> = {}): StubApi {
   return api.on('POST', /\/live$/, (body) => {
-    const { received_after = 0, limit = LIMIT } = body as LiveQuery;
+    const { received_after = 0, received_before = Number.POSITIVE_INFINITY, limit = LIMIT } = body as LiveQuery;
     const last = Math.floor(((Date.now() - sinceMs) * perSecond) / 1_000);
     const events: ListedEvent[] = [];
     for (let n = last; n >= 0 && events.length < limit; n -= 1) {
       const receivedMs = sinceMs + Math.floor((n * 1_000) / perSecond);
       if (receivedMs <= received_after) break;
+      if (receivedMs >= received_before) continue;
       events.push(eventOf(n, receivedMs, more));
     }
     return { events, as_of: Date.now() };

@@ -1,6 +1,6 @@
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterDetails, LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import type { KeyItem } from '#services/control_api/key_shapes.ts';
 import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
@@ -14,7 +14,14 @@ export const CANARY = '<img src=x onerror="document.title=1">';
 
 const HEALTH: HealthItem = {
   ...{ site_id: 'shop', destination: 'webhook', state: 'delivering', reason: '', attempts: 4_812, delivered: 4_812 },
-  ...{ diverted: 0, dead: 0, paused: 0, waiting: 0, skipped: { not_in_destinations: 120, consent_denied: 40 } },
+  ...{
+    diverted: 0,
+    dead: 0,
+    failed: 0,
+    paused: 0,
+    waiting: 0,
+    skipped: { not_in_destinations: 120, consent_denied: 40 },
+  },
   ...{ delivered_at: Date.now() - 4_000, failed_at: null, failed_reason: '' },
   ...{ took_ms: { p50: 41, p99: 230 }, age_ms: { p50: 380, p99: 1_900 } },
 };
@@ -41,7 +48,16 @@ export function withDestinations(api: StubApi): StubApi {
     .on('GET', '/v1/admin/delivery-health', {
       items: [
         HEALTH,
-        { ...HEALTH, destination: 'meta', state: 'failing', reason: 'http_503', waiting: 812, dead: 3, ...failed },
+        {
+          ...HEALTH,
+          destination: 'meta',
+          state: 'failing',
+          reason: 'http_503',
+          waiting: 812,
+          dead: 3,
+          failed: 2,
+          ...failed,
+        },
         {
           ...HEALTH,
           destination: 'ga4',
@@ -54,6 +70,8 @@ export function withDestinations(api: StubApi): StubApi {
     });
 }
 
+const REFUSED = { event: { event_id: 'e-1', event: CANARY }, delivery: 'dead' } as const;
+
 function letterOf(offset: number, change: Partial<LetterItem> = {}): LetterItem {
   return {
     ...{
@@ -65,6 +83,7 @@ function letterOf(offset: number, change: Partial<LetterItem> = {}): LetterItem 
     },
     ...{ topic: 'events.identified', partition: 0, offset, index: 0, died_at: Date.now() - offset * HOUR_MS },
     ...{ bytes_total: 812, cut: false, resendable: true, resent_at: null, resolved: null, events: 1 },
+    ...{ site_ids: ['shop'], event: { event_id: `event-${offset}`, event: 'page_view' }, delivery: null },
     ...change,
   };
 }
@@ -77,6 +96,7 @@ export function withLetters(api: StubApi): StubApi {
     ...Array.from({ length: 6 }, (_, at) =>
       letterOf(at * 9, { id: `identity-1-${at}`, stage: 'identity', reason: CANARY, resendable: false, events: null }),
     ),
+    letterOf(2, { ...{ id: 'delivery-0-2', stage: 'delivery', destination: 'meta', reason: 'http_400' }, ...REFUSED }),
   ];
   const items = (): LetterItem[] =>
     all().map((one) => ({ ...one, resent_at: resent.has(one.id) ? Date.now() : one.resent_at }));
@@ -94,7 +114,10 @@ export function withLetters(api: StubApi): StubApi {
       const letter = items().find(({ id }) => url.pathname.endsWith(`/${id}`));
       if (letter === undefined) return refusal(404, 'dead_letter_unknown');
       const content = { site_id: 'shop', event_id: 'e-1', distinct_id: CANARY, received_at: letter.died_at };
-      return { ...letter, sha256: 'ab'.repeat(32), contents: letter.resendable ? [content] : null };
+      const contents = letter.resendable ? [{ ...content, event: 'page_view' }] : null;
+      const attempts = letter.stage === 'delivery' ? [ATTEMPT] : null;
+      const details: LetterDetails = { ...letter, sha256: 'ab'.repeat(32), contents, attempts };
+      return details;
     });
 }
 
@@ -125,6 +148,7 @@ export function withReplays(api: StubApi): StubApi {
           chosen: 812,
           skipped_before: 12,
           to_send: null,
+          found: null,
         },
         ...{ estimate_ms: null, not_reached: 0, started_at: Date.now(), updated_at: Date.now(), ...META, ...asked },
       };

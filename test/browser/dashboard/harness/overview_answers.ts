@@ -17,13 +17,17 @@ const STEPS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 168 * HOUR_MS, month: 72
 export function withTraffic(
   api: StubApi,
   names: readonly string[] = ['https://shop.example/', 'https://shop.example/a'],
+  currencies: readonly string[] = ['EUR', 'USD'],
 ): StubApi {
   return api
-    .on('POST', /\/trends$/, (body) => trends(body as Asked))
+    .on('POST', /\/trends$/, (body) => trends(body as Asked, currencies))
     .on('POST', /\/top$/, (body) => top(body as Asked, names));
 }
 
-function trends({ from, to, interval = 'day', compare, breakdown, series = [] }: Asked): object {
+function trends(
+  { from, to, interval = 'day', compare, breakdown, series = [] }: Asked,
+  names: readonly string[],
+): object {
   const step = STEPS[interval];
   const starts = Array.from({ length: Math.max(1, Math.round((to - from) / step)) }, (_, at) => from + at * step);
   const group = (factor: number): object => {
@@ -38,7 +42,7 @@ function trends({ from, to, interval = 'day', compare, breakdown, series = [] }:
     ...group(factor),
     ...(compare !== undefined && { before: group(factor * 0.9) }),
   });
-  const currencies = ['EUR', 'USD'].map((value, at) => ({ value, parts: [value], ...compared(30 - at * 20) }));
+  const currencies = names.map((value, at) => ({ value, parts: [value], ...compared(30 / (1 + 2 * at)) }));
   return {
     series: series.map((_, at) => ({
       ...compared(at === 0 ? 60 : 4),

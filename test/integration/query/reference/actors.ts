@@ -4,6 +4,7 @@ import type { FunnelQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import { intervalStart, intervalsBetween } from './calendar.ts';
 import { startsOf } from './counts.ts';
 import { type Attempt, attemptsOf, byText, lastWay } from './funnel.ts';
+import { wayDeeds } from './paths.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { isSelected, scoped } from './selecting.ts';
 import { partsOf, ranked, timeBefore } from './trends.ts';
@@ -14,6 +15,7 @@ export type Listed = Omit<ActorsAnswer['actors'][number], 'distinct_id'>;
 /** The events that actors are listed by, one for each, as the list shows them: by person, then by time. */
 export function listedByHand(of: ActorsQuery['of'], ledger: Ledger): Listed[] {
   if ('funnel' in of) return shown(funnelDeeds(of, ledger));
+  if ('paths' in of) return shown(wayDeeds(of, ledger));
   return shown('trends' in of ? barDeeds(of, ledger) : cohortDeeds(of, ledger));
 }
 

@@ -1,5 +1,6 @@
 import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
@@ -67,4 +68,23 @@ export function retentionParts(retention: RetentionQuery, answer: RetentionAnswe
       { of: { retention, cohort: from }, count: persons },
       ...returned.slice(0, 2).map((count, period) => ({ of: { retention, cohort: from, period }, count })),
     ]);
+}
+
+/** Nodes and edges of paths, and what begins, ends and goes on at the nodes; the others among them. */
+export function pathsParts(paths: PathsQuery, { places, edges }: PathsAnswer): ChartPart[] {
+  const nodes = places.flatMap(({ place, values, other }) =>
+    [...values, ...(other === null ? [] : [{ ...other, value: null }])].flatMap((node): ChartPart[] => {
+      const of = { paths, place, way: [node.value] };
+      return [
+        { of, count: node.paths },
+        { of: { ...of, begins: true }, count: node.begins },
+        { of: { ...of, last: 'ends' }, count: node.ends },
+        { of: { ...of, last: 'goes_on' }, count: node.goes_on },
+      ];
+    }),
+  );
+  const ways = edges.map(
+    ({ place, from, to, paths: count }): ChartPart => ({ of: { paths, place, way: [from, to] }, count }),
+  );
+  return [...nodes, ...ways];
 }

@@ -1,11 +1,12 @@
+import type { PartQuery } from '#pipelines/query/actor_shapes.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
 import { sessions } from './funnel.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { isSelected, passesAll, textOf } from './selecting.ts';
 
-/** What is given of one path: its values by place, and whether it goes on behind the last one. */
+/** What is given of one path: its values by place, each with the first event of it, and whether it goes on behind the last one. */
 interface Given {
-  values: [place: number, value: string][];
+  values: [place: number, value: string, deed: Deed][];
   goesOn: boolean;
 }
 
@@ -46,25 +47,61 @@ function givenOf(query: PathsQuery, deeds: readonly Deed[]): Given[] {
   if (anchor === undefined) return [];
   const near = deeds.filter(({ at }) => Math.abs(at - anchor.at) <= windowMs);
   const at = near.indexOf(anchor);
-  const later =
-    to === undefined ? folded([anchor, ...near.slice(at + 1)].map((deed) => nodeOf(query, deed))).slice(1) : [];
-  const sooner =
-    to === undefined && through === undefined
-      ? []
-      : folded([anchor, ...near.slice(0, at).reverse()].map((deed) => nodeOf(query, deed))).slice(1);
+  const later = to === undefined ? runs(query, near.slice(at)).slice(1) : [];
+  const sooner = to === undefined && through === undefined ? [] : runs(query, near.slice(0, at)).toReversed();
+  const entry = (place: number, deed: Deed): Given['values'][number] => [place, nodeOf(query, deed), deed];
   const values = [
     ...sooner
       .slice(0, steps)
-      .map((value, index): [number, string] => [-1 - index, value])
+      .map((deed, index) => entry(-1 - index, deed))
       .reverse(),
-    [0, nodeOf(query, anchor)] as [number, string],
-    ...later.slice(0, steps).map((value, index): [number, string] => [index + 1, value]),
+    entry(0, anchor),
+    ...later.slice(0, steps).map((deed, index) => entry(index + 1, deed)),
   ];
   return [{ values, goesOn: later.length > steps }];
 }
 
-function folded(values: readonly string[]): string[] {
-  return values.filter((value, index) => value !== values[index - 1]);
+/** The first event of each run of those with the same text. */
+function runs(query: PathsQuery, deeds: readonly Deed[]): Deed[] {
+  return deeds.filter((deed, index) => {
+    const before = deeds[index - 1];
+    return before === undefined || nodeOf(query, before) !== nodeOf(query, deed);
+  });
+}
+
+/** The whole way of each path, with null for values that are not given. */
+export function waysByHand(query: PathsQuery, ledger: Ledger): Pick<PartQuery<'paths'>, 'place' | 'way'>[] {
+  const given = sequences(query, ledger).flatMap((deeds) => givenOf(query, deeds));
+  const shown = new Map<number, string[]>();
+  const shownOf = (place: number): string[] => {
+    const known = shown.get(place) ?? shownAt(place, given, query.top ?? 10);
+    shown.set(place, known);
+    return known;
+  };
+  return given.map(({ values }) => ({
+    place: values[0]?.[0] ?? 0,
+    way: values.map(([place, value]) => (shownOf(place).includes(value) ? value : null)),
+  }));
+}
+
+/** The events by which paths that go a way came to the last place of it. */
+export function wayDeeds({ paths, place, way, begins, last: finish }: PartQuery<'paths'>, ledger: Ledger): Deed[] {
+  const given = sequences(paths, ledger).flatMap((deeds) => givenOf(paths, deeds));
+  const shown = way.map((_, index) => shownAt(place + index, given, paths.top ?? 10));
+  return given.flatMap(({ values, goesOn }) => {
+    const from = values.findIndex(([at]) => at === place);
+    const part = from === -1 ? [] : values.slice(from, from + way.length);
+    const last = part.at(-1);
+    const goesThere =
+      part.length === way.length &&
+      part.every(([, value], index) =>
+        way[index] === null ? shown[index]?.includes(value) === false : way[index] === value,
+      );
+    if (last === undefined || !goesThere || (begins === true && from !== 0)) return [];
+    const isLast = from + way.length === values.length;
+    if (finish === 'ends' && (!isLast || goesOn)) return [];
+    return finish === 'goes_on' && (!isLast || !goesOn) ? [] : [last[2]];
+  });
 }
 
 /** The values of a place that are given by name. */

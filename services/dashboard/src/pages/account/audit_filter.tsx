@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { dayEnd, dayStartOf } from '../../period.ts';
 import { place, setQuery } from '../../router.ts';
 import { SelectField, TextField } from '../../ui/form_fields.tsx';
@@ -19,15 +19,23 @@ export function auditFilter(query: URLSearchParams): Record<string, string | num
   };
 }
 
+function fieldsIn(query: URLSearchParams) {
+  const asked = (name: string): string => query.get(name) ?? '';
+  return { setting: asked('setting'), by: asked('by'), kind: asked('kind'), from: asked('from'), to: asked('to') };
+}
+
 /** Asks for what, by whom, about what and when. */
 export function AuditFilter(): VNode {
   const { query } = place.value;
-  const asked = (name: string): string => query.get(name) ?? '';
-  const [setting, setSetting] = useState(asked('setting'));
-  const [by, setBy] = useState(asked('by'));
-  const [kind, setKind] = useState(asked('kind'));
-  const [from, setFrom] = useState(asked('from'));
-  const [to, setTo] = useState(asked('to'));
+  const inAddress = query.toString();
+  const [typed, setTyped] = useState(() => fieldsIn(query));
+  // The way back and forward changes them too.
+  useEffect(() => setTyped(fieldsIn(new URLSearchParams(inAddress))), [inAddress]);
+  const field = (name: keyof typeof typed) => ({
+    value: typed[name],
+    onValue: (value: string) => setTyped({ ...typed, [name]: value }),
+  });
+  const { setting, by, kind, from, to } = typed;
   const isWrong = from !== '' && to !== '' && from > to;
   return (
     <form
@@ -37,22 +45,20 @@ export function AuditFilter(): VNode {
         if (!isWrong) setQuery({ setting: setting.trim(), by: by.trim(), kind, from, to }, 'push');
       }}
     >
-      <SelectField label="What" value={kind} onValue={setKind} options={KINDS} />
-      <TextField label="By whom" type="search" hint="A user, or the label of a token." value={by} onValue={setBy} />
+      <SelectField label="What" options={KINDS} {...field('kind')} />
+      <TextField label="By whom" type="search" hint="A user, or the label of a token." {...field('by')} />
       <TextField
         label="About"
         type="search"
         placeholder="site/shop or destination/shop/"
         hint="One thing, or with / at its end all below it."
-        value={setting}
-        onValue={setSetting}
+        {...field('setting')}
       />
-      <TextField label="First day" type="date" value={from} onValue={setFrom} />
+      <TextField label="First day" type="date" {...field('from')} />
       <TextField
         label="Last day"
         type="date"
-        value={to}
-        onValue={setTo}
+        {...field('to')}
         problem={isWrong ? 'The last day must not lie before the first.' : ''}
       />
       <div class="field-button">

@@ -77,6 +77,12 @@ export function DisableMember({ member, issued, onChanged }: DisableMemberProps)
               />
             </>
           )}
+          {issued.failure !== null && (
+            <>
+              <p>Which tokens they issued is not known now. Those go on working until somebody revokes them.</p>
+              <FailureNote failure={issued.failure} again={issued.again} />
+            </>
+          )}
           {saving.failure !== null && <FailureNote failure={saving.failure} />}
         </Confirm>
       )}

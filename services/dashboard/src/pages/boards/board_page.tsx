@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { PathsAnswer } from '#pipelines/query/paths.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
 import type { RetentionAnswer } from '#pipelines/query/retention.ts';
 import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
@@ -186,7 +186,7 @@ function AnswerView({ kind, query, answer, onPart }: AnswerViewProps): VNode {
     case 'retention':
       return <RetentionView query={query as RetentionQuery} answer={answer as RetentionAnswer} onPart={onPart} />;
     case 'paths':
-      return <PathsView answer={answer as PathsAnswer} />;
+      return <PathsView query={query as PathsQuery} answer={answer as PathsAnswer} onPart={onPart} />;
     case 'sql':
       return (
         <div class="stack">

@@ -7,13 +7,17 @@ import { Sparkline } from '../../charts/sparkline.tsx';
 import { ago, dateTime, number } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
 import { place, setQuery } from '../../router.ts';
+import { sites } from '../../site_list.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { EventLink } from '../../ui/event_link.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
+import { mayAt } from '../../who.ts';
 import { LetterDialog } from './letter_dialog.tsx';
 import { countsByDay, isOpen, LETTER_FILTERS, type LetterGroup, letterGroups, resendable } from './letter_groups.ts';
-import { LetterState, stateOf } from './letter_state.tsx';
+import { LetterState, mayChangeLetter } from './letter_state.tsx';
+import { stateOf } from './letter_text.ts';
 import { ResendAll } from './resend_all.tsx';
 import { ResolveLetters } from './resolve_letters.tsx';
 
@@ -23,8 +27,14 @@ const LETTERS_MAX = 5_000;
 export default function DeadLettersPage(): VNode {
   const { query } = place.value;
   const period = readPeriod(query, Date.now());
-  const asked = useAnswer(`${period.from}`, (signal) =>
-    listAll<LetterItem>('/v1/admin/dead-letters', { since: period.from }, LETTERS_MAX, signal),
+  const [site, destination] = [query.get('site'), query.get('destination')];
+  const asked = useAnswer(`${period.from} ${site} ${destination}`, (signal) =>
+    listAll<LetterItem>(
+      '/v1/admin/dead-letters',
+      { since: period.from, site_id: site, destination },
+      LETTERS_MAX,
+      signal,
+    ),
   );
   const inPeriod = useMemo(
     () => (asked.value?.items ?? []).filter(({ died_at }) => died_at < period.to),
@@ -43,7 +53,18 @@ export default function DeadLettersPage(): VNode {
         <Shown asked={asked}>
           {({ more }) => (
             <div class="stack">
-              <FilterField chosen={filter.value} letters={inPeriod} />
+              <div class="form-row">
+                <FilterField chosen={filter.value} letters={inPeriod} />
+                <SiteField chosen={site} />
+              </div>
+              {destination !== null && (
+                <p class="row">
+                  Only of deliveries to <code>{destination}</code>
+                  <button type="button" class="button small" onClick={() => setQuery({ destination: null }, 'push')}>
+                    Of every stage
+                  </button>
+                </p>
+              )}
               <Groups groups={groups} from={period.from} to={period.to} isCut={more} isEmpty={inPeriod.length === 0} />
             </div>
           )}
@@ -77,6 +98,20 @@ function FilterField({ chosen, letters }: { chosen: string; letters: readonly Le
   );
 }
 
+/** Narrows the letters to those of a site; what cannot be read is of none. */
+function SiteField({ chosen }: { chosen: string | null }): VNode {
+  const seen = (sites.value ?? []).map(({ site_id }) => site_id).filter((id) => mayAt('dead_letters.read', id));
+  const known = chosen === null || seen.includes(chosen) ? seen : [chosen, ...seen];
+  return (
+    <SelectField
+      label="Of the site"
+      value={chosen ?? ''}
+      onValue={(value) => setQuery({ site: value === '' ? null : value }, 'push')}
+      options={[{ value: '', label: 'Every site' }, ...known.map((value) => ({ value, label: value }))]}
+    />
+  );
+}
+
 /** The letters themselves, of all reasons or of the one that was chosen, and what can be done about all of them. */
 function Letters({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode {
   const { query } = place.value;
@@ -86,18 +121,20 @@ function Letters({ letters, onDone }: { letters: readonly LetterItem[]; onDone()
       letters.filter((one) => (stage === null || one.stage === stage) && (reason === null || one.reason === reason)),
     [letters, stage, reason],
   );
-  const open = shown.filter(isOpen);
+  const open = shown.filter((letter) => isOpen(letter) && mayChangeLetter(letter));
   return (
     <Panel
-      title={reason === null ? 'All letters' : `${stage}: ${reason}`}
+      title={
+        stage === null && reason === null ? 'All letters' : `${stage ?? 'Every stage'}: ${reason ?? 'every reason'}`
+      }
       actions={
         <>
-          {reason !== null && (
+          {(stage !== null || reason !== null) && (
             <button type="button" class="button small" onClick={() => setQuery({ stage: null, reason: null }, 'push')}>
               Show all
             </button>
           )}
-          <ResendAll letters={resendable(shown)} onDone={onDone} />
+          <ResendAll letters={resendable(open)} onDone={onDone} />
           <ResolveLetters
             ids={open.map(({ id }) => id)}
             label={`Resolve all (${number(open.length)})`}
@@ -188,6 +225,21 @@ const COLUMNS: readonly Column<LetterItem>[] = [
     ),
   },
   { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
+  { id: 'destination', title: 'Destination', value: ({ destination }) => destination ?? '' },
+  { id: 'site', title: 'Site', value: ({ site_ids }) => site_ids.join(', ') },
+  {
+    id: 'event',
+    title: 'Event',
+    value: ({ event }) => event?.event ?? '',
+    cell: ({ event, site_ids }) =>
+      event === null ? (
+        '–'
+      ) : (
+        <EventLink siteId={site_ids[0] ?? ''} eventId={event.event_id}>
+          {event.event || event.event_id}
+        </EventLink>
+      ),
+  },
   { id: 'reason', title: 'Reason', value: ({ reason }) => reason, cell: ({ reason }) => <code>{reason}</code> },
   { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: ({ events }) => number(events) },
   { id: 'state', title: 'State', value: stateOf, cell: (letter) => <LetterState letter={letter} /> },

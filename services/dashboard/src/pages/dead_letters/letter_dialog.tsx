@@ -1,15 +1,18 @@
 import type { VNode } from 'preact';
+import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
 import type { LetterDetails, LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
+import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { EventLink } from '../../ui/event_link.tsx';
 import { FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { mayAt } from '../../who.ts';
-import { LetterState, lettersReplayAddress } from './letter_state.tsx';
+import { attemptAnswer, attemptOutcomes } from '../destinations/attempt_text.ts';
+import { LetterState, mayChangeLetter } from './letter_state.tsx';
 import { resend, tellResent } from './resend_all.tsx';
 import { markLetters, ResolveLetters } from './resolve_letters.tsx';
 
@@ -35,6 +38,7 @@ export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNo
             <Steps letter={letter} onDone={onDone} />
             <Facts letter={letter} />
             <Contents details={letter} />
+            <Attempts attempts={letter.attempts} />
           </div>
         )}
       </Shown>
@@ -45,8 +49,7 @@ export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNo
 /** What was done about the letter, and what can be. */
 function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNode {
   const action = useAction();
-  const mayChange = mayAt('dead_letters.change', null);
-  const replay = letter.stage === 'delivery' ? lettersReplayAddress(letter) : null;
+  const mayChange = mayChangeLetter(letter);
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => resend([letter.id]));
     if (outcomes === null) return;
@@ -54,8 +57,11 @@ function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNod
     onDone();
   };
   const reopen = async (): Promise<void> => {
-    if ((await action.run(() => markLetters('reopen', [letter.id]))) === null) return;
-    toast('The letter is open again');
+    const items = await action.run(() => markLetters('reopen', [letter.id]));
+    if (items === null) return;
+    // Somebody else may have opened it meanwhile.
+    const isReopened = items.some(({ outcome }) => outcome === 'reopened');
+    toast(isReopened ? 'The letter is open again' : 'The letter was open already, or is kept no more');
     onDone();
   };
   return (
@@ -67,19 +73,11 @@ function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNod
             Send in again
           </button>
         )}
-        {replay !== null && (
-          <a class="button" href={replay}>
-            Replay
-          </a>
-        )}
-        {letter.resolved === null ? (
-          <ResolveLetters ids={[letter.id]} label="Resolve" onDone={onDone} />
-        ) : (
-          mayChange && (
-            <button type="button" class="button small" disabled={action.isBusy} onClick={() => void reopen()}>
-              Open it again
-            </button>
-          )
+        {mayChange && letter.resolved === null && <ResolveLetters ids={[letter.id]} label="Resolve" onDone={onDone} />}
+        {mayChange && letter.resolved !== null && (
+          <button type="button" class="button small" disabled={action.isBusy} onClick={() => void reopen()}>
+            Open it again
+          </button>
         )}
       </p>
       {letter.resolved !== null && (
@@ -104,6 +102,22 @@ function Facts({ letter }: { letter: LetterItem }): VNode {
     <dl class="facts">
       <dt>Stage</dt>
       <dd>{destination === null ? stage : `${stage} to ${destination}`}</dd>
+      {letter.site_ids.length > 0 && (
+        <>
+          <dt>Site</dt>
+          <dd>{letter.site_ids.join(', ')}</dd>
+        </>
+      )}
+      {letter.event !== null && (
+        <>
+          <dt>Event</dt>
+          <dd>
+            <EventLink siteId={letter.site_ids[0] ?? ''} eventId={letter.event.event_id}>
+              {letter.event.event || letter.event.event_id}
+            </EventLink>
+          </dd>
+        </>
+      )}
       <dt>Reason</dt>
       <dd>
         <code>{reason}</code>
@@ -132,6 +146,23 @@ function Facts({ letter }: { letter: LetterItem }): VNode {
         {number(bytes_total)} bytes{cut && ', of which only the first 64 KiB are kept: it cannot be sent in again'}
       </dd>
     </dl>
+  );
+}
+
+/** The attempts at the destination with what its platform answered. */
+function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
+  if (attempts === null || attempts.length === 0) return null;
+  return (
+    <section aria-labelledby="letter-attempts">
+      <h3 id="letter-attempts">Attempts at the destination</h3>
+      <DataTable
+        caption="Each attempt with its answer"
+        columns={ATTEMPT_COLUMNS}
+        rows={attempts}
+        keyOf={({ attempt, attempted_at }) => `${attempt} ${attempted_at}`}
+        heightPx={240}
+      />
+    </section>
   );
 }
 
@@ -170,9 +201,47 @@ const CONTENT_COLUMNS: readonly Column<Content>[] = [
   },
   {
     id: 'event',
+    title: 'Event',
+    value: ({ event }) => event,
+    cell: ({ site_id, event_id, event }) => (
+      <EventLink siteId={site_id} eventId={event_id}>
+        {event || event_id}
+      </EventLink>
+    ),
+  },
+  {
+    id: 'event_id',
     title: 'Event id',
     value: ({ event_id }) => event_id,
     cell: ({ event_id }) => <code>{event_id}</code>,
   },
   { id: 'visitor', title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
+];
+
+const ATTEMPT_COLUMNS: readonly Column<AttemptItem>[] = [
+  {
+    id: 'when',
+    title: 'When',
+    value: ({ attempted_at }) => attempted_at,
+    cell: ({ attempted_at }) => dateTime(attempted_at),
+  },
+  { id: 'attempt', title: 'Try', align: 'end', value: ({ attempt }) => attempt },
+  {
+    id: 'outcome',
+    title: 'Outcome',
+    value: ({ outcome }) => attemptOutcomes[outcome].label,
+    cell: ({ outcome }) => <Badge kind={attemptOutcomes[outcome].badge}>{attemptOutcomes[outcome].label}</Badge>,
+  },
+  {
+    id: 'reason',
+    title: 'Reason',
+    value: ({ reason }) => reason,
+    cell: ({ reason }) => (reason === '' ? '–' : <code>{reason}</code>),
+  },
+  {
+    id: 'answer',
+    title: 'Answer',
+    value: attemptAnswer,
+    cell: (one) => <span class="wraps">{attemptAnswer(one)}</span>,
+  },
 ];

@@ -59,14 +59,25 @@ export function portions(ids: readonly string[]): string[][] {
   );
 }
 
-/** Letters about which nobody did anything yet. */
-export const isOpen = ({ resent_at, resolved }: Pick<LetterItem, 'resent_at' | 'resolved'>): boolean =>
-  resent_at === null && resolved === null;
+/** Letters about which nobody did anything yet, and whose events their destination has not taken since. */
+export const isOpen = ({
+  resent_at,
+  resolved,
+  delivery,
+}: Pick<LetterItem, 'resent_at' | 'resolved' | 'delivery'>): boolean =>
+  resent_at === null && resolved === null && delivery !== 'delivered';
+
+/** What the page of letters is asked with for all that are open and hold events of a site: as long as any is kept. */
+export const openLettersQuery = (siteId: string | null): Record<string, string> => ({
+  period: '90d',
+  ...(siteId !== null && { site: siteId }),
+});
 
 /** Which letters a list has, by what was done about them. */
 export const LETTER_FILTERS = [
   { value: 'open', label: 'Open', takes: isOpen },
   { value: 'resent', label: 'Sent in again', takes: ({ resent_at }: LetterItem) => resent_at !== null },
+  { value: 'delivered', label: 'Delivered since', takes: ({ delivery }: LetterItem) => delivery === 'delivered' },
   { value: 'resolved', label: 'Resolved', takes: ({ resolved }: LetterItem) => resolved !== null },
   { value: 'all', label: 'All', takes: () => true },
 ] as const;

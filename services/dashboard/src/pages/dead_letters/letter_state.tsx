@@ -1,19 +1,9 @@
 import type { VNode } from 'preact';
 import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
-import { addressOf } from '../../router.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { mayAt } from '../../who.ts';
+import { mayAt, mayEverywhere } from '../../who.ts';
 import { isOpen } from './letter_groups.ts';
-
-const REPLAYED = new Set(['delivery']);
-
-/** What was done about a letter, or can be, in words. */
-export function stateOf({ stage, resent_at, resolved, resendable: isResendable }: LetterItem): string {
-  if (resolved !== null) return 'Resolved';
-  if (resent_at !== null) return 'Sent in again';
-  if (isResendable) return 'Can be sent in again';
-  return REPLAYED.has(stage) ? 'Can be replayed' : 'Cannot be sent in again';
-}
+import { stateOf } from './letter_text.ts';
 
 /** What was done about a letter, or can be. */
 export function LetterState({ letter }: { letter: LetterItem }): VNode {
@@ -21,9 +11,8 @@ export function LetterState({ letter }: { letter: LetterItem }): VNode {
   return <Badge kind={kind}>{stateOf(letter)}</Badge>;
 }
 
-/** The address of a new replay of what the delivery that a letter died in gave up. */
-export function lettersReplayAddress({ destination }: LetterItem): string | null {
-  if (!mayAt('replays.change', null)) return null;
-  const asked = { new: '1', source: 'dead_letters', ...(destination !== null && { destination }) };
-  return addressOf('/replays', new URLSearchParams(asked));
-}
+/** Whether the person may send in or resolve a letter: at each of its sites, or everywhere where these are not known. */
+export const mayChangeLetter = ({ site_ids }: LetterItem): boolean =>
+  site_ids.length === 0
+    ? mayEverywhere('dead_letters.change')
+    : site_ids.every((siteId) => mayAt('dead_letters.change', siteId));

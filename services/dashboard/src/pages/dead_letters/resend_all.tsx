@@ -8,8 +8,8 @@ import { number } from '../../format.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { mayAt } from '../../who.ts';
 import { portions } from './letter_groups.ts';
+import { isAllSettled, resentSentence } from './letter_text.ts';
 
 type Outcomes = ResendAnswer['items'];
 
@@ -26,27 +26,18 @@ export async function resend(ids: readonly string[]): Promise<Answer<Outcomes>> 
 
 /** Tells what became of letters. */
 export function tellResent(outcomes: Outcomes): void {
-  const count = (wanted: string): number => outcomes.filter(({ outcome }) => outcome === wanted).length;
-  const [sent, before] = [count('resent'), count('resent_before')];
-  const others = outcomes.length - sent - before;
-  const parts = [
-    sent === 0
-      ? 'No letter was sent in again'
-      : `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
-    ...(before > 0 ? [`${number(before)} had been before`] : []),
-    ...(others > 0 ? [`${number(others)} could not be`] : []),
-  ];
-  toast(parts.join(', '), others > 0 ? 'bad' : 'good');
+  toast(resentSentence(outcomes), isAllSettled(outcomes) ? 'good' : 'bad');
 }
 
-/** Sends in again every letter that can be, after asking. */
+/** Sends in again letters that can be, after asking. */
 export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode | null {
   const [asks, setAsks] = useState(false);
   const action = useAction();
-  if (letters.length === 0 || !mayAt('dead_letters.change', null)) return null;
+  if (letters.length === 0) return null;
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => resend(letters.map(({ id }) => id)));
-    if (outcomes === null) return;
+    // Those before a portion that failed are sent: the list says which are left.
+    if (outcomes === null) return onDone();
     setAsks(false);
     tellResent(outcomes);
     onDone();
@@ -66,7 +57,8 @@ export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[];
         >
           <p>
             Each goes in once, however often this is asked. Where the cause is not gone it dies again, as a letter of
-            its own. Events that were counted before are not counted twice.
+            its own. Events that were counted before are not counted twice, and what a destination has by now is not
+            sent to it.
           </p>
           {action.failure !== null && <FailureNote failure={action.failure} />}
         </Confirm>

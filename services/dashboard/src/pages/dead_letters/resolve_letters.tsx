@@ -10,7 +10,6 @@ import { FormActions } from '../../ui/form_actions.tsx';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { mayAt } from '../../who.ts';
 import { portions } from './letter_groups.ts';
 
 /** Says of letters that somebody is done with them, or that they are open again, a portion at a time. */
@@ -36,12 +35,12 @@ interface ResolveLettersProps {
   onDone(): void;
 }
 
-/** A button that asks why nothing more is to be done about letters, and notes it with who said so. */
+/** A button that asks why nothing more is to be done about letters that the person may change, and notes it with who said so. */
 export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNode | null {
   const [asks, setAsks] = useState(false);
   const [note, setNote] = useState('');
   const action = useAction();
-  if (ids.length === 0 || !mayAt('dead_letters.change', null)) return null;
+  if (ids.length === 0) return null;
   const close = (): void => {
     setAsks(false);
     // What was said of these letters is not said of the next.
@@ -51,7 +50,8 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
   const resolve = async (event: Event): Promise<void> => {
     event.preventDefault();
     const items = await action.run(() => markLetters('resolve', ids, { note: note.trim() }));
-    if (items === null) return;
+    // Those before a portion that failed are resolved: the list says which are left.
+    if (items === null) return onDone();
     close();
     const done = items.filter(({ outcome }) => outcome === 'resolved').length;
     toast(`${number(done)} ${done === 1 ? 'letter is' : 'letters are'} resolved`);

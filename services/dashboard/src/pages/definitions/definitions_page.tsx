@@ -50,7 +50,7 @@ export default function DefinitionsPage({ params }: PageProps): VNode {
     <div class="stack">
       {health.failure !== null && <FailureNote failure={health.failure} again={health.again} />}
       <Panel
-        title="What the tag watches for"
+        title="Event definitions"
         actions={
           mayAt('definitions.change', siteId) && (
             <button type="button" class="button primary" onClick={() => setQuery({ definition: '+' }, 'push')}>

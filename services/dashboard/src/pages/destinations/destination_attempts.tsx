@@ -4,29 +4,21 @@ import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, span } from '../../format.ts';
-import { addressOf } from '../../router.ts';
-import { Badge, type BadgeKind } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { EventLink } from '../../ui/event_link.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
-import { mayAt } from '../../who.ts';
+import { attemptAnswer, attemptOutcomes } from './attempt_text.ts';
 import { type DestinationDialogProps, destinationPath } from './destination_place.ts';
 
 const EVERY_MS = 10_000;
 const SHOWN = 100;
 const HEIGHT_PX = 480;
 
-const OUTCOMES: Readonly<Record<AttemptItem['outcome'], { label: string; badge: BadgeKind }>> = {
-  delivered: { label: 'Delivered', badge: 'good' },
-  diverted: { label: 'To be tried again', badge: 'warn' },
-  paused: { label: 'Waits', badge: 'warn' },
-  dead: { label: 'Given up', badge: 'bad' },
-  skipped: { label: 'Left out', badge: 'plain' },
-};
-
 const FILTERS = [
   { value: '', label: 'All but those left out' },
-  ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label })),
+  ...Object.entries(attemptOutcomes).map(([value, { label }]) => ({ value, label })),
 ];
 
 /** The newest attempts to deliver to a destination, with what its platform answered. */
@@ -73,18 +65,17 @@ const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
     id: 'event',
     title: 'Event',
     value: ({ event, event_id }) => `${event} ${event_id}`,
-    cell: ({ event, event_id }) =>
-      mayAt('query.events', siteId) ? (
-        <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(event_id)}`)}>{event}</a>
-      ) : (
-        event
-      ),
+    cell: ({ event, event_id }) => (
+      <EventLink siteId={siteId} eventId={event_id}>
+        {event}
+      </EventLink>
+    ),
   },
   {
     id: 'outcome',
     title: 'Outcome',
-    value: ({ outcome }) => OUTCOMES[outcome].label,
-    cell: ({ outcome }) => <Badge kind={OUTCOMES[outcome].badge}>{OUTCOMES[outcome].label}</Badge>,
+    value: ({ outcome }) => attemptOutcomes[outcome].label,
+    cell: ({ outcome }) => <Badge kind={attemptOutcomes[outcome].badge}>{attemptOutcomes[outcome].label}</Badge>,
   },
   {
     id: 'reason',
@@ -92,7 +83,12 @@ const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
     value: ({ reason }) => reason,
     cell: ({ reason }) => (reason === '' ? '–' : <code>{reason}</code>),
   },
-  { id: 'answer', title: 'Answer', value: answerText, cell: (one) => <span class="wraps">{answerText(one)}</span> },
+  {
+    id: 'answer',
+    title: 'Answer',
+    value: attemptAnswer,
+    cell: (one) => <span class="wraps">{attemptAnswer(one)}</span>,
+  },
   { id: 'attempt', title: 'Try', align: 'end', value: ({ attempt }) => attempt },
   {
     id: 'took',
@@ -102,7 +98,3 @@ const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
     cell: ({ took_ms }) => (took_ms === 0 ? '–' : span(took_ms)),
   },
 ];
-
-function answerText({ answer }: AttemptItem): string {
-  return answer === null ? 'None' : `${answer.status} ${answer.body}`.trim();
-}

@@ -16,7 +16,7 @@ import { toast } from '../../ui/toast.tsx';
 import { DestinationAttempts } from './destination_attempts.tsx';
 import { DestinationHealth } from './destination_health.tsx';
 import { type DestinationDialogProps, destinationPath } from './destination_place.ts';
-import { STATES } from './destination_rows.ts';
+import { STATES, stateSentence } from './destination_rows.ts';
 import { SendTest } from './send_test.tsx';
 import { SettingFields } from './setting_fields.tsx';
 import { changeOf, type Draft, draftOf, type Kind, settingFields } from './setting_form.ts';
@@ -31,7 +31,7 @@ export function DestinationDialog(props: DestinationDialogProps): VNode {
       <div class="stack">
         <p class="row">
           <Badge kind={STATES[row.state].badge}>{STATES[row.state].label}</Badge>
-          <span class="muted">{STATES[row.state].sentence}</span>
+          <span class="muted">{stateSentence(row)}</span>
         </p>
         <Tabs
           label="Of the destination"

@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
-import { ago, dateTime, number, span } from '../../format.ts';
+import { ago, dateTime, events, number, span } from '../../format.ts';
 import { mayAt } from '../../who.ts';
-import { type DestinationDialogProps, replayAddress } from './destination_place.ts';
-import { adviceFor, perHour, skippedTotal } from './destination_rows.ts';
+import { type DestinationDialogProps, lettersAddress, replayAddress } from './destination_place.ts';
+import { adviceFor, failedText, STATES, skippedTotal } from './destination_rows.ts';
 
 /** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
 export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
-  const { health, state, item } = row;
-  if (health === null) return <p class="muted">Nothing was sent to it in the last 24 hours.</p>;
+  const { health, lacks, state, item } = row;
+  if (health === null) return <p class="muted">{STATES[lacks].sentence}</p>;
   const isWrong = state === 'failing' || state === 'waits_for_settings';
   const reason = health.reason === '' ? health.failed_reason : health.reason;
   return (
@@ -25,14 +25,17 @@ export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNod
       <dl class="facts">
         <dt>Delivered</dt>
         <dd>
-          {number(health.delivered)} of {number(health.attempts)} attempts, about {number(perHour(health))} an hour
+          {number(health.delivered)} in the last 24 hours, of {number(health.attempts)} attempts
         </dd>
         <dt>Waiting</dt>
-        <dd>{health.waiting === 0 ? 'None' : `${number(health.waiting)} events, to be tried again`}</dd>
-        <dt>Given up</dt>
+        <dd>{health.waiting === 0 ? 'None' : `${events(health.waiting)}, to be tried again`}</dd>
+        <dt>Failed</dt>
         <dd>
-          {health.dead === 0 ? 'None' : `${number(health.dead)} events `}
-          {health.dead > 0 && mayAt('replays.change', siteId) && (
+          {failedText(health)}{' '}
+          {health.failed > 0 && mayAt('dead_letters.read', siteId) && (
+            <a href={lettersAddress(siteId, item.name)}>See why</a>
+          )}{' '}
+          {health.failed > 0 && mayAt('replays.change', siteId) && (
             <a href={replayAddress(siteId, item.name)}>Send them again</a>
           )}
         </dd>
@@ -77,8 +80,8 @@ function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>
   if (total === 0) return null;
   const reasons = Object.entries(skipped).sort(([, a], [, b]) => b - a);
   return (
-    <section aria-labelledby="left-out">
-      <h3 id="left-out">Left out on purpose</h3>
+    <section aria-labelledby="skipped">
+      <h3 id="skipped">Skipped on purpose</h3>
       <ol class="bars">
         {reasons.map(([reason, count]) => (
           <li key={reason} style={{ '--share': `${((count / total) * 100).toFixed(1)}%` }}>

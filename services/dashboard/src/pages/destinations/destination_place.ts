@@ -17,6 +17,10 @@ export interface DestinationDialogProps {
 export const destinationPath = (siteId: string, name: string): string =>
   `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations/${encodeURIComponent(name)}`;
 
-/** The address of a new replay of what a destination has not taken. */
+/** The address of a new replay of the dead letters of a destination, all that are kept. */
 export const replayAddress = (siteId: string, name: string): string =>
-  addressOf('/replays', new URLSearchParams({ new: '1', destination: name, site: siteId }));
+  addressOf('/replays', new URLSearchParams({ new: '1', destination: name, site: siteId, source: 'dead_letters' }));
+
+/** The address of what a destination refused for good, letter by letter. */
+export const lettersAddress = (siteId: string, name: string): string =>
+  addressOf('/dead-letters', new URLSearchParams({ period: '24h', site: siteId, destination: name }));

@@ -15,7 +15,7 @@ import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
 import { mayAt } from '../../who.ts';
 import { AddDestination } from './add_destination.tsx';
 import { DestinationDialog } from './destination_dialog.tsx';
-import { type DestinationRow, destinationRows, perHour, STATES, skippedTotal } from './destination_rows.ts';
+import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
 import type { Kind } from './setting_form.ts';
 
 const EVERY_MS = 10_000;
@@ -35,9 +35,10 @@ export default function DestinationsPage({ params }: PageProps): VNode {
       request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
     EVERY_MS,
   );
+  const known = health.value?.items ?? (health.waits ? 'loading' : null);
   const rows = useMemo(
-    () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], health.value?.items ?? null),
-    [list.value, kinds.value, health.value],
+    () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], known),
+    [list.value, kinds.value, known],
   );
   const { query } = place.value;
   const chosen = rows.find(({ item }) => item.name === query.get('destination'));
@@ -48,7 +49,7 @@ export default function DestinationsPage({ params }: PageProps): VNode {
       {health.failure !== null && <FailureNote failure={health.failure} again={health.again} />}
       <Panel
         title="The last 24 hours"
-        note="A destination that fails loses nothing: its events wait and are tried again."
+        note="What a destination does not take now is tried again; what it refuses for good is kept as a dead letter."
         actions={
           mayChange && (
             <button type="button" class="button primary" onClick={() => setQuery({ add: '1' }, 'push')}>
@@ -128,12 +129,12 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
     value: ({ state }) => STATES[state].label,
     cell: ({ state }) => <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>,
   },
-  count('rate', 'Events/h', (health) => perHour(health)),
+  count('delivered', 'Delivered', ({ delivered }) => delivered),
   count('waiting', 'Waiting', ({ waiting }) => waiting),
-  count('dead', 'Given up', ({ dead }) => dead),
+  count('failed', 'Failed', ({ failed }) => failed),
   time('p50', 'p50', ({ took_ms }) => took_ms.p50),
   time('p99', 'p99', ({ took_ms }) => took_ms.p99),
-  count('skipped', 'Left out', (health) => skippedTotal(health)),
+  count('skipped', 'Skipped', (health) => skippedTotal(health)),
   {
     id: 'error',
     title: 'Last error',

@@ -9,7 +9,7 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { type DestinationDialogProps, destinationPath } from './destination_place.ts';
-import { adviceFor } from './destination_rows.ts';
+import { testAdvice } from './destination_rows.ts';
 
 const EVENTS = ['page_view', 'generate_lead', 'add_to_cart', 'purchase'].map((value) => ({ value }));
 const CODE = 'test_event_code';
@@ -67,10 +67,10 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode
 
 const OUTCOMES = {
   delivered: { label: 'Delivered', badge: 'good' },
-  skipped: { label: 'Left out', badge: 'warn' },
-  diverted: { label: 'Would be tried again', badge: 'bad' },
+  skipped: { label: 'Skipped', badge: 'warn' },
+  diverted: { label: 'Not delivered', badge: 'bad' },
   dead: { label: 'Refused', badge: 'bad' },
-  paused: { label: 'Waits for settings', badge: 'bad' },
+  paused: { label: 'Not sent: the settings are refused', badge: 'bad' },
 } as const;
 
 function Outcome({ answer }: { answer: TestAnswer }): VNode {
@@ -82,7 +82,7 @@ function Outcome({ answer }: { answer: TestAnswer }): VNode {
         {reason !== '' && <code>{reason}</code>}
         {took_ms > 0 && <span class="muted">after {span(took_ms)}</span>}
       </p>
-      {outcome !== 'delivered' && outcome !== 'skipped' && <p>{adviceFor(reason, outcome === 'paused')}</p>}
+      {outcome !== 'delivered' && outcome !== 'skipped' && <p>{testAdvice(reason, outcome === 'paused')}</p>}
       <dl class="facts">
         {detail !== '' && (
           <>

@@ -23,7 +23,9 @@ export function EngageResults({ siteId, kind, item }: EngageResultsProps): VNode
   const period = readPeriod(place.value.query, Date.now());
   const path = `/v1/query/${encodeURIComponent(siteId)}/${kind}`;
   const body = { from: period.from, to: period.to, id: item.id };
-  const asked = useAnswer(`${item.id} ${period.from}`, (signal) => request<Results>('POST', path, { body, signal }));
+  const asked = useAnswer(`${path} ${item.id} ${period.from} ${period.lastDay}`, (signal) =>
+    request<Results>('POST', path, { body, signal }),
+  );
   return (
     <div class="stack">
       <p class="muted">{period.label}</p>

@@ -9,8 +9,8 @@ type Destination = EventTrace['destinations'][number];
 const WORDS: Readonly<Record<Destination['state'], string>> = {
   delivered: 'Delivered',
   waiting: 'Waits for another attempt',
-  dead: 'Given up',
-  skipped: 'Left out',
+  dead: 'Failed',
+  skipped: 'Skipped',
   not_attempted: 'Not attempted',
 };
 const BADGES: Readonly<Record<Destination['state'], string>> = {

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { OUR_NAMES } from '#pipelines/query/event_names.ts';
 import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
 import { dateTime, number } from '../../format.ts';
 import { siteAddress } from '../../site_address.ts';
@@ -48,6 +49,7 @@ function factsOf(row: Row): [name: string, text: string][] {
   const { original_timestamp: sent, identifiers } = row;
   return [
     ['Event', row.event],
+    ['Counted as', OUR_NAMES.get(row.event) ?? ''],
     ['Happened', dateTime(row.timestamp) + (sent === null ? '' : ` (${sent} was sent)`)],
     ['Distinct id', row.distinct_id],
     ['Source', row.action_source],

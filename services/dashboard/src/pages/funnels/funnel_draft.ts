@@ -36,7 +36,8 @@ const DAY_MS = 86_400_000;
 
 export const ORDERS = ['ordered', 'strict', 'any'] as const;
 export const COUNTED = ['person', 'session'] as const;
-export const ATTRIBUTIONS = ['first_step', 'step', 'first_touch', 'last_touch'] as const;
+/** The first one is that of a new breakdown: a campaign stands at a first touch, and seldom at the page view before a purchase. */
+export const ATTRIBUTIONS = ['first_touch', 'last_touch', 'first_step', 'step'] as const;
 
 const USUAL: FunnelDraft = {
   steps: [{ events: ['page_view'] }, { events: ['add_to_cart'] }, { events: ['purchase'] }],

@@ -30,6 +30,13 @@ const AT_LABELS = {
   first_touch: 'First touch',
   last_touch: 'Last touch',
 };
+const AT_HINTS = {
+  first_step:
+    'The value of the event that the way began with: of several such events, the latest from which it got there.',
+  step: 'The value of the event that took this step; none where it was not reached.',
+  first_touch: 'The first value that any event had, until the last step that was reached.',
+  last_touch: 'The last value that any event had, until the last step that was reached.',
+};
 
 /** How a funnel counts: within which time, in which order, what, and by what it is broken down. */
 export function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
@@ -60,12 +67,13 @@ export function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): 
         field={breakdown?.field ?? null}
         onField={(field) => {
           const { breakdown: _before, ...rest } = draft;
-          onDraft(field === null ? rest : { ...rest, breakdown: { at: 'first_step', ...breakdown, field } });
+          onDraft(field === null ? rest : { ...rest, breakdown: { at: ATTRIBUTIONS[0], ...breakdown, field } });
         }}
       />
       {breakdown !== undefined && (
         <SelectField
           label="Its value"
+          hint={AT_HINTS[breakdown.at]}
           value={breakdown.at}
           options={ATTRIBUTIONS.map((value) => ({ value, label: AT_LABELS[value] }))}
           problem={problemsAt(failure, 'breakdown')}

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ask } from '../../api/questions.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { setQuery } from '../../router.ts';
@@ -14,6 +14,8 @@ const HOUR_MS = 3_600_000;
 /** Chooses which events are looked at; the address keeps it. The names of the last day are offered. */
 export function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }): VNode {
   const [typed, setTyped] = useState(filters);
+  // The way back and forward changes them too.
+  useEffect(() => setTyped(filters), [JSON.stringify(filters)]);
   const names = useAnswer(siteId, (signal) => {
     const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
     return ask(siteId, 'top', { from: to - DAY_MS, to, field: { column: 'event' }, limit: NAMES_MAX }, signal);
@@ -22,7 +24,7 @@ export function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFi
   const isFiltered = Object.values(filters).some((text) => text !== '');
   const apply = (next: LiveFilters): void => {
     setTyped(next);
-    setQuery(filterParameters(next));
+    setQuery(filterParameters(next), 'push');
   };
   return (
     <form

@@ -21,12 +21,18 @@ export function filterParameters({ event, distinctId, property, value }: LiveFil
   return { event, distinct_id: distinctId, property, value };
 }
 
-/** What is asked of the newest events. */
-export function liveQuestion(filters: LiveFilters, receivedAfter: number, limit: number): LiveQuery {
+/** What is asked of the newest events, or of those before a time. */
+export function liveQuestion(
+  filters: LiveFilters,
+  receivedAfter: number,
+  limit: number,
+  receivedBefore?: number,
+): LiveQuery {
   const conditions = conditionsOf(filters);
   return {
     received_after: receivedAfter,
     limit,
+    ...(receivedBefore !== undefined && { received_before: receivedBefore }),
     ...(filters.event !== '' && { events: [filters.event] }),
     ...(conditions.length > 0 && { filters: conditions }),
   };

@@ -2,18 +2,21 @@ import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../../api/api_answer.ts';
 import { ask } from '../../api/questions.ts';
-import { timeOfDay } from '../../format.ts';
+import { dateTime, money, timeOfDay } from '../../format.ts';
 import { poll } from '../../live/poll.ts';
 import type { PageProps } from '../../page_spec.ts';
+import { CountedAs } from '../../questions/counted_as.tsx';
 import { addressOf, place, setQuery } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { ShortId } from '../../ui/short_id.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/states.tsx';
 import { EventWay } from '../event/event_way.tsx';
 import { FilterBar } from './filter_bar.tsx';
 import { liveQuestion, readFilters } from './live_filters.ts';
 import { ANSWER_MAX, askedAfter, EMPTY_RING, type ListedEvent, notShown, type Ring, withAnswer } from './live_ring.ts';
+import { useOlder } from './older_events.ts';
 
 const EVERY_MS = 1_000;
 /** The parameter that keeps which event is open. */
@@ -25,7 +28,11 @@ export default function LivePage({ params }: PageProps): VNode {
   const filters = readFilters(place.value.query);
   const opened = place.value.query.get(OPEN);
   const [isPaused, setPaused] = useState(false);
-  const { ring, failure, isAsked } = useRing(siteId, JSON.stringify(filters), isPaused);
+  const asked = JSON.stringify(filters);
+  const { ring, failure, isAsked } = useRing(siteId, asked, isPaused);
+  const { older, ...further } = useOlder(siteId, filters, ring, `${siteId} ${asked} ${isPaused}`);
+  const failed = failure ?? further.failure;
+  const events = isPaused ? [...ring.events, ...older.events] : ring.events;
   return (
     <div class="stack">
       <FilterBar key={siteId} siteId={siteId} filters={filters} />
@@ -33,19 +40,28 @@ export default function LivePage({ params }: PageProps): VNode {
         <button type="button" class="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           <Icon name={isPaused ? 'play' : 'pause'} /> {isPaused ? 'Go on' : 'Pause'}
         </button>
-        <LiveCount ring={ring} isPaused={isPaused} />
+        <LiveCount ring={ring} older={isPaused ? older.events.length : 0} isPaused={isPaused} />
       </div>
-      {failure !== null && <FailureNote failure={failure} />}
-      {ring.events.length > 0 ? (
+      {failed !== null && <FailureNote failure={failed} />}
+      {events.length > 0 ? (
         <DataTable
           caption="Newest events"
           columns={COLUMNS}
-          rows={ring.events}
+          rows={events}
           keyOf={({ event_id }) => event_id}
           csvName={`live-${siteId}`}
+          onRow={({ event_id }) => setQuery({ [OPEN]: event_id }, 'push')}
         />
       ) : (
         <Waiting isAsked={isAsked} />
+      )}
+      {isPaused && isAsked && (
+        <div class="row">
+          <button type="button" class="button" disabled={further.asks} onClick={further.load}>
+            Show older
+          </button>
+          {older.readTo !== null && <span class="muted small">All since {dateTime(older.readTo)} are read.</span>}
+        </div>
       )}
       {opened !== null && (
         <Dialog title="What became of this event" kind="side" onClose={() => setQuery({ [OPEN]: null })}>
@@ -73,8 +89,8 @@ function Waiting({ isAsked }: { isAsked: boolean }): VNode {
   );
 }
 
-function LiveCount({ ring, isPaused }: { ring: Ring; isPaused: boolean }): VNode {
-  const missing = notShown(ring);
+function LiveCount({ ring, older, isPaused }: { ring: Ring; older: number; isPaused: boolean }): VNode {
+  const missing = notShown(ring, older);
   const rate = ring.rate < 10 ? ring.rate.toFixed(1) : Math.round(ring.rate).toLocaleString('en-GB');
   return (
     <p class="muted">
@@ -135,9 +151,12 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
     widthPx: 168,
     title: 'Event',
     cell: ({ event, event_id }) => (
-      <button type="button" class="figure-link" onClick={() => setQuery({ [OPEN]: event_id }, 'push')}>
-        {event}
-      </button>
+      <>
+        <button type="button" class="figure-link" onClick={() => setQuery({ [OPEN]: event_id }, 'push')}>
+          {event}
+        </button>
+        <CountedAs event={event} />
+      </>
     ),
     value: ({ event }) => event,
   },
@@ -154,14 +173,14 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
     widthPx: 112,
     title: 'Value',
     align: 'end',
-    cell: ({ value, currency }) => (value === null ? '' : `${value} ${currency}`),
+    cell: ({ value, currency }) => (value === null ? '' : money(value, currency)),
     value: ({ value }) => value,
   },
   {
     id: 'event_id',
-    widthPx: 312,
+    widthPx: 160,
     title: 'Event id',
-    cell: ({ event_id }) => <span class="mono">{event_id}</span>,
+    cell: ({ event_id }) => <ShortId id={event_id} />,
     value: ({ event_id }) => event_id,
   },
 ];

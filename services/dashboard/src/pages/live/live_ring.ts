@@ -68,9 +68,9 @@ function rateOf(known: ReadonlyMap<string, number>, newestMs: number, asOfMs: nu
   return (count * 1_000) / RATE_OVER_MS;
 }
 
-/** How many of the events that were seen are not in the ring, in words; empty where all are. */
-export function notShown({ events, seen, isCut }: Ring): string {
-  const missing = seen - events.length;
-  if (missing === 0 && !isCut) return '';
+/** How many of the events that were seen are neither in the ring nor among the older ones, in words; empty where all are. */
+export function notShown({ events, seen, isCut }: Ring, older = 0): string {
+  const missing = Math.max(0, seen - events.length - older);
+  if (missing === 0 && (!isCut || older > 0)) return '';
   return `${isCut ? 'at least ' : ''}${missing.toLocaleString('en-GB')} not shown`;
 }

@@ -34,3 +34,20 @@ const byDestination = (letters: readonly LetterItem[]): Map<string, LetterItem[]
   Map.groupBy(letters, ({ destination }) => `delivery.${destination ?? ''}`);
 
 export const diedText = ({ count, more }: Died): string => (more ? `${number(count)} or more` : number(count));
+
+/** Open letters that hold events of a site; null: of those that cannot be read. */
+export interface SiteLetters {
+  siteId: string | null;
+  count: number;
+  stages: string[];
+}
+
+/** How many letters each site has, the most first; one of several sites counts for each. */
+export function openBySite(letters: readonly LetterItem[]): SiteLetters[] {
+  const all = letters.flatMap(({ site_ids, stage }) =>
+    (site_ids.length === 0 ? [null] : site_ids).map((siteId) => ({ siteId, stage })),
+  );
+  return [...Map.groupBy(all, ({ siteId }) => siteId)]
+    .map(([siteId, ones]) => ({ siteId, count: ones.length, stages: [...new Set(ones.map(({ stage }) => stage))] }))
+    .sort((a, b) => b.count - a.count);
+}

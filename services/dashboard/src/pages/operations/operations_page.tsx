@@ -10,6 +10,7 @@ import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { FailureNote, Shown } from '../../ui/states.tsx';
 import { type Died, diedSince, diedText } from './died.ts';
+import { OpenLetters } from './open_letters.tsx';
 import { purposeOf, stageState, waitText } from './stage_text.ts';
 
 const EVERY_MS = 5_000;
@@ -64,6 +65,7 @@ export default function OperationsPage(): VNode {
           )}
         </Shown>
       </Panel>
+      <OpenLetters />
     </div>
   );
 }
@@ -77,8 +79,13 @@ const COLUMNS: readonly Column<Row>[] = [
     value: ({ item }) => stageState(item).label,
     cell: ({ item }) => <Badge kind={stageState(item).badge}>{stageState(item).label}</Badge>,
   },
-  { id: 'lag', title: 'To take', align: 'end', value: ({ item }) => item.lag, cell: ({ item }) => number(item.lag) },
-  { id: 'age', title: 'Waits', value: ({ item }) => item.waits_longer_than_ms, cell: ({ item }) => waitText(item) },
+  { id: 'lag', title: 'Lag', align: 'end', value: ({ item }) => item.lag, cell: ({ item }) => number(item.lag) },
+  {
+    id: 'age',
+    title: 'Oldest waiting',
+    value: ({ item }) => item.waits_longer_than_ms,
+    cell: ({ item }) => waitText(item),
+  },
   {
     id: 'rate',
     title: 'Records/s',
@@ -88,14 +95,14 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: 'lanes',
-    title: 'To be tried again',
+    title: 'In retry',
     align: 'end',
     value: ({ item }) => item.on_lanes,
     cell: ({ item }) => number(item.on_lanes),
   },
   {
     id: 'errors',
-    title: 'Errors, 24 h',
+    title: 'Dead letters, 24 h',
     align: 'end',
     value: ({ errors }) => errors?.count ?? null,
     cell: ({ item, errors }) =>

@@ -3,8 +3,10 @@ import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
 import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
-import { ago, number, percent } from '../../format.ts';
+import { ago, events, number, percent } from '../../format.ts';
 import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
+import { isOpen, openLettersQuery } from '../dead_letters/letter_groups.ts';
+import { undeliveredSentences } from '../destinations/destination_rows.ts';
 
 /** Something that needs somebody: what is wrong, and what to do about it. */
 export interface Concern {
@@ -15,12 +17,14 @@ export interface Concern {
   advice: string;
   /** The page on which that is done, after the dashboard's own path. */
   path: string;
+  query?: Readonly<Record<string, string>>;
 }
 
 /** Destinations of a site that do not deliver. */
 export function deliveryConcerns(siteId: string, items: readonly HealthItem[], nowMs: number): Concern[] {
   return items.flatMap((item): Concern[] => {
-    const { destination, state, reason, waiting, dead, delivered_at } = item;
+    const { destination, state, reason, failed, delivered_at } = item;
+    const lost = undeliveredSentences(item);
     const path = `/sites/${encodeURIComponent(siteId)}/destinations`;
     const last =
       delivered_at === null ? 'It has delivered nothing yet.' : `It last delivered ${ago(delivered_at, nowMs)}.`;
@@ -29,7 +33,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
         {
           ...{ id: `settings ${destination}`, severity: 'bad', path },
           title: `${destination} refuses its settings (${reason})`,
-          advice: `Correct its settings or credentials; ${number(waiting)} events wait and are sent by themselves then. ${last}`,
+          advice: ['Correct its settings or credentials.', ...lost, last].join(' '),
         },
       ];
     }
@@ -38,16 +42,16 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
         {
           ...{ id: `failing ${destination}`, severity: 'bad', path },
           title: `${destination} is not delivering (${reason})`,
-          advice: `${number(waiting)} events wait and are tried again by themselves. If it lasts, look at what the platform answers. ${last}`,
+          advice: [...lost, 'If it lasts, look at what the platform answers.', last].join(' '),
         },
       ];
     }
-    if (dead === 0) return [];
+    if (failed === 0) return [];
     return [
       {
         ...{ id: `dead ${destination}`, severity: 'warn', path },
-        title: `${destination} gave up ${number(dead)} events in the last 24 hours`,
-        advice: 'See why, and replay them once that is fixed.',
+        title: `${events(failed)} to ${destination} failed in the last 24 hours`,
+        advice: 'See why, and send them again once that is fixed.',
       },
     ];
   });
@@ -163,10 +167,11 @@ export function quotaConcerns(account: AccountItem, nowMs: number): Concern[] {
   return [{ id: 'quota', severity, title: QUOTA_TITLES[state], path: '/account', advice }];
 }
 
-/** Dead letters of the stages that nobody sent in again or resolved. */
-export function letterConcerns(letters: readonly LetterItem[], more: boolean): Concern[] {
-  const open = letters.filter(({ resent_at, resolved }) => resent_at === null && resolved === null);
-  const common = { id: 'letters', severity: 'warn', path: '/dead-letters' } as const;
+/** Dead letters with events of a site that nobody sent in again or resolved, and that were not delivered since. */
+export function letterConcerns(siteId: string, letters: readonly LetterItem[], more: boolean): Concern[] {
+  const open = letters.filter(isOpen);
+  const query = openLettersQuery(siteId);
+  const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query } as const;
   if (open.length === 0) {
     if (!more) return [];
     const title = `More than ${number(letters.length)} dead letters: whether any is open is not known`;

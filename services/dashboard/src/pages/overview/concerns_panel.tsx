@@ -55,13 +55,13 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
   const unknown = checks.filter(({ asked }) => asked.failure !== null);
   if (checks.every(({ asked }) => asked.waits)) {
     return (
-      <Panel title="What needs you">
+      <Panel title="Needs attention">
         <Loading lines={1} />
       </Panel>
     );
   }
   return (
-    <Panel title="What needs you">
+    <Panel title="Needs attention">
       {concerns.length === 0 && unknown.length < checks.length && (
         <p class="all-well">
           <Icon name="check" />{' '}
@@ -69,7 +69,7 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
         </p>
       )}
       <ul class="concerns">
-        {concerns.map(({ id, severity, title, advice, path }) => (
+        {concerns.map(({ id, severity, title, advice, path, query }) => (
           <li key={id} class={`concern concern-${severity}`}>
             <Icon name="warning" />
             <div>
@@ -77,7 +77,11 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
               <p class="muted wraps">{advice}</p>
             </div>
             {leadsSomewhere(path) && (
-              <a class="button small" href={addressOf(path)} aria-label={`Look at it: ${title}`}>
+              <a
+                class="button small"
+                href={addressOf(path, new URLSearchParams(query))}
+                aria-label={`Look at it: ${title}`}
+              >
                 Look at it
               </a>
             )}
@@ -101,7 +105,7 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
   const site = encodeURIComponent(siteId);
   const seesHealth = mayAt('destinations.read', siteId);
   const seesAccount = accountId !== null && mayInAccount('account.read', accountId);
-  const seesLetters = mayAt('dead_letters.read', null);
+  const seesLetters = mayAt('dead_letters.read', siteId);
   const health = useAnswer(
     `${siteId} ${seesHealth}`,
     askedWhere(seesHealth, (signal) =>
@@ -122,9 +126,9 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
     everyMs,
   );
   const letters = useAnswer(
-    `${seesLetters}`,
+    `${siteId} ${seesLetters}`,
     askedWhere(seesLetters, (signal) =>
-      listAll<LetterItem>('/v1/admin/dead-letters', { state: 'open' }, LETTERS_MAX, signal),
+      listAll<LetterItem>('/v1/admin/dead-letters', { state: 'open', site_id: siteId }, LETTERS_MAX, signal),
     ),
     LETTERS_EVERY_MS,
   );
@@ -139,7 +143,7 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
     checkOf('The tag', true, tag, (item) => tagConcerns(siteId, item, nowMs)),
     checkOf('What is not accepted', seesRefusals, refusals, (day) => refusalConcerns(siteId, day)),
     checkOf('The allowance', accountId === null || seesAccount, account, (item) => quotaConcerns(item, nowMs)),
-    checkOf('Dead letters', seesLetters, letters, ({ items, more }) => letterConcerns(items, more)),
+    checkOf('Dead letters', seesLetters, letters, ({ items, more }) => letterConcerns(siteId, items, more)),
   ];
 }
 

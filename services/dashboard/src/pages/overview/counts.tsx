@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { ask } from '../../api/questions.ts';
 import { useAnswer } from '../../api/use_answer.ts';
@@ -7,10 +7,14 @@ import { Sparkline } from '../../charts/sparkline.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { change, compact, money, number } from '../../format.ts';
 import { type Period, timeZone } from '../../period.ts';
+import { queryAsking } from '../../questions/question_place.ts';
+import { addressOf, place, setQuery } from '../../router.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/states.tsx';
 import {
+  CONVERSIONS,
   conversionsOf,
+  conversionTrends,
   countFigures,
   countsQuestion,
   type Figure,
@@ -28,7 +32,7 @@ interface CountsProps {
 
 /** The figures of the period, and the course of the one that is chosen. */
 export function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
-  const [chosen, setChosen] = useState('Visitors');
+  const chosen = place.value.query.get('figure');
   const conversions = conversionsOf(site);
   const key = `${siteId} ${period.from} ${period.lastDay} ${conversions.join()}`;
   const counts = useAnswer(
@@ -51,9 +55,15 @@ export function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
       <ul class="figures" aria-busy={counts.asks}>
         {figures.map((figure) => (
           <li key={figure.name}>
-            <button type="button" class="figure" aria-pressed={figure === shown} onClick={() => setChosen(figure.name)}>
+            <button
+              type="button"
+              class="figure"
+              aria-pressed={figure === shown}
+              onClick={() => setQuery({ figure: figure.name === figures[0]?.name ? null : figure.name })}
+            >
               <FigureText figure={figure} />
             </button>
+            {figure.name === CONVERSIONS && <ConversionsNote siteId={siteId} conversions={conversions} />}
           </li>
         ))}
       </ul>
@@ -68,8 +78,19 @@ export function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
   );
 }
 
-const WAITING: readonly Figure[] = ['Visitors', 'Events', 'Conversions'].map(noFigure);
+const WAITING: readonly Figure[] = ['Visitors', 'Events', CONVERSIONS].map(noFigure);
 const NO_REVENUE = noFigure('Revenue');
+
+/** Which events count as conversions, leading to how many there are of each. */
+function ConversionsNote({ siteId, conversions }: { siteId: string; conversions: string[] }): VNode {
+  const address = addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(conversionTrends(conversions)));
+  const names = conversions.join(', ');
+  return (
+    <a class="figure-note small" href={address} title={`Trends of ${names}`} aria-label={`Trends of ${names}`}>
+      of {names}
+    </a>
+  );
+}
 
 interface CourseProps {
   figure: Figure;
@@ -107,6 +128,7 @@ function FigureText({ figure: { name, total, before, values, currency } }: { fig
   return (
     <>
       <span class="figure-name">{name}</span>
+      <span class="figure-total">{total === null ? '–' : write(total)}</span>
       {changed === null ? (
         <span class="muted small">{before === 0 && total !== null && total > 0 ? 'none before' : ' '}</span>
       ) : (
@@ -114,7 +136,6 @@ function FigureText({ figure: { name, total, before, values, currency } }: { fig
           {changed.text}
         </span>
       )}
-      <span class="figure-total">{total === null ? '–' : write(total)}</span>
       <Sparkline values={values} />
     </>
   );

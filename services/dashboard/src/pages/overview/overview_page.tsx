@@ -26,7 +26,7 @@ export default function OverviewPage({ params }: PageProps): VNode {
       <VisitorsNow siteId={siteId} />
       <ConcernsPanel siteId={siteId} site={site} everyMs={EVERY_MS} />
       <Counts siteId={siteId} site={site} period={period} everyMs={EVERY_MS} />
-      <Rankings siteId={siteId} period={period} everyMs={EVERY_MS} />
+      <Rankings siteId={siteId} site={site} period={period} everyMs={EVERY_MS} />
     </div>
   );
 }

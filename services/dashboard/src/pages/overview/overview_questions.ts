@@ -1,4 +1,4 @@
-import type { AddressPart } from '#pipelines/query/filter_shapes.ts';
+import type { AddressPart, Filter } from '#pipelines/query/filter_shapes.ts';
 import type { TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TopAnswer } from '#pipelines/query/top.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
@@ -6,11 +6,12 @@ import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { type Period, timeZone } from '../../period.ts';
 
 /** What counts as a conversion of every site; those that its event definitions name are added. */
-const CONVERSIONS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
+const CONVERSION_EVENTS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
 const EVENTS_MAX = 50;
 const CURRENCIES_MAX = 10;
 const NOW_MS = 5 * 60_000;
 const VALUES_MAX = 200;
+const VALUES_SHOWN = 10;
 /** A question may have so many conditions on persons. */
 const CAMPAIGNS_MAX = 5;
 
@@ -19,7 +20,7 @@ export function conversionsOf(site: SiteItem | undefined): string[] {
   const defined = (site?.event_definitions ?? []).filter(
     ({ enabled, conversion_event }) => enabled && conversion_event !== '',
   );
-  return [...new Set([...CONVERSIONS, ...defined.map(({ name }) => name)])].slice(0, EVENTS_MAX);
+  return [...new Set([...CONVERSION_EVENTS, ...defined.map(({ name }) => name)])].slice(0, EVENTS_MAX);
 }
 
 /** All events and the conversions of a period, beside those of the time before. */
@@ -27,6 +28,12 @@ export function countsQuestion({ from, to, interval }: Period, conversions: stri
   const common = { from, to, interval, time_zone: timeZone(), compare: 'previous' } as const;
   return { ...common, series: [{}, { events: conversions }] };
 }
+
+/** How many conversions there were of each event, as the trends page has a question. */
+export const conversionTrends = (conversions: readonly string[]): object => ({
+  series: [{ events: conversions }],
+  breakdown: { fields: [{ column: 'event' }], limit: VALUES_SHOWN },
+});
 
 /** What purchases came to, by currency, beside the time before. */
 export function revenueQuestion({ from, to, interval }: Period): TrendsQuery {
@@ -76,8 +83,36 @@ export interface ViewsBy {
 export function viewsQuestion({ from, to }: Period, { property, part, unlessSet }: ViewsBy): TopQuery {
   const field = { property: [property], ...(part === undefined ? {} : { part }) };
   const common = { from, to, events: ['page_view'], field, limit: VALUES_MAX };
-  if (unlessSet === undefined) return common;
-  return { ...common, filters: [{ field: { property: [unlessSet] }, is: 'not_set' }] };
+  const filters: Filter[] = [];
+  if (unlessSet !== undefined) filters.push({ field: { property: [unlessSet] }, is: 'not_set' });
+  // The site's own hosts are no source; what has no referrer at all is asked for apart.
+  if (part === 'other_host') filters.push({ field, is: 'set' });
+  return filters.length === 0 ? common : { ...common, filters };
+}
+
+/** What posthog-js writes for a referrer where there is none. */
+const NO_REFERRER = '$direct';
+export const DIRECT = 'Direct / none';
+
+/** Page views that came from no other page. */
+export function directQuestion({ from, to }: Period): TopQuery {
+  const field = { property: ['$referrer'] };
+  const isDirect: Filter = {
+    any: [
+      { field, is: 'not_set' },
+      { field, is: 'equal', to: [NO_REFERRER] },
+    ],
+  };
+  const filters: Filter[] = [isDirect, { field: { property: ['page_referrer'] }, is: 'not_set' }];
+  return { from, to, events: ['page_view'], field, filters, limit: VALUES_MAX };
+}
+
+/** What a host, or no referrer, is called among the sources; null for one of the site's own domains. */
+export function sourceName(domains: readonly string[]): (value: string) => string | null {
+  return (value) => {
+    if (value === '' || value === NO_REFERRER) return DIRECT;
+    return domains.some((domain) => value === domain || value.endsWith(`.${domain}`)) ? null : value;
+  };
 }
 
 /** A figure of the overview: over the whole period, by interval, and of the time before. */
@@ -92,6 +127,9 @@ export interface Figure {
   currency: string | null;
 }
 
+/** What the figure of all conversions is called. */
+export const CONVERSIONS = 'Conversions';
+
 /** A figure of which nothing is known yet, or that there is none of. */
 export const noFigure = (name: string): Figure => ({
   ...{ name, total: null, before: null, values: [], valuesBefore: [], currency: null },
@@ -104,7 +142,7 @@ export function countFigures(answer: TrendsAnswer): Figure[] {
   const [all, conversions] = answer.series;
   return [
     ...(all === undefined ? [] : [figureOf('Visitors', all, 'persons'), figureOf('Events', all, 'events')]),
-    ...(conversions === undefined ? [] : [figureOf('Conversions', conversions, 'events')]),
+    ...(conversions === undefined ? [] : [figureOf(CONVERSIONS, conversions, 'events')]),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/query/top.ts';
+import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { ask } from '../../api/questions.ts';
 import { type Asked, useAnswer } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
@@ -10,10 +11,20 @@ import { addressOf } from '../../router.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { campaignRevenue, pageName, type Ranked, ranked, type ViewsBy, viewsQuestion } from './overview_questions.ts';
+import {
+  campaignRevenue,
+  directQuestion,
+  pageName,
+  type Ranked,
+  ranked,
+  sourceName,
+  type ViewsBy,
+  viewsQuestion,
+} from './overview_questions.ts';
 
 interface RankingsProps {
   siteId: string;
+  site: SiteItem | undefined;
   period: Period;
   everyMs: number;
 }
@@ -28,13 +39,15 @@ export function Rankings(props: RankingsProps): VNode {
     useViews(props, { property: 'page_location', part: 'page', unlessSet: '$current_url' }),
   ];
   const [referrers, otherReferrers] = [
-    useViews(props, { property: '$referrer', part: 'host' }),
-    useViews(props, { property: 'page_referrer', part: 'host', unlessSet: '$referrer' }),
+    useViews(props, { property: '$referrer', part: 'other_host' }),
+    useViews(props, { property: 'page_referrer', part: 'other_host', unlessSet: '$referrer' }),
   ];
+  const direct = useDirect(props);
+  const domains = props.site?.domains ?? [];
   return (
     <div class="columns">
       <Panel title="Top pages">
-        <Ranking asked={[pages, otherPages]} nameOf={pageName} empty="No page views in this period" />
+        <Ranking what="Page" asked={[pages, otherPages]} nameOf={pageName} empty="No page views in this period" />
       </Panel>
       <Panel title="Top sources">
         <Tabs
@@ -47,9 +60,10 @@ export function Rankings(props: RankingsProps): VNode {
               label: 'Referring sites',
               content: () => (
                 <Ranking
-                  asked={[referrers, otherReferrers]}
-                  nameOf={valueName}
-                  empty="No view came from another site"
+                  what="Source"
+                  asked={[referrers, otherReferrers, direct]}
+                  nameOf={sourceName(domains)}
+                  empty="No page views in this period"
                 />
               ),
             },
@@ -71,6 +85,12 @@ function useViews({ siteId, period, everyMs }: RankingsProps, by: ViewsBy): Aske
   return useAnswer(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), everyMs);
 }
 
+/** Page views that nothing led to. */
+function useDirect({ siteId, period, everyMs }: RankingsProps): Asked<TopAnswer> {
+  const key = `${siteId} ${period.from} ${period.lastDay}`;
+  return useAnswer(key, (signal) => ask(siteId, 'top', directQuestion(period), signal), everyMs);
+}
+
 const valueName = (value: string): string | null => value || null;
 
 /** The campaigns by page views, asked when somebody looks, and the way to what the people whom they brought bought. */
@@ -80,7 +100,7 @@ function Campaigns(props: RankingsProps): VNode {
   const names = ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
   return (
     <div class="stack">
-      <Ranking asked={[asked]} nameOf={valueName} empty="No view has utm_campaign" />
+      <Ranking what="Campaign" asked={[asked]} nameOf={valueName} empty="No view has utm_campaign" />
       {names.length > 0 && (
         <p>
           <a class="button small" href={revenueAddress(siteId, names)}>
@@ -96,35 +116,44 @@ const revenueAddress = (siteId: string, campaigns: readonly string[]): string =>
   addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(campaignRevenue(campaigns)));
 
 interface RankingProps {
+  /** What is ranked, over the names. */
+  what: string;
   asked: readonly Asked<TopAnswer>[];
   nameOf(value: string): string | null;
   empty: string;
 }
 
-function Ranking({ asked, nameOf, empty }: RankingProps): VNode {
+function Ranking({ what, asked, nameOf, empty }: RankingProps): VNode {
   const answers = asked.flatMap(({ value }) => value ?? []);
   const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), answers);
-  const first = asked[0];
+  // Half of the views would make another ranking: whichever answer is not there says why.
+  const first = asked.find(({ value, failure }) => value === null || failure !== null) ?? asked[0];
   if (first === undefined) return <Empty title={empty} />;
   return (
     <Shown asked={first} lines={SHOWN_MAX}>
-      {() => (rows.length === 0 ? <Empty title={empty} /> : <Bars rows={rows} />)}
+      {() => (rows.length === 0 ? <Empty title={empty} /> : <Bars what={what} rows={rows} />)}
     </Shown>
   );
 }
 
-function Bars({ rows }: { rows: readonly Ranked[] }): VNode {
+function Bars({ what, rows }: { what: string; rows: readonly Ranked[] }): VNode {
   const most = rows[0]?.views ?? 1;
   return (
-    <ol class="bars">
-      {rows.map(({ name, views }) => (
-        <li key={name} style={{ '--share': `${((views / most) * 100).toFixed(1)}%` }}>
-          <span class="cut" title={name}>
-            {name}
-          </span>
-          <span>{number(views)}</span>
-        </li>
-      ))}
-    </ol>
+    <>
+      <p class="bars-head muted small">
+        <span>{what}</span>
+        <span>Page views</span>
+      </p>
+      <ol class="bars">
+        {rows.map(({ name, views }) => (
+          <li key={name} style={{ '--share': `${((views / most) * 100).toFixed(1)}%` }}>
+            <span class="cut" title={name}>
+              {name}
+            </span>
+            <span>{number(views)}</span>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }

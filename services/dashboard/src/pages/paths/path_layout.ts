@@ -15,7 +15,7 @@ export interface PathNode {
 }
 
 /** A way from one value to the next: where it begins and ends, and how thick it is. */
-interface PathLink {
+export interface PathLink {
   from: PathNode;
   to: PathNode;
   paths: number;

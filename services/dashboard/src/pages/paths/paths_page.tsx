@@ -32,8 +32,13 @@ export default function PathsPage({ params }: PageProps): VNode {
           <PathFields draft={draft} failure={asked.failure} onDraft={change} />
         </Panel>
         <QuestionResult siteId={siteId} name="paths" asked={asked}>
-          {({ answer }) => (
-            <PathsView answer={answer} onValue={(text) => change({ ...draft, anchor: { kind: 'through', text } })} />
+          {({ query, answer }, onPart) => (
+            <PathsView
+              query={query}
+              answer={answer}
+              onFrom={(text) => change({ ...draft, anchor: { kind: 'starting_at', text } })}
+              onPart={onPart}
+            />
           )}
         </QuestionResult>
       </div>

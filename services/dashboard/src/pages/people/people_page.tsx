@@ -11,7 +11,9 @@ import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { FailureNote, Loading } from '../../ui/states.tsx';
+import { mayAt } from '../../who.ts';
 import { peopleQuestion } from './find_people.ts';
+import { SeenLast } from './seen_last.tsx';
 
 type Found = TopAnswer['values'][number];
 
@@ -84,6 +86,7 @@ export default function PeoplePage({ params }: PageProps): VNode {
           />
         </Panel>
       )}
+      {!isBusy && found === null && mayAt('query.events', siteId) && <SeenLast siteId={siteId} />}
     </div>
   );
 }

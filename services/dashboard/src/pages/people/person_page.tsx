@@ -1,8 +1,8 @@
-import type { VNode } from 'preact';
+import { Fragment, type VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask } from '../../api/questions.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { dateTime, number } from '../../format.ts';
+import { dateTime, money, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { CopyButton } from '../../ui/copy_button.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
@@ -12,6 +12,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { deviceName } from './device_name.ts';
 import { lifeRange, ofPerson } from './find_people.ts';
 import { Merges } from './merges.tsx';
+import { boughtOf, boughtQuestion } from './person_facts.ts';
 import { Timeline } from './timeline.tsx';
 
 const EVENTS_MAX = 1_000;
@@ -51,6 +52,7 @@ export default function PersonPage({ params }: PageProps): VNode {
                 <dd>
                   {events.length < EVENTS_MAX ? number(events.length) : `the newest ${number(EVENTS_MAX)} are shown`}
                 </dd>
+                <BoughtFacts siteId={siteId} personId={now} />
               </dl>
             )
           }
@@ -71,6 +73,27 @@ export default function PersonPage({ params }: PageProps): VNode {
         </Panel>
       )}
     </div>
+  );
+}
+
+/** How often somebody bought, and for how much of each currency. */
+function BoughtFacts({ siteId, personId }: { siteId: string; personId: string }): VNode {
+  const asked = useAnswer(`${siteId} ${personId}`, (signal) =>
+    ask(siteId, 'trends', boughtQuestion(personId, Date.now()), signal),
+  );
+  const bought = asked.value === null ? null : boughtOf(asked.value);
+  const unknown = asked.failure === null ? '…' : '–';
+  return (
+    <>
+      <dt>Purchases</dt>
+      <dd>{bought === null ? unknown : number(bought.purchases)}</dd>
+      {bought?.amounts.map(({ currency, amount }) => (
+        <Fragment key={currency}>
+          <dt>{currency === '' ? 'Revenue without a currency' : `Revenue ${currency}`}</dt>
+          <dd>{money(amount, currency)}</dd>
+        </Fragment>
+      ))}
+    </>
   );
 }
 

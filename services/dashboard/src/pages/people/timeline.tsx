@@ -2,7 +2,9 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/query/listing.ts';
 import { money, timeOfDay } from '../../format.ts';
+import { CountedAs } from '../../questions/counted_as.tsx';
 import { addressOf } from '../../router.ts';
+import { pageText } from './person_facts.ts';
 
 type ListedEvent = Listing['events'][number];
 
@@ -41,6 +43,7 @@ export function Timeline({ siteId, events }: TimelineProps): VNode {
 
 function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }): VNode {
   const { event_id, timestamp, value, currency, action_source, distinct_id, properties } = event;
+  const page = pageText(properties);
   const address = addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(event_id)}`);
   return (
     <li class="timeline-event">
@@ -50,10 +53,12 @@ function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }
           <a class="strong wraps" href={address}>
             {event.event}
           </a>
+          <CountedAs event={event.event} />
           {value !== null && <span class="badge">{money(value, currency)}</span>}
           <span class="muted small">{action_source}</span>
           <span class="muted small cut">{distinct_id}</span>
         </span>
+        {page !== '' && <span class="muted small wraps">{page}</span>}
         {Object.keys(properties).length > 0 && (
           <details>
             <summary class="small">Properties</summary>

@@ -6,9 +6,8 @@ import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { isSame } from '../../editing/differences.ts';
-import { number } from '../../format.ts';
 import { place } from '../../router.ts';
-import { sites } from '../../site_list.ts';
+import { siteOfLinks, sites } from '../../site_list.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FormActions } from '../../ui/form_actions.tsx';
 import { CheckField, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
@@ -19,10 +18,14 @@ import { replayPath } from './replay_dialog.tsx';
 import {
   countedSentence,
   isOver,
-  RANGES,
+  OWN_RANGE,
   type ReplayAsked,
   type ReplayDraft,
+  rangeOfSource,
+  rangeProblems,
+  rangesFor,
   replayBody,
+  sendLabel,
   shareDone,
 } from './replay_sentences.ts';
 
@@ -64,7 +67,11 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
         <DraftFields draft={draft} kinds={kinds} rateProblem={problemOf(action.failure, 'rate')} onDraft={change} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
         {counted === null ? (
-          <FormActions action="Count first" disabled={action.isBusy || draft.destination === ''} onClose={onClose} />
+          <FormActions
+            action="Count first"
+            disabled={action.isBusy || draft.destination === '' || !isRange(draft)}
+            onClose={onClose}
+          />
         ) : (
           <Found key={counted.id} counted={counted} onStarted={onStarted} onClose={onClose} />
         )}
@@ -76,11 +83,22 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
 function draftIn(query: URLSearchParams, kinds: readonly Kind[]): ReplayDraft {
   return {
     destination: query.get('destination') ?? kinds[0]?.name ?? '',
-    // A replay of every site is for those who may replay everywhere.
-    site: query.get('site') ?? (mayEverywhere('replays.change') ? '' : (replayedSites()[0]?.site_id ?? '')),
-    source: query.get('source') === 'dead_letters' ? 'dead_letters' : 'events',
-    ...{ range: '24h', rate: '', force: false },
+    site: query.get('site') ?? usualSite(),
+    ...rangeOfSource(query.get('source') === 'dead_letters' ? 'dead_letters' : 'events'),
+    ...{ from: '', to: '', rate: '', force: false },
   };
+}
+
+/** The site that was looked at last; a replay of every site is for those who may replay everywhere. */
+function usualSite(): string {
+  const last = siteOfLinks.value;
+  if (last !== null && mayAt('replays.change', last)) return last;
+  return mayEverywhere('replays.change') ? '' : (replayedSites()[0]?.site_id ?? '');
+}
+
+function isRange(draft: ReplayDraft): boolean {
+  const { from, to } = rangeProblems(draft, Date.now());
+  return from === '' && to === '';
 }
 
 /** The sites of which the person may send events again. */
@@ -115,19 +133,20 @@ function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): 
         <SelectField
           label="What"
           value={draft.source}
-          onValue={(source) => onDraft({ ...draft, source: source as ReplayDraft['source'] })}
+          onValue={(source) => onDraft({ ...draft, ...rangeOfSource(source as ReplayDraft['source']) })}
           options={[
             { value: 'events', label: 'Events that it has not taken' },
-            { value: 'dead_letters', label: 'What deliveries gave up' },
+            { value: 'dead_letters', label: 'What failed: its dead letters' },
           ]}
         />
         <SelectField
           label="Of"
           value={draft.range}
           onValue={(range) => onDraft({ ...draft, range })}
-          options={RANGES}
+          options={rangesFor(draft.source)}
         />
       </div>
+      {draft.range === OWN_RANGE && <OwnRange draft={draft} onDraft={onDraft} />}
       <TextField
         label="Events a second, at most (optional)"
         inputMode="numeric"
@@ -144,6 +163,31 @@ function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): 
         hint="Platforms that do not recognise a repetition count such events twice."
       />
     </>
+  );
+}
+
+/** The two ends of a range. */
+function OwnRange({ draft, onDraft }: Pick<DraftFieldsProps, 'draft' | 'onDraft'>): VNode {
+  const problems = rangeProblems(draft, Date.now());
+  return (
+    <div class="form-row">
+      <TextField
+        label="From"
+        type="datetime-local"
+        required
+        problem={draft.from === '' ? '' : problems.from}
+        value={draft.from}
+        onValue={(from) => onDraft({ ...draft, from })}
+      />
+      <TextField
+        label="To (optional)"
+        type="datetime-local"
+        hint="Empty: until now."
+        problem={draft.from === '' ? '' : problems.to}
+        value={draft.to}
+        onValue={(to) => onDraft({ ...draft, to })}
+      />
+    </div>
   );
 }
 
@@ -202,7 +246,7 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
           disabled={!isReady || replay.to_send === 0 || action.isBusy}
           onClick={() => void send()}
         >
-          {isReady ? `Send ${number(replay.to_send)} ${replay.to_send === 1 ? 'event' : 'events'}` : 'Send'}
+          {sendLabel(isReady ? replay.to_send : null)}
         </button>
       </div>
     </>

@@ -55,7 +55,7 @@ function Facts({ replay }: { replay: ReplayItem }): VNode {
       <dt>Site</dt>
       <dd>{site_id ?? 'Every site that has the destination'}</dd>
       <dt>Of</dt>
-      <dd>{source === 'events' ? 'The events themselves' : 'What deliveries gave up'}</dd>
+      <dd>{source === 'events' ? 'The events themselves' : 'What failed: its dead letters'}</dd>
       <dt>From</dt>
       <dd>{dateTime(from)}</dd>
       <dt>To</dt>

@@ -1,6 +1,6 @@
 import type { NewReplayBody, ReplayItem } from '#services/control_api/replay_shapes.ts';
 import { typedNumber } from '../../api/typed_number.ts';
-import { number, span } from '../../format.ts';
+import { events, number, span } from '../../format.ts';
 import type { BadgeKind } from '../../ui/badge.tsx';
 
 const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string; badge: BadgeKind }>> = {
@@ -31,11 +31,11 @@ export function shareDone({ state, share_read, to_send, chosen }: ReplayItem): n
   return share_read;
 }
 
-const events = (count: number): string => `${number(count)} ${count === 1 ? 'event' : 'events'}`;
-
 /** What counting found, in a sentence: what is said before anything is sent. */
 export function countedSentence(replay: ReplayItem): string {
-  const { to_send, skipped_before, delivered, pending, unreadable, not_reached, estimate_ms, rate } = replay;
+  const { to_send, not_reached, estimate_ms, rate } = replay;
+  // While it sends, the other counts begin anew.
+  const { skipped_before, delivered, pending, unreadable } = replay.found ?? replay;
   return [
     `${events(to_send ?? 0)} to send`,
     ...(skipped_before > 0 ? [`of which ${number(skipped_before)} were skipped before and may be skipped again`] : []),
@@ -49,13 +49,33 @@ export function countedSentence(replay: ReplayItem): string {
   ].join(', ');
 }
 
+/** What the button says that sends what was counted. */
+export const sendLabel = (count: number | null): string =>
+  count === null ? 'Send' : count === 0 ? 'Nothing to send' : `Send ${events(count)}`;
+
 const HOUR_MS = 3_600_000;
-export const RANGES = [
+const DAY_MS = 24 * HOUR_MS;
+const RANGES = [
   { value: '1h', label: 'The last hour', ms: HOUR_MS },
-  { value: '24h', label: 'The last 24 hours', ms: 24 * HOUR_MS },
-  { value: '3d', label: 'The last 3 days', ms: 72 * HOUR_MS },
-  { value: '7d', label: 'The last 7 days', ms: 168 * HOUR_MS },
-] as const;
+  { value: '24h', label: 'The last 24 hours', ms: DAY_MS },
+  { value: '3d', label: 'The last 3 days', ms: 3 * DAY_MS },
+  { value: '7d', label: 'The last 7 days', ms: 7 * DAY_MS },
+];
+/** The choice of a range by its two ends. */
+export const OWN_RANGE = 'own';
+/** All dead letters that are kept: 30 days of them, and up to a week more as Kafka deletes whole segments. */
+const KEPT_RANGE = { value: 'kept', label: 'All that are kept', ms: 40 * DAY_MS };
+
+/** The ranges that are offered for what is replayed, in order. */
+export function rangesFor(source: ReplayDraft['source']): { value: string; label: string }[] {
+  const own = { value: OWN_RANGE, label: 'From and to' };
+  return source === 'dead_letters' ? [KEPT_RANGE, ...RANGES, own] : [...RANGES, own];
+}
+
+/** What is replayed, with the range that is usual for that: dead letters are taken whenever they died. */
+export function rangeOfSource(source: ReplayDraft['source']): Pick<ReplayDraft, 'source' | 'range'> {
+  return { source, range: source === 'dead_letters' ? KEPT_RANGE.value : '24h' };
+}
 
 /** What a form for a replay holds. */
 export interface ReplayDraft {
@@ -64,6 +84,10 @@ export interface ReplayDraft {
   site: string;
   source: ReplayItem['source'];
   range: string;
+  /** Ends of a range of one's own, as a field for date and time has them: without a zone, in the browser's. */
+  from: string;
+  /** Empty: now. */
+  to: string;
   rate: string;
   force: boolean;
 }
@@ -72,11 +96,27 @@ export interface ReplayDraft {
 export type ReplayAsked = Omit<NewReplayBody, 'rate'> & { rate?: number | string };
 
 /** What is asked for by a form, as of now. */
-export function replayBody({ destination, site, source, range, rate, force }: ReplayDraft, nowMs: number): ReplayAsked {
-  const ms = RANGES.find(({ value }) => value === range)?.ms ?? HOUR_MS;
+export function replayBody(draft: ReplayDraft, nowMs: number): ReplayAsked {
+  const { destination, site, source, rate, force } = draft;
   return {
-    ...{ destination, source, force, from: nowMs - ms, to: nowMs },
+    ...{ destination, source, force, ...rangeOf(draft, nowMs) },
     ...(site !== '' && { site_id: site }),
     ...(rate.trim() !== '' && { rate: typedNumber(rate) }),
+  };
+}
+
+/** The ends of a range; NaN where what was typed is no time. */
+function rangeOf({ range, from, to }: ReplayDraft, nowMs: number): { from: number; to: number } {
+  if (range === OWN_RANGE) return { from: Date.parse(from), to: to === '' ? nowMs : Date.parse(to) };
+  const ms = [KEPT_RANGE, ...RANGES].find(({ value }) => value === range)?.ms ?? HOUR_MS;
+  return { from: nowMs - ms, to: nowMs };
+}
+
+/** What is wrong with a range by the field it is about; empty texts where nothing is. */
+export function rangeProblems(draft: ReplayDraft, nowMs: number): { from: string; to: string } {
+  const { from, to } = rangeOf(draft, nowMs);
+  return {
+    from: Number.isNaN(from) ? 'A date and a time' : from >= nowMs ? 'Lies ahead' : '',
+    to: Number.isNaN(to) ? 'A date and a time, or nothing for now' : to <= from ? 'Lies before the beginning' : '',
   };
 }

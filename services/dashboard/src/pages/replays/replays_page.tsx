@@ -42,7 +42,7 @@ export default function ReplaysPage(): VNode {
   return (
     <div class="stack">
       <Panel
-        title="Sent again"
+        title="Replays"
         note="A replay sends what a destination has not taken. What it has taken is known and left out."
         actions={
           mayChange && (

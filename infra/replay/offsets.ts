@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readBack } from '#infra/kafka/reader/read_back.ts';
 import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
@@ -6,6 +7,7 @@ import type { ReplayPartition } from '#schemas/replay_progress.ts';
 
 /** More than so many offsets in a row are not all transaction markers. */
 export const MARKERS_MAX = 1_000;
+const POLL_MS = 200;
 
 /** What a group reads next of each partition; partitions of which it never committed are left out. */
 async function committedOf({ admin }: KafkaSession, groupId: string, topic: string): Promise<Map<number, number>> {
@@ -69,6 +71,30 @@ export async function isCaughtUp(session: KafkaSession, groupId: string, topic: 
     onProgress: () => undefined,
   });
   return records === 0;
+}
+
+/** Whether a group does what stands on a topic now before a time (milliseconds since 1970 UTC). What comes meanwhile is not waited for. */
+export async function hasComeTo(
+  session: KafkaSession,
+  groupId: string,
+  topic: string,
+  untilMs: number,
+  nowMs: () => number,
+): Promise<boolean> {
+  const ends = await topicOffsets(session.admin, topic);
+  for (;;) {
+    const reached = await committedOf(session, groupId, topic);
+    const left = ends
+      .map(({ partition, low, high }) => {
+        const first = Math.max(Number(low), reached.get(partition) ?? 0);
+        return { partition, first, next: first, end: Number(high) };
+      })
+      .filter(({ first, end }) => first < end);
+    const isNear = left.every(({ first, end }) => end - first <= MARKERS_MAX);
+    if (isNear && !(await holdRecords(session, topic, left))) return true;
+    if (nowMs() >= untilMs) return false;
+    await sleep(POLL_MS);
+  }
 }
 
 /** Whether ranges of a topic hold any record, not only transaction markers. */

@@ -1,0 +1,84 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations } from '../harness/axe.ts';
+import { withTraffic } from './harness/overview_answers.ts';
+import { startStubApi } from './harness/stub_api.ts';
+import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
+
+let dashboard: StubDashboard;
+beforeAll(async () => {
+  dashboard = await openStubDashboard();
+});
+afterAll(() => dashboard.close());
+
+const CURRENCIES = ['EUR', 'USD', 'GBP', '', 'SEK'];
+
+/** Texts of cards that reach into each other or out of their card. */
+function collisions(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = [];
+    for (const card of document.querySelectorAll('.figure')) {
+      const range = document.createRange();
+      const boxes = [...card.querySelectorAll('span')].map((text) => {
+        range.selectNodeContents(text);
+        return { text: text.textContent, box: range.getBoundingClientRect() };
+      });
+      const outer = card.getBoundingClientRect();
+      boxes.forEach(({ text, box }, at) => {
+        if (box.left < outer.left || box.right > outer.right) found.push(`${text} leaves its card`);
+        for (const other of boxes.slice(at + 1)) {
+          const apart = other.box.top >= box.bottom - 1 || other.box.left >= box.right || other.box.right <= box.left;
+          if (!apart) found.push(`${text} ${other.text}`);
+        }
+      });
+    }
+    return found;
+  });
+}
+
+test('no text of a card reaches into another with five currencies, wide and narrow', async () => {
+  const api = withTraffic(startStubApi(), undefined, CURRENCIES);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview', api);
+  await page.getByRole('button', { name: /^Revenue without a currency/ }).waitFor();
+  for (const width of [1280, 800, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await collisions(page), String(width)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('the days of a week are all to be seen in the table of the chart', async () => {
+  const { page, context } = await dashboard.visit('/sites/shop/overview?period=7d', withTraffic(startStubApi()));
+  await page.getByText('Show as a table').click();
+  const table = page.locator('.chart-table .table-scroll');
+  expect(await table.getByRole('row').count()).toBe(8);
+  const hidden = await table.evaluate((region) => region.scrollHeight - region.clientHeight);
+  expect(hidden).toBe(0);
+  await context.close();
+});
+
+test('the chosen card stands in the address, and conversions lead to the trends of their events', async () => {
+  const { page, context, faults } = await dashboard.visit(
+    '/sites/shop/overview?period=7d',
+    withTraffic(startStubApi()),
+  );
+  await page.getByRole('button', { name: /^Revenue USD/ }).click();
+  await page.getByRole('heading', { name: 'Revenue USD by day' }).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Revenue USD by day' }).waitFor();
+  await page.getByRole('button', { name: /^Visitors/ }).click();
+  expect(new URL(page.url()).search).toBe('?period=7d');
+  const trends = page.getByRole('link', { name: /^Trends of purchase, generate_lead/ });
+  await trends.focus();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Trends', level: 1 }).waitFor();
+  expect(JSON.parse(new URL(page.url()).searchParams.get('q') ?? '')).toMatchObject({
+    series: [{ events: expect.arrayContaining(['purchase', 'sign_up']) }],
+    breakdown: { fields: [{ column: 'event' }] },
+  });
+  expect(faults).toEqual([]);
+  await context.close();
+});

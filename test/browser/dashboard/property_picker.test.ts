@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations } from '../harness/axe.ts';
+import { withLive } from './harness/live_answers.ts';
+import { withTraffic } from './harness/overview_answers.ts';
+import { startStubApi } from './harness/stub_api.ts';
+import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
+
+let dashboard: StubDashboard;
+beforeAll(async () => {
+  dashboard = await openStubDashboard();
+});
+afterAll(() => dashboard.close());
+
+test('properties are offered in groups, each once, with examples, and chosen by keyboard', async () => {
+  const properties = { value: 42.5, plan: 'pro' };
+  const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3, { properties });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/funnels', api);
+  await page.getByRole('button', { name: 'All steps: add a filter' }).click();
+  const field = page.getByRole('combobox', { name: /property$/ });
+  await field.click();
+  const list = page.getByRole('listbox').filter({ has: page.getByRole('group', { name: 'Event fields' }) });
+  await list.getByRole('group', { name: 'Properties' }).getByText('such as pro').waitFor();
+  expect(await list.getByRole('group').evaluateAll((groups) => groups.map((group) => group.ariaLabel))).toEqual([
+    'Event fields',
+    'Properties',
+    "Person's first value",
+    "Person's last value",
+  ]);
+  expect(await list.getByRole('option', { name: 'Value', exact: true }).count()).toBe(1);
+  expect(await list.getByText('the property value; such as 42.5').count()).toBe(1);
+  expect(await axeViolations(page)).toEqual([]);
+  await field.fill('plan');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  expect(await field.inputValue()).toBe("plan, the person's first");
+  expect(faults).toEqual([]);
+  await context.close();
+});

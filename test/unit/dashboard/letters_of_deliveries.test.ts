@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import type { LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
+import { isOpen, LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
+import { isAllSettled, resentSentence, stateOf } from '#services/dashboard/src/pages/dead_letters/letter_text.ts';
+import { openBySite } from '#services/dashboard/src/pages/operations/died.ts';
+
+const letterOf = (change: Partial<LetterItem>): LetterItem =>
+  ({
+    ...{ stage: 'delivery', resent_at: null, resolved: null, delivery: 'dead', resendable: true, site_ids: ['shop'] },
+    ...change,
+  }) as LetterItem;
+const resolved = { at: 1, by: 'ada', note: 'a test' };
+
+test.each<[Partial<LetterItem>, string, string[]]>([
+  [{}, 'Can be sent in again', ['open', 'all']],
+  [{ delivery: 'unknown' }, 'Open; whether it was delivered is not known', ['open', 'all']],
+  [{ delivery: 'waiting', resendable: false }, 'Waits to be tried again', ['open', 'all']],
+  [{ delivery: null, resendable: false }, 'Cannot be sent in again', ['open', 'all']],
+  [{ resent_at: 1 }, 'Sent in again', ['resent', 'all']],
+  [{ resent_at: 1, delivery: 'delivered', resendable: false }, 'Delivered since', ['resent', 'delivered', 'all']],
+  [{ delivery: 'delivered', resendable: false }, 'Delivered since', ['delivered', 'all']],
+  [{ resolved }, 'Resolved', ['resolved', 'all']],
+])('a letter that is %j is told as: %s', (change, text, filters) => {
+  const letter = letterOf(change);
+  expect(stateOf(letter)).toBe(text);
+  expect(LETTER_FILTERS.filter(({ takes }) => takes(letter)).map(({ value }) => value)).toEqual(filters);
+  expect(isOpen(letter)).toBe(filters.includes('open'));
+});
+
+test('what became of letters is told with why some were not sent', () => {
+  const of = (...outcomes: ResendAnswer['items'][number]['outcome'][]): string =>
+    resentSentence(outcomes.map((outcome, at) => ({ id: `delivery-0-${at}`, outcome })));
+  expect(of('resent')).toBe('1 letter was sent in again');
+  expect(of('resent', 'resent', 'resent_before', 'delivered', 'cut')).toBe(
+    '2 letters were sent in again, 1 had been before, 1 not, as the destination has them by now, 1 could not be',
+  );
+  expect(of('replay_runs')).toBe('No letter was sent in again, 1 not yet, as a replay to the destination is not over');
+});
+
+test.each([
+  [['resent', 'resent_before', 'delivered', 'waiting'], true],
+  [['resent', 'cut'], false],
+  [['replay_runs'], false],
+  [['not_known'], false],
+] as const)('of letters that are %j nothing is left to be done: %s', (outcomes, isSettled) => {
+  expect(isAllSettled(outcomes.map((outcome, at) => ({ id: `delivery-0-${at}`, outcome })))).toBe(isSettled);
+});
+
+test('open letters are counted by site, those of several for each, and those that cannot be read apart', () => {
+  const found = openBySite([
+    letterOf({ site_ids: ['shop', 'till'] }),
+    letterOf({ stage: 'dedup', site_ids: ['till'] }),
+    letterOf({ stage: 'dedup', site_ids: ['till'] }),
+    letterOf({ site_ids: [] }),
+  ]);
+  expect(found).toEqual([
+    { siteId: 'till', count: 3, stages: ['delivery', 'dedup'] },
+    { siteId: 'shop', count: 1, stages: ['delivery'] },
+    { siteId: null, count: 1, stages: ['delivery'] },
+  ]);
+});

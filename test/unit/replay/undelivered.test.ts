@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { EventOutcome } from '#pipelines/letter_state.ts';
+import { isReplayed } from '#pipelines/replay/progress.ts';
+import { chooseUndelivered, refusedAsIs } from '#pipelines/resend.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import { shownLetter } from '#test/unit/control/memory_letters.ts';
+
+const viewAt = (offset: number, siteId = 'shop'): EntryView => ({
+  ...{ coordinate: { partition: 1, offset, index: 0 }, personBytes: Buffer.alloc(0), eventBytes: Buffer.alloc(0) },
+  ...{ siteId, eventId: `event-${offset}`, distinctId: 'visitor', receivedAtMs: 1 },
+});
+const knownOf = (outcomes: Record<number, EventOutcome>): Map<string, EventOutcome> =>
+  new Map(Object.entries(outcomes).map(([offset, outcome]) => [`1/${offset}/0`, outcome]));
+const delivered = { delivered: true, latest: 'delivered' };
+const diverted = { delivered: false, latest: 'diverted' };
+const dead = { delivered: false, latest: 'dead' };
+const everywhere = (): boolean => true;
+
+test('of a letter goes what its destination has not taken and does not try by itself', () => {
+  const views = [1, 2, 3, 4, 5].map((offset) => viewAt(offset));
+  const known = knownOf({ 1: delivered, 2: diverted, 3: dead, 4: { delivered: false, latest: 'skipped' } });
+  const chosen = chooseUndelivered(views, known, everywhere);
+  expect(typeof chosen === 'string' ? chosen : chosen.map(({ eventId }) => eventId)).toEqual([
+    ...['event-3', 'event-4', 'event-5'],
+  ]);
+});
+
+test.for([
+  ['delivered', [viewAt(1)], knownOf({ 1: { delivered: true, latest: 'dead' } })],
+  ['waiting', [viewAt(1), viewAt(2)], knownOf({ 1: delivered, 2: diverted })],
+  ['no_destination', [viewAt(1), viewAt(2, 'other')], knownOf({})],
+  ['not_known', [viewAt(1)], null],
+  ['unreadable', [], knownOf({})],
+] as const)('nothing of it goes where it is %s', ([outcome, views, known]) => {
+  expect(chooseUndelivered(views, known, (siteId) => siteId === 'shop')).toBe(outcome);
+});
+
+test('a letter of a delivery can go by itself unless nobody knows where to, or it was cut', () => {
+  const of = (change: object) =>
+    refusedAsIs(shownLetter(1, { stage: 'delivery', destination: 'crm', ...change }).letter);
+  expect([of({}), of({ destination: '' }), of({ bytes_total: 70_000 })]).toEqual([null, 'not_resendable', 'cut']);
+});
+
+test('a replay is in the way until it is over, also one whose command is not known yet', () => {
+  const replays = [
+    { replay_id: 'a', destination: 'crm' },
+    { replay_id: 'b', destination: 'meta' },
+  ];
+  const phases = (phase: 'done' | 'sending', more: object = {}) =>
+    new Map(Object.entries({ a: { phase }, ...more }) as [string, { phase: 'done' | 'sending' }][]);
+  expect(isReplayed(replays, phases('sending'), 'crm')).toBe(true);
+  expect(isReplayed(replays, phases('done'), 'crm')).toBe(false);
+  expect(isReplayed(replays, phases('done'), 'meta')).toBe(true);
+  expect(isReplayed(replays, phases('done', { c: { phase: 'sending' } }), 'crm')).toBe(true);
+  expect(isReplayed(replays, phases('done', { c: { phase: 'done' } }), 'crm')).toBe(false);
+});
