@@ -56,7 +56,7 @@ export function auditSentence(item: AuditItem): string {
 }
 
 /** Who made a change: a user by the id, a program by the label of its token. */
-export const whoDid = (changedBy: string): string =>
+const whoDid = (changedBy: string): string =>
   changedBy.startsWith('user:') ? changedBy.slice('user:'.length) : changedBy;
 
 function endOf({ before, after }: AuditItem): string | null {
