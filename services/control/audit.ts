@@ -1,12 +1,17 @@
-import { Type } from 'typebox';
 import { OWNER_OF_ALL, type Place, placeOf } from '#pipelines/settings/access.ts';
 import type { AuditRecord } from '#pipelines/settings/audit.ts';
+import { actorOf } from '#pipelines/settings/dashboard_users.ts';
 import { parseSettingKey } from '#pipelines/settings/setting_address.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Grant } from '#schemas/setting.ts';
-import type { AuditItem } from '#services/control_api/audit_shapes.ts';
-import { auditPage } from '#services/control_api/audit_shapes.ts';
-import { closed, limitField, nothing } from '#services/control_api/fields.ts';
+import {
+  type AuditItem,
+  type AuditKind,
+  type AuditQuery,
+  auditPage,
+  auditQuery,
+} from '#services/control_api/audit_shapes.ts';
+import { nothing } from '#services/control_api/fields.ts';
 import { done, type Route, route } from './route.ts';
 import { ofListed, placeOfSite } from './route_access.ts';
 
@@ -21,14 +26,7 @@ export const auditRoutes: Route[] = [
     summary:
       'List the newest 8,000 changes and 2,000 sign-ins and refusals, newest first: who changed what, when, from what to what',
     params: nothing,
-    query: closed({
-      limit: limitField,
-      before: Type.Optional(Type.Integer({ description: 'Only changes before this number', minimum: 1 })),
-      setting_key: Type.Optional(
-        Type.String({ description: 'Only changes of this fact, or below it where it ends in /', maxLength: 200 }),
-      ),
-      changed_by: Type.Optional(Type.String({ description: 'Only changes of this token label', maxLength: 100 })),
-    }),
+    query: auditQuery,
     body: null,
     ifMatch: 'none',
     success: { status: 200, schema: auditPage, description: 'Changes; secrets are named, never shown' },
@@ -75,11 +73,26 @@ function placeOfKey({ setting_key, before, after }: AuditRecord, table: Settings
 const siteIn = (text: string | null): string | null =>
   text === null ? null : ((JSON.parse(text) as { site_id?: string | null }).site_id ?? null);
 
-function isWanted(record: AuditRecord, wanted: { setting_key?: string; changed_by?: string }): boolean {
-  const { setting_key: key, changed_by: by } = wanted;
-  if (by !== undefined && record.changed_by !== by) return false;
-  if (key === undefined) return true;
-  return key.endsWith('/') ? record.setting_key.startsWith(key) : record.setting_key === key;
+function isWanted(record: AuditRecord, { setting_key: key, changed_by: by, kind, since, until }: AuditQuery): boolean {
+  if (by !== undefined && record.changed_by !== by && record.changed_by !== actorOf(by)) return false;
+  if (record.changed_at < (since ?? 0) || record.changed_at >= (until ?? Number.POSITIVE_INFINITY)) return false;
+  if (key !== undefined && !(key.endsWith('/') ? record.setting_key.startsWith(key) : record.setting_key === key)) {
+    return false;
+  }
+  return kind === undefined || kindOf(record) === kind;
+}
+
+const KINDS: Readonly<Record<string, AuditKind>> = {
+  'user.sign_in': 'sign_in',
+  'user.code_asked': 'sign_in',
+  'user.sign_in_refused': 'refusal',
+  'permission.refused': 'refusal',
+};
+
+/** What was done and changed no fact says it by `done`. */
+function kindOf({ before, after }: AuditRecord): AuditKind {
+  if (before !== '{}') return 'change';
+  return KINDS[String(parsed(after)?.['done'])] ?? 'change';
 }
 
 function itemOf(record: AuditRecord): AuditItem {

@@ -1,12 +1,34 @@
 import { type Static, Type } from 'typebox';
-import { nullable, timeField } from './fields.ts';
+import { closed, limitField, nullable, timeField } from './fields.ts';
 
 const fields = nullable(Type.Record(Type.String(), Type.Unknown()));
+
+const kind = Type.Enum(['change', 'sign_in', 'refusal'], {
+  description:
+    'refusal: of a sign-in, or of what somebody is not permitted; change: of a fact, or something else that was done',
+});
+
+export type AuditKind = Static<typeof kind>;
+
+export const auditQuery = closed({
+  limit: limitField,
+  before: Type.Optional(Type.Integer({ description: 'Only changes before this number', minimum: 1 })),
+  setting_key: Type.Optional(
+    Type.String({ description: 'Only changes of this fact, or below it where it ends in /', maxLength: 200 }),
+  ),
+  changed_by: Type.Optional(
+    Type.String({ description: 'Only changes of this token label or user, as user:ada or ada', maxLength: 100 }),
+  ),
+  kind: Type.Optional(kind),
+  since: Type.Optional(timeField('Only what was done from then on')),
+  until: Type.Optional(timeField('Only what was done before then')),
+});
+export type AuditQuery = Static<typeof auditQuery>;
 
 const auditShape = Type.Object({
   seq: Type.Integer({ description: 'Grows with each entry; some numbers are left out' }),
   changed_at: timeField('When'),
-  changed_by: Type.String({ description: 'Label of the admin token' }),
+  changed_by: Type.String({ description: 'Label of the admin token, or user:ID of a user' }),
   setting_key: Type.String({ description: 'What was changed, as site/shop or destination/shop/meta' }),
   action: Type.Enum(['create', 'change', 'delete']),
   before: fields,

@@ -2,12 +2,12 @@ import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { keptPeriod } from './kept_period.ts';
+import { maySee } from './page_access.ts';
 import { PAGES } from './page_list.ts';
 import type { Page } from './page_spec.ts';
 import { addressOf, place } from './router.ts';
 import { siteOfLinks } from './site_list.ts';
 import { Icon } from './ui/icon.tsx';
-import { mayAt, mayEverywhere, mayInAccount } from './who.ts';
 
 const GROUPS = ['Analyse', 'Deliver', 'Site', 'Account'] as const;
 
@@ -56,12 +56,8 @@ export function Navigation({ current }: { current: Page | null }): VNode {
   );
 }
 
-function isListed({ path, permission, within }: Page, site: string | null): boolean {
-  const isOfSite = path.startsWith('/sites/:site/');
-  if (isOfSite && site === null) return false;
-  if (permission === null) return true;
-  if (within === 'installation') return mayEverywhere(permission);
-  return within === 'account' ? mayInAccount(permission, null) : mayAt(permission, isOfSite ? site : null);
+function isListed(page: Page, site: string | null): boolean {
+  return (site !== null || !page.path.startsWith('/sites/:site/')) && maySee(page, site);
 }
 
 function linkTo({ path }: Page, site: string | null): string {

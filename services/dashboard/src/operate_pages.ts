@@ -78,7 +78,8 @@ export const OPERATE_PAGES: readonly Page[] = [
   {
     path: '/account',
     title: 'Account',
-    permission: 'account.read',
+    // How somebody signs in is on it as well.
+    permission: null,
     menu: { group: 'Account', icon: 'account' },
     hasPeriod: false,
     load: () => import('./pages/account/account_page.tsx'),

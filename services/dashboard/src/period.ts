@@ -84,17 +84,24 @@ function startOfMonth(later: number): (nowMs: number) => number {
 }
 
 function ownPeriod(first: string | null, last: string | null): Period | null {
-  const [from, to] = [startOf(first), startOf(last)];
+  const [from, to] = [dayStartOf(first), dayStartOf(last)];
   if (first === null || last === null || from === null || to === null || to < from) return null;
   const end = startOfDay(to, 1);
   const label = first === last ? shownDay(from) : `${shownDay(from)} – ${shownDay(to)}`;
   return { from, to: end, interval: intervalOf(end - from), label, name: null, firstDay: first, lastDay: last };
 }
 
-function startOf(day: string | null): number | null {
+/** When a day begins that an input of dates names; null where it names none. */
+export function dayStartOf(day: string | null): number | null {
   if (day === null || !/^\d{4}-\d\d-\d\d$/.test(day)) return null;
   const ms = new Date(`${day}T00:00:00`).getTime();
   return Number.isNaN(ms) ? null : ms;
+}
+
+/** When such a day is over. */
+export function dayEnd(day: string | null): number | null {
+  const start = dayStartOf(day);
+  return start === null ? null : startOfDay(start, 1);
 }
 
 /** The start of a day some days later, of as many hours as it may have. */

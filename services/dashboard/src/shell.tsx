@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from './api/api_answer.ts';
 import { proofAsked } from './ask_for_proof.ts';
 import { Navigation } from './navigation.tsx';
+import { opening } from './page_access.ts';
 import { type FoundPage, findPage } from './page_list.ts';
 import type { PageProps } from './page_spec.ts';
 import { ProofDialog } from './pages/sign_in/proof_dialog.tsx';
@@ -50,7 +51,7 @@ function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
           <TopBar page={found?.page ?? null} />
           {sitesFailure.value !== null && <FailureNote failure={sitesFailure.value} again={() => void readSites()} />}
           <main id="main" tabIndex={-1}>
-            {found === null ? <Nowhere path={path} /> : <LoadedPage key={found.page.path} {...found} />}
+            {found === null ? <Nowhere path={path} /> : <PageOfRole {...found} />}
           </main>
         </div>
       </div>
@@ -94,6 +95,19 @@ function NowhereText({ path }: { path: string }): VNode {
         'Whoever manages your account can add you to one.'
       )}
     </Empty>
+  );
+}
+
+/** The page where the person's roles have it. Where they have not, nothing of it is asked for. */
+function PageOfRole(found: FoundPage): VNode {
+  const { title, path } = found.page;
+  const opens = opening(found);
+  if (opens === 'open') return <LoadedPage key={path} {...found} />;
+  return (
+    <>
+      <h1 tabIndex={-1}>{title}</h1>
+      {opens === 'unknown' ? <Loading lines={8} /> : <p>Your role does not include this page.</p>}
+    </>
   );
 }
 

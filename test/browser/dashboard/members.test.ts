@@ -166,6 +166,7 @@ test('somebody ends another session, changes the password and sets up a second f
   await page.getByRole('button', { name: 'Change the password' }).click();
   await page.getByText('Your password was changed').waitFor();
   await page.getByRole('button', { name: 'Set it up' }).click();
+  await page.getByRole('img', { name: 'The secret, to be scanned' }).waitFor();
   await page.getByLabel('Code').fill('123456');
   await page.getByLabel('Your password').fill('right');
   await page.getByRole('button', { name: 'Ask for codes from now on' }).click();

@@ -29,6 +29,7 @@ const HOMES: Record<string, string[]> = {
   preact: ['services/dashboard'],
   '@preact/signals': ['services/dashboard'],
   uplot: ['services/dashboard/src/charts'],
+  uqr: ['services/dashboard/src/pages/account'],
   chdb: ['infra/local'],
   '@chdb/lib-linux-x64-gnu': ['infra/local'],
   'ffi-rs': ['infra/local'],

@@ -79,7 +79,7 @@ test('texts that read as something else stay texts in the form of a definition',
     'flag = "true"',
     'sku = 12345678901234567890',
   ]);
-  expect(draftProblems(draft)).toEqual([]);
+  expect(draftProblems(draft, () => true)).toEqual([]);
   expect(definitionBody(draft)).toMatchObject({ properties, field_selectors });
   expect(Object.keys(definitionBody(draft).properties)).toEqual(Object.keys(properties));
 });
@@ -90,12 +90,22 @@ test('lines that are not understood are named, and stay when another is changed'
     fields: 'email: input[name=email]\n\nname = #name',
     properties: 'section footer\na = 1\n a = 2',
   };
-  expect(draftProblems(draft).map(({ field, message }) => `${field}: ${message}`)).toEqual([
+  expect(draftProblems(draft, () => true).map(({ field, message }) => `${field}: ${message}`)).toEqual([
     'field_selectors: Line 1 is not “name = value”; a name with other characters stands in quotes.',
     'properties: Line 1 is not “name = value”; a name with other characters stands in quotes.',
     'properties: Line 3 has a name that stands above already.',
   ]);
   expect(withLine('section footer\na = 1', 'scroll_percent', '40')).toBe('section footer\na = 1\nscroll_percent = 40');
+});
+
+test('what the browser does not take for a selector is named by its field', () => {
+  const draft = { ...draftOfDefinition(null), selector: 'div >> p', valueSelector: ' ', fields: 'a = #a\nb = ##' };
+  const found = draftProblems(draft, (text) => text === '#a');
+  expect(found.map(({ code, field }) => `${code} ${field}`)).toEqual([
+    'selector_malformed selector',
+    'selector_malformed field_selectors',
+  ]);
+  expect(found[0]?.message).toBe('“div >> p” is not a CSS selector.');
 });
 
 test.for([

@@ -3,7 +3,7 @@ import type { PageProps } from '../../page_spec.ts';
 import { place, setQuery } from '../../router.ts';
 import { Empty } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { mayAt } from '../../who.ts';
+import { mayAt, mayInAccount } from '../../who.ts';
 import { Analysts } from './analysts.tsx';
 import { AuditList } from './audit_list.tsx';
 import { Members } from './members.tsx';
@@ -14,7 +14,11 @@ import { Usage } from './usage.tsx';
 /** Accounts and their allowance, who may what, who changed what, the tokens of programs, and how the person signs in. */
 export default function AccountPage(_props: PageProps): VNode {
   const tabs = [
-    { id: 'usage', label: 'Usage', content: () => <Usage /> },
+    {
+      id: 'usage',
+      label: 'Usage',
+      content: () => (mayInAccount('account.read', null) ? <Usage /> : <UsageElsewhere />),
+    },
     { id: 'members', label: 'Members', content: () => (mayAt('users.manage', null) ? <Members /> : <ForManagers />) },
     { id: 'tokens', label: 'Tokens', content: () => (mayAt('tokens.manage', null) ? <Access /> : <ForManagers />) },
     { id: 'audit', label: 'Audit', content: () => (mayAt('audit.read', null) ? <AuditList /> : <ForManagers />) },
@@ -36,6 +40,14 @@ function Access(): VNode {
       <Tokens />
       <Analysts />
     </div>
+  );
+}
+
+function UsageElsewhere(): VNode {
+  return (
+    <Empty title="Usage is counted for a whole account">
+      Your roles are of single sites. Those with a role in the whole account see what it used.
+    </Empty>
   );
 }
 

@@ -24,7 +24,8 @@ export function Analysts(): VNode {
     return (
       <Panel title="Users of ClickHouse">
         <Empty title="This installation makes no users of ClickHouse">
-          Whoever runs it names a user that may, as <code>CONTROL_ANALYSTS_URL</code>.
+          The ClickHouse that is embedded in the local setup cannot store users. With a ClickHouse server, whoever runs
+          it names a user that may make others, as <code>CONTROL_ANALYSTS_URL</code>.
         </Empty>
       </Panel>
     );

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { AuditItem, AuditPage } from '#services/control_api/audit_shapes.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { type Parameters, request } from '../../api/request.ts';
@@ -8,29 +8,28 @@ import { dateTime } from '../../format.ts';
 import { place, setQuery } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Shown } from '../../ui/states.tsx';
+import { AuditFilter, auditFilter } from './audit_filter.tsx';
+import { auditSentence } from './audit_sentence.ts';
 
 const PAGE = 200;
 
-/** Who changed what: the newest changes, and more of them when asked. */
+/** Who did what: the newest changes, and more of them when asked. */
 export function AuditList(): VNode {
   const { query } = place.value;
-  const filter = { setting_key: query.get('setting'), changed_by: query.get('by') };
+  const filter = auditFilter(query);
   const [pages, setPages] = useState(1);
-  const asked = useAnswer(`${filter.setting_key} ${filter.changed_by} ${pages}`, (signal) =>
-    changes(filter, pages * PAGE, signal),
-  );
+  const asked = useAnswer(JSON.stringify([filter, pages]), (signal) => changes(filter, pages * PAGE, signal));
   const items = useMemo(() => asked.value?.items ?? [], [asked.value]);
   const chosen = items.find(({ seq }) => String(seq) === query.get('change'));
   return (
     <Panel
-      title="Changes"
+      title="Audit"
       note="The newest 8,000, and beside them 2,000 sign-ins and refusals. Of secrets it says that they were changed, and never to what."
     >
       <div class="stack">
-        <Filter />
+        <AuditFilter />
         <Shown asked={asked}>
           {({ more }) => (
             <DataTable
@@ -51,7 +50,7 @@ export function AuditList(): VNode {
 }
 
 async function changes(
-  filter: { setting_key: string | null; changed_by: string | null },
+  filter: Parameters,
   max: number,
   signal: AbortSignal,
 ): Promise<Answer<{ items: AuditItem[]; more: boolean }>> {
@@ -67,48 +66,6 @@ async function changes(
   return { ok: true, value: { items, more: before !== null }, version: null };
 }
 
-function Filter(): VNode {
-  const { query } = place.value;
-  const [inAddress, byInAddress] = [query.get('setting') ?? '', query.get('by') ?? ''];
-  const [setting, setSetting] = useState(inAddress);
-  const [by, setBy] = useState(byInAddress);
-  // The way back and forward changes them too.
-  useEffect(() => {
-    setSetting(inAddress);
-    setBy(byInAddress);
-  }, [inAddress, byInAddress]);
-  return (
-    <form
-      class="form-row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        setQuery({ setting: setting.trim(), by: by.trim() }, 'push');
-      }}
-    >
-      <TextField
-        label="What"
-        type="search"
-        placeholder="site/shop or destination/shop/"
-        hint="A setting, or with / at its end all below it."
-        value={setting}
-        onValue={setSetting}
-      />
-      <TextField label="By whom" type="search" value={by} onValue={setBy} />
-      <div class="field-button">
-        <button type="submit" class="button">
-          Filter
-        </button>
-      </div>
-    </form>
-  );
-}
-
-const ACTIONS: Readonly<Record<AuditItem['action'], string>> = {
-  create: 'Created',
-  change: 'Changed',
-  delete: 'Removed',
-};
-
 const COLUMNS: readonly Column<AuditItem>[] = [
   {
     id: 'when',
@@ -120,29 +77,25 @@ const COLUMNS: readonly Column<AuditItem>[] = [
       </button>
     ),
   },
-  { id: 'by', title: 'By', value: ({ changed_by }) => changed_by },
-  { id: 'action', title: 'Did', value: ({ action }) => ACTIONS[action] },
+  { id: 'sentence', title: 'What was done', value: auditSentence },
   {
-    id: 'what',
-    title: 'What',
+    id: 'about',
+    title: 'About',
     value: ({ setting_key }) => setting_key,
-    cell: ({ setting_key }) => <code>{setting_key}</code>,
+    cell: ({ setting_key }) => <code>{shortKey(setting_key)}</code>,
   },
-  { id: 'fields', title: 'Fields', value: fieldsOf },
 ];
 
-function fieldsOf({ before, after, secrets_changed }: AuditItem): string {
-  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {}), ...secrets_changed]);
-  return [...names].join(', ');
-}
+/** Hashes say nothing to people, and would make the table wide. */
+const shortKey = (settingKey: string): string => settingKey.replace(/[0-9a-f]{64}$/, (hash) => `${hash.slice(0, 8)}…`);
 
 function ChangeDialog({ change }: { change: AuditItem }): VNode {
-  const { setting_key, changed_at, changed_by, action, before, after, secrets_changed } = change;
+  const { setting_key, changed_at, before, after, secrets_changed } = change;
   return (
-    <Dialog title={setting_key} kind="side" onClose={() => setQuery({ change: null }, 'push')}>
+    <Dialog title={shortKey(setting_key)} kind="side" onClose={() => setQuery({ change: null }, 'push')}>
       <div class="stack">
         <p>
-          {ACTIONS[action]} by <span class="strong">{changed_by}</span>, {dateTime(changed_at)}
+          {auditSentence(change)}, {dateTime(changed_at)}
         </p>
         {secrets_changed.length > 0 && <p>Secrets that were set, replaced or removed: {secrets_changed.join(', ')}</p>}
         <Side title="Before" fields={before} />

@@ -10,6 +10,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { readSession, who } from '../../who.ts';
+import { LazyQrCode } from './lazy_qr_code.tsx';
 
 interface NewFactor {
   secret: string;
@@ -72,9 +73,10 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
   return (
     <form class="stack" onSubmit={(event) => void confirm(event)}>
       <p>
-        Add this secret to your authenticator app, by hand or <a href={begun.uri}>by opening it there</a>, and type the
-        code that the app shows.
+        Scan this with your authenticator app, or add the secret below by hand or{' '}
+        <a href={begun.uri}>by opening it there</a>, and type the code that the app shows.
       </p>
+      <LazyQrCode text={begun.uri} label="The secret, to be scanned" />
       <div class="secret">
         <code>{begun.secret}</code>
         <CopyButton text={begun.secret} what="secret" />

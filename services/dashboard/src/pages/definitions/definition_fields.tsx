@@ -42,6 +42,7 @@ export function DefinitionFields({ draft, isNew, destinations, failure, onDraft 
             label="Selector of the element"
             placeholder="form.newsletter"
             hint="A CSS selector; for a click, empty is any link or button."
+            problem={problemOf(failure, 'selector')}
             {...field('selector')}
           />
           <TextField label="Text in it (optional)" placeholder="Sign up" {...field('text')} />
@@ -81,7 +82,12 @@ function WhatIsRead({ draft, destinations, failure, field, onDraft }: WhatIsRead
           hint="The conversion that destinations get it as."
           {...field('conversion')}
         />
-        <TextField label="Selector of its value (optional)" placeholder=".total" {...field('valueSelector')} />
+        <TextField
+          label="Selector of its value (optional)"
+          placeholder=".total"
+          problem={problemOf(failure, 'value_selector')}
+          {...field('valueSelector')}
+        />
         <TextField
           label="Fields that are read (optional)"
           lines={3}
@@ -94,7 +100,7 @@ function WhatIsRead({ draft, destinations, failure, field, onDraft }: WhatIsRead
           label="Properties it always has (optional)"
           lines={3}
           placeholder="section = footer"
-          hint={'7, true and null are no texts; "7" in quotes is one.'}
+          hint={'A number, or yes or no as true or false, is no text; "7" in quotes is one.'}
           problem={problemOf(failure, 'properties')}
           {...field('properties')}
         />

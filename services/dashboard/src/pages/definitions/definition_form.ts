@@ -83,18 +83,44 @@ export const DRAFT_NAMES: Readonly<Record<keyof DefinitionDraft, string>> = {
   enabled: 'In use',
 };
 
-/** What of a form cannot be understood, as the service says it of fields. */
-export const draftProblems = ({ fields, properties }: DefinitionDraft): FieldProblem[] => [
-  ...lineProblems(fields).map((message) => problemOf('field_selectors', message)),
-  ...lineProblems(properties).map((message) => problemOf('properties', message)),
-];
+/**
+ * What of a form cannot be understood, as the service says it of fields.
+ * @param isSelector Whether a text is a CSS selector.
+ */
+export function draftProblems(draft: DefinitionDraft, isSelector: (text: string) => boolean): FieldProblem[] {
+  const { selector, valueSelector, fields, properties } = draft;
+  const unread = lineProblems(fields);
+  const wrong = (field: string, text: string): FieldProblem[] =>
+    text.trim() === '' || isSelector(text.trim())
+      ? []
+      : [{ code: 'selector_malformed', field, message: `“${text.trim()}” is not a CSS selector.` }];
+  return [
+    ...wrong('selector', selector),
+    ...wrong('value_selector', valueSelector),
+    ...unread.map((message) => problemOf('field_selectors', message)),
+    ...(unread.length > 0 ? [] : Object.values(readLines(fields, readText))).flatMap((one) =>
+      wrong('field_selectors', one),
+    ),
+    ...lineProblems(properties).map((message) => problemOf('properties', message)),
+  ];
+}
 const problemOf = (field: string, message: string): FieldProblem => ({ code: LINES_CODE, field, message });
+
+/** Whether the browser can look for what a selector names. */
+export function isSelector(text: string): boolean {
+  try {
+    document.createDocumentFragment().querySelector(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const LINES_CODE = 'lines_malformed';
 /** Says that a form was not sent, and why. */
 export const notSent = (problems: readonly FieldProblem[]): Answer<never> => ({
   ok: false,
-  failure: { status: 0, code: LINES_CODE, message: 'Nothing was saved: some lines are not understood.', problems },
+  failure: { status: 0, code: LINES_CODE, message: 'Nothing was saved: some of it is not understood.', problems },
 });
 
 /** What is sent of a form. */

@@ -3,7 +3,7 @@ import type { Meta } from '#services/control_api/fields.ts';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
-import { type DefinitionDraft, definitionBody, draftProblems, notSent } from './definition_form.ts';
+import { type DefinitionDraft, definitionBody, draftProblems, isSelector, notSent } from './definition_form.ts';
 
 /** A definition with what is said of the site that it is part of: its version, and who last changed it. Null: a new one. */
 export type VersionedDefinition = Meta & { definition: EventDefinition | null };
@@ -35,7 +35,7 @@ export async function writeDefinition(
   draft: DefinitionDraft,
   { definition, ...base }: VersionedDefinition,
 ): Promise<Answer<VersionedDefinition>> {
-  const problems = draftProblems(draft);
+  const problems = draftProblems(draft, isSelector);
   if (problems.length > 0) return notSent(problems);
   const body = definitionBody(draft);
   const saved = await (definition === null

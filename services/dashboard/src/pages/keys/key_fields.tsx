@@ -3,6 +3,7 @@ import type { KeyItem } from '#services/control_api/key_shapes.ts';
 import type { Failure } from '../../api/api_answer.ts';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import type { KeyDraft } from './key_form.ts';
+import { OriginsField } from './origins_field.tsx';
 
 interface KeyFieldsProps {
   caller: KeyItem['caller'];
@@ -23,15 +24,7 @@ export function KeyFields({ caller, draft, failure, onDraft }: KeyFieldsProps): 
         onValue={(label) => onDraft({ ...draft, label })}
       />
       {caller === 'browser' && (
-        <TextField
-          label="Pages it may be used on (optional)"
-          lines={3}
-          placeholder={'https://shop.example\nhttps://*.shop.example'}
-          hint="One origin on a line. Empty: every page."
-          problem={problemOf(failure, 'allowed_origins')}
-          value={draft.origins}
-          onValue={(origins) => onDraft({ ...draft, origins })}
-        />
+        <OriginsField value={draft.origins} failure={failure} onValue={(origins) => onDraft({ ...draft, origins })} />
       )}
       <TextField
         label="Requests in 10 seconds, at most (optional)"

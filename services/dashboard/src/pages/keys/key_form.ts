@@ -16,10 +16,13 @@ export const draftOfKey = (item: Pick<KeyItem, 'label' | 'allowed_origins' | 'ra
   rate: item.rate_limit === null ? '' : String(item.rate_limit),
 });
 
+/** The origins that a text has, one on a line. */
+export const originLines = (text: string): string[] => text.split(/[\s,]+/).filter((origin) => origin !== '');
+
 /** What is sent of a form. */
 export const bodyOfKey = ({ label, origins, rate }: KeyDraft) => ({
   label: label.trim(),
-  allowed_origins: origins.split(/[\s,]+/).filter((origin) => origin !== ''),
+  allowed_origins: originLines(origins),
   rate_limit: rate.trim() === '' ? null : typedNumber(rate),
 });
 

@@ -4,6 +4,7 @@ import type { SiteItem } from '#services/control_api/site_shapes.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
 import { isSame } from '../../editing/differences.ts';
 import { type Saving, useSaving } from '../../editing/use_saving.ts';
+import { addressOf } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -74,6 +75,11 @@ export function BlockRules(props: SitePartProps): VNode {
           csvName="block-rules"
           emptyText="Nothing is dropped"
         />
+        {mayAt('query.aggregates', site.site_id) && (
+          <p>
+            <a href={addressOf(`/sites/${encodeURIComponent(site.site_id)}/refusals`)}>Events that were dropped</a>
+          </p>
+        )}
       </div>
     </Panel>
   );

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CANARY, withKeys } from './harness/operations_answers.ts';
+import { withSettings } from './harness/settings_answers.ts';
+import { type StubApi, startStubApi } from './harness/stub_api.ts';
+import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
+
+let dashboard: StubDashboard;
+beforeAll(async () => {
+  dashboard = await openStubDashboard();
+});
+afterAll(() => dashboard.close());
+
+interface Stored {
+  caller: 'browser' | 'server';
+  event: string;
+  event_id: string;
+  received_at: number;
+  properties: Record<string, unknown>;
+}
+
+/** A site whose newest events are asked for as the service answers them: by kind of key, newer than a moment. */
+function withEvents(events: Stored[]): StubApi {
+  return withKeys(withSettings(startStubApi())).on('POST', /\/live$/, (body) => {
+    const { received_after, filters } = body as { received_after: number; filters: { to: string[] }[] };
+    const wanted = events.filter(
+      ({ caller, received_at }) => received_at > received_after && filters[0]?.to.includes(caller),
+    );
+    return { events: wanted.sort((a, b) => b.received_at - a.received_at).slice(0, 1), as_of: Date.now() };
+  });
+}
+
+const stored = (caller: Stored['caller'], event: string, received_at: number, page?: string): Stored => ({
+  ...{ caller, event, event_id: event, received_at },
+  properties: page === undefined ? {} : { $current_url: page },
+});
+
+test('an event of a server does not turn it green; one of a browser does, and says where it came from', async () => {
+  const events = [stored('server', 'purchase', Date.now())];
+  const { page, context, faults } = await dashboard.visit('/sites/shop/install', withEvents(events));
+  await page.getByText('Waiting for an event of a browser').waitFor();
+  events.push(stored('server', 'purchase', Date.now() + 1_000));
+  await page.waitForTimeout(2_500);
+  expect(await page.getByText('Events arrive').count()).toBe(0);
+  events.push(stored('browser', CANARY, Date.now(), `https://shop.example/${CANARY}`));
+  await page.getByText('Events arrive').waitFor();
+  await page.getByText(CANARY, { exact: true }).waitFor();
+  await page.getByText(`https://shop.example/${CANARY}`).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('where browsers sent events before, it says how long ago, and not that the first one came', async () => {
+  const before = stored('browser', 'page_view', Date.now() - 2 * 3_600_000, 'https://shop.example/old');
+  const { page, context } = await dashboard.visit('/sites/shop/install', withEvents([before]));
+  await page.getByText('Events of browsers arrive, the last one came 2 h ago').waitFor();
+  expect(await page.getByText('Events arrive').count()).toBe(0);
+  await context.close();
+});
+
+test('without a key the line has a placeholder; keys that there are can be pasted, and others are refused', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/install', withEvents([]));
+  await page.getByText('A key is shown once').waitFor();
+  await page.getByText('svc_pk_4fGh2…').waitFor();
+  expect(await page.getByText('svc_pk_77aBc…').count()).toBe(0);
+  await page.getByLabel('Where the tag is loaded from').fill('https://edge.example/"><script>');
+  const line = (key: string): string =>
+    `<script async src="https://edge.example/svc.min.js" data-key="${key}"></script>`;
+  await page.getByText(line('svc_pk_YOUR_BROWSER_KEY'), { exact: true }).waitFor();
+  await page.getByLabel('Browser key').fill('svc_pk_other1');
+  await page.getByText('This is no browser key of this site that works.').waitFor();
+  await page.getByLabel('Browser key').fill('svc_pk_4fGh2SECRET');
+  await page.getByText(line('svc_pk_4fGh2SECRET'), { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a key that is issued there is for the pages of the site, and without origins it says what that means', async () => {
+  const sent: (object | null)[] = [];
+  const api = withEvents([]);
+  const answer = api.answer.bind(api);
+  api.answer = (method, url, body) => {
+    if (method === 'POST' && url.pathname === '/v1/admin/keys') sent.push(body);
+    return answer(method, url, body);
+  };
+  const { page, context, faults } = await dashboard.visit('/sites/shop/install', api);
+  await page.getByLabel('Where the tag is loaded from').fill('https://edge.example');
+  await page.getByRole('button', { name: 'Issue a key' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Issue a key for the pages' });
+  await dialog.getByText('Without origins it works on every website').waitFor();
+  await dialog.getByRole('button', { name: 'Add https://shop.example' }).click();
+  await dialog.getByRole('button', { name: 'Add https://*.shop.example' }).click();
+  expect(await dialog.getByText('Without origins').count()).toBe(0);
+  await dialog.getByRole('button', { name: 'Issue', exact: true }).click();
+  await page.getByText('data-key="svc_pk_new01SECRET"').waitFor();
+  await page.getByText('It is new, and public').waitFor();
+  const allowed_origins = ['https://shop.example', 'https://*.shop.example'];
+  expect(sent).toEqual([{ site_id: 'shop', caller: 'browser', label: 'Web pages', allowed_origins }]);
+  expect(faults).toEqual([]);
+  await context.close();
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Listing } from '#pipelines/query/listing.ts';
+import { askedFrom, browserQuestion, cameSince, pageOf } from '#services/dashboard/src/pages/install/browser_event.ts';
+import { likelyOrigins } from '#services/dashboard/src/pages/install/snippet.ts';
+
+const event = (received_at: number, properties: Record<string, unknown> = {}): Listing['events'][number] =>
+  ({ event: 'page_view', received_at, properties }) as Listing['events'][number];
+
+test('only events of browser keys are asked for, and those of just before the page was opened as well', () => {
+  expect(browserQuestion(5).filters).toEqual([{ field: { column: 'caller' }, is: 'equal', to: ['browser'] }]);
+  expect(askedFrom({ openedMs: 100_000, newest: null })).toBe(40_000);
+  expect(askedFrom({ openedMs: 100_000, newest: event(90_000) })).toBe(90_000);
+});
+
+test('an event is the first when it is newer than the page was opened', () => {
+  expect(cameSince({ openedMs: 100, newest: null })).toBe(false);
+  expect(cameSince({ openedMs: 100, newest: event(100) })).toBe(false);
+  expect(cameSince({ openedMs: 100, newest: event(101) })).toBe(true);
+});
+
+test('the page of an event is what the tag or a compatible client says; anything but a text is none', () => {
+  expect(pageOf(event(0, { $current_url: 'https://a.example/' }))).toBe('https://a.example/');
+  expect(pageOf(event(0, { page_location: 'https://b.example/' }))).toBe('https://b.example/');
+  expect(pageOf(event(0, { $current_url: 7 }))).toBe('');
+});
+
+test('pages of a site are likely at the name that its domains are below', () => {
+  expect(likelyOrigins([{ domain: 't.shop.co.uk' }, { domain: 'e.shop.co.uk' }])).toEqual([
+    'https://shop.co.uk',
+    'https://*.shop.co.uk',
+  ]);
+  expect(likelyOrigins([])).toEqual([]);
+});
