@@ -23,7 +23,7 @@ test('the period that was chosen is the same after pages without one, after a re
   await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
   expect(new URL(page.url()).searchParams.has('period')).toBe(false);
   await page.reload();
-  await page.getByRole('link', { name: 'Trends' }).click();
+  await page.getByRole('link', { name: 'Trends', exact: true }).click();
   await period('Last 30 days').waitFor();
   expect(new URL(page.url()).searchParams.get('period')).toBe('30d');
   await period('Last 30 days').click();
@@ -44,7 +44,7 @@ test('the way back leads to the period that was looked at before', async () => {
   await page.getByRole('button', { name: 'Period: Last 90 days' }).waitFor();
   await page.goBack();
   await page.getByRole('button', { name: 'Period: Last 7 days' }).waitFor();
-  await page.getByRole('link', { name: 'Trends' }).click();
+  await page.getByRole('link', { name: 'Trends', exact: true }).click();
   await page.getByRole('button', { name: 'Period: Last 7 days' }).waitFor();
   await context.close();
 });

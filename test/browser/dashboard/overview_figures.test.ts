@@ -53,9 +53,8 @@ test('the days of a week are all to be seen in the table of the chart', async ()
   const { page, context } = await dashboard.visit('/sites/shop/overview?period=7d', withTraffic(startStubApi()));
   await page.getByText('Show as a table').click();
   const table = page.locator('.chart-table .table-scroll');
-  expect(await table.getByRole('row').count()).toBe(8);
-  const hidden = await table.evaluate((region) => region.scrollHeight - region.clientHeight);
-  expect(hidden).toBe(0);
+  await expect.poll(() => table.getByRole('row').count()).toBe(8);
+  await expect.poll(() => table.evaluate((region) => region.scrollHeight - region.clientHeight)).toBe(0);
   await context.close();
 });
 

@@ -20,10 +20,10 @@ test('filters are those of the address also after going back and forward', async
   await page.waitForURL('**/live?distinct_id=visitor-7');
   await page.goBack();
   await page.waitForURL('**/live');
-  expect(await id.inputValue()).toBe('');
+  await expect.poll(() => id.inputValue()).toBe('');
   await page.goForward();
   await page.waitForURL('**/live?distinct_id=visitor-7');
-  expect(await id.inputValue()).toBe('visitor-7');
+  await expect.poll(() => id.inputValue()).toBe('visitor-7');
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -23,6 +23,8 @@ const BODIES: Record<string, object> = {
   proveSession: { password: 'x' },
   removeSecondFactor: { code: '000000', password: 'x' },
   resendDeadLetters: { ids: ['dedup-0-0'] },
+  resolveDeadLetters: { ids: ['dedup-0-0'], note: 'Known.' },
+  reopenDeadLetters: { ids: ['dedup-0-0'] },
   makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },
   issueToken: { label: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
 };

@@ -29,7 +29,7 @@ function trends(
   names: readonly string[],
 ): object {
   const step = STEPS[interval];
-  const starts = Array.from({ length: Math.max(1, Math.round((to - from) / step)) }, (_, at) => from + at * step);
+  const starts = Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, at) => from + at * step);
   const group = (factor: number): object => {
     const intervals = starts.map((start, at) =>
       figures(start, Math.round(factor * (20 + 8 * Math.sin(at) + (at % 3)))),

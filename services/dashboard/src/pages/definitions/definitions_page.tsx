@@ -67,7 +67,7 @@ export default function DefinitionsPage({ params }: PageProps): VNode {
               </Empty>
             ) : (
               <DataTable
-                caption="Event definitions"
+                caption="List of event definitions"
                 columns={COLUMNS}
                 rows={rows}
                 keyOf={(row) => row.definition.id}
