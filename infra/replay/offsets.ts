@@ -57,20 +57,8 @@ export async function isCaughtUp(session: KafkaSession, groupId: string, topic: 
   const left = [...(await leftOf(session, groupId, topic))].filter(([, { next, high }]) => high - next > 1);
   if (left.length === 0) return true;
   if (left.some(([, { next, high }]) => high - next > MARKERS_MAX)) return false;
-  let records = 0;
-  await readBack({
-    kafka: session.kafka,
-    admin: session.admin,
-    topic,
-    groupPrefix: session.config.prefix,
-    sinceMs: null,
-    from: new Map(left.map(([partition, { next }]) => [partition, next])),
-    onRecords: async (batch) => {
-      records += batch.length;
-    },
-    onProgress: () => undefined,
-  });
-  return records === 0;
+  const ranges = left.map(([partition, { next, high }]) => ({ partition, first: next, next, end: high }));
+  return !(await holdRecords(session, topic, ranges));
 }
 
 /** Whether a group does what stands on a topic now before a time (milliseconds since 1970 UTC). What comes meanwhile is not waited for. */

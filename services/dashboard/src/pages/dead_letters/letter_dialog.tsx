@@ -5,13 +5,12 @@ import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EventLink } from '../../ui/event_link.tsx';
 import { FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { attemptAnswer, attemptOutcomes } from '../destinations/attempt_text.ts';
+import { ATTEMPT_COLUMNS } from '../destinations/attempt_columns.tsx';
 import { LetterState, mayChangeLetter } from './letter_state.tsx';
 import { resend, tellResent } from './resend_all.tsx';
 import { markLetters, ResolveLetters } from './resolve_letters.tsx';
@@ -157,7 +156,7 @@ function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
       <h3 id="letter-attempts">Attempts at the destination</h3>
       <DataTable
         caption="Each attempt with its answer"
-        columns={ATTEMPT_COLUMNS}
+        columns={LETTER_ATTEMPTS}
         rows={attempts}
         keyOf={({ attempt, attempted_at }) => `${attempt} ${attempted_at}`}
         heightPx={240}
@@ -218,30 +217,10 @@ const CONTENT_COLUMNS: readonly Column<Content>[] = [
   { id: 'visitor', title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
 ];
 
-const ATTEMPT_COLUMNS: readonly Column<AttemptItem>[] = [
-  {
-    id: 'when',
-    title: 'When',
-    value: ({ attempted_at }) => attempted_at,
-    cell: ({ attempted_at }) => dateTime(attempted_at),
-  },
-  { id: 'attempt', title: 'Try', align: 'end', value: ({ attempt }) => attempt },
-  {
-    id: 'outcome',
-    title: 'Outcome',
-    value: ({ outcome }) => attemptOutcomes[outcome].label,
-    cell: ({ outcome }) => <Badge kind={attemptOutcomes[outcome].badge}>{attemptOutcomes[outcome].label}</Badge>,
-  },
-  {
-    id: 'reason',
-    title: 'Reason',
-    value: ({ reason }) => reason,
-    cell: ({ reason }) => (reason === '' ? '–' : <code>{reason}</code>),
-  },
-  {
-    id: 'answer',
-    title: 'Answer',
-    value: attemptAnswer,
-    cell: (one) => <span class="wraps">{attemptAnswer(one)}</span>,
-  },
+const LETTER_ATTEMPTS: readonly Column<AttemptItem>[] = [
+  ATTEMPT_COLUMNS.when,
+  ATTEMPT_COLUMNS.attempt,
+  ATTEMPT_COLUMNS.outcome,
+  ATTEMPT_COLUMNS.reason,
+  ATTEMPT_COLUMNS.answer,
 ];

@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks';
 import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { dateTime, span } from '../../format.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { span } from '../../format.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { EventLink } from '../../ui/event_link.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
-import { attemptAnswer, attemptOutcomes } from './attempt_text.ts';
+import { ATTEMPT_COLUMNS } from './attempt_columns.tsx';
+import { attemptOutcomes } from './attempt_text.ts';
 import { type DestinationDialogProps, destinationPath } from './destination_place.ts';
 
 const EVERY_MS = 10_000;
@@ -17,7 +17,7 @@ const SHOWN = 100;
 const HEIGHT_PX = 480;
 
 const FILTERS = [
-  { value: '', label: 'All but those left out' },
+  { value: '', label: 'All but skipped' },
   ...Object.entries(attemptOutcomes).map(([value, { label }]) => ({ value, label })),
 ];
 
@@ -55,12 +55,7 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
 }
 
 const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
-  {
-    id: 'when',
-    title: 'When',
-    value: ({ attempted_at }) => attempted_at,
-    cell: ({ attempted_at }) => dateTime(attempted_at),
-  },
+  ATTEMPT_COLUMNS.when,
   {
     id: 'event',
     title: 'Event',
@@ -71,25 +66,10 @@ const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
       </EventLink>
     ),
   },
-  {
-    id: 'outcome',
-    title: 'Outcome',
-    value: ({ outcome }) => attemptOutcomes[outcome].label,
-    cell: ({ outcome }) => <Badge kind={attemptOutcomes[outcome].badge}>{attemptOutcomes[outcome].label}</Badge>,
-  },
-  {
-    id: 'reason',
-    title: 'Reason',
-    value: ({ reason }) => reason,
-    cell: ({ reason }) => (reason === '' ? '–' : <code>{reason}</code>),
-  },
-  {
-    id: 'answer',
-    title: 'Answer',
-    value: attemptAnswer,
-    cell: (one) => <span class="wraps">{attemptAnswer(one)}</span>,
-  },
-  { id: 'attempt', title: 'Try', align: 'end', value: ({ attempt }) => attempt },
+  ATTEMPT_COLUMNS.outcome,
+  ATTEMPT_COLUMNS.reason,
+  ATTEMPT_COLUMNS.answer,
+  ATTEMPT_COLUMNS.attempt,
   {
     id: 'took',
     title: 'Took',
