@@ -98,6 +98,7 @@ export const analystRoutes: Route[] = [
     method: 'DELETE',
     path: `${base}/{analyst_id}`,
     operationId: 'revokeAnalyst',
+    protects: true,
     access: ofListed('tokens.manage'),
     tag,
     summary: 'Revoke a user of ClickHouse, at once and for good; what it runs is ended',

@@ -11,11 +11,17 @@ export interface ChangeParts {
 
 /** What one may change in a day; the audit keeps 8,000 changes, which nobody alone may push out within days. */
 export const CHANGES_MAX = 2_000;
+/** Beyond that: who has used up the day, or had it used up by a thief, can still lock the thief out. */
+export const PROTECTING_MAX = 200;
 const DAY_MS = 86_400_000;
+
+/** What is written; `protects` where it only takes away what lets somebody in. */
+export type ChangePlan<T> = Planned<T> & { protects?: boolean };
 
 /**
  * Writes what somebody has asked for; every request that changes settings, or notes what it does, comes by here. Who asks is
- * judged again when it is their turn, by the settings that are changed; beyond what one may change in a day they are refused.
+ * judged again when it is their turn, by the settings that are changed; beyond what one may change in a day they are refused,
+ * except for some that protect.
  *
  * @param plan What is written, by the settings and who asks as they are then.
  * @throws JournalError
@@ -23,7 +29,7 @@ const DAY_MS = 86_400_000;
 export function changeAs<T>(
   { journal, nowMs }: ChangeParts,
   judge: Judge,
-  plan: (view: SettingsView, principal: Principal) => Planned<T>,
+  plan: (view: SettingsView, principal: Principal) => ChangePlan<T>,
 ): Promise<T | Refused> {
   return journal.change<T | Refused>((view) => {
     const judged = judge(view);
@@ -32,7 +38,8 @@ export function changeAs<T>(
     const planned = plan(view, principal);
     const changes = planned.records.filter(({ setting }) => setting?.audit).length;
     // Counted in the audit itself, which every control service and the next one has.
-    const isBeyond = changes > 0 && view.audit.changesBy(principal.actor, nowMs() - DAY_MS) + changes > CHANGES_MAX;
+    const most = planned.protects === true ? CHANGES_MAX + PROTECTING_MAX : CHANGES_MAX;
+    const isBeyond = changes > 0 && view.audit.changesBy(principal.actor, nowMs() - DAY_MS) + changes > most;
     return isBeyond ? { records: [], result: refused('changes_limited') } : planned;
   });
 }

@@ -132,6 +132,7 @@ export const keyRoutes: Route[] = [
     method: 'POST',
     path: `${base}/{key_hash}/revoke`,
     operationId: 'revokeKey',
+    protects: true,
     access: inKeySite('keys.change'),
     tag,
     showsKeyUse: true,

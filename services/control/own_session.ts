@@ -196,7 +196,7 @@ export async function anew(
     const changed = change(user, view.table);
     if (typeof changed === 'string') return notChanged(changed);
     const facts = [{ body: { user: { ...user, ...changed, sessions_from: sessionsEndedAt(user, nowMs()) } } }];
-    return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null };
+    return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null, protects: true };
   });
   if (refusal !== null) return refusal;
   const { sessions_from = 0 } = journal.view().table.user(userId) ?? {};

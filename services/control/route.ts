@@ -169,6 +169,8 @@ export interface Route {
   showsMonthUse?: true;
   /** Whether it shows what is remembered of a site's tag, which is then read. */
   showsTagHealth?: true;
+  /** Whether it only takes away what lets somebody in, which is done beyond the changes of a day too. */
+  protects?: true;
   /** Whether the records of its domain are looked for before. */
   looksForProof?: true;
   /** Codes that only this route answers; those of every route are added. */

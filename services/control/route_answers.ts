@@ -5,13 +5,13 @@ import type { TagRecord } from '#infra/redis/tag_health.ts';
 import { wideNetworkOf } from '#pipelines/privacy/network.ts';
 import { may, type Permission, type Place, type Principal } from '#pipelines/settings/access.ts';
 import { domainRecords, findProof, type ProofFinding } from '#pipelines/settings/domain_proof.ts';
-import { auditedRecords, notedRecord, type Planned, type SettingsView } from '#pipelines/settings/journal.ts';
+import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
 import { accountKey, siteKey } from '#pipelines/settings/setting_address.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import { formatOf } from './answer_formats.ts';
 import type { Caller } from './authenticate.ts';
 import { browserName } from './browser_name.ts';
-import { changeAs } from './change_as.ts';
+import { type ChangePlan, changeAs } from './change_as.ts';
 import type { ControlOptions } from './control_options.ts';
 import { type Judge, judgeOf } from './judge_caller.ts';
 import { FLOW_MS } from './oidc_sign_in.ts';
@@ -111,10 +111,11 @@ async function answerSettings(
   }
 
   function change(): Promise<Outcome> {
-    return changeAs(options, judge, (view, now): Planned<Outcome> => {
+    return changeAs(options, judge, (view, now): ChangePlan<Outcome> => {
       const result = route.run(input, { ...worldOf(options, view, now), proofFinding });
       const facts = result.kind === 'done' ? result.facts : [];
-      return { records: auditedRecords(view, facts, now.actor, options.nowMs()), result };
+      const records = auditedRecords(view, facts, now.actor, options.nowMs());
+      return { records, result, protects: route.protects === true };
     });
   }
 }
@@ -240,7 +241,7 @@ async function answerGathered(
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
   const known = { queries, running, analysts, stages, replaysNow, readRefusals };
-  const note = noting(options, judge);
+  const note = noting(options, judge, route);
   const sources: Sources = { ...known, letters: deadLetters(asker), sendTest, asker, now, note };
   const answered = await route.gather?.(input, sources, worldOf(options, options.journal.view(), principal));
   if (answered === undefined) return refuse(reply, 'not_found');
@@ -249,11 +250,12 @@ async function answerGathered(
 }
 
 /** Has the audit say what is about to be done, by who asks as they are then. */
-function noting(options: ControlOptions, judge: Judge): Sources['note'] {
+function noting(options: ControlOptions, judge: Judge, { protects }: Route): Sources['note'] {
   return async (about, what) => {
     const refusal = await changeAs<null>(options, judge, (view, { actor }) => ({
       records: [notedRecord(view, about, what, actor, options.nowMs())],
       result: null,
+      protects: protects === true,
     }));
     return refusal ?? worldNow(options, judge);
   };

@@ -124,6 +124,7 @@ export const tokenRoutes: Route[] = [
     method: 'POST',
     path: `${base}/{token_hash}/revoke`,
     operationId: 'revokeToken',
+    protects: true,
     access: ofToken,
     tag,
     summary: 'Revoke an admin token, at once and for good; the last active one stays',

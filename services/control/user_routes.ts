@@ -247,6 +247,12 @@ function isFull(principal: Principal, { table }: SettingsView): boolean {
   return own.length >= USERS_OF_PLACE_MAX || users.length >= USERS_MAX;
 }
 
+/** Whether a change takes away what lets somebody in, and nothing else. */
+function locksOut(change: UserChange): boolean {
+  const { disabled, endsSessions, ...others } = change;
+  return Object.keys(others).length === 0 && (disabled === true || endsSessions === true);
+}
+
 /** Writes what `plan` decides of a user, as the settings are when it is its turn, and answers the user. */
 async function written(
   { parts, judge, caller }: KnownAsked,
@@ -265,7 +271,7 @@ async function written(
       return { records: [], result: refused(changed.code, problems) };
     }
     const facts = [{ body: { user: changed.user } }];
-    return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null };
+    return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null, protects: locksOut(change) };
   });
   if (problem !== null) return problem;
   const view = journal.view();
