@@ -1,4 +1,4 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { ROLE_PERMISSIONS, type Role } from '#pipelines/settings/access.ts';
 import type { Who } from '#services/control_api/session_shapes.ts';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
@@ -32,6 +32,12 @@ beforeEach(() => {
   const known = { shop: 'acme', blog: 'acme', other: 'else' };
   sites.value = Object.entries(known).map(([site_id, account_id]) => ({ site_id, account_id }) as SiteItem);
   sitesFailure.value = null;
+});
+
+// Modules are shared with the tests of other files.
+afterAll(() => {
+  session.value = { state: 'unknown' };
+  sites.value = null;
 });
 
 test('a page of a site opens by what the person may do at that site', () => {
