@@ -138,7 +138,7 @@ test('stages that are behind or do not run are seen, with what died in them, and
   await page.setViewportSize({ width: 390, height: 844 });
   const table = page.getByRole('region', { name: 'Stages and how far they are' });
   const { right } = await table.evaluate((one) => one.getBoundingClientRect());
-  for (const name of ['Stage', 'Lag', 'Records/s', 'Waits']) {
+  for (const name of ['Stage', 'Lag', 'Records/s', 'Oldest']) {
     const heading = table.getByRole('columnheader', { name });
     expect(await heading.evaluate((one) => one.getBoundingClientRect().right), name).toBeLessThanOrEqual(right);
   }

@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: 'age',
-    title: 'Waits',
+    title: 'Oldest',
     value: ({ item }) => item.waits_longer_than_ms,
     cell: ({ item }) => waitText(item),
   },
