@@ -1,8 +1,12 @@
 import type { VNode } from 'preact';
+import { LANES } from '#pipelines/delivery/lanes.ts';
 import { ago, dateTime, events, number, span } from '../../format.ts';
 import { mayAt } from '../../who.ts';
 import { type DestinationDialogProps, lettersAddress, replayAddress } from './destination_place.ts';
 import { adviceFor, failedText, STATES, skippedTotal } from './destination_rows.ts';
+
+/** After a failure an event waits for longer each time. */
+const WAITS = new Intl.ListFormat('en-GB').format(LANES.map(({ delayMs }) => span(delayMs)));
 
 /** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
 export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
@@ -28,7 +32,11 @@ export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNod
           {number(health.delivered)} in the last 24 hours, of {number(health.attempts)} attempts
         </dd>
         <dt>Waiting</dt>
-        <dd>{health.waiting === 0 ? 'None' : `${events(health.waiting)}, to be tried again`}</dd>
+        <dd>
+          {health.waiting === 0
+            ? 'None'
+            : `${events(health.waiting)}, each tried again by itself, by and by ${WAITS} after its last try`}
+        </dd>
         <dt>Failed</dt>
         <dd>
           {failedText(health)}{' '}
