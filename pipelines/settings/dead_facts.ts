@@ -12,6 +12,8 @@ export const DEAD_TOKENS_MAX = 100;
 /** Changes that issuing one more brings with it, which count with those of whoever issues it. */
 export const FORGOTTEN_AT_ONCE_MAX = 20;
 
+const DAY_MS = 86_400_000;
+
 type Mortal = Pick<ApiKey | AdminToken, 'revoked_at' | 'expires_at'>;
 
 /** When a key or a token stopped to work; infinite where it works for good. */
@@ -36,7 +38,8 @@ export function forgottenKeys(table: SettingsTable, siteId: string, nowMs: numbe
 
 /**
  * Facts that remove the longest dead tokens of some owners, some at a time, beyond those that are remembered. What they had issued is their
- * issuers' then, so that it is still known whose it is. A token that nobody issued stays: the configured first one would come
+ * issuers' then, so that it is still known whose it is. For a day after its death it is known whose changes those of a token
+ * are, as they count with those of its issuer. A token that nobody issued stays: the configured first one would come
  * back with the next start.
  */
 export function forgottenTokens(table: SettingsTable, owners: readonly Owner[], nowMs: number): Fact[] {
@@ -48,7 +51,8 @@ export function forgottenTokens(table: SettingsTable, owners: readonly Owner[], 
     const own = held.filter((one) => one.owners.includes(owner)).map(({ token }) => token);
     for (const token of surplus(own, DEAD_TOKENS_MAX)) forgotten.add(token);
   }
-  return firstOf([...forgotten], all);
+  const longDead = [...forgotten].filter((token) => diedAt(token) < nowMs - DAY_MS);
+  return firstOf(longDead, all);
 }
 
 /** As many of the first as may go at once; of one that issued more, only what it issued is handed on. */

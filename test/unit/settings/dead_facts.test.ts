@@ -77,6 +77,13 @@ it('of all together ten times as many are remembered', () => {
   expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 1)) }]);
 });
 
+it('tokens that died within a day are remembered, as what they changed counts with what their issuer changes', () => {
+  const table = withSites();
+  for (let at = 0; at <= DEAD_TOKENS_MAX; at++) putToken(table, at, { revoked_at: NOW_MS - 86_400_000 + at });
+  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([]);
+  expect(forgottenTokens(table, ['of-shop'], NOW_MS + 1)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 0)) }]);
+});
+
 it('many too many are forgotten by and by, so that whoever issues one more does not use up their day', () => {
   const table = withSites();
   for (let at = 0; at < 2_100; at++) putKey(table, at, { revoked_at: at });
