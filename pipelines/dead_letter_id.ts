@@ -14,6 +14,9 @@ export function letterId({ stage, partition, offset }: LetterPlace): string {
   return `${stage}-${partition}-${offset}`;
 }
 
+/** Whether a letter is of a delivery to a destination. */
+export const isOfDelivery = ({ stage }: Pick<LetterPlace, 'stage'>): boolean => stage === 'delivery';
+
 /** Reads an id; null where it is none. */
 export function parseLetterId(id: string): LetterPlace | null {
   const [, stage, partition, offset] = FORM.exec(id) ?? [];

@@ -7,7 +7,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { presentReason } from '#pipelines/dead_letter.ts';
-import { type LetterPlace, letterId, letterKey } from '#pipelines/dead_letter_id.ts';
+import { isOfDelivery, type LetterPlace, letterId, letterKey } from '#pipelines/dead_letter_id.ts';
 import { isInState, type LetterMarks, type LetterState, type MarkOutcome } from '#pipelines/letter_state.ts';
 import {
   coordinateAgain,
@@ -123,16 +123,17 @@ export function createDeadLetterStore(
   /** What waits for a delivery keeps nothing else waiting. */
   const deliveries = createMutex();
   async function resendAll(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>> {
-    const isOfDelivery = ({ stage }: LetterPlace): boolean => stage === 'delivery';
     const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
     const others = places.filter((place) => !isOfDelivery(place));
     if (others.length > 0) {
       const resent = await mutex.run(async () => resend(await open(), others, rules.accountOf));
       for (const [id, outcome] of resent) outcomes.set(id, outcome);
     }
+    const undelivered = places.filter(isOfDelivery);
+    if (undelivered.length === 0) return outcomes;
     const world = { ...(await open()), registry };
-    const undelivered = await findLetters(world, places.filter(isOfDelivery));
-    const delivered = await deliveries.run(() => resendUndelivered(world, undelivered, rules));
+    const found = await findLetters(world, undelivered);
+    const delivered = await deliveries.run(() => resendUndelivered(world, found, rules));
     for (const [id, outcome] of delivered) outcomes.set(id, outcome);
     return outcomes;
   }

@@ -33,7 +33,7 @@ export interface UndeliveredWorld extends MarksWorld {
 }
 
 const WRITE_RETRIES = 8;
-/** How long delivery and the warehouse may take with what is under way; whoever waits is a person. */
+/** How long delivery and the warehouse may take with what is under way, to all destinations; whoever waits is a person. */
 const SETTLED_MS_MAX = 10_000;
 
 /**
@@ -51,14 +51,19 @@ export async function resendUndelivered(
     if (refusal !== null) outcomes.set(id, refusal);
     return refusal === null;
   });
+  const untilMs = world.nowMs() + SETTLED_MS_MAX;
   for (const [destination, ones] of Map.groupBy(open, ({ letter }) => letter.destination ?? '')) {
-    for (const [id, outcome] of await resendTo(world, destination, ones, rules)) outcomes.set(id, outcome);
+    for (const [id, outcome] of await resendTo({ ...world, untilMs }, destination, ones, rules))
+      outcomes.set(id, outcome);
   }
   return outcomes;
 }
 
+/** Until when one waits, in milliseconds since 1970 UTC. */
+type WaitingWorld = UndeliveredWorld & { untilMs: number };
+
 async function resendTo(
-  world: UndeliveredWorld,
+  world: WaitingWorld,
   destination: string,
   letters: readonly Letter[],
   rules: UndeliveredRules,
@@ -87,8 +92,7 @@ async function resendTo(
 }
 
 /** Whether delivery has taken what was written for it before, and ClickHouse has every outcome of that. */
-async function isSettled({ session, nowMs }: UndeliveredWorld, destination: string): Promise<boolean> {
-  const untilMs = nowMs() + SETTLED_MS_MAX;
+async function isSettled({ session, nowMs, untilMs }: WaitingWorld, destination: string): Promise<boolean> {
   const delivery = session.groupOf(`delivery.${destination}`);
   return (
     (await hasComeTo(session, delivery, replayTopic(destination), untilMs, nowMs)) &&

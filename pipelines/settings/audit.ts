@@ -19,8 +19,12 @@ export interface AuditLog {
   /** The numbers of the next entries of a kind. They grow, and leave some out: the slot of an entry is what its number says. */
   nextSeqs(kind: AuditKind, count: number): number[];
   apply(setting: Setting): void;
-  /** How many changes, of those that are remembered, somebody has made since a time (milliseconds since 1970 UTC). */
-  changesBy(changedBy: string, sinceMs: number): number;
+  /**
+   * How many changes, of those that are remembered, somebody has made since a time (milliseconds since 1970 UTC).
+   *
+   * @param isTheirs Whether what changes name so at a time is theirs.
+   */
+  changesSince(sinceMs: number, isTheirs: (changedBy: string, changedMs: number) => boolean): number;
   /**
    * @param beforeSeq Only changes with a smaller number; null for all.
    * @param matches Which changes are wanted.
@@ -67,11 +71,10 @@ export function createAuditLog(): AuditLog {
       lastSeq = Math.max(lastSeq, audit.seq);
       newestFirst = null;
     },
-    changesBy(changedBy, sinceMs) {
+    changesSince(sinceMs, isTheirs) {
       let count = 0;
-      for (const [slot, record] of slots) {
-        const isTheirs = record.changed_by === changedBy && record.changed_at > sinceMs;
-        if (isTheirs && kindOf(slot) === 'change') count += 1;
+      for (const [slot, { changed_by, changed_at }] of slots) {
+        if (changed_at > sinceMs && kindOf(slot) === 'change' && isTheirs(changed_by, changed_at)) count += 1;
       }
       return count;
     },

@@ -1,5 +1,6 @@
 import type { Principal } from '#pipelines/settings/access.ts';
 import type { Planned, SettingsJournal, SettingsView } from '#pipelines/settings/journal.ts';
+import { behind, issuerKey, madeUnder } from '#pipelines/settings/token_issuers.ts';
 import type { Judge } from './judge_caller.ts';
 import { type Refused, refused } from './route.ts';
 
@@ -9,10 +10,15 @@ export interface ChangeParts {
   nowMs(): number;
 }
 
-/** What one may change in a day; the audit keeps 8,000 changes, which nobody alone may push out within days. */
+/**
+ * What one may change in a day, together with the tokens that go back to them; the audit keeps 8,000 changes, which nobody alone
+ * may push out within days.
+ */
 export const CHANGES_MAX = 2_000;
 /** Beyond that: who has used up the day, or had it used up by a thief, can still lock the thief out. */
 export const PROTECTING_MAX = 200;
+/** Of these the tokens that somebody issued leave some to them: one that was stolen must not keep them from revoking it. */
+export const PROTECTING_OF_TOKENS_MAX = 100;
 const DAY_MS = 86_400_000;
 
 /** What is written; `protects` where it only takes away what lets somebody in. */
@@ -37,9 +43,17 @@ export function changeAs<T>(
     const { principal } = judged.caller;
     const planned = plan(view, principal);
     const changes = planned.records.filter(({ setting }) => setting?.audit).length;
-    // Counted in the audit itself, which every control service and the next one has.
-    const most = planned.protects === true ? CHANGES_MAX + PROTECTING_MAX : CHANGES_MAX;
-    const isBeyond = changes > 0 && view.audit.changesBy(principal.actor, nowMs() - DAY_MS) + changes > most;
+    const isBeyond = changes > 0 && changedToday(view, principal, nowMs()) + changes > mostOf(view, principal, planned);
     return isBeyond ? { records: [], result: refused('changes_limited') } : planned;
   });
+}
+
+/** Counted in the audit itself, which every control service and the next one has. */
+const changedToday = (view: SettingsView, principal: Principal, nowMs: number): number =>
+  view.audit.changesSince(nowMs - DAY_MS, madeUnder(view, behind(view, principal)));
+
+function mostOf(view: SettingsView, principal: Principal, { protects }: ChangePlan<unknown>): number {
+  if (protects !== true) return CHANGES_MAX;
+  const isFirst = behind(view, principal) === issuerKey(principal);
+  return CHANGES_MAX + (isFirst ? PROTECTING_MAX : PROTECTING_OF_TOKENS_MAX);
 }

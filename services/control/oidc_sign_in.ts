@@ -33,8 +33,8 @@ interface Flow extends OidcBinding {
 interface Invited {
   userId: string;
   madeMs: number;
-  /** Who made it. */
-  inviter: PrincipalId;
+  /** Who made it. Invitations of former versions, which live on for 72 hours, have a user's id, or null for a token. */
+  inviter: PrincipalId | string | null;
   /** Digest of what the user might do then: whoever invited somebody need not be one who may invite what they became. */
   grants: string;
 }
@@ -177,7 +177,8 @@ export async function provenLink(
 function invitedBy(invited: Invited, table: SettingsTable, nowMs: number): User | null {
   const user = table.user(invited.userId);
   if (!isSessionValid(user, invited.madeMs) || digestOf(user.grants) !== invited.grants) return null;
-  const inviter = principalNow(table, invited.inviter, nowMs);
+  const id = typeof invited.inviter === 'string' ? { kind: 'user' as const, id: invited.inviter } : invited.inviter;
+  const inviter = id === null ? null : principalNow(table, id, nowMs);
   return inviter !== null && managesUser(inviter, user, table) ? user : null;
 }
 

@@ -25,13 +25,15 @@ interface Budget {
 const SIGN_INS: Budget = { sameMs: MINUTE_MS, perHour: 60 };
 /** Of one user: whoever can sign in can do so again and again. */
 const SIGNED_IN: Budget = { sameMs: 0, perHour: 60 };
+/** Of one user, and apart from what anybody can cause: it may be all that is seen of a password that was stolen. */
+const CODES_ASKED: Budget = { sameMs: MINUTE_MS, perHour: 30 };
 /** What somebody known may not must not displace the tries to break in. */
 const PERMISSIONS: Budget = { sameMs: HOUR_MS, perHour: 30 };
 const KINDS_MAX = 1_000;
 
 export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowMs: () => number): SignInAudit {
   const [signIns, permissions] = [createBound(SIGN_INS, nowMs), createBound(PERMISSIONS, nowMs)];
-  const signedIn = new Map<string, Bound>();
+  const [signedIn, codesAsked] = [boundOfEach(SIGNED_IN, nowMs), boundOfEach(CODES_ASKED, nowMs)];
   const record = (about: string, what: Record<string, unknown>, actor: string): void => {
     const write = (): Promise<null> =>
       journal.change((view) => ({
@@ -49,9 +51,7 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
   };
   return {
     signedIn(userId, from) {
-      const isDue = signedIn.get(userId) ?? createBound(SIGNED_IN, nowMs);
-      signedIn.set(userId, isDue);
-      recordDue(isDue, userKey(userId), { done: 'user.sign_in', ...from }, actorOf(userId));
+      recordDue(signedIn(userId), userKey(userId), { done: 'user.sign_in', ...from }, actorOf(userId));
     },
     signInRefused(userId, reason, network) {
       const about = userId === null ? 'user' : userKey(userId);
@@ -61,7 +61,7 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
     codeAsked(userId, network) {
       const about = userKey(userId);
       logger.info({ about, network }, 'a password was right, and the second factor is asked for');
-      recordDue(signIns, about, { done: 'user.code_asked', network }, STRANGER);
+      recordDue(codesAsked(userId), about, { done: 'user.code_asked', network }, STRANGER);
     },
     permissionRefused: (actor, operation, about) =>
       recordDue(permissions, about, { done: 'permission.refused', operation }, actor),
@@ -69,6 +69,16 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
 }
 
 type Bound = (kind: string) => number | null;
+
+/** A bound for each user that there is. */
+function boundOfEach(budget: Budget, nowMs: () => number): (userId: string) => Bound {
+  const bounds = new Map<string, Bound>();
+  return (userId) => {
+    const bound = bounds.get(userId) ?? createBound(budget, nowMs);
+    bounds.set(userId, bound);
+    return bound;
+  };
+}
 
 /** Says whether something is recorded: how many were not since the last record; null where this one is not either. */
 function createBound({ sameMs, perHour }: Budget, nowMs: () => number): Bound {

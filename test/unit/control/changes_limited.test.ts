@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { notedRecord } from '#pipelines/settings/journal.ts';
-import { CHANGES_MAX, PROTECTING_MAX } from '#services/control/change_as.ts';
-import { type Control, control, LABEL, NOW_MS } from './harness.ts';
+import { CHANGES_MAX, PROTECTING_MAX, PROTECTING_OF_TOKENS_MAX } from '#services/control/change_as.ts';
+import { type Control, control, LABEL, NOW_MS, PASSWORD } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -31,6 +31,8 @@ test('who has used up the day can still lock a thief out, and not without end', 
   const world = await control();
   await world.addUser({ user_id: 'eve' });
   await world.addUser();
+  // The last owner cannot be disabled at all.
+  await world.addUser({ user_id: 'eve' });
   const { token } = (await world.call('POST', 'tokens', { body: { label: 'stolen' } })).body;
   await written(world, CHANGES_MAX, LABEL, 'change');
   const patch = async (body: object) => (await world.call('PATCH', 'users/ada', { body })).status;
@@ -41,6 +43,43 @@ test('who has used up the day can still lock a thief out, and not without end', 
   expect((await world.call('POST', `tokens/${token.token_hash}/revoke`)).status).toBe(200);
   await written(world, PROTECTING_MAX, LABEL, 'change');
   expect((await world.call('DELETE', 'users/ada/sessions')).body.error.code).toBe('changes_limited');
+});
+
+test('tokens count with those who issued them, also by another token and after their end, and others do not', async () => {
+  const world = await control();
+  const issue = async (label: string, by?: string) =>
+    (await world.call('POST', 'tokens', { body: { label }, ...(by === undefined ? {} : { token: by }) })).body;
+  const first = await issue('first');
+  const second = await issue('second', first.secret);
+  const create = async (id: string, token?: string) =>
+    (
+      await world.call('POST', 'accounts', {
+        body: { account_id: id, monthly_allowance: 5 },
+        ...(token ? { token } : {}),
+      })
+    ).status;
+  await written(world, CHANGES_MAX - 4, 'second', 'change');
+  expect([await create('a', second.secret), await create('b', first.secret)]).toEqual([201, 201]);
+  expect([await create('c', second.secret), await create('d', first.secret), await create('e')]).toEqual([
+    429, 429, 429,
+  ]);
+  await written(world, PROTECTING_OF_TOKENS_MAX, 'first', 'change');
+  const revoke = async (token?: string) =>
+    (await world.call('POST', `tokens/${first.token.token_hash}/revoke`, token === undefined ? {} : { token })).status;
+  expect([await revoke(first.secret), await revoke()]).toEqual([429, 200]);
+  expect(await create('f')).toBe(429);
+  await world.addUser();
+  const headers = { host: 'localhost:8090', origin: 'http://localhost:8090', 'x-svc-csrf': '1' };
+  const body = { user_id: 'ada', password: PASSWORD };
+  const session = await world.call('POST', '/v1/session', { token: null, body, headers });
+  const cookie = String(session.headers['set-cookie']).split(';')[0] ?? '';
+  const asAda = { token: null, headers: { ...headers, cookie } };
+  world.clock.nowMs += 1;
+  // A label that somebody has after another is theirs from then on.
+  const again = (await world.call('POST', 'tokens', { ...asAda, body: { label: 'first' } })).body;
+  expect(await create('g', again.secret)).toBe(201);
+  await written(world, CHANGES_MAX - 2, 'user:ada', 'change');
+  expect(await create('h', again.secret)).toBe(429);
 });
 
 test('what others have changed does not count', async () => {

@@ -9,6 +9,7 @@ import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
+import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
@@ -132,6 +133,8 @@ export interface Control {
   providers: ProviderClient[];
   /** What Redis holds of sessions and sign-ins. */
   sessions: MemorySessions;
+  /** Sign-ins that are under way at providers, and invitations. */
+  notes: OneTimeNotes;
   /** Makes a user who may sign in with the password `PASSWORD`. */
   addUser(changes?: Partial<User>): Promise<User>;
   /** What the name servers hold, by kind and name; 'silent' under `*` where they are away. */
@@ -176,6 +179,7 @@ export async function control(
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   const sessions = memorySessions(() => clock.nowMs);
+  const notes = memoryNotes(sessions, () => clock.nowMs);
   const random = (bytes: number): Uint8Array => shake(String(randomness++), bytes);
   const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random, quiet);
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
@@ -188,7 +192,7 @@ export async function control(
     limits: memoryLimits(sessions),
     passwords,
     userSecrets,
-    oidc: { providers, notes: memoryNotes(sessions, () => clock.nowMs) },
+    oidc: { providers, notes },
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
     deadLetters: gateLetters(letters),
@@ -266,6 +270,7 @@ export async function control(
     analysts,
     providers,
     sessions,
+    notes,
     async addUser(changes = {}) {
       const user_id = changes.user_id ?? 'ada';
       const password = userSecrets.seal(user_id, 'password', await passwords.hash(PASSWORD));

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeadLetterStore, ResendRules } from '#infra/dead_letters/dead_letter_store.ts';
+import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
 import { gateLetters } from '#services/control/letter_gate.ts';
 import { QueryBusyError } from '#services/control/query_gate.ts';
 import { memoryLetters } from './memory_letters.ts';
@@ -55,4 +56,35 @@ test('who waits too long is told that it is busy, whatever they would have done'
   expect(await own.ofEvent('shop', 'x')).toEqual([]);
   for (const end of ends) end();
   expect(await Promise.all(held)).toHaveLength(2);
+});
+
+test('who waits for deliveries keeps nobody else waiting but who does so too', async () => {
+  const letters = memoryLetters(() => 1);
+  const ends: (() => void)[] = [];
+  const asked: string[] = [];
+  letters.resend = async (places) => {
+    asked.push(places.map(({ stage }) => stage).join());
+    if (places.some(({ stage }) => stage === 'delivery')) await new Promise<void>((resolve) => ends.push(resolve));
+    return new Map(places.map((place) => [letterId(place), 'resent']));
+  };
+  const lettersFor = gateLetters(letters, 20);
+  const [delivery, dedup] = ['delivery', 'dedup'].map((stage) => ({ stage, partition: 0, offset: 1 })) as [
+    LetterPlace,
+    LetterPlace,
+  ];
+  const first = lettersFor(asker('ada')).resend([dedup, delivery], rules);
+  const waiting = ['ada', 'bob', 'eve', 'dan'].map((label) => lettersFor(asker(label)).resend([delivery], rules));
+  for (const one of waiting) one.catch(() => undefined);
+  await turn();
+  expect(await lettersFor(asker('ada')).list(ask)).toEqual({ letters: [], next: null });
+  expect((await lettersFor(asker('ada')).resend([dedup], rules)).size).toBe(1);
+  for (const one of waiting) await expect(one).rejects.toThrow(QueryBusyError);
+  expect(asked).toEqual(['delivery', 'dedup']);
+  ends[0]?.();
+  expect(await first).toEqual(
+    new Map([
+      [letterId(delivery), 'resent'],
+      [letterId(dedup), 'resent'],
+    ]),
+  );
 });

@@ -204,6 +204,23 @@ test('an invitation made with a token is over when the token is revoked', async 
   }
 });
 
+test('an invitation of a former version works as long as the user it names may invite, and one by any token is over', async () => {
+  const { world } = await installed();
+  await world.addUser({ password: null, grants: [grantOf('viewer')] });
+  await world.addUser({ user_id: 'eve' });
+  await world.addUser({ user_id: 'bob' });
+  const codeOf = async (inviter: string | null, subject: string) => {
+    const { invitation } = (await world.call('POST', 'users/ada/invitation', { body: {} })).body;
+    const note = (await world.notes.take('invitation', invitation)) as object;
+    await world.notes.put('invitation', invitation, { ...note, inviter }, 60_000);
+    return (await signIn(world, subject, { invitation })).body?.error?.code ?? 'done';
+  };
+  expect(await codeOf(null, 'a-1')).toBe('invitation_over');
+  expect(await codeOf('bob', 'a-1')).toBe('done');
+  await world.call('PATCH', 'users/bob', { body: { disabled: true } });
+  expect(await codeOf('bob', 'a-2')).toBe('invitation_over');
+});
+
 test('without a password an account is linked soon after signing in, and not by a session that was found open', async () => {
   const { world } = await installed();
   await world.addUser({ password: null, oidc_subjects: [oidcSubject(ISSUER, 'a-1')] });

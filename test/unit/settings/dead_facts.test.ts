@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
-import { DEAD_KEYS_MAX, DEAD_TOKENS_MAX, forgottenKeys, forgottenTokens } from '#pipelines/settings/dead_facts.ts';
+import {
+  DEAD_KEYS_MAX,
+  DEAD_TOKENS_MAX,
+  FORGOTTEN_AT_ONCE_MAX,
+  forgottenKeys,
+  forgottenTokens,
+} from '#pipelines/settings/dead_facts.ts';
 import { adminTokenKey, apiKeyKey } from '#pipelines/settings/setting_address.ts';
 import { createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
 import type { AdminToken, ApiKey } from '#schemas/setting.ts';
@@ -69,4 +75,41 @@ it('of all together ten times as many are remembered', () => {
     putToken(table, at, { revoked_at: at, grants: [{ role: 'viewer', account_id: `gone-${at}`, site_id: null }] });
   }
   expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 1)) }]);
+});
+
+it('tokens that died within a day are remembered, as what they changed counts with what their issuer changes', () => {
+  const table = withSites();
+  for (let at = 0; at <= DEAD_TOKENS_MAX; at++) putToken(table, at, { revoked_at: NOW_MS - 86_400_000 + at });
+  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([]);
+  expect(forgottenTokens(table, ['of-shop'], NOW_MS + 1)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 0)) }]);
+});
+
+it('many too many are forgotten by and by, so that whoever issues one more does not use up their day', () => {
+  const table = withSites();
+  for (let at = 0; at < 2_100; at++) putKey(table, at, { revoked_at: at });
+  const keys = forgottenKeys(table, 'shop', NOW_MS);
+  expect(keys).toHaveLength(FORGOTTEN_AT_ONCE_MAX);
+  expect(keys[0]).toEqual({ removedKey: apiKeyKey(hashOf('a', 0)) });
+  for (let at = 0; at < 2_100; at++) putToken(table, at, { revoked_at: at });
+  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual(
+    Array.from({ length: FORGOTTEN_AT_ONCE_MAX }, (_, at) => ({ removedKey: adminTokenKey(hashOf('b', at)) })),
+  );
+});
+
+it('a token that issued many is forgotten once all of those are its issuer’s', () => {
+  const table = withSites();
+  for (let at = 1; at <= DEAD_TOKENS_MAX + 1; at++) putToken(table, at, { revoked_at: at });
+  for (let at = 500; at < 530; at++) putToken(table, at, { issuer: adminTokenKey(hashOf('b', 1)) });
+  const rounds: number[] = [];
+  while (table.adminToken(hashOf('b', 1)) !== undefined) {
+    const facts = forgottenTokens(table, ['of-shop'], NOW_MS);
+    rounds.push(facts.length);
+    for (const fact of facts) {
+      if ('removedKey' in fact) table.apply(fact.removedKey, null);
+      else table.apply(adminTokenKey(fact.body.admin_token?.token_hash ?? ''), setting(fact.body));
+    }
+  }
+  expect(rounds).toEqual([FORGOTTEN_AT_ONCE_MAX, 11]);
+  const issued = table.adminTokens().filter(({ label }) => label >= 't500' && label < 't530');
+  expect(new Set(issued.map(({ issuer }) => issuer))).toEqual(new Set(['user/ada']));
 });
