@@ -9,6 +9,7 @@ import {
   valueAt,
   withValue,
 } from '#services/dashboard/src/pages/engage/definition_json.ts';
+import { itemNames, textsName, translatedNames } from '#services/dashboard/src/pages/engage/definition_names.ts';
 import { definitionFacts, KINDS, textOf, textWith } from '#services/dashboard/src/pages/engage/engage_item.ts';
 import {
   readMoment,
@@ -70,7 +71,23 @@ test('what is no place, and what is of another type, is no value', () => {
 test('items move, and new ones get ids that none has', () => {
   expect(moved(['a', 'b', 'c'], 2, 0)).toEqual(['c', 'a', 'b']);
   expect(moved(['a', 'b', 'c'], 0, 1)).toEqual(['b', 'a', 'c']);
-  expect(freeId([{ id: 'q1' }, { id: 'q3' }], 'id', 'q')).toBe('q4');
+  const used = ['questions.q1', 'questions.q3'];
+  expect(freeId('q', 3, (id) => used.includes(`questions.${id}`))).toBe('q4');
+});
+
+test('items go by their ids in the names of their texts, in whatever list they are', () => {
+  const definition = {
+    questions: [
+      { id: 'q1', choices: [{ id: 'c1' }, null] },
+      { id: 'q2', branches: [{ is: 'in', to: ['c1'] }] },
+    ],
+    fields: [{ name: 'email' }, 'odd'],
+    translations: { nl: { 'questions.q3.text': 'x', title: 'y' }, fr: 'odd' },
+  };
+  expect(textsName(definition, ['questions', 0, 'choices'])).toBe('questions.q1.choices');
+  expect(itemNames(definition)).toEqual(['questions.q1', 'questions.q1.choices.c1', 'questions.q2', 'fields.email']);
+  expect(translatedNames(definition)).toEqual(['questions', 'questions.q3', 'questions.q3.text', 'title']);
+  for (const odd of [null, 5, { translations: 'x' }]) expect([itemNames(odd), translatedNames(odd)]).toEqual([[], []]);
 });
 
 test('lines that are empty while somebody types are not sent', () => {

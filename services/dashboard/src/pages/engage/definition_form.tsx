@@ -17,15 +17,22 @@ import { Preview } from './preview.tsx';
 import { PromoFields } from './promo_fields.tsx';
 import { SurveyFields } from './survey_fields.tsx';
 import { FrequencyFields, TargetingFields } from './targeting_fields.tsx';
+import { useUsedNames } from './use_used_names.ts';
 
 /** A definition as a form, and beside it what visitors see. */
 export function DefinitionForm(props: DefinitionFormProps): VNode {
   const read = readObject(props.form.draft.text);
-  if (read.ok) return <Fields {...props} typed={read.value} />;
+  const used = useUsedNames(props.item, read.ok ? read.value : null);
+  if (read.ok) return <Fields {...props} typed={read.value} used={used} />;
   return <p class="muted">What stands under Advanced is no JSON: {read.message}</p>;
 }
 
-function Fields({ typed, ...props }: DefinitionFormProps & { typed: object }): VNode {
+interface FieldsProps extends DefinitionFormProps {
+  typed: object;
+  used: ReadonlySet<string>;
+}
+
+function Fields({ typed, used, ...props }: FieldsProps): VNode {
   const { siteId, spec, item, form, isSeen } = props;
   const [isTried, setTried] = useState(false);
   const [at, setAt] = useState(0);
@@ -59,7 +66,7 @@ function Fields({ typed, ...props }: DefinitionFormProps & { typed: object }): V
           save();
         }}
       >
-        <DefinitionContext.Provider value={{ filled: checked.filled, problems, set }}>
+        <DefinitionContext.Provider value={{ filled: checked.filled, used, problems, set }}>
           <SiteNamesContext.Provider value={names}>
             <fieldset class="stack" disabled={!mayAt('engage.change', siteId)}>
               <NameFields isNew={item === null} />

@@ -12,12 +12,17 @@ import { readMoment, readNumber, writtenMoment } from './field_values.ts';
 interface EditedDefinition {
   /** With every default filled in. */
   filled: unknown;
+  /** Names of the items that it has and that it had, as `questions.q1`. */
+  used: ReadonlySet<string>;
   problems: readonly FieldProblem[];
   /** @param value Undefined: the field is left out. */
   set(path: Path, value: unknown): void;
 }
 
-export const DefinitionContext = createContext<EditedDefinition>({ filled: {}, problems: [], set: () => undefined });
+export const DefinitionContext = createContext<EditedDefinition>({
+  ...{ filled: {}, used: new Set(), problems: [] },
+  set: () => undefined,
+});
 export const useDefinition = (): EditedDefinition => useContext(DefinitionContext);
 
 /** What is wrong at a place, in sentences; empty: nothing. @param isWhole Whether what is wrong inside it counts as well. */
