@@ -15,6 +15,7 @@ import {
   readMoment,
   readNumber,
   readSeconds,
+  withChosen,
   writtenMoment,
   writtenSeconds,
 } from '#services/dashboard/src/pages/engage/field_values.ts';
@@ -104,6 +105,13 @@ test('numbers, seconds and moments come back as they were; what is none of them 
   for (const ms of [Date.UTC(2027, 0, 2), Date.UTC(2027, 6, 1, 12, 30, 15)])
     expect(readMoment(writtenMoment(ms))).toBe(ms);
   expect([writtenMoment(null), readMoment('')]).toEqual(['', null]);
+});
+
+test('a chosen value that is no longer offered keeps a box, once', () => {
+  const offered = [{ value: 'a', label: 'Prices' }];
+  expect(withChosen(offered, ['gone', 'a', 7, 'gone', null])).toEqual([
+    ...[...offered, { value: 'gone', label: 'gone' }, { value: 7, label: '7' }],
+  ]);
 });
 
 test('a check says each field by the name that the form has it under', () => {

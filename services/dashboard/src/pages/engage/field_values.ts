@@ -37,3 +37,15 @@ export function readMoment(typed: string): number | null {
   const ms = typed === '' ? Number.NaN : new Date(typed).getTime();
   return Number.isNaN(ms) ? null : ms;
 }
+
+export interface Option {
+  value: string | number;
+  label: string;
+}
+
+/** What may be ticked, and what is and could not be unticked otherwise: a rule may name a choice that was removed. */
+export function withChosen(options: readonly Option[], chosen: readonly unknown[]): Option[] {
+  const others = new Set(chosen.filter((value) => typeof value === 'string' || typeof value === 'number'));
+  for (const { value } of options) others.delete(value);
+  return [...options, ...[...others].map((value) => ({ value, label: String(value) }))];
+}

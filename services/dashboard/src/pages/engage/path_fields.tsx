@@ -6,7 +6,7 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { useTypedText } from '../../ui/typed_text.ts';
 import { listAt, type Path, pathName, textAt, valueAt } from './definition_json.ts';
-import { readMoment, readNumber, writtenMoment } from './field_values.ts';
+import { type Option, readMoment, readNumber, withChosen, writtenMoment } from './field_values.ts';
 
 /** The definition that the fields below an element are of. */
 interface EditedDefinition {
@@ -122,7 +122,7 @@ export function NumberAt({ at, empty = '', read, write, ...rest }: NumberAtProps
 }
 
 interface SelectAtProps extends AtProps {
-  options: readonly { value: string | number; label: string }[];
+  options: readonly Option[];
 }
 
 export function SelectAt({ at, label, hint, options }: SelectAtProps): VNode {
@@ -175,17 +175,13 @@ export function LinesAt({ at, label, hint, placeholder }: AtProps & { placeholde
 }
 
 /** Some of a few values, each a box to tick. */
-export function BoxesAt({
-  at,
-  label,
-  options,
-}: AtProps & { options: readonly { value: string | number; label: string }[] }): VNode {
+export function BoxesAt({ at, label, options }: SelectAtProps): VNode {
   const { filled, set } = useDefinition();
   const chosen = listAt(filled, at);
   return (
     <fieldset class="stack-small">
       <legend class="strong">{label}</legend>
-      {options.map(({ value, label: name }) => (
+      {withChosen(options, chosen).map(({ value, label: name }) => (
         <CheckField
           key={value}
           label={name}
