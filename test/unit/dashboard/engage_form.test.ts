@@ -4,12 +4,18 @@ import { checkDefinition } from '#services/dashboard/src/pages/engage/definition
 import {
   freeId,
   moved,
+  type Path,
   pathName,
   sentDefinition,
   valueAt,
   withValue,
 } from '#services/dashboard/src/pages/engage/definition_json.ts';
-import { itemNames, textsName, translatedNames } from '#services/dashboard/src/pages/engage/definition_names.ts';
+import {
+  itemNames,
+  textsName,
+  translatedNames,
+  withNames,
+} from '#services/dashboard/src/pages/engage/definition_names.ts';
 import { definitionFacts, KINDS, textOf, textWith } from '#services/dashboard/src/pages/engage/engage_item.ts';
 import {
   readMoment,
@@ -89,6 +95,33 @@ test('items go by their ids in the names of their texts, in whatever list they a
   expect(itemNames(definition)).toEqual(['questions.q1', 'questions.q1.choices.c1', 'questions.q2', 'fields.email']);
   expect(translatedNames(definition)).toEqual(['questions', 'questions.q3', 'questions.q3.text', 'title']);
   for (const odd of [null, 5, { translations: 'x' }]) expect([itemNames(odd), translatedNames(odd)]).toEqual([[], []]);
+});
+
+test('texts in other languages go with their item where it is removed, and along where it gets another id', () => {
+  const texts = (...names: string[]): object => ({
+    nl: Object.fromEntries(names.map((name) => [name, 'x'])),
+    fr: 'odd',
+  });
+  const questions = [{ id: 'q1', choices: [{ id: 'c1' }] }, { id: 'q10' }, { id: 'q2' }];
+  const all = ['title', 'questions.q1.text', 'questions.q1.choices.c1.label', 'questions.q10.text'];
+  const definition = { questions, translations: texts(...all) };
+  const changes: [Path, unknown, string[]][] = [
+    [['questions'], questions.slice(1), ['title', 'questions.q10.text']],
+    [['questions'], moved(questions, 0, 2), all],
+    [['questions', 0, 'choices'], [], ['title', 'questions.q1.text', 'questions.q10.text']],
+    [['questions', 0, 'choices', 0, 'id'], 'yes', all.map((name) => name.replace('c1', 'yes'))],
+    [['questions', 0, 'id'], 'q10', all],
+    [['questions', 0, 'id'], 'why', all.map((name) => name.replace('q1.', 'why.'))],
+    [['questions', 0, 'text'], 'Why?', all],
+  ];
+  for (const [path, value, left] of changes) {
+    expect(withNames(definition, path, value)).toEqual({
+      ...(withValue(definition, path, value) as object),
+      translations: texts(...left),
+    });
+  }
+  const fields = { fields: [{ name: 'email' }], translations: texts('fields.email.label') };
+  expect(withNames(fields, ['fields', 0, 'name'], 'mail')).toMatchObject({ translations: texts('fields.mail.label') });
 });
 
 test('lines that are empty while somebody types are not sent', () => {

@@ -1,5 +1,5 @@
 import { itemName } from '#pipelines/engage/shown_texts.ts';
-import { isObject, type Json, type Path, valueAt } from './definition_json.ts';
+import { isObject, type Json, listAt, type Path, valueAt, withValue } from './definition_json.ts';
 
 export const nameOf = (item: unknown): string => (isObject(item) ? itemName(item) : '');
 
@@ -32,3 +32,49 @@ export function translatedNames(definition: unknown): string[] {
     }),
   );
 }
+
+/**
+ * The definition with a value at a place, and its translations after it: the texts of an item that gets another id go
+ * along, and those of one that is taken out of a list go as well.
+ */
+export function withNames(definition: object, path: Path, value: unknown): object {
+  const changed = withValue(definition, path, value) as object;
+  if (Array.isArray(value)) {
+    const left = new Set(value.map(nameOf));
+    const gone = listAt(definition, path)
+      .map(nameOf)
+      .filter((name) => !left.has(name));
+    const list = textsName(definition, path);
+    return withoutTexts(
+      changed,
+      gone.map((name) => `${list}.${name}`),
+    );
+  }
+  const item = path.slice(0, -1);
+  const [from, to] = [textsName(definition, item), textsName(changed, item)];
+  if (typeof item.at(-1) !== 'number' || from === to) return changed;
+  const list = item.slice(0, -1);
+  const others = listAt(definition, list).flatMap((_, at) => (at === item.at(-1) ? [] : [[...list, at]]));
+  // Of two items with one id nobody can tell whose the texts are.
+  if (others.some((other) => [from, to].includes(textsName(definition, other)))) return changed;
+  return withKeys(changed, (key) => (key.startsWith(`${from}.`) ? `${to}${key.slice(from.length)}` : key));
+}
+
+/** The definition without the texts of some of its items in other languages. @param items As `questions.q1`. */
+export const withoutTexts = (definition: object, items: readonly string[]): object =>
+  withKeys(definition, (key) => (items.some((item) => key.startsWith(`${item}.`)) ? null : key));
+
+/** The definition with other names in its translations. @param rename Answers null for a text that goes. */
+function withKeys(definition: object, rename: (key: string) => string | null): object {
+  const translations = valueAt(definition, ['translations']);
+  if (!isObject(translations)) return definition;
+  const renamed = Object.entries(translations).map(([locale, texts]) => [
+    locale,
+    isObject(texts)
+      ? Object.fromEntries(Object.entries(texts).flatMap(([key, text]) => withName(rename(key), text)))
+      : texts,
+  ]);
+  return withValue(definition, ['translations'], Object.fromEntries(renamed)) as object;
+}
+
+const withName = (name: string | null, text: unknown): [string, unknown][] => (name === null ? [] : [[name, text]]);
