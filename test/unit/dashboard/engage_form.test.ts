@@ -155,6 +155,9 @@ test('a check says each field by the name that the form has it under', () => {
       .sort(),
   ).toEqual([...['later', 'name', 'share_percent', 'theme.accent']]);
   expect(checkDefinition('survey', wrong).drawable).toBeNull();
+  // Browsers throw at a field of so many characters.
+  const negative = [{ id: 'q', type: 'open', text: 'Why?', max_length: -1 }];
+  expect(checkDefinition('survey', { ...EXAMPLES.survey, questions: negative }).drawable).toBeNull();
   const questions = [{ id: 'q', type: 'single', text: '', choices: [{ id: 'a', label: '' }] }];
   const unfinished = checkDefinition('survey', { ...EXAMPLES.survey, translations: {}, questions });
   expect(unfinished.problems.map(({ field }) => field)).toEqual([

@@ -54,7 +54,11 @@ export function Preview({ kind, drawable, at }: PreviewProps): VNode {
       )}
       <div class="preview-pane" ref={pane} />
       {isClosed && <p class="muted small">The visitor has closed it.</p>}
-      {drawable === null && <p class="muted small">Some fields cannot be shown as they are now.</p>}
+      {drawable === null && (
+        <p class="muted small">
+          Some fields cannot be shown as they are now.{shown !== null && ' What you see is how it was before.'}
+        </p>
+      )}
       <p class="hint">Nothing that is filled in here is sent. Links lead nowhere, and a grey picture stands for one.</p>
     </section>
   );
