@@ -11,7 +11,7 @@ import type { DefinitionFormProps } from './dialog_parts.ts';
 import { readObject, textWith } from './engage_item.ts';
 import { FormFields } from './lead_form_fields.tsx';
 import { DefinitionContext } from './path_fields.tsx';
-import { Preview } from './preview.tsx';
+import { type Look, Preview } from './preview.tsx';
 import { PromoFields } from './promo_fields.tsx';
 import { SurveyFields } from './survey_fields.tsx';
 import { FrequencyFields, TargetingFields } from './targeting_fields.tsx';
@@ -34,7 +34,7 @@ interface FieldsProps extends DefinitionFormProps {
 function Fields({ typed, used, ...props }: FieldsProps): VNode {
   const { siteId, spec, item, form, isSeen } = props;
   const [isTried, setTried] = useState(false);
-  const [at, setAt] = useState(0);
+  const [look, setLook] = useState<Look>({ at: 0, times: 0 });
   const fields = useRef<HTMLFormElement>(null);
   const names = useSiteNames(siteId);
   const checked = checkDefinition(spec.kind, typed);
@@ -65,7 +65,10 @@ function Fields({ typed, used, ...props }: FieldsProps): VNode {
           <SiteNamesContext.Provider value={names}>
             <fieldset class="stack" disabled={!mayAt('engage.change', siteId)}>
               <NameFields isNew={item === null} />
-              <KindFields kind={spec.kind} onLook={setAt} />
+              <KindFields
+                kind={spec.kind}
+                onLook={(at) => setLook((now) => (now.at === at && now.times === 0 ? now : { at, times: 0 }))}
+              />
               <AppearanceFields />
               <TargetingFields />
               <FrequencyFields />
@@ -80,7 +83,12 @@ function Fields({ typed, used, ...props }: FieldsProps): VNode {
         )}
         <DefinitionActions {...props} onSave={save} />
       </form>
-      <Preview kind={spec.kind} drawable={checked.drawable} at={at} />
+      <Preview
+        kind={spec.kind}
+        drawable={checked.drawable}
+        look={look}
+        onRestart={() => setLook({ ...look, times: look.times + 1 })}
+      />
     </div>
   );
 }
