@@ -24,6 +24,7 @@ interface OrderedListProps {
 export function OrderedList({ at, one, label, min, max, make, onLook, children }: OrderedListProps): VNode {
   const { filled, used, set } = useDefinition();
   const rows = useRef<HTMLOListElement>(null);
+  const adding = useRef<HTMLButtonElement>(null);
   const [said, setSaid] = useState('');
   const list = listAt(filled, at);
   const focusIn = (index: number, selector: string): void => {
@@ -41,7 +42,9 @@ export function OrderedList({ at, one, label, min, max, make, onLook, children }
   const remove = (index: number): void => {
     const left = list.filter((_, other) => other !== index);
     set(at, left);
-    focusIn(Math.min(index, left.length - 1), ANY_BUTTON);
+    setSaid(`${one} ${index + 1} is removed, ${left.length} left`);
+    if (left.length > 0) focusIn(Math.min(index, left.length - 1), ANY_BUTTON);
+    else requestAnimationFrame(() => adding.current?.focus());
   };
   const add = (): void => {
     const name = textsName(filled, at);
@@ -70,7 +73,7 @@ export function OrderedList({ at, one, label, min, max, make, onLook, children }
       </p>
       <ProblemAt at={at} />
       {list.length < max && (
-        <button type="button" class="button small" onClick={add}>
+        <button type="button" class="button small" ref={adding} onClick={add}>
           <Icon name="plus" /> Add {/^[aeiou]/i.test(one) ? 'an' : 'a'} {one.toLowerCase()}
         </button>
       )}
