@@ -134,7 +134,8 @@ test('numbers, seconds and moments come back as they were; what is none of them 
   expect([readNumber('12'), readNumber(' 0.5 '), readNumber('many'), readNumber(''), readNumber('', null)]).toEqual([
     ...[12, 0.5, 'many', '', null],
   ]);
-  expect([readSeconds('1.5'), writtenSeconds(1500), writtenSeconds('soon')]).toEqual([1500, '1.5', 'soon']);
+  expect([readSeconds('1.5'), readSeconds('', 0), readSeconds('')]).toEqual([1500, 0, '']);
+  expect([writtenSeconds(1500), writtenSeconds('soon')]).toEqual(['1.5', 'soon']);
   for (const ms of [Date.UTC(2027, 0, 2), Date.UTC(2027, 6, 1, 12, 30, 15)])
     expect(readMoment(writtenMoment(ms))).toBe(ms);
   expect([writtenMoment(null), readMoment('')]).toEqual(['', null]);

@@ -63,7 +63,7 @@ function Fields({ typed, used, ...props }: FieldsProps): VNode {
       >
         <DefinitionContext.Provider value={{ filled: checked.filled, used, problems, set }}>
           <SiteNamesContext.Provider value={names}>
-            <fieldset class="stack" disabled={!mayAt('engage.change', siteId)}>
+            <fieldset class="stack" disabled={!mayAt('engage.change', siteId) || form.isBusy}>
               <NameFields isNew={item === null} />
               <KindFields
                 kind={spec.kind}

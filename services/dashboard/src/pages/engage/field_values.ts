@@ -8,9 +8,9 @@ export function readNumber(typed: string, empty: unknown = ''): unknown {
   return Number.isFinite(value) ? value : typed;
 }
 
-/** Seconds as they are typed, in milliseconds. */
-export function readSeconds(typed: string): unknown {
-  const value = readNumber(typed);
+/** Seconds as they are typed, in milliseconds. @param empty What nothing stands for. */
+export function readSeconds(typed: string, empty: unknown = ''): unknown {
+  const value = readNumber(typed, empty);
   return typeof value === 'number' ? Math.round(value * 1000) : value;
 }
 

@@ -96,14 +96,13 @@ interface NumberAtProps extends AtProps {
   /** What nothing stands for; left out: a number is needed. */
   empty?: unknown;
   placeholder?: string;
-  read?(typed: string): unknown;
+  read?(typed: string, empty: unknown): unknown;
   write?(value: unknown): string;
 }
 
 /** A field for a number, which may be typed as people do. */
-export function NumberAt({ at, empty = '', read, write, ...rest }: NumberAtProps): VNode {
+export function NumberAt({ at, empty = '', read = readNumber, write, ...rest }: NumberAtProps): VNode {
   const { filled, problems, set } = useDefinition();
-  const reads = read ?? ((text: string) => readNumber(text, empty));
   const typed = useTypedText(valueAt(filled, at), write ?? (() => textAt(filled, at)));
   return (
     <TextField
@@ -113,7 +112,7 @@ export function NumberAt({ at, empty = '', read, write, ...rest }: NumberAtProps
       problem={problemAt(problems, at)}
       value={typed.text}
       onValue={(text) => {
-        const value = reads(text);
+        const value = read(text, empty);
         typed.type(text, value);
         set(at, value);
       }}
