@@ -52,6 +52,10 @@ const LINK = `^(?:/(?!/)[^\\s\\\\]{0,2000}|${ADDRESS.slice(1, -1)})$`;
 export const linkText = (description: string) =>
   Type.String({ pattern: LINK, maxLength: 2048, default: '', description });
 
+const languageTag = new RegExp(LOCALE);
+/** Whether a text is a language as definitions name them. */
+export const isLanguageTag = (text: string): boolean => languageTag.test(text);
+
 /** What a text must be that does not have the form of its field, in words: nobody reads regular expressions. */
 export const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
   [ID_PATTERN.source, 'must have 1 to 64 of a-z, 0-9, _ and -'],

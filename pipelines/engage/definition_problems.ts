@@ -2,7 +2,7 @@ import type { TObject } from 'typebox';
 import { type Problem, problem, unless } from '#pipelines/settings/problem.ts';
 import { isPlainText, isReservedName } from '#pipelines/settings/text_rules.ts';
 import { isSelector } from './css_selector.ts';
-import type { EngageKind } from './definition_fields.ts';
+import { type EngageKind, isLanguageTag } from './definition_fields.ts';
 import { type Form, formProblems, formSchema, unsendableProblems } from './form.ts';
 import { type Promo, promoProblems, promoSchema } from './promo.ts';
 import { shownTextNames } from './shown_texts.ts';
@@ -52,9 +52,16 @@ function commonProblems(definition: Definition): Problem[] {
 
 /** What nothing can come of, of what is not stored yet. */
 export function newProblems(kind: EngageKind, definition: Definition): Problem[] {
-  const selectors = selectorProblems(definition);
-  if (kind === 'survey') return [...selectors, ...idleBranchProblems(definition as Survey)];
-  return kind === 'form' ? [...selectors, ...unsendableProblems(definition as Form)] : selectors;
+  const common = [...selectorProblems(definition), ...languageProblems(definition)];
+  if (kind === 'survey') return [...common, ...idleBranchProblems(definition as Survey)];
+  return kind === 'form' ? [...common, ...unsendableProblems(definition as Form)] : common;
+}
+
+/** The schema says what stands under a language, and nothing of keys that are none. */
+function languageProblems({ translations }: Definition): Problem[] {
+  return Object.keys(translations).flatMap((key) =>
+    unless(isLanguageTag(key), 'field_malformed', `translations.${key}`, 'is no language as de or de-AT'),
+  );
 }
 
 function selectorProblems({ show, mount }: Definition): Problem[] {
@@ -66,9 +73,11 @@ function selectorProblems({ show, mount }: Definition): Problem[] {
 }
 
 function translationProblems(translations: Definition['translations'], known: ReadonlySet<string>): Problem[] {
-  return Object.entries(translations).flatMap(([locale, texts]) =>
-    Object.keys(texts)
-      .filter((name) => !known.has(name))
-      .map((name) => problem('field_unknown', `translations.${locale}.${name}`, 'names no text of the definition')),
-  );
+  return Object.entries(translations)
+    .filter(([locale]) => isLanguageTag(locale))
+    .flatMap(([locale, texts]) =>
+      Object.keys(texts)
+        .filter((name) => !known.has(name))
+        .map((name) => problem('field_unknown', `translations.${locale}.${name}`, 'names no text of the definition')),
+    );
 }

@@ -20,6 +20,7 @@ const PERSONAL_WORDS: ReadonlySet<string> = new Set(
   [
     ...[words.EMAIL_WORDS, words.PHONE_WORDS, words.FIRST_NAME_WORDS, words.LAST_NAME_WORDS, words.EXTERNAL_ID_WORDS],
     ...[words.ZIP_WORDS, words.IP_WORDS, words.USER_AGENT_WORDS, words.VISITOR_ID_WORDS, words.ORDER_ID_WORDS],
+    ...[words.OTHER_NAME_WORDS, words.BIRTH_WORDS, words.STREET_WORDS],
     'eventid',
   ].flatMap((list) => list.split(' ')),
 );

@@ -131,9 +131,17 @@ test('a test event is sent from the destination, and what the platform answered 
 
 test('stages that are behind or do not run are seen, with what died in them, and what is not seen from here', async () => {
   const { page, context, faults } = await dashboard.visit('/operations', withStages(withLetters(startStubApi())));
-  await page.getByRole('row', { name: /^identity .* Behind 12,400 more than 10 min/ }).waitFor();
+  await page.getByRole('row', { name: /^identity .* 12,400 41.5 > 10 min Behind/ }).waitFor();
   await page.getByRole('row', { name: /^delivery.meta .* Not running/ }).waitFor();
   await page.getByText('Not seen from here').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const table = page.getByRole('region', { name: 'Stages and how far they are' });
+  const { right } = await table.evaluate((one) => one.getBoundingClientRect());
+  for (const name of ['Stage', 'Lag', 'Records/s', 'Oldest']) {
+    const heading = table.getByRole('columnheader', { name });
+    expect(await heading.evaluate((one) => one.getBoundingClientRect().right), name).toBeLessThanOrEqual(right);
+  }
   expect(await axeViolations(page)).toEqual([]);
   await page
     .getByRole('row', { name: /^warehouse/ })

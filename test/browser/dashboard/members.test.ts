@@ -33,6 +33,7 @@ function recorded(): { api: StubApi; sent: Sent[] } {
 test('a user is added with roles and a password that is shown once; a refusal is said beside the form', async () => {
   const { api, sent } = recorded();
   const { page, context, faults } = await dashboard.visit('/account?view=members', api);
+  await page.getByText('1 owner, 1 analyst, 1 viewer', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Add a user' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('User id').fill('bea');

@@ -57,6 +57,7 @@ test('of a site only what was changed is sent, and tabs keep it till then; a rul
     { block_rules: [before, { kind: 'ip', value: '203.0.113.0/24', property: null }] },
   ]);
   await page.getByRole('tab', { name: 'Domains' }).click();
+  await page.getByText('Where events.shop.example cannot have a CNAME record').waitFor();
   await page.getByRole('button', { name: 'Verify now' }).click();
   await page.getByText('events.shop.example is verified').waitFor();
   expect(faults).toEqual([]);

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
 import { axeViolations } from '../harness/axe.ts';
 import { setHidden } from './harness/hide_page.ts';
 import { withTraffic } from './harness/overview_answers.ts';
@@ -146,6 +147,20 @@ test('a part that is away is named, and the other parts are shown', async () => 
   const { page, context } = await dashboard.visit('/sites/shop/overview', api);
   await page.getByText('ClickHouse, which answers questions about events').first().waitFor();
   await page.getByRole('button', { name: /^Visitors/ }).waitFor();
+  await context.close();
+});
+
+test('a page outside the role says so in one sentence, and nothing of it is asked for', async () => {
+  const grants = [{ role: 'viewer', account_id: null, site_id: 'shop', permissions: ROLE_PERMISSIONS.viewer }];
+  const api = shop().on('GET', '/v1/session', { id: 'vic', name: 'Vic', kind: 'user', grants });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/keys', api);
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  expect(await page.locator('main p').allTextContents()).toEqual(['Your role does not include this page.']);
+  expect(await page.getByRole('navigation').getByRole('link', { name: 'Keys' }).count()).toBe(0);
+  await page.waitForLoadState('networkidle');
+  expect([...new Set(api.requests)].sort()).toEqual(['GET /v1/admin/sites', 'GET /v1/session']);
+  expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
   await context.close();
 });
 

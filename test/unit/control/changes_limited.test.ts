@@ -29,6 +29,7 @@ test('who has changed as much in a day as one may is refused until the day has p
 
 test('who has used up the day can still lock a thief out, and not without end', async () => {
   const world = await control();
+  await world.addUser({ user_id: 'eve' });
   await world.addUser();
   const { token } = (await world.call('POST', 'tokens', { body: { label: 'stolen' } })).body;
   await written(world, CHANGES_MAX, LABEL, 'change');

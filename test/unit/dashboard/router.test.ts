@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 
 vi.stubGlobal('location', { pathname: '/dashboard/sites/a', search: '?period=7d', origin: 'http://h' });
+// The tests of another file may have loaded it at another address.
+vi.resetModules();
 const { addressOf, matchPath, place } = await import('#services/dashboard/src/router.ts');
 
 test('a place is what comes after the path of the dashboard', () => {

@@ -7,6 +7,6 @@ test('a stage without consumers is not running, one with old records is behind',
   expect(stageState({ ...item, consumers: 0 }).label).toBe('Not running');
   expect(stageState({ ...item, lag: null }).label).toBe('Nothing taken yet');
   const behind = { ...item, lag: 9, waits_longer_than_ms: 600_000 };
-  expect([stageState(behind).label, waitText(behind)]).toEqual(['Behind', 'more than 10 min']);
-  expect(waitText({ ...item, lag: 3 })).toBe('less than 10 s');
+  expect([stageState(behind).label, waitText(behind)]).toEqual(['Behind', '> 10 min']);
+  expect(waitText({ ...item, lag: 3 })).toBe('< 10 s');
 });

@@ -54,6 +54,9 @@ describe.each(KINDS)('a %s', (kind) => {
     [{ show: { on: 'click', selector: 'a:contains(Quote)' } }],
     [{ theme: { accent: 'red;background:url(//x)' } }],
     [{ translations: { de: { 'nothing.of.it': 'x' } } }],
+    [{ translations: { a: 1 } }],
+    [{ translations: { a: null } }],
+    [{ translations: { '': {} } }],
   ])('is refused with %j', (change) => {
     const input =
       change === null || Array.isArray(change) || Object.keys(change).length === 0 ? change : { ...least, ...change };
@@ -62,6 +65,13 @@ describe.each(KINDS)('a %s', (kind) => {
 
   it('is read as it is stored, with a selector that is malformed', () => {
     expect(parseDefinition(kind, JSON.stringify({ ...least, place: 'inline', mount: '((' }))).toMatchObject(least);
+  });
+
+  it('names no language that is none, and is read as it is stored with one', () => {
+    const definition = { ...least, translations: { a: 1, 'de-AT': {}, nl: {} } };
+    const problems = [{ code: 'field_malformed', field: 'translations.a', message: 'is no language as de or de-AT' }];
+    expect(readDefinition(kind, definition)).toEqual({ ok: false, problems });
+    expect(parseDefinition(kind, JSON.stringify(definition))).toMatchObject(least);
   });
 
   it('is told what is wrong, and not what the rule is', () => {

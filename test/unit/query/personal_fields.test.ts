@@ -5,11 +5,21 @@ const SINGLING = [
   ...['email', 'phone', 'first_name', 'last_name', 'zip', 'external_id', 'client_ip_address', 'client_user_agent'],
   ...['order_id', '$order_id', 'orderId', 'order_ids', 'transaction_id', 'event_id', '$distinct_id', 'user_id'],
   ...['fbp', '_fbp', '$fbc', 'fbclid', 'gclid', '$gclid', 'wbraid', 'msclkid', 'ttclid', '_ttp', 'shop_clid'],
-  ...['email_sha256', 'hashed_phone'],
+  ...['email_sha256', 'hashed_phone', 'full_name', 'birthday', 'date_of_birth', 'street', 'billing_address'],
 ];
 const OF_MANY = [
   ...['plan', 'utm_campaign', '$current_url', '$browser', 'city', 'country', 'value', 'currency', 'gender', 'mobile'],
-  ...['order_value', 'order_ids_count', 'item_id', 'coupon', 'company', 'cookie_consent', 'phone_clicks'],
+  ...[
+    'order_value',
+    'order_ids_count',
+    'item_id',
+    'coupon',
+    'company',
+    'name',
+    'item_name',
+    'cookie_consent',
+    'phone_clicks',
+  ],
 ];
 
 test.each(SINGLING)('a property %s singles somebody out, wherever a question names it', (name) => {

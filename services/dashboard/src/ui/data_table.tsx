@@ -16,6 +16,8 @@ export interface Column<Row> {
   align?: 'start' | 'end';
   /** Least width in pixels. Where every column has one, columns keep their widths whatever the rows hold. */
   widthPx?: number;
+  /** Left out where the screen is narrow: others say more. */
+  isExtra?: boolean;
 }
 
 interface Sorting {
@@ -58,8 +60,12 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
         <table aria-rowcount={sorted.length + 1} {...fixedWidth(columns)}>
           <caption class="hidden">{caption}</caption>
           <colgroup>
-            {columns.map(({ id, widthPx }) => (
-              <col key={id} {...(widthPx !== undefined && { style: { width: `${widthPx}px` } })} />
+            {columns.map(({ id, widthPx, isExtra }) => (
+              <col
+                key={id}
+                class={extra(isExtra)}
+                {...(widthPx !== undefined && { style: { width: `${widthPx}px` } })}
+              />
             ))}
           </colgroup>
           <thead>
@@ -77,8 +83,8 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
                 aria-rowindex={seen.first + at + 2}
                 {...(onRow !== undefined && rowAct(() => onRow(row)))}
               >
-                {columns.map(({ id, cell, value, align = 'start' }) => (
-                  <td key={id} class={`align-${align}`}>
+                {columns.map(({ id, cell, value, align = 'start', isExtra }) => (
+                  <td key={id} class={`align-${align} ${extra(isExtra)}`}>
                     {cell === undefined ? value?.(row) : cell(row)}
                   </td>
                 ))}
@@ -102,6 +108,8 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
     </div>
   );
 }
+
+const extra = (isExtra = false): string => (isExtra ? 'extra' : '');
 
 /** A click on what has an act of its own, or that ends a selection of text, is none on the row. */
 function rowAct(act: () => void): { class: string; onClick(event: MouseEvent): void } {
@@ -137,17 +145,17 @@ interface HeadingProps<Row> {
 }
 
 function Heading<Row>({ column, sorting, onSorting }: HeadingProps<Row>): VNode {
-  const { id, title, value, align = 'start' } = column;
+  const { id, title, value, align = 'start', isExtra } = column;
   const isChosen = sorting?.column === id;
   const direction = isChosen ? (sorting.isDescending ? 'descending' : 'ascending') : 'none';
   if (value === undefined)
     return (
-      <th class={`align-${align}`} scope="col">
+      <th class={`align-${align} ${extra(isExtra)}`} scope="col">
         {title}
       </th>
     );
   return (
-    <th class={`align-${align}`} scope="col" aria-sort={direction}>
+    <th class={`align-${align} ${extra(isExtra)}`} scope="col" aria-sort={direction}>
       <button
         type="button"
         class="sort"

@@ -28,7 +28,10 @@ export function withSettings(api: StubApi): StubApi {
   const domain: DomainItem = {
     ...{ domain: 'events.shop.example', site_id: 'shop', state: 'pending', verified_at: null, failing_since: null },
     ...{ lapses_at: null },
-    records: { txt: { name: '_svc.events.shop.example', value: `svc=${'a1'.repeat(16)}` }, cname: null },
+    records: {
+      txt: { name: '_svc.events.shop.example', value: `svc=${'a1'.repeat(16)}` },
+      cname: { name: 'events.shop.example', value: `${'a1'.repeat(16)}.edge.example` },
+    },
   };
   return api
     .on('GET', '/v1/admin/sites/shop', () => site)

@@ -14,6 +14,7 @@ import { Shown } from '../../ui/states.tsx';
 import { who } from '../../who.ts';
 import { grantsAt, grantText, placeOptions } from './grant_form.ts';
 import { MemberDialog } from './member_dialog.tsx';
+import { roleCounts } from './member_facts.ts';
 import { NewMember } from './new_member.tsx';
 
 const ANYWHERE = 'anywhere';
@@ -24,8 +25,7 @@ export function Members(): VNode {
   const [adds, setAdds] = useState(false);
   const { query } = place.value;
   const at = query.get('at') ?? ANYWHERE;
-  const known = sites.value ?? [];
-  const places = placeOptions(who.value?.grants ?? [], 'users.manage', known);
+  const places = placeOptions(who.value?.grants ?? [], 'users.manage', sites.value ?? []);
   const chosen = asked.value?.items.find(({ user_id }) => user_id === query.get('user'));
   return (
     <Panel
@@ -46,18 +46,7 @@ export function Members(): VNode {
             onValue={(value) => setQuery({ at: value === ANYWHERE ? null : value })}
           />
         </div>
-        <Shown asked={asked}>
-          {({ items }) => (
-            <DataTable
-              caption="Users with their roles"
-              columns={COLUMNS}
-              rows={at === ANYWHERE ? items : items.filter(({ grants }) => grantsAt(grants, at, known).length > 0)}
-              keyOf={({ user_id }) => user_id}
-              csvName="members"
-              emptyText="Nobody has a role there"
-            />
-          )}
-        </Shown>
+        <Shown asked={asked}>{({ items }) => <MemberTable items={items} at={at} />}</Shown>
       </div>
       {adds && <NewMember onMade={asked.again} onClose={() => setAdds(false)} />}
       {chosen !== undefined && (
@@ -69,6 +58,33 @@ export function Members(): VNode {
         />
       )}
     </Panel>
+  );
+}
+
+interface MemberTableProps {
+  items: readonly UserItem[];
+  /** A place, as its field has it. */
+  at: string;
+}
+
+/** Those who may something in the place, and above them how many have each role there. */
+function MemberTable({ items, at }: MemberTableProps): VNode {
+  const known = sites.value ?? [];
+  const there = items
+    .map((item) => ({ item, grants: at === ANYWHERE ? item.grants : grantsAt(item.grants, at, known) }))
+    .filter(({ grants }) => at === ANYWHERE || grants.length > 0);
+  return (
+    <>
+      <p class="muted">{roleCounts(there.map(({ item, grants }) => ({ grants, disabled_at: item.disabled_at })))}</p>
+      <DataTable
+        caption="Users with their roles"
+        columns={COLUMNS}
+        rows={there.map(({ item }) => item)}
+        keyOf={({ user_id }) => user_id}
+        csvName="members"
+        emptyText="Nobody has a role there"
+      />
+    </>
   );
 }
 

@@ -1,8 +1,19 @@
 import type { VNode } from 'preact';
+import { LANES } from '#pipelines/delivery/lanes.ts';
 import { ago, dateTime, events, number, span } from '../../format.ts';
 import { mayAt } from '../../who.ts';
 import { type DestinationDialogProps, lettersAddress, replayAddress } from './destination_place.ts';
 import { adviceFor, failedText, STATES, skippedTotal } from './destination_rows.ts';
+
+/** After a failure an event waits for longer each time. */
+const WAITS = new Intl.ListFormat('en-GB').format(LANES.map(({ delayMs }) => span(delayMs)));
+
+function waitingText(waiting: number, waitsForSettings: boolean): string {
+  if (waiting === 0) return 'None';
+  return waitsForSettings
+    ? `${events(waiting)}, sent once the settings are right`
+    : `${events(waiting)}, each tried again by itself, by and by ${WAITS} after its last try`;
+}
 
 /** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
 export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
@@ -28,7 +39,7 @@ export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNod
           {number(health.delivered)} in the last 24 hours, of {number(health.attempts)} attempts
         </dd>
         <dt>Waiting</dt>
-        <dd>{health.waiting === 0 ? 'None' : `${events(health.waiting)}, to be tried again`}</dd>
+        <dd>{waitingText(health.waiting, state === 'waits_for_settings')}</dd>
         <dt>Failed</dt>
         <dd>
           {failedText(health)}{' '}

@@ -98,7 +98,14 @@ const ADVICE: readonly { reasons: RegExp; advice: string; ofTest?: string }[] = 
     ofTest: 'The platform asks for fewer calls. Send the test again in a minute.',
   },
   {
-    reasons: /^(timeout|connect|dns|tls|reset)$|^http_5|breaker_open|unavailable/,
+    reasons: /^(connect|dns|tls)$/,
+    advice:
+      'Nothing answers at the address that is called. Look under Settings whether it is right, where it has one; else the platform is away. It is tried again by itself.',
+    ofTest:
+      'Nothing answers at the address that is called. Look under Settings whether it is right, where it has one, and send the test again.',
+  },
+  {
+    reasons: /^(timeout|reset)$|^http_5|breaker_open|unavailable/,
     advice:
       'The platform does not answer as it should. It is tried again by itself; see its status page if this lasts.',
     ofTest: 'The platform does not answer as it should. Send the test again later; see its status page if this lasts.',

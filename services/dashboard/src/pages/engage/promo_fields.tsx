@@ -24,8 +24,8 @@ export function PromoFields(): VNode {
       <TextAt at={['code']} label="Code to copy (optional)" placeholder="WINTER20" />
       <Section title="What its events say of it">
         <div class="form-row">
-          <TextAt at={['creative']} label="Creative (optional)" hint="creative_name of its events." />
-          <TextAt at={['slot']} label="Slot (optional)" hint="creative_slot of its events." />
+          <TextAt at={['creative']} label="Creative (optional)" hint="Which text or picture it was, for reports." />
+          <TextAt at={['slot']} label="Slot (optional)" hint="Where on the page it stood, for reports." />
         </div>
       </Section>
     </>

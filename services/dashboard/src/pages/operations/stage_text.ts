@@ -27,7 +27,8 @@ export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: St
   return { label: 'Keeps up', badge: 'good' };
 }
 
+/** How long the oldest record waits, short enough for a column. */
 export const waitText = ({ lag, waits_longer_than_ms: waitsMs }: StageItem): string => {
-  if (waitsMs !== null) return `more than ${span(waitsMs)}`;
-  return lag === null || lag === 0 ? '–' : 'less than 10 s';
+  if (waitsMs !== null) return `> ${span(waitsMs)}`;
+  return lag === null || lag === 0 ? '–' : '< 10 s';
 };

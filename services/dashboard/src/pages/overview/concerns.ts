@@ -26,12 +26,13 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
     const { destination, state, reason, failed, delivered_at } = item;
     const lost = undeliveredSentences(item);
     const path = `/sites/${encodeURIComponent(siteId)}/destinations`;
+    const query = { destination };
     const last =
       delivered_at === null ? 'It has delivered nothing yet.' : `It last delivered ${ago(delivered_at, nowMs)}.`;
     if (state === 'waits_for_settings') {
       return [
         {
-          ...{ id: `settings ${destination}`, severity: 'bad', path },
+          ...{ id: `settings ${destination}`, severity: 'bad', path, query },
           title: `${destination} refuses its settings (${reason})`,
           advice: ['Correct its settings or credentials.', ...lost, last].join(' '),
         },
@@ -40,7 +41,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
     if (state === 'failing') {
       return [
         {
-          ...{ id: `failing ${destination}`, severity: 'bad', path },
+          ...{ id: `failing ${destination}`, severity: 'bad', path, query },
           title: `${destination} is not delivering (${reason})`,
           advice: [...lost, 'If it lasts, look at what the platform answers.', last].join(' '),
         },
@@ -49,7 +50,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
     if (failed === 0) return [];
     return [
       {
-        ...{ id: `dead ${destination}`, severity: 'warn', path },
+        ...{ id: `dead ${destination}`, severity: 'warn', path, query },
         title: `${events(failed)} to ${destination} failed in the last 24 hours`,
         advice: 'See why, and send them again once that is fixed.',
       },

@@ -24,7 +24,7 @@ const CHOICES: readonly { name: keyof Tag; label: string; hint: string }[] = [
     hint: 'Events of browsers that ask for it go to no advertising platform.',
   },
   { name: 'respect_dnt', label: 'Take Do Not Track for a refusal', hint: 'Such browsers are not measured at all.' },
-  { name: 'web_vitals', label: 'Measure loading times', hint: 'Core Web Vitals, as $web_vitals events.' },
+  { name: 'web_vitals', label: 'Measure loading times', hint: 'The Core Web Vitals of each page view.' },
   {
     name: 'inventory',
     label: 'Look over the elements of pages',

@@ -108,10 +108,19 @@ function OneDomain({ item, mayChange, onChanged }: OneDomainProps): VNode {
           </p>
           <DnsRecord type="TXT" {...records.txt} />
           {records.cname !== null && <DnsRecord type="CNAME" {...records.cname} />}
+          <p class="muted">{withoutAlias(item)}</p>
         </details>
       </div>
     </Panel>
   );
+}
+
+/** What brings the traffic where the CNAME record does not. */
+function withoutAlias({ domain, records }: DomainItem): string {
+  const address = 'A or AAAA records with the addresses of the edge, which whoever runs the service names';
+  return records.cname === null
+    ? `For its traffic ${domain} needs ${address}, or a CNAME record to its name.`
+    : `Where ${domain} cannot have a CNAME record, as at the top of a zone, set the TXT record, and beside it ${address}.`;
 }
 
 function DnsRecord({ type, name, value }: { type: string; name: string; value: string }): VNode {
