@@ -44,12 +44,13 @@ function visit(object: Json, path: string, see: (name: string, object: Json, key
     if (typeof value === 'string') {
       if (SHOWN.has(key)) see(path + key, object, key);
     } else if (Array.isArray(value)) {
-      for (const item of value) if (isObject(item)) visit(item, `${path}${key}.${nameOf(item)}.`, see);
+      for (const item of value) if (isObject(item)) visit(item, `${path}${key}.${itemName(item)}.`, see);
     } else if (isObject(value)) visit(value, `${path}${key}.`, see);
   }
 }
 
-function nameOf(item: Json): string {
+/** What an item of a list is called in the names of its texts; empty where it has neither an id nor a name. */
+export function itemName(item: Readonly<Json>): string {
   const name = item['id'] ?? item['name'];
   return typeof name === 'string' ? name : '';
 }

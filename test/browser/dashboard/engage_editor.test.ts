@@ -42,6 +42,19 @@ async function fillAll(page: Page, text: string, numbers = false): Promise<void>
 const NUMBERS = '.editor form [inputmode=decimal]';
 const TEXTS = '.editor form textarea, .editor form input[type=text]:not([role=combobox], [inputmode=decimal])';
 
+const TRANSLATED = {
+  ...{ id: 'why', name: 'Why', enabled: false },
+  questions: [
+    {
+      ...{ id: 'q1', type: 'single', text: 'Why so few?' },
+      choices: ['Prices', 'Delivery', 'Other'].map((label, at) => ({ id: `c${at + 1}`, label })),
+      branches: [{ is: 'in', to: ['c3'], go_to: 'end' }],
+    },
+    { id: 'q2', type: 'open', text: 'What else?' },
+  ],
+  translations: { nl: { nothing: 'x', 'questions.q1.text': 'Waarom?', 'questions.q2.text': 'Wat nog?' } },
+};
+
 test('answers of a survey are texts, and what the service refuses of a definition is said beside its field', async () => {
   const problems = [{ code: 'personal_text', field: 'name', message: 'holds an e-mail address or a phone number' }];
   const error = { code: 'settings_invalid', message: 'The survey is not right.' };
@@ -132,6 +145,46 @@ test('by clicks a survey gets questions in an order; what is missing is said and
   await context.close();
 });
 
+test('what is removed takes its texts along, nothing gets its id, and a rule that names it can be mended', async () => {
+  const sent: object[] = [];
+  const { page, context, faults } = await dashboard.visit('/sites/shop/engage?item=%2B', keepingSent(sent));
+  const dialog = page.getByRole('dialog');
+  const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
+  const save = dialog.getByRole('button', { name: 'Save', exact: true });
+  await dialog.getByRole('tab', { name: 'Advanced' }).click();
+  const json = dialog.getByLabel('The survey, in JSON');
+  await json.fill(JSON.stringify(TRANSLATED));
+  await dialog.getByRole('tab', { name: 'Edit' }).click();
+  await save.click();
+  // No field has the text that nothing is the translation of.
+  await expect.poll(focused).toContain('Nothing was saved');
+  await dialog.getByRole('tab', { name: 'Advanced' }).click();
+  await json.fill((await json.inputValue()).replace('nothing', 'title'));
+  await dialog.getByRole('tab', { name: 'Edit' }).click();
+  await dialog.getByRole('button', { name: 'Remove question 2' }).click();
+  await dialog.getByRole('status').getByText('Question 2 is removed, 1 left').waitFor();
+  await dialog.getByRole('button', { name: 'Add a question' }).click();
+  const [first, second] = [1, 2].map((at) => dialog.getByRole('listitem', { name: `Question ${at}`, exact: true }));
+  await second?.getByLabel('Question', { exact: true }).fill('Why?');
+  await second?.getByLabel('Characters at most').fill('-1');
+  await dialog.getByText('What you see is how it was before.').waitFor();
+  await second?.getByLabel('Characters at most').fill('100');
+  await first?.getByText('More of question 1').click();
+  await first?.getByRole('button', { name: 'Remove answer 3' }).click();
+  await first?.getByRole('checkbox', { name: 'c3' }).click();
+  await first?.getByRole('checkbox', { name: 'Prices' }).check();
+  await first?.getByLabel('Id', { exact: true }).last().fill('why');
+  await dialog.getByText('Where it appears and how it looks').click();
+  await dialog.getByLabel('Seconds after that').fill('');
+  await save.click();
+  await page.getByText('Saved Why').waitFor();
+  const questions = [{ id: 'why', branches: [{ to: ['c1'] }] }, { id: 'q3' }];
+  expect(sent).toMatchObject([{ questions, show: { after_ms: 0 } }]);
+  expect(sent[0]).toHaveProperty('translations', { nl: { title: 'x', 'questions.why.text': 'Waarom?' } });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test.for(KINDS)(
   'markup in every field of a %s is text, in the form and in its preview, and links lead nowhere',
   async (kind) => {
@@ -139,16 +192,17 @@ test.for(KINDS)(
     const { page, context, faults } = await dashboard.visit(`/sites/shop/engage?kind=${kind}&item=%2B`, api);
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('region', { name: 'Preview' }).waitFor();
-    if (kind === 'survey') {
-      await dialog.getByLabel('Kind of answer').selectOption('Link to follow');
-      await dialog.getByLabel('Where it leads').fill(JAVASCRIPT);
-    }
+    if (kind === 'survey') await dialog.getByLabel('Kind of answer').selectOption('Link to follow');
     await fillAll(page, CANARY);
-    if (kind === 'promo') await dialog.getByLabel('Where it leads (optional)').fill(JAVASCRIPT);
+    if (kind !== 'form') await dialog.getByLabel(/^Where it leads/).fill(JAVASCRIPT);
     const panel = dialog.locator('svc-engage');
     await panel.getByText(CANARY).first().waitFor();
-    for (const link of await panel.getByRole('link').all()) await link.click({ button: 'middle' });
-    for (const link of await panel.getByRole('link').all()) await link.click();
+    const links = panel.getByRole('link');
+    await expect.poll(() => links.count()).toBe(kind === 'form' ? 0 : 1);
+    for (const link of await links.all()) await link.click({ button: 'middle' });
+    for (const link of await links.all()) await link.click();
+    await fillAll(page, CANARY, true);
+    await dialog.getByText('What you see is how it was before.').waitFor();
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.getByText('Nothing was saved').waitFor();
     expect(await panel.locator('img[onerror], script').count()).toBe(0);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { changesOver, differences, factText } from '#services/dashboard/src/editing/differences.ts';
-import { mergedText } from '#services/dashboard/src/pages/engage/engage_item.ts';
 
 const loaded = { name: 'Shop', country: 'AT', tags: ['a'] };
 
@@ -30,13 +29,4 @@ test('values are read as people write them, and long ones are cut', () => {
   expect(texts.slice(0, 6)).toEqual(['nothing', 'nothing', 'nothing', 'yes', '12', 'a\nb']);
   expect(texts[6]).toContain('"id": 1');
   expect(texts[7]).toBe(`${'x'.repeat(400)}…`);
-});
-
-test('definitions in JSON are merged by their fields', () => {
-  const merged = mergedText(
-    '{"id":"nps","title":"A","share":1}',
-    '{"id":"nps","title":"B"}',
-    '{"id":"nps","title":"A","share":2}',
-  );
-  expect(JSON.parse(merged)).toEqual({ id: 'nps', title: 'B' });
 });

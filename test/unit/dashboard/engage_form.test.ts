@@ -4,16 +4,24 @@ import { checkDefinition } from '#services/dashboard/src/pages/engage/definition
 import {
   freeId,
   moved,
+  type Path,
   pathName,
   sentDefinition,
   valueAt,
   withValue,
 } from '#services/dashboard/src/pages/engage/definition_json.ts';
+import {
+  itemNames,
+  textsName,
+  translatedNames,
+  withNames,
+} from '#services/dashboard/src/pages/engage/definition_names.ts';
 import { definitionFacts, KINDS, textOf, textWith } from '#services/dashboard/src/pages/engage/engage_item.ts';
 import {
   readMoment,
   readNumber,
   readSeconds,
+  withChosen,
   writtenMoment,
   writtenSeconds,
 } from '#services/dashboard/src/pages/engage/field_values.ts';
@@ -70,7 +78,50 @@ test('what is no place, and what is of another type, is no value', () => {
 test('items move, and new ones get ids that none has', () => {
   expect(moved(['a', 'b', 'c'], 2, 0)).toEqual(['c', 'a', 'b']);
   expect(moved(['a', 'b', 'c'], 0, 1)).toEqual(['b', 'a', 'c']);
-  expect(freeId([{ id: 'q1' }, { id: 'q3' }], 'id', 'q')).toBe('q4');
+  const used = ['questions.q1', 'questions.q3'];
+  expect(freeId('q', 3, (id) => used.includes(`questions.${id}`))).toBe('q4');
+});
+
+test('items go by their ids in the names of their texts, in whatever list they are', () => {
+  const definition = {
+    questions: [
+      { id: 'q1', choices: [{ id: 'c1' }, null] },
+      { id: 'q2', branches: [{ is: 'in', to: ['c1'] }] },
+    ],
+    fields: [{ name: 'email' }, 'odd'],
+    translations: { nl: { 'questions.q3.text': 'x', title: 'y' }, fr: 'odd' },
+  };
+  expect(textsName(definition, ['questions', 0, 'choices'])).toBe('questions.q1.choices');
+  expect(itemNames(definition)).toEqual(['questions.q1', 'questions.q1.choices.c1', 'questions.q2', 'fields.email']);
+  expect(translatedNames(definition)).toEqual(['questions', 'questions.q3', 'questions.q3.text', 'title']);
+  for (const odd of [null, 5, { translations: 'x' }]) expect([itemNames(odd), translatedNames(odd)]).toEqual([[], []]);
+});
+
+test('texts in other languages go with their item where it is removed, and along where it gets another id', () => {
+  const texts = (...names: string[]): object => ({
+    nl: Object.fromEntries(names.map((name) => [name, 'x'])),
+    fr: 'odd',
+  });
+  const questions = [{ id: 'q1', choices: [{ id: 'c1' }] }, { id: 'q10' }, { id: 'q2' }];
+  const all = ['title', 'questions.q1.text', 'questions.q1.choices.c1.label', 'questions.q10.text'];
+  const definition = { questions, translations: texts(...all) };
+  const changes: [Path, unknown, string[]][] = [
+    [['questions'], questions.slice(1), ['title', 'questions.q10.text']],
+    [['questions'], moved(questions, 0, 2), all],
+    [['questions', 0, 'choices'], [], ['title', 'questions.q1.text', 'questions.q10.text']],
+    [['questions', 0, 'choices', 0, 'id'], 'yes', all.map((name) => name.replace('c1', 'yes'))],
+    [['questions', 0, 'id'], 'q10', all],
+    [['questions', 0, 'id'], 'why', all.map((name) => name.replace('q1.', 'why.'))],
+    [['questions', 0, 'text'], 'Why?', all],
+  ];
+  for (const [path, value, left] of changes) {
+    expect(withNames(definition, path, value)).toEqual({
+      ...(withValue(definition, path, value) as object),
+      translations: texts(...left),
+    });
+  }
+  const fields = { fields: [{ name: 'email' }], translations: texts('fields.email.label') };
+  expect(withNames(fields, ['fields', 0, 'name'], 'mail')).toMatchObject({ translations: texts('fields.mail.label') });
 });
 
 test('lines that are empty while somebody types are not sent', () => {
@@ -83,10 +134,18 @@ test('numbers, seconds and moments come back as they were; what is none of them 
   expect([readNumber('12'), readNumber(' 0.5 '), readNumber('many'), readNumber(''), readNumber('', null)]).toEqual([
     ...[12, 0.5, 'many', '', null],
   ]);
-  expect([readSeconds('1.5'), writtenSeconds(1500), writtenSeconds('soon')]).toEqual([1500, '1.5', 'soon']);
+  expect([readSeconds('1.5'), readSeconds('', 0), readSeconds('')]).toEqual([1500, 0, '']);
+  expect([writtenSeconds(1500), writtenSeconds('soon')]).toEqual(['1.5', 'soon']);
   for (const ms of [Date.UTC(2027, 0, 2), Date.UTC(2027, 6, 1, 12, 30, 15)])
     expect(readMoment(writtenMoment(ms))).toBe(ms);
   expect([writtenMoment(null), readMoment('')]).toEqual(['', null]);
+});
+
+test('a chosen value that is no longer offered keeps a box, once', () => {
+  const offered = [{ value: 'a', label: 'Prices' }];
+  expect(withChosen(offered, ['gone', 'a', 7, 'gone', null])).toEqual([
+    ...[...offered, { value: 'gone', label: 'gone' }, { value: 7, label: '7' }],
+  ]);
 });
 
 test('a check says each field by the name that the form has it under', () => {
@@ -97,6 +156,9 @@ test('a check says each field by the name that the form has it under', () => {
       .sort(),
   ).toEqual([...['later', 'name', 'share_percent', 'theme.accent']]);
   expect(checkDefinition('survey', wrong).drawable).toBeNull();
+  // Browsers throw at a field of so many characters.
+  const negative = [{ id: 'q', type: 'open', text: 'Why?', max_length: -1 }];
+  expect(checkDefinition('survey', { ...EXAMPLES.survey, questions: negative }).drawable).toBeNull();
   const questions = [{ id: 'q', type: 'single', text: '', choices: [{ id: 'a', label: '' }] }];
   const unfinished = checkDefinition('survey', { ...EXAMPLES.survey, translations: {}, questions });
   expect(unfinished.problems.map(({ field }) => field)).toEqual([

@@ -23,7 +23,7 @@ export function ConflictDialog({ saving: { conflict, isBusy }, ...rest }: Confli
 type ChoiceProps = Omit<ConflictProps, 'saving'> & { conflict: Conflict; isBusy: boolean };
 
 function Choice({ conflict, isBusy, what, names = {}, textOf = factText }: ChoiceProps): VNode {
-  const { theirs, found, isRemoval, keep, take, leave } = conflict;
+  const { theirs, found, replaced, isRemoval, keep, take, leave } = conflict;
   return (
     <Dialog title="Somebody changed it meanwhile" onClose={leave}>
       <div class="stack">
@@ -41,6 +41,12 @@ function Choice({ conflict, isBusy, what, names = {}, textOf = factText }: Choic
             ? 'Keep mine removes it all the same. Take theirs leaves it as it is now.'
             : 'Keep mine saves what you changed over it; what you left alone stays as theirs. Take theirs drops what you changed.'}
         </p>
+        {replaced.length > 0 && (
+          <p>
+            Both of you changed {replaced.join(', ')} in ways that cannot be put together: Keep mine replaces all of it
+            by yours.
+          </p>
+        )}
         <div class="actions">
           <button type="button" class="button" onClick={leave}>
             Decide later

@@ -16,6 +16,8 @@ interface EditingOf<Item extends Meta, Draft extends object> {
   factsOf?(draft: Draft): Facts;
   /** One's own changes over theirs; left out: field by field. */
   merge?(loaded: Draft, mine: Draft, theirs: Draft): Draft;
+  /** Parts that both changed and that mine would replace as a whole. */
+  replaced?(loaded: Draft, mine: Draft, theirs: Draft): readonly string[];
   /** Whether a form may replace what cannot be compared, such as a secret. */
   isBlind?(draft: Draft): boolean;
   onSaved(saved: Item): void;
@@ -41,6 +43,7 @@ export function useEditing<Item extends Meta, Draft extends object>({
   draftOf,
   factsOf = (one) => ({ ...one }) as Facts,
   merge = changesOver,
+  replaced = () => [],
   isBlind = () => false,
   read,
   write,
@@ -73,6 +76,7 @@ export function useEditing<Item extends Meta, Draft extends object>({
         loaded,
         factsOf: (one) => factsOf(draftOf(one)),
         kept: (base) => factsOf(over(base)),
+        replaced: (base) => replaced(before, wanted, draftOf(base)),
         isBlind: isBlind(wanted),
         read,
         write: (base) => write(over(base), base),

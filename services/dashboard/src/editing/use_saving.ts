@@ -11,6 +11,8 @@ interface Wanted<Item extends Meta> {
   factsOf(item: Item): Facts;
   /** What is so after the change, made to it as it is here; null: it is gone. */
   kept(base: Item): Facts | null;
+  /** Parts that somebody else changed as well, and that the change would replace as a whole. */
+  replaced?(base: Item): readonly string[];
   /** As it is now. */
   read(): Promise<Answer<Item>>;
   /** Makes the change, if it is still as it is here. */
@@ -26,6 +28,8 @@ interface Wanted<Item extends Meta> {
 export interface Conflict {
   theirs: Meta;
   found: readonly Difference[];
+  /** Parts of which nothing of theirs would be left. */
+  replaced: readonly string[];
   /** Whether one's own change takes it away. */
   isRemoval: boolean;
   keep(): void;
@@ -70,6 +74,7 @@ export function useSaving(): Saving {
   const conflictOf = <Item extends Meta>(wanted: Wanted<Item>, { theirs, found }: Changed<Item>): Conflict => ({
     theirs,
     found,
+    replaced: wanted.replaced?.(theirs) ?? [],
     isRemoval: wanted.kept(theirs) === null,
     keep: () => void make(wanted, theirs),
     take() {

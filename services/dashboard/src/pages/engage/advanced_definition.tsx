@@ -21,14 +21,16 @@ export function AdvancedDefinition(props: DefinitionTabProps): VNode {
         save();
       }}
     >
-      <TextField
-        label={`The ${spec.one}, in JSON`}
-        lines={22}
-        hint="docs/engage.md says what each field does. What is left out has its usual value."
-        problem={typed.ok ? '' : typed.message}
-        value={text}
-        onValue={(value) => form.edit({ text: value })}
-      />
+      <fieldset class="stack" disabled={form.isBusy}>
+        <TextField
+          label={`The ${spec.one}, in JSON`}
+          lines={22}
+          hint="docs/engage.md says what each field does. What is left out has its usual value."
+          problem={typed.ok ? '' : typed.message}
+          value={text}
+          onValue={(value) => form.edit({ text: value })}
+        />
+      </fieldset>
       {form.failure !== null && <FailureNote failure={form.failure} />}
       <DefinitionActions {...props} onSave={save} />
     </form>

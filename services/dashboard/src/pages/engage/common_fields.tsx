@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { timeZone } from '../../period.ts';
 import { textAt } from './definition_json.ts';
 import { readSeconds, writtenSeconds } from './field_values.ts';
 import { ColourAt, EventAt, MomentAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
@@ -73,6 +74,7 @@ export function AppearanceFields(): VNode {
           at={['show', 'after_ms']}
           label="Seconds after that"
           placeholder="0"
+          empty={0}
           read={readSeconds}
           write={writtenSeconds}
         />
@@ -99,11 +101,12 @@ export function AppearanceFields(): VNode {
 
 /** When it begins and ends, and what it comes before. */
 export function TimeFields(): VNode {
+  const hint = `In your time zone, ${timeZone()}.`;
   return (
     <Section title="When, and for what share of visitors">
       <div class="form-row">
-        <MomentAt at={['starts_at']} label="Begins (optional)" />
-        <MomentAt at={['ends_at']} label="Ends (optional)" />
+        <MomentAt at={['starts_at']} label="Begins (optional)" hint={hint} />
+        <MomentAt at={['ends_at']} label="Ends (optional)" hint={hint} />
       </div>
       <div class="form-row">
         <NumberAt

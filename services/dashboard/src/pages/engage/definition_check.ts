@@ -15,13 +15,13 @@ interface Checked {
   /** As it was typed, with every default filled in. */
   filled: object;
   problems: readonly Problem[];
-  /** What can be drawn: it may lack texts or hold wrong ones, but each is of the type that it should be. */
+  /** What can be drawn: it may lack texts or hold wrong ones, but all else is what it should be. */
   drawable: Definition | null;
 }
 
-/** What is wrong with a value that is nevertheless of the right type. */
+/** What is wrong with a value that can be drawn nevertheless; a number out of its range the browser itself may refuse. */
 const OF_TYPE: ReadonlySet<string> = new Set([
-  ...['pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems', 'maxProperties'],
+  ...['pattern', 'minLength', 'maxLength', 'minItems', 'maxItems', 'maxProperties'],
   // Each unknown field is reported as one for which the schema is false as well.
   ...['additionalProperties', 'boolean'],
 ]);

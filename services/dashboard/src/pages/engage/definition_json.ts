@@ -1,9 +1,9 @@
 /** A place in a definition: `['questions', 0, 'text']`. */
 export type Path = readonly (string | number)[];
 
-type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Json =>
+export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** As the service names a field: `questions[0].text`. */
@@ -53,10 +53,9 @@ export function moved(list: readonly unknown[], from: number, to: number): unkno
   return [...others.slice(0, to), list[from], ...others.slice(to)];
 }
 
-/** The first of `q1`, `q2`, ... that no item has under a name. */
-export function freeId(list: readonly unknown[], name: string, prefix: string): string {
-  const taken = new Set(list.map((item) => textAt(item, [name])));
-  for (let number = list.length + 1; ; number += 1) if (!taken.has(`${prefix}${number}`)) return `${prefix}${number}`;
+/** The first of `q2`, `q3`, ... that is not taken. @param from The number to begin with. */
+export function freeId(prefix: string, from: number, isTaken: (id: string) => boolean): string {
+  for (let number = from; ; number += 1) if (!isTaken(`${prefix}${number}`)) return `${prefix}${number}`;
 }
 
 /** Lists of texts that a form shows one on a line, where a line may be empty while somebody types. */

@@ -10,8 +10,9 @@ import { toast } from '../../ui/toast.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { AdvancedDefinition } from './advanced_definition.tsx';
 import { sentDefinition } from './definition_json.ts';
+import { mergedDefinition } from './definition_merge.ts';
 import type { DefinitionTabProps, EngageDialogProps } from './dialog_parts.ts';
-import { definitionFacts, definitionText, mergedText, NEW_ITEM, type NewItem, textOf } from './engage_item.ts';
+import { definitionFacts, definitionText, NEW_ITEM, type NewItem, textOf } from './engage_item.ts';
 import { EngageResults } from './engage_results.tsx';
 import { LoadedForm } from './loaded_form.tsx';
 
@@ -36,7 +37,8 @@ function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogPro
     item: item ?? NEW_ITEM,
     draftOf: (of) => ({ text: 'id' in of ? definitionText(of) : textOf(spec.blank) }),
     factsOf: ({ text }) => definitionFacts(text),
-    merge: (loaded, mine, theirs) => ({ text: mergedText(loaded.text, mine.text, theirs.text) }),
+    merge: (...drafts) => ({ text: textOf(mergedDefinition(...definitionsIn(drafts)).merged) }),
+    replaced: (...drafts) => mergedDefinition(...definitionsIn(drafts)).replaced,
     read: () => request('GET', one),
     write({ text }, base) {
       const body = sentDefinition(definitionFacts(text));
@@ -85,3 +87,10 @@ function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogPro
     </>
   );
 }
+
+type Three<Of> = [loaded: Of, mine: Of, theirs: Of];
+const definitionsIn = ([loaded, mine, theirs]: Three<{ text: string }>): Three<object> => [
+  definitionFacts(loaded.text),
+  definitionFacts(mine.text),
+  definitionFacts(theirs.text),
+];

@@ -1,7 +1,7 @@
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import type { EngageView } from '#services/control_api/engage_shapes.ts';
 import type { Meta } from '#services/control_api/fields.ts';
-import { changesOver, type Facts } from '../../editing/differences.ts';
+import type { Facts } from '../../editing/differences.ts';
 import { type Path, withValue } from './definition_json.ts';
 
 /** What visitors can be shown: how each kind is called, where the API has it, and what a new one begins with. */
@@ -73,12 +73,6 @@ export const NEW_ITEM: NewItem = { version: '', changed_at: 0, changed_by: '' };
 export function definitionFacts(text: string): Facts {
   const read = readObject(text);
   return read.ok ? { ...read.value } : {};
-}
-
-/** One's own changes of a definition over somebody else's, each a text of JSON. */
-export function mergedText(loaded: string, mine: string, theirs: string): string {
-  const merged = changesOver(definitionFacts(loaded), definitionFacts(mine), definitionFacts(theirs));
-  return textOf(merged);
 }
 
 /** Whether it is shown to visitors at a moment. */

@@ -8,9 +8,9 @@ export function readNumber(typed: string, empty: unknown = ''): unknown {
   return Number.isFinite(value) ? value : typed;
 }
 
-/** Seconds as they are typed, in milliseconds. */
-export function readSeconds(typed: string): unknown {
-  const value = readNumber(typed);
+/** Seconds as they are typed, in milliseconds. @param empty What nothing stands for. */
+export function readSeconds(typed: string, empty: unknown = ''): unknown {
+  const value = readNumber(typed, empty);
   return typeof value === 'number' ? Math.round(value * 1000) : value;
 }
 
@@ -36,4 +36,16 @@ export function writtenMoment(ms: unknown): string {
 export function readMoment(typed: string): number | null {
   const ms = typed === '' ? Number.NaN : new Date(typed).getTime();
   return Number.isNaN(ms) ? null : ms;
+}
+
+export interface Option {
+  value: string | number;
+  label: string;
+}
+
+/** What may be ticked, and what is and could not be unticked otherwise: a rule may name a choice that was removed. */
+export function withChosen(options: readonly Option[], chosen: readonly unknown[]): Option[] {
+  const others = new Set(chosen.filter((value) => typeof value === 'string' || typeof value === 'number'));
+  for (const { value } of options) others.delete(value);
+  return [...options, ...[...others].map((value) => ({ value, label: String(value) }))];
 }

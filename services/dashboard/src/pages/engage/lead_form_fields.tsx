@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Section } from './common_fields.tsx';
-import { freeId, type Path, textAt } from './definition_json.ts';
+import { type Path, textAt } from './definition_json.ts';
 import { OrderedList } from './ordered_list.tsx';
 import { CheckAt, EventAt, LinesAt, NumberAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
 import { Choices } from './question_fields.tsx';
@@ -44,8 +44,8 @@ const FIELDS_MAX = 50;
 const OPTIONS_MAX = 100;
 
 /** A field that is still to be described. */
-const newField = (list: readonly unknown[]): object => ({
-  ...{ name: freeId(list, 'name', 'field'), type: 'text', label: '', required: false },
+const newField = (free: (prefix: string) => string): object => ({
+  ...{ name: free('field'), type: 'text', label: '', required: false },
 });
 
 /** What a form asks for, what visitors agree to, and what becomes of it. */

@@ -1,7 +1,8 @@
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from '../../ui/icon.tsx';
-import { listAt, moved, type Path } from './definition_json.ts';
+import { freeId, listAt, moved, type Path } from './definition_json.ts';
+import { textsName } from './definition_names.ts';
 import { ProblemAt, useDefinition } from './path_fields.tsx';
 
 interface OrderedListProps {
@@ -12,8 +13,8 @@ interface OrderedListProps {
   label: string;
   min: number;
   max: number;
-  /** Makes another one. */
-  make(list: readonly unknown[]): unknown;
+  /** Makes another one. @param free Finds an id for it that nothing in the list ever had. */
+  make(free: (prefix: string) => string): unknown;
   /** Told which one is worked on. */
   onLook?(index: number): void;
   children(at: Path, index: number): VNode;
@@ -21,8 +22,9 @@ interface OrderedListProps {
 
 /** A list whose items are added, removed and moved by buttons. */
 export function OrderedList({ at, one, label, min, max, make, onLook, children }: OrderedListProps): VNode {
-  const { filled, set } = useDefinition();
+  const { filled, used, set } = useDefinition();
   const rows = useRef<HTMLOListElement>(null);
+  const adding = useRef<HTMLButtonElement>(null);
   const [said, setSaid] = useState('');
   const list = listAt(filled, at);
   const focusIn = (index: number, selector: string): void => {
@@ -40,7 +42,14 @@ export function OrderedList({ at, one, label, min, max, make, onLook, children }
   const remove = (index: number): void => {
     const left = list.filter((_, other) => other !== index);
     set(at, left);
-    focusIn(Math.min(index, left.length - 1), ANY_BUTTON);
+    setSaid(`${one} ${index + 1} is removed, ${left.length} left`);
+    if (left.length > 0) focusIn(Math.min(index, left.length - 1), ANY_BUTTON);
+    else requestAnimationFrame(() => adding.current?.focus());
+  };
+  const add = (): void => {
+    const name = textsName(filled, at);
+    set(at, [...list, make((prefix) => freeId(prefix, list.length + 1, (id) => used.has(`${name}.${id}`)))]);
+    focusIn(list.length, 'input, textarea, select');
   };
   return (
     <div class="stack-small">
@@ -64,14 +73,7 @@ export function OrderedList({ at, one, label, min, max, make, onLook, children }
       </p>
       <ProblemAt at={at} />
       {list.length < max && (
-        <button
-          type="button"
-          class="button small"
-          onClick={() => {
-            set(at, [...list, make(list)]);
-            focusIn(list.length, 'input, textarea, select');
-          }}
-        >
+        <button type="button" class="button small" ref={adding} onClick={add}>
           <Icon name="plus" /> Add {/^[aeiou]/i.test(one) ? 'an' : 'a'} {one.toLowerCase()}
         </button>
       )}

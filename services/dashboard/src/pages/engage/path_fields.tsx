@@ -6,18 +6,23 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { useTypedText } from '../../ui/typed_text.ts';
 import { listAt, type Path, pathName, textAt, valueAt } from './definition_json.ts';
-import { readMoment, readNumber, writtenMoment } from './field_values.ts';
+import { type Option, readMoment, readNumber, withChosen, writtenMoment } from './field_values.ts';
 
 /** The definition that the fields below an element are of. */
 interface EditedDefinition {
   /** With every default filled in. */
   filled: unknown;
+  /** Names of the items that it has and that it had, as `questions.q1`. */
+  used: ReadonlySet<string>;
   problems: readonly FieldProblem[];
   /** @param value Undefined: the field is left out. */
   set(path: Path, value: unknown): void;
 }
 
-export const DefinitionContext = createContext<EditedDefinition>({ filled: {}, problems: [], set: () => undefined });
+export const DefinitionContext = createContext<EditedDefinition>({
+  ...{ filled: {}, used: new Set(), problems: [] },
+  set: () => undefined,
+});
 export const useDefinition = (): EditedDefinition => useContext(DefinitionContext);
 
 /** What is wrong at a place, in sentences; empty: nothing. @param isWhole Whether what is wrong inside it counts as well. */
@@ -91,14 +96,13 @@ interface NumberAtProps extends AtProps {
   /** What nothing stands for; left out: a number is needed. */
   empty?: unknown;
   placeholder?: string;
-  read?(typed: string): unknown;
+  read?(typed: string, empty: unknown): unknown;
   write?(value: unknown): string;
 }
 
 /** A field for a number, which may be typed as people do. */
-export function NumberAt({ at, empty = '', read, write, ...rest }: NumberAtProps): VNode {
+export function NumberAt({ at, empty = '', read = readNumber, write, ...rest }: NumberAtProps): VNode {
   const { filled, problems, set } = useDefinition();
-  const reads = read ?? ((text: string) => readNumber(text, empty));
   const typed = useTypedText(valueAt(filled, at), write ?? (() => textAt(filled, at)));
   return (
     <TextField
@@ -108,7 +112,7 @@ export function NumberAt({ at, empty = '', read, write, ...rest }: NumberAtProps
       problem={problemAt(problems, at)}
       value={typed.text}
       onValue={(text) => {
-        const value = reads(text);
+        const value = read(text, empty);
         typed.type(text, value);
         set(at, value);
       }}
@@ -117,7 +121,7 @@ export function NumberAt({ at, empty = '', read, write, ...rest }: NumberAtProps
 }
 
 interface SelectAtProps extends AtProps {
-  options: readonly { value: string | number; label: string }[];
+  options: readonly Option[];
 }
 
 export function SelectAt({ at, label, hint, options }: SelectAtProps): VNode {
@@ -170,17 +174,13 @@ export function LinesAt({ at, label, hint, placeholder }: AtProps & { placeholde
 }
 
 /** Some of a few values, each a box to tick. */
-export function BoxesAt({
-  at,
-  label,
-  options,
-}: AtProps & { options: readonly { value: string | number; label: string }[] }): VNode {
+export function BoxesAt({ at, label, options }: SelectAtProps): VNode {
   const { filled, set } = useDefinition();
   const chosen = listAt(filled, at);
   return (
     <fieldset class="stack-small">
       <legend class="strong">{label}</legend>
-      {options.map(({ value, label: name }) => (
+      {withChosen(options, chosen).map(({ value, label: name }) => (
         <CheckField
           key={value}
           label={name}

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { NextFields } from './branch_fields.tsx';
-import { freeId, type Path, textAt } from './definition_json.ts';
+import { type Path, textAt } from './definition_json.ts';
 import { OrderedList } from './ordered_list.tsx';
 import { CheckAt, NumberAt, ProblemAt, SelectAt, TextAt, useDefinition } from './path_fields.tsx';
 
@@ -29,8 +29,8 @@ const QUESTIONS_MAX = 20;
 const CHOICES_MAX = 30;
 
 /** A question that is still to be written. */
-const newQuestion = (list: readonly unknown[]): object => ({ id: freeId(list, 'id', 'q'), type: 'open', text: '' });
-const newChoice = (list: readonly unknown[]): object => ({ id: freeId(list, 'id', 'c'), label: '' });
+const newQuestion = (free: (prefix: string) => string): object => ({ id: free('q'), type: 'open', text: '' });
+const newChoice = (free: (prefix: string) => string): object => ({ id: free('c'), label: '' });
 
 /** The questions of a survey. @param onLook Told which one is worked on. */
 export function Questions({ onLook }: { onLook(index: number): void }): VNode {
