@@ -2,6 +2,7 @@ import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from './api/api_answer.ts';
 import { proofAsked } from './ask_for_proof.ts';
+import { leaveAsked } from './ask_to_leave.ts';
 import { Navigation } from './navigation.tsx';
 import { opening } from './page_access.ts';
 import { type FoundPage, findPage } from './page_list.ts';
@@ -12,6 +13,7 @@ import { SignInPage } from './pages/sign_in/sign_in_page.tsx';
 import { addressOf, go, place } from './router.ts';
 import { readSites, sites, sitesFailure, siteToOpen } from './site_list.ts';
 import { TopBar } from './top_bar.tsx';
+import { Confirm } from './ui/dialog.tsx';
 import { Empty, FailureNote, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
 import { mayInAccount, readSession, session } from './who.ts';
@@ -28,7 +30,28 @@ export function Shell(): VNode {
       <SignedIn key={now.who.id} isHidden={hasEnded} />
       {proofAsked.value !== null && <ProofDialog onSettled={proofAsked.value} />}
       {hasEnded && <SignInAgain who={now.who} />}
+      {leaveAsked.value !== null && <LeaveDialog leave={leaveAsked.value} />}
     </>
+  );
+}
+
+function LeaveDialog({ leave }: { leave(): void }): VNode {
+  const stay = (): void => {
+    leaveAsked.value = null;
+  };
+  return (
+    <Confirm
+      title="Leave this page?"
+      action="Leave"
+      isDangerous
+      onConfirm={() => {
+        stay();
+        leave();
+      }}
+      onClose={stay}
+    >
+      <p>What was typed here and is not saved, or is shown only this once, is lost.</p>
+    </Confirm>
   );
 }
 
