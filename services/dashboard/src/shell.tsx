@@ -121,15 +121,23 @@ function NowhereText({ path }: { path: string }): VNode {
   );
 }
 
-/** The page where the person's roles have it. Where they have not, nothing of it is asked for. */
+/** The page where the person's roles have it, with the focus on its heading. Where they have not, nothing of it is asked for. */
 function PageOfRole(found: FoundPage): VNode {
-  const { title, path } = found.page;
+  const { page, params } = found;
   const opens = opening(found);
-  if (opens === 'open') return <LoadedPage key={path} {...found} />;
+  useEffect(() => {
+    document.title = [page.title, params['site'], 'Dashboard'].filter((part) => part !== undefined).join(' · ');
+    focusHeading();
+  }, [page, params['site']]);
   return (
     <>
-      <h1 tabIndex={-1}>{title}</h1>
-      {opens === 'unknown' ? <Loading lines={8} /> : <p>Your role does not include this page.</p>}
+      {/* A heading of its own for each page: one that has the focus already would not be read out. */}
+      <h1 key={page.path} tabIndex={-1}>
+        {page.title}
+      </h1>
+      {opens === 'open' && <LoadedPage key={page.path} {...found} />}
+      {opens === 'unknown' && <Loading lines={8} />}
+      {opens === 'refused' && <p>Your role does not include this page.</p>}
     </>
   );
 }
@@ -143,7 +151,7 @@ const CHUNK_MISSING: Failure = {
   problems: [],
 };
 
-/** Fetches the code of a page where that was not done yet, shows it, and moves the focus to its heading. */
+/** Fetches the code of a page where that was not done yet, and shows it. */
 function LoadedPage({ page, params }: FoundPage): VNode {
   const [Content, setContent] = useState<ComponentType<PageProps> | null>(() => loaded.get(page.path) ?? null);
   const [isMissing, setMissing] = useState(false);
@@ -157,13 +165,8 @@ function LoadedPage({ page, params }: FoundPage): VNode {
       () => setMissing(true),
     );
   }, [page, Content]);
-  useEffect(() => {
-    document.title = [page.title, params['site'], 'Dashboard'].filter((part) => part !== undefined).join(' · ');
-    focusHeading();
-  }, [page, params['site']]);
   return (
     <>
-      <h1 tabIndex={-1}>{page.title}</h1>
       {isMissing && <FailureNote failure={CHUNK_MISSING} />}
       {Content === null ? !isMissing && <Loading lines={8} /> : <Content key={params['site']} params={params} />}
     </>
