@@ -1,6 +1,7 @@
 import './styles/main.css';
 import { render } from 'preact';
 import { followProofs } from './ask_for_proof.ts';
+import { askToLeave } from './ask_to_leave.ts';
 import { followPeriod } from './follow_period.ts';
 import { forgetPersons } from './forget_person.ts';
 import { PAGES } from './page_list.ts';
@@ -16,6 +17,7 @@ followSite();
 followPeriod();
 followProofs();
 forgetPersons();
+askToLeave();
 startRouter();
 knowPaths(PAGES.map(({ path }) => path));
 void readSession();

@@ -60,6 +60,6 @@ function isListed(page: Page, site: string | null): boolean {
   return (site !== null || !page.path.startsWith('/sites/:site/')) && maySee(page, site);
 }
 
-function linkTo({ path }: Page, site: string | null): string {
-  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), keptPeriod.value);
+function linkTo({ path, hasPeriod }: Page, site: string | null): string {
+  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), hasPeriod ? keptPeriod.value : null);
 }

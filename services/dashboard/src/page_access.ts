@@ -15,6 +15,6 @@ export function maySee({ path, permission, within }: Page, siteId: string | null
 export function opening({ page, params }: FoundPage): 'open' | 'unknown' | 'refused' {
   const siteId = params['site'] ?? null;
   // Without the list the service itself has to say it.
-  if (maySee(page, siteId) || (siteId !== null && sitesFailure.value !== null)) return 'open';
+  if (maySee(page, siteId) || (siteId !== null && sites.value === null && sitesFailure.value !== null)) return 'open';
   return siteId !== null && sites.value === null ? 'unknown' : 'refused';
 }

@@ -87,11 +87,33 @@ export function decoded(text: string): string {
   }
 }
 
-/** Follows the browser's way back and forth, and links of the dashboard without loading the page anew. */
-export function startRouter(): void {
+let holdsBack: (leave: () => void) => boolean = () => false;
+
+/** Says what may hold back the browser's way back and forth: it answers whether it does, and leaves later or never. */
+export function holdBack(hold: typeof holdsBack): void {
+  holdsBack = hold;
+}
+
+function followHistory(): void {
+  let isLeaving = false;
+  const leave = (): void => {
+    isLeaving = true;
+    history.back();
+  };
   addEventListener('popstate', () => {
+    if (!isLeaving && holdsBack(leave)) {
+      // The browser is there already, and the page is not: its address comes after that one.
+      history.pushState(null, '', addressOf(place.peek().path, place.peek().query));
+      return;
+    }
+    isLeaving = false;
     place.value = here();
   });
+}
+
+/** Follows the browser's way back and forth, and links of the dashboard without loading the page anew. */
+export function startRouter(): void {
+  followHistory();
   document.addEventListener('click', (event) => {
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     const link = event.target instanceof Element ? event.target.closest('a') : null;

@@ -2,6 +2,7 @@ import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from './api/api_answer.ts';
 import { proofAsked } from './ask_for_proof.ts';
+import { leaveAsked } from './ask_to_leave.ts';
 import { Navigation } from './navigation.tsx';
 import { opening } from './page_access.ts';
 import { type FoundPage, findPage } from './page_list.ts';
@@ -12,6 +13,7 @@ import { SignInPage } from './pages/sign_in/sign_in_page.tsx';
 import { addressOf, go, place } from './router.ts';
 import { readSites, sites, sitesFailure, siteToOpen } from './site_list.ts';
 import { TopBar } from './top_bar.tsx';
+import { Confirm } from './ui/dialog.tsx';
 import { Empty, FailureNote, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
 import { mayInAccount, readSession, session } from './who.ts';
@@ -28,7 +30,28 @@ export function Shell(): VNode {
       <SignedIn key={now.who.id} isHidden={hasEnded} />
       {proofAsked.value !== null && <ProofDialog onSettled={proofAsked.value} />}
       {hasEnded && <SignInAgain who={now.who} />}
+      {leaveAsked.value !== null && <LeaveDialog leave={leaveAsked.value} />}
     </>
+  );
+}
+
+function LeaveDialog({ leave }: { leave(): void }): VNode {
+  const stay = (): void => {
+    leaveAsked.value = null;
+  };
+  return (
+    <Confirm
+      title="Leave this page?"
+      action="Leave"
+      isDangerous
+      onConfirm={() => {
+        stay();
+        leave();
+      }}
+      onClose={stay}
+    >
+      <p>What was typed here and is not saved, or is shown only this once, is lost.</p>
+    </Confirm>
   );
 }
 
@@ -98,15 +121,23 @@ function NowhereText({ path }: { path: string }): VNode {
   );
 }
 
-/** The page where the person's roles have it. Where they have not, nothing of it is asked for. */
+/** The page where the person's roles have it, with the focus on its heading. Where they have not, nothing of it is asked for. */
 function PageOfRole(found: FoundPage): VNode {
-  const { title, path } = found.page;
+  const { page, params } = found;
   const opens = opening(found);
-  if (opens === 'open') return <LoadedPage key={path} {...found} />;
+  useEffect(() => {
+    document.title = [page.title, params['site'], 'Dashboard'].filter((part) => part !== undefined).join(' · ');
+    focusHeading();
+  }, [page, params['site']]);
   return (
     <>
-      <h1 tabIndex={-1}>{title}</h1>
-      {opens === 'unknown' ? <Loading lines={8} /> : <p>Your role does not include this page.</p>}
+      {/* A heading of its own for each page: one that has the focus already would not be read out. */}
+      <h1 key={page.path} tabIndex={-1}>
+        {page.title}
+      </h1>
+      {opens === 'open' && <LoadedPage key={page.path} {...found} />}
+      {opens === 'unknown' && <Loading lines={8} />}
+      {opens === 'refused' && <p>Your role does not include this page.</p>}
     </>
   );
 }
@@ -120,7 +151,7 @@ const CHUNK_MISSING: Failure = {
   problems: [],
 };
 
-/** Fetches the code of a page where that was not done yet, shows it, and moves the focus to its heading. */
+/** Fetches the code of a page where that was not done yet, and shows it. */
 function LoadedPage({ page, params }: FoundPage): VNode {
   const [Content, setContent] = useState<ComponentType<PageProps> | null>(() => loaded.get(page.path) ?? null);
   const [isMissing, setMissing] = useState(false);
@@ -134,13 +165,8 @@ function LoadedPage({ page, params }: FoundPage): VNode {
       () => setMissing(true),
     );
   }, [page, Content]);
-  useEffect(() => {
-    document.title = [page.title, params['site'], 'Dashboard'].filter((part) => part !== undefined).join(' · ');
-    focusHeading();
-  }, [page, params['site']]);
   return (
     <>
-      <h1 tabIndex={-1}>{page.title}</h1>
       {isMissing && <FailureNote failure={CHUNK_MISSING} />}
       {Content === null ? !isMissing && <Loading lines={8} /> : <Content key={params['site']} params={params} />}
     </>

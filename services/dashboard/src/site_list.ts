@@ -75,10 +75,15 @@ export async function readSites(): Promise<void> {
   sitesFailure.value = answer.ok ? null : answer.failure;
 }
 
-/** Forgets the sites of whoever was here. */
+/** Forgets the sites of whoever was here, and at which they were. */
 export function forgetSites(): void {
   reader += 1;
   lastSite.value = chosenSite.value;
+  try {
+    localStorage.removeItem(KEY);
+  } catch {
+    // Nothing is kept then.
+  }
   sites.value = null;
   sitesFailure.value = null;
 }

@@ -51,7 +51,11 @@ function SiteSwitcher(): VNode | null {
         value={site}
         options={options}
         onValue={(chosen) => {
-          if (chosen !== site) go(addressOf(pathAtSite(place.value.path, chosen), place.value.query));
+          if (chosen === site) return;
+          const query = new URLSearchParams(place.value.query);
+          // Whom somebody looked for at one site is nobody's id at another.
+          query.delete('id');
+          go(addressOf(pathAtSite(place.value.path, chosen), query));
         }}
       />
     </div>

@@ -38,12 +38,15 @@ test('it is not asked for ever, and says so then', async () => {
   await context.close();
 });
 
-test('a page that was hidden meanwhile asks nothing', async () => {
-  const api = busyFor(1_000);
+test('a page that was hidden meanwhile asks nothing until it is shown again', async () => {
+  const api = busyFor(1);
   const { page, context } = await dashboard.visit('/sites/shop/funnels', api);
   await expect.poll(() => asked(api), { timeout: 15_000 }).toBe(1);
   await setHidden(page, true);
   await page.waitForTimeout(4_000);
   expect(asked(api)).toBe(1);
+  await setHidden(page, false);
+  await expect.poll(() => asked(api), { timeout: 15_000 }).toBe(2);
+  expect(await page.getByText('Too many questions').count()).toBe(0);
   await context.close();
 });

@@ -49,6 +49,35 @@ test('the way back leads to the period that was looked at before', async () => {
   await context.close();
 });
 
+test('a link with a period of its own leaves the one that was chosen, and so do days of another kind', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview?period=30d', shop());
+  const period = (label: string) => page.getByRole('button', { name: `Period: ${label}` });
+  const follow = (path: string) =>
+    page.evaluate((address) => {
+      const link = document.body.appendChild(document.createElement('a'));
+      link.href = address;
+      link.click();
+    }, `/dashboard${path}`);
+  await period('Last 30 days').waitFor();
+  await follow('/sites/shop/trends?period=90d');
+  await period('Last 90 days').waitFor();
+  await page.reload();
+  await period('Last 90 days').waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await period('Last 30 days').waitFor();
+  await page.goBack();
+  await period('Last 90 days').click();
+  await page.getByRole('button', { name: 'Today' }).click();
+  await period('Today').waitFor();
+  await follow('/account?view=audit&since=2026-01-01&until=2026-01-31');
+  await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await period('Today').waitFor();
+  expect(await page.getByRole('link', { name: 'Account' }).getAttribute('href')).toBe('/dashboard/account');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('the dashboard opens at the site that this browser looked at last, if it may still be seen', async () => {
   const api = shop();
   const { page, context, faults } = await dashboard.visit('/sites/blog/overview', api);

@@ -68,6 +68,29 @@ test('a dead letter is looked at and sent in again, and so are all of a reason',
   await context.close();
 });
 
+test('while another list is asked for, nothing is done about the letters of the one before', async () => {
+  const { page, context } = await dashboard.visit('/dead-letters', withLetters(startStubApi()));
+  const all = page.getByRole('button', { name: /^(Resolve|Send) all/ });
+  await page.getByRole('button', { name: 'Resolve all (31)' }).waitFor();
+  expect(await all.count()).toBe(2);
+  const answered = Promise.withResolvers<void>();
+  await page.route(/dead-letters\?.*destination=meta/, async (route) => {
+    await answered.promise;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/destination=meta/);
+  await page.evaluate(() => {
+    history.pushState(null, '', '?destination=meta');
+    dispatchEvent(new PopStateEvent('popstate'));
+  });
+  await asked;
+  await page.getByText('Only of deliveries to').waitFor();
+  expect(await all.count()).toBe(0);
+  answered.resolve();
+  await page.getByRole('button', { name: 'Resolve all (1)' }).waitFor();
+  await context.close();
+});
+
 test('a replay is counted before it is sent, and can be paused', async () => {
   const api = withReplays(startStubApi());
   const { page, context, faults } = await dashboard.visit('/replays?new=1&destination=meta&site=shop', api);

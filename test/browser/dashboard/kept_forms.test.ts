@@ -156,3 +156,31 @@ test.for(FORMS)('%s: Escape asks before what was changed is lost', async ([, pat
   await question.waitFor({ state: 'detached' });
   await context.close();
 });
+
+test('the way back asks before it loses what was typed or a secret', async () => {
+  const { page, context, faults } = await dashboard.visit('/replays', operated());
+  await page.getByRole('link', { name: 'Account', exact: true }).click();
+  await page.getByRole('tab', { name: 'Members' }).click();
+  const asks = page.getByRole('dialog', { name: 'Leave this page?' });
+  const stay = async (): Promise<void> => {
+    await page.goBack();
+    await press(asks, 'Cancel');
+    await asks.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).pathname).toBe('/dashboard/account');
+  };
+  await press(page, 'Add a user');
+  await page.getByLabel('User id').fill('dan');
+  await stay();
+  expect(await page.getByLabel('User id').inputValue()).toBe('dan');
+  await press(page, 'Give the role');
+  await press(page, 'Add');
+  await page.getByText('Copy the password now').waitFor();
+  await stay();
+  await page.getByText('Copy the password now').waitFor();
+  await page.goBack();
+  await press(asks, 'Leave');
+  await page.getByRole('heading', { level: 1, name: 'Replays' }).waitFor();
+  expect(await page.getByText('Copy the password now').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});

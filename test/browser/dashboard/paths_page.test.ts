@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
 import { axeViolations } from '../harness/axe.ts';
 import { withTraffic } from './harness/overview_answers.ts';
 import { type StubApi, startStubApi } from './harness/stub_api.ts';
@@ -116,5 +117,23 @@ test('paths from a node are asked for, and somewhere else closes what is open', 
   await from.click();
   await expect.poll(() => paths.at(-1)).toMatchObject({ starting_at: 'purchase' });
   expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a menu has each choice once, and where nobody may be listed there is none without a choice', async () => {
+  const { api } = pathsWorld();
+  const places = [0, 1].map((place) => ({ place, values: [node('page_view', 6), node('', 4)], other: null }));
+  const edges = ['page_view', ''].map((value) => ({ place: 0, from: value, to: value, paths: 4 }));
+  const permissions = ROLE_PERMISSIONS.owner.filter((one) => one !== 'query.persons');
+  const grants = [{ role: 'owner', account_id: null, site_id: null, permissions }];
+  api
+    .on('POST', /\/paths$/, { paths: 10, places, edges, as_of: 0 })
+    .on('GET', '/v1/session', { id: 'ana', name: 'Ana Lopes', kind: 'user', grants });
+  const { page, context } = await dashboard.visit(AT, api);
+  const links = page.getByRole('group', { name: 'Links' }).getByRole('button');
+  await links.click();
+  const menu = page.getByRole('group', { name: 'page_view → page_view' });
+  expect(await menu.getByRole('button').allTextContents()).toEqual(['Paths from page_view']);
+  expect(await axeViolations(page)).toEqual([]);
   await context.close();
 });

@@ -188,3 +188,21 @@ test('while the page is hidden nothing is asked', async () => {
   expect(api.requests.length).toBeGreaterThan(before);
   await context.close();
 });
+
+test('a page that a role does not include has its title, and the focus on its heading', async () => {
+  const permissions = ROLE_PERMISSIONS.viewer.filter((one) => one !== 'site.read');
+  const grants = [{ role: 'viewer', account_id: null, site_id: 'shop', permissions }];
+  const api = shop().on('GET', '/v1/session', { id: 'eve', name: 'Eve', kind: 'user', grants });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview', api);
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await page.evaluate(() => {
+    const link = document.body.appendChild(document.createElement('a'));
+    link.href = '/dashboard/sites/shop/settings';
+    link.click();
+  });
+  await page.getByText('Your role does not include this page').waitFor();
+  await expect.poll(() => focused(page)).toBe('Site settings');
+  expect(await page.title()).toBe('Site settings · shop · Dashboard');
+  expect(faults).toEqual([]);
+  await context.close();
+});

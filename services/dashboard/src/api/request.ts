@@ -68,16 +68,19 @@ async function sent<Value>(
     const answer = await sentOnce(method, path, options, readValue);
     if (answer.ok) return answer;
     const { code } = answer.failure;
-    const isBusy = code === 'query_busy' && tries++ < BUSY_TRIES_MAX;
-    const isWorthIt = isBusy ? await isShownLater() : code === 'proof_needed' && (await askForProof());
-    if (!isWorthIt) return answer;
+    if (code === 'query_busy' && tries++ < BUSY_TRIES_MAX) await untilShownLater(options.signal);
+    else if (code !== 'proof_needed' || !(await askForProof())) return answer;
   }
 }
 
-/** Waits a while, of a length of its own for each question; a page that is hidden by then asks nothing. */
-async function isShownLater(): Promise<boolean> {
+/** Waits a while, of a length of its own for each question, and until a page that is hidden by then is shown again. */
+async function untilShownLater(signal: AbortSignal | undefined): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, BUSY_WAIT_MS * (1 + Math.random())));
-  return !document.hidden;
+  if (!document.hidden || signal?.aborted === true) return;
+  await new Promise((resolve) => {
+    document.addEventListener('visibilitychange', resolve, { once: true });
+    signal?.addEventListener('abort', resolve, { once: true });
+  });
 }
 
 async function sentOnce<Value>(

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 import { Toasts, toastIn } from './toast.tsx';
-import { UnsavedForms } from './unsaved.ts';
+import { UnsavedForms, useLoss } from './unsaved.ts';
 
 interface DialogProps {
   title: string;
@@ -33,6 +33,7 @@ export function Dialog({
   const layer = useRef({}).current;
   const [asks, setAsks] = useState(false);
   useEffect(() => toastIn(layer), [layer]);
+  useLoss(isChanged);
   const leave = (): void => {
     if (staysOpen) return;
     if (isChanged || unsaved.size > 0) setAsks(true);

@@ -1,9 +1,11 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { CopyButton } from './copy_button.tsx';
 import { Dialog } from './dialog.tsx';
+import { useLoss } from './unsaved.ts';
 
 /** A secret that is shown this once, to be copied. `what` names it: "key". */
 export function SecretOnce({ secret, what }: { secret: string; what: string }): VNode {
+  useLoss(true);
   return (
     <div class="stack">
       <p>Copy the {what} now. It is stored nowhere and cannot be shown again.</p>

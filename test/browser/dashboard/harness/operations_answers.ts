@@ -4,6 +4,7 @@ import type { LetterDetails, LetterItem } from '#services/control_api/dead_lette
 import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
 import type { KeyItem } from '#services/control_api/key_shapes.ts';
 import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import { LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
 import { refusal, type StubApi } from './stub_api.ts';
 
 const HOUR_MS = 3_600_000;
@@ -88,6 +89,19 @@ function letterOf(offset: number, change: Partial<LetterItem> = {}): LetterItem 
   };
 }
 
+function isAskedFor(letter: LetterItem, query: URLSearchParams): boolean {
+  const is = (name: string, ...given: (string | null)[]): boolean =>
+    !query.has(name) || given.includes(query.get(name));
+  const state = LETTER_FILTERS.find(({ value }) => value === query.get('state'));
+  return (
+    (state?.takes(letter) ?? true) &&
+    is('stage', letter.stage) &&
+    is('destination', letter.destination) &&
+    is('site_id', ...letter.site_ids) &&
+    letter.died_at >= Number(query.get('since') ?? 0)
+  );
+}
+
 /** Dead letters of two reasons; those that are sent in again say so. */
 export function withLetters(api: StubApi): StubApi {
   const resent = new Set<string>();
@@ -101,10 +115,10 @@ export function withLetters(api: StubApi): StubApi {
   const items = (): LetterItem[] =>
     all().map((one) => ({ ...one, resent_at: resent.has(one.id) ? Date.now() : one.resent_at }));
   return api
-    .on('GET', '/v1/admin/dead-letters', (_body, url) => {
-      const stage = url.searchParams.get('stage');
-      return { items: items().filter((one) => stage === null || one.stage === stage), next: null };
-    })
+    .on('GET', '/v1/admin/dead-letters', (_body, url) => ({
+      items: items().filter((one) => isAskedFor(one, url.searchParams)),
+      next: null,
+    }))
     .on('POST', '/v1/admin/dead-letters/resend', (body) => {
       const { ids } = body as { ids: string[] };
       for (const id of ids) resent.add(id);

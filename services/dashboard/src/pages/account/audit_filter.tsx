@@ -15,34 +15,40 @@ const KINDS = [
 export function auditFilter(query: URLSearchParams): Record<string, string | number | null> {
   return {
     ...{ setting_key: query.get('setting'), changed_by: query.get('by'), kind: query.get('kind') },
-    ...{ since: dayStartOf(query.get('from')), until: dayEnd(query.get('to')) },
+    ...{ since: dayStartOf(query.get('since')), until: dayEnd(query.get('until')) },
   };
 }
 
 function fieldsIn(query: URLSearchParams) {
   const asked = (name: string): string => query.get(name) ?? '';
-  return { setting: asked('setting'), by: asked('by'), kind: asked('kind'), from: asked('from'), to: asked('to') };
+  return {
+    setting: asked('setting'),
+    by: asked('by'),
+    kind: asked('kind'),
+    since: asked('since'),
+    until: asked('until'),
+  };
 }
 
 /** Asks for what, by whom, about what and when. */
 export function AuditFilter(): VNode {
   const { query } = place.value;
-  const inAddress = query.toString();
+  const inAddress = JSON.stringify(fieldsIn(query));
   const [typed, setTyped] = useState(() => fieldsIn(query));
-  // The way back and forward changes them too.
-  useEffect(() => setTyped(fieldsIn(new URLSearchParams(inAddress))), [inAddress]);
+  // The way back and forward changes them too. What else the address says, such as a change that is opened, leaves what is typed.
+  useEffect(() => setTyped(fieldsIn(place.peek().query)), [inAddress]);
   const field = (name: keyof typeof typed) => ({
     value: typed[name],
     onValue: (value: string) => setTyped({ ...typed, [name]: value }),
   });
-  const { setting, by, kind, from, to } = typed;
-  const isWrong = from !== '' && to !== '' && from > to;
+  const { setting, by, kind, since, until } = typed;
+  const isWrong = since !== '' && until !== '' && since > until;
   return (
     <form
       class="form-row"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isWrong) setQuery({ setting: setting.trim(), by: by.trim(), kind, from, to }, 'push');
+        if (!isWrong) setQuery({ setting: setting.trim(), by: by.trim(), kind, since, until }, 'push');
       }}
     >
       <SelectField label="What" options={KINDS} {...field('kind')} />
@@ -54,11 +60,11 @@ export function AuditFilter(): VNode {
         hint="One thing, or with / at its end all below it."
         {...field('setting')}
       />
-      <TextField label="First day" type="date" {...field('from')} />
+      <TextField label="First day" type="date" {...field('since')} />
       <TextField
         label="Last day"
         type="date"
-        {...field('to')}
+        {...field('until')}
         problem={isWrong ? 'The last day must not lie before the first.' : ''}
       />
       <div class="field-button">

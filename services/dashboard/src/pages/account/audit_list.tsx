@@ -19,7 +19,10 @@ const PAGE = 200;
 export function AuditList(): VNode {
   const { query } = place.value;
   const filter = auditFilter(query);
-  const [pages, setPages] = useState(1);
+  const about = JSON.stringify(filter);
+  // Of another filter the newest come first again.
+  const [read, setRead] = useState({ about, pages: 1 });
+  const pages = read.about === about ? read.pages : 1;
   const asked = useAnswer(JSON.stringify([filter, pages]), (signal) => changes(filter, pages * PAGE, signal));
   const items = useMemo(() => asked.value?.items ?? [], [asked.value]);
   const chosen = items.find(({ seq }) => String(seq) === query.get('change'));
@@ -39,7 +42,7 @@ export function AuditList(): VNode {
               keyOf={({ seq }) => String(seq)}
               csvName="changes"
               emptyText="No change is like this"
-              more={more ? { load: () => setPages(pages + 1), asks: asked.asks } : undefined}
+              more={more ? { load: () => setRead({ about, pages: pages + 1 }), asks: asked.asks } : undefined}
             />
           )}
         </Shown>

@@ -9,6 +9,7 @@ import { TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { useLoss } from '../../ui/unsaved.ts';
 import { readSession, who } from '../../who.ts';
 import { LazyQrCode } from './lazy_qr_code.tsx';
 
@@ -104,6 +105,7 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
 }
 
 function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose(): void }): VNode {
+  useLoss(true);
   return (
     <Dialog title="Your recovery codes" staysOpen onClose={onClose}>
       <p>

@@ -70,7 +70,8 @@ export default function DeadLettersPage(): VNode {
           )}
         </Shown>
       </Panel>
-      {groups.length > 0 && <Letters letters={letters} onDone={asked.again} />}
+      {/* What is done about all of them must not be done about those of the question before. */}
+      {groups.length > 0 && !asked.isOld && <Letters letters={letters} onDone={asked.again} />}
       {opened !== null && (
         <LetterDialog
           key={opened}

@@ -31,29 +31,32 @@ export function tellResent(outcomes: Outcomes): void {
 
 /** Sends in again letters that can be, after asking. */
 export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode | null {
-  const [asks, setAsks] = useState(false);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const action = useAction();
   if (letters.length === 0) return null;
+  // What died since was not looked at.
+  const left = letters.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
+  const close = (): void => setChosen(new Set());
   const send = async (): Promise<void> => {
-    const outcomes = await action.run(() => resend(letters.map(({ id }) => id)));
+    const outcomes = await action.run(() => resend(left));
     // Those before a portion that failed are sent: the list says which are left.
     if (outcomes === null) return onDone();
-    setAsks(false);
+    close();
     tellResent(outcomes);
     onDone();
   };
   return (
     <>
-      <button type="button" class="button small" onClick={() => setAsks(true)}>
+      <button type="button" class="button small" onClick={() => setChosen(new Set(letters.map(({ id }) => id)))}>
         Send all in again ({number(letters.length)})
       </button>
-      {asks && (
+      {left.length > 0 && (
         <Confirm
-          title={`Send ${number(letters.length)} ${letters.length === 1 ? 'letter' : 'letters'} in again?`}
+          title={`Send ${number(left.length)} ${left.length === 1 ? 'letter' : 'letters'} in again?`}
           action={action.isBusy ? 'Sending' : 'Send in again'}
           isBusy={action.isBusy}
           onConfirm={() => void send()}
-          onClose={() => setAsks(false)}
+          onClose={close}
         >
           <p>
             Each goes in once, however often this is asked. Where the cause is not gone it dies again, as a letter of

@@ -37,19 +37,21 @@ interface ResolveLettersProps {
 
 /** A button that asks why nothing more is to be done about letters that the person may change, and notes it with who said so. */
 export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNode | null {
-  const [asks, setAsks] = useState(false);
+  const [chosen, setChosen] = useState<readonly string[]>([]);
   const [note, setNote] = useState('');
   const action = useAction();
   if (ids.length === 0) return null;
+  // What died since was not looked at, and what is resolved by now needs nothing.
+  const left = chosen.filter((id) => ids.includes(id));
   const close = (): void => {
-    setAsks(false);
+    setChosen([]);
     // What was said of these letters is not said of the next.
     setNote('');
     action.clear();
   };
   const resolve = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const items = await action.run(() => markLetters('resolve', ids, { note: note.trim() }));
+    const items = await action.run(() => markLetters('resolve', left, { note: note.trim() }));
     // Those before a portion that failed are resolved: the list says which are left.
     if (items === null) return onDone();
     close();
@@ -59,12 +61,12 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
   };
   return (
     <>
-      <button type="button" class="button small" onClick={() => setAsks(true)}>
+      <button type="button" class="button small" onClick={() => setChosen(ids)}>
         {label}
       </button>
-      {asks && (
+      {left.length > 0 && (
         <Dialog
-          title={ids.length === 1 ? 'Resolve the letter' : `Resolve ${number(ids.length)} letters`}
+          title={left.length === 1 ? 'Resolve the letter' : `Resolve ${number(left.length)} letters`}
           isChanged={note.trim() !== ''}
           onClose={close}
         >

@@ -6,9 +6,7 @@ import { siteAddress } from '../../site_address.ts';
 import { CopyButton } from '../../ui/copy_button.tsx';
 import { mayAt } from '../../who.ts';
 import { LinkWhere } from './link_where.tsx';
-
-/** Facts that people are found by. */
-const SEARCHED = new Set(['Distinct id', 'Order id']);
+import { isSearched } from './searched_fact.ts';
 
 type Row = NonNullable<EventTrace['row']>;
 
@@ -24,7 +22,10 @@ export function RowFacts({ siteId, row }: { siteId: string; row: Row }): VNode {
           <div class="fact" key={name}>
             <dt>{name}</dt>
             <dd>
-              <LinkWhere isAllowed={maySearch && SEARCHED.has(name)} href={siteAddress(siteId, 'people', { id: text })}>
+              <LinkWhere
+                isAllowed={maySearch && isSearched(name, text)}
+                href={siteAddress(siteId, 'people', { id: text })}
+              >
                 {text}
               </LinkWhere>
             </dd>

@@ -28,7 +28,11 @@ export function FirstEvent({ siteId }: { siteId: string }): VNode {
     isThere ? null : EVERY_MS,
   );
   return (
-    <div class="stack" role="status">
+    <div class="stack">
+      {/* Said once: how long ago it was is another text at every look. */}
+      <p class="hidden" role="status">
+        {watched?.newest == null ? '' : isThere ? 'An event of a browser came' : 'Browsers have sent events'}
+      </p>
       {asked.failure !== null && <FailureNote failure={asked.failure} again={asked.again} />}
       {watched !== null && watched.newest !== null ? (
         <Arrived siteId={siteId} event={watched.newest} isNew={isThere} />

@@ -56,6 +56,8 @@ export function useOlder(siteId: string, filters: LiveFilters, ring: Ring, key: 
   useEffect(() => {
     setOlder(NOTHING_OLDER);
     setFailure(null);
+    // What was under way is dropped, and with it the one who would have said that it is over.
+    setAsking(null);
   }, [key]);
   useEffect(() => () => asking?.abort(), [asking, key]);
   const load = async (controller: AbortController): Promise<void> => {

@@ -43,7 +43,8 @@ export function Rankings(props: RankingsProps): VNode {
     useViews(props, { property: 'page_referrer', part: 'other_host', unlessSet: '$referrer' }),
   ];
   const direct = useDirect(props);
-  const domains = props.site?.domains ?? [];
+  const domains = props.site?.domains;
+  const nameOfSource = useMemo(() => sourceName(domains ?? []), [domains]);
   return (
     <div class="columns">
       <Panel title="Top pages">
@@ -62,7 +63,7 @@ export function Rankings(props: RankingsProps): VNode {
                 <Ranking
                   what="Source"
                   asked={[referrers, otherReferrers, direct]}
-                  nameOf={sourceName(domains)}
+                  nameOf={nameOfSource}
                   empty="No page views in this period"
                 />
               ),
@@ -125,7 +126,7 @@ interface RankingProps {
 
 function Ranking({ what, asked, nameOf, empty }: RankingProps): VNode {
   const answers = asked.flatMap(({ value }) => value ?? []);
-  const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), answers);
+  const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), [nameOf, ...answers]);
   // Half of the views would make another ranking: whichever answer is not there says why.
   const first = asked.find(({ value, failure }) => value === null || failure !== null) ?? asked[0];
   if (first === undefined) return <Empty title={empty} />;

@@ -30,7 +30,7 @@ export function PathMenu({ chosen, onWho, onFrom, onClose }: PathMenuProps): VNo
   const { way, paths, x, y, by } = chosen;
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => root.current?.querySelector('button')?.focus(), [by]);
-  const values = way.flatMap((value) => value || []);
+  const values = valuesOf(way);
   const act = (done: () => void) => (): void => {
     by.focus();
     onClose();
@@ -68,6 +68,13 @@ export function PathMenu({ chosen, onWho, onFrom, onClose }: PathMenuProps): VNo
     </div>
   );
 }
+
+/** The values that paths can begin with, each once. */
+const valuesOf = (way: ChosenWay['way']): string[] => [...new Set(way.flatMap((value) => value || []))];
+
+/** Whether the menu of a way has anything to choose. */
+export const hasChoice = (way: ChosenWay['way'], may: { list: boolean; begin: boolean }): boolean =>
+  may.list || (may.begin && valuesOf(way).length > 0);
 
 /** A value of a place, as it is read. */
 export const shown = (value: string | null): string => (value === null ? 'Others' : value === '' ? '(none)' : value);

@@ -7,7 +7,7 @@ import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { SideScroll } from '../../ui/side_scroll.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { bandOf, NODE_PX, type PathLayout, type PathLink, type PathNode, pathLayout } from './path_layout.ts';
-import { type ChosenWay, MENU_PX, PathMenu, shown, wayName } from './path_menu.tsx';
+import { type ChosenWay, hasChoice, MENU_PX, PathMenu, shown, wayName } from './path_menu.tsx';
 
 interface PathsViewProps {
   query: PathsQuery;
@@ -55,6 +55,8 @@ const MENU_HEIGHT_PX = 140;
 
 /** Opens what can be done with a node or a link. */
 type Choose = (chosen: ChosenWay) => void;
+/** What opens it for a way; undefined: nothing can be done with that. */
+type ChooseOf = (way: ChosenWay['way']) => Choose | undefined;
 type ListWay = (place: number, way: (string | null)[]) => void;
 
 interface PathsChartProps {
@@ -66,20 +68,16 @@ interface PathsChartProps {
 
 function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
   const [chosen, setChosen] = useState<ChosenWay | null>(null);
-  const choose = (onWay ?? onFrom) === undefined ? undefined : setChosen;
+  const may = { list: onWay !== undefined, begin: onFrom !== undefined };
+  const chooseOf: ChooseOf = (way) => (hasChoice(way, may) ? setChosen : undefined);
   const height = Math.max(layout.height, chosen === null ? 0 : chosen.y + MENU_HEIGHT_PX);
   return (
     <SideScroll label="Places of paths">
       <div class="paths-room" style={{ '--width': `${layout.width}px`, '--height': `${height}px` }}>
         {layout.nodes.map((node) => (
-          <PathNodeBox
-            key={`${node.place} ${node.value}`}
-            node={node}
-            all={all}
-            choose={onWay === undefined && (node.value ?? '') === '' ? undefined : choose}
-          />
+          <PathNodeBox key={`${node.place} ${node.value}`} node={node} all={all} choose={chooseOf([node.value])} />
         ))}
-        <PathLinks layout={layout} choose={choose} />
+        <PathLinks layout={layout} chooseOf={chooseOf} />
         {chosen !== null && (
           <PathMenu
             chosen={{ ...chosen, x: Math.max(0, Math.min(chosen.x, layout.width - MENU_PX)) }}
@@ -93,51 +91,60 @@ function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
   );
 }
 
-function PathLinks({ layout, choose }: { layout: PathLayout; choose: Choose | undefined }): VNode {
+function PathLinks({ layout, chooseOf }: { layout: PathLayout; chooseOf: ChooseOf }): VNode {
   const { links, width, height } = layout;
   const size = { viewBox: `0 0 ${width} ${height}`, width, height };
-  if (choose === undefined) {
+  const shapes = links.map((link) => <LinkShape key={keyOf(link)} link={link} choose={chooseOf(wayOf(link))} />);
+  if (links.every((link) => chooseOf(wayOf(link)) === undefined)) {
     return (
       <svg {...size} aria-hidden="true">
-        {links.map((link) => (
-          <path key={keyOf(link)} class="path-link" d={bandOf(link)}>
-            <title>{linkName(link)}</title>
-          </path>
-        ))}
+        {shapes}
       </svg>
     );
   }
-  const open = (link: PathLink, by: SVGElement): void =>
-    choose({
-      ...{ place: link.from.place, way: [link.from.value, link.to.value], paths: link.paths, by },
-      ...{ x: (link.from.x + NODE_PX + link.to.x - MENU_PX) / 2, y: (link.fromY + link.toY + link.height) / 2 },
-    });
   return (
     // biome-ignore lint/a11y/useSemanticElements: there is no other element for shapes that belong together.
     <svg {...size} role="group" aria-label="Links">
-      {links.map((link) => (
-        // biome-ignore lint/a11y/useSemanticElements: a shape cannot be a button in HTML.
-        <path
-          key={keyOf(link)}
-          class="path-link path-act"
-          d={bandOf(link)}
-          role="button"
-          tabindex={0}
-          aria-label={linkName(link)}
-          onClick={({ currentTarget }) => open(link, currentTarget)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' && event.key !== ' ') return;
-            event.preventDefault();
-            open(link, event.currentTarget);
-          }}
-        >
-          <title>{linkName(link)}</title>
-        </path>
-      ))}
+      {shapes}
     </svg>
   );
 }
 
+function LinkShape({ link, choose }: { link: PathLink; choose: Choose | undefined }): VNode {
+  const name = linkName(link);
+  if (choose === undefined) {
+    return (
+      <path class="path-link" d={bandOf(link)}>
+        <title>{name}</title>
+      </path>
+    );
+  }
+  const open = (by: SVGElement): void =>
+    choose({
+      ...{ place: link.from.place, way: wayOf(link), paths: link.paths, by },
+      ...{ x: (link.from.x + NODE_PX + link.to.x - MENU_PX) / 2, y: (link.fromY + link.toY + link.height) / 2 },
+    });
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a shape cannot be a button in HTML.
+    <path
+      class="path-link path-act"
+      d={bandOf(link)}
+      role="button"
+      tabindex={0}
+      aria-label={name}
+      onClick={({ currentTarget }) => open(currentTarget)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' && event.key !== ' ') return;
+        event.preventDefault();
+        open(event.currentTarget);
+      }}
+    >
+      <title>{name}</title>
+    </path>
+  );
+}
+
+const wayOf = ({ from, to }: PathLink): ChosenWay['way'] => [from.value, to.value];
 const keyOf = ({ from, to }: PathLink): string => JSON.stringify([from.place, from.value, to.value]);
 const linkName = ({ from, to, paths }: PathLink): string => `${wayName([from.value, to.value])}: ${number(paths)}`;
 
