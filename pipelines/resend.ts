@@ -66,6 +66,7 @@ export function isCut({ bytes, bytes_total }: DeadLetter): boolean {
  * of them by their places; null: nothing is known.
  */
 export function chooseUndelivered(
+  { died_at }: Pick<DeadLetter, 'died_at'>,
   views: readonly EntryView[],
   known: ReadonlyMap<string, EventOutcome> | null,
   hasDestination: (siteId: string) => boolean,
@@ -73,10 +74,7 @@ export function chooseUndelivered(
   if (views.length === 0) return 'unreadable';
   if (!views.every(({ siteId }) => hasDestination(siteId))) return 'no_destination';
   if (known === null) return 'not_known';
-  const states = views.map((view) => {
-    const outcome = known.get(placeOf(view) ?? '');
-    return outcome === undefined ? 'dead' : eventState(outcome);
-  });
+  const states = views.map((view) => eventState(known.get(placeOf(view) ?? ''), died_at));
   const chosen = views.filter((_view, at) => states[at] === 'dead' || states[at] === 'skipped');
   if (chosen.length > 0) return chosen;
   return states.includes('waiting') ? 'waiting' : 'delivered';

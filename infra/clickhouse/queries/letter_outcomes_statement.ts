@@ -20,6 +20,8 @@ export interface LetterOutcomeRow {
   delivered: number;
   /** Outcome of the newest attempt. */
   latest: string;
+  /** When that was, in milliseconds since 1970 UTC. */
+  latest_at: number;
 }
 
 /**
@@ -33,7 +35,8 @@ export function letterOutcomesStatement(places: readonly OutcomePlace[], sinceMs
   const tuples = places.map(({ partition, offset, index }) => `(${partition},${offset},${index})`).join(',');
   return statement(`SELECT site_id, destination,
   coordinate_partition AS p, coordinate_offset AS o, coordinate_index AS i,
-  max(outcome = 'delivered') AS delivered, toString(argMax(outcome, (attempted_at, attempt))) AS latest
+  max(outcome = 'delivered') AS delivered, toString(argMax(outcome, (attempted_at, attempt))) AS latest,
+  toUnixTimestamp64Milli(max(attempted_at)) AS latest_at
 FROM delivery_outcomes
 WHERE site_id IN ${distinct(places.map(({ siteId }) => siteId))}
   AND destination IN ${distinct(places.map(({ destination }) => destination))}
