@@ -54,8 +54,8 @@ interface AskedEvent {
 
 /** The events at a destination that have a place in the ledger. */
 function placesOf(destination: string, views: readonly EntryView[]): AskedEvent[] {
-  return views.flatMap(({ siteId, coordinate, receivedAtMs }) =>
-    coordinate === null ? [] : [{ place: { siteId, destination, ...coordinate }, receivedAtMs }],
+  return views.flatMap(({ siteId, eventId, coordinate, receivedAtMs }) =>
+    coordinate === null ? [] : [{ place: { siteId, eventId, destination, ...coordinate }, receivedAtMs }],
   );
 }
 

@@ -54,6 +54,7 @@ test('a letter of a delivery says what became of its event since, and is open no
   expect((await listed(shop, '?state=open')).flat()).not.toContain('delivery-0-1');
   expect(await listed(shop, '?state=delivered')).toEqual([['delivery-0-1', 'delivered']]);
   expect(shop.asked[0]?.sql).toContain('(1,1,0),(1,2,0),(1,3,0),(1,4,0)');
+  expect(Object.values(shop.asked[0]?.parameters ?? {})).toContainEqual([1, 2, 3, 4].map((at) => `event-${at}`));
 });
 
 test('while ClickHouse is away nothing is known of letters, and they stay open', async () => {
