@@ -38,11 +38,17 @@ test('of a letter goes what no lane took any more, though its attempt before tha
 test.for([
   ['delivered', [viewAt(1)], knownOf({ 1: { ...dead, delivered: true } })],
   ['waiting', [viewAt(1), viewAt(2)], knownOf({ 1: delivered, 2: diverted })],
-  ['no_destination', [viewAt(1), viewAt(2, 'other')], knownOf({})],
+  ['no_destination', [viewAt(1, 'former'), viewAt(2, 'other')], knownOf({})],
+  ['no_destination', [viewAt(1), viewAt(2, 'other')], knownOf({ 1: delivered })],
   ['not_known', [viewAt(1)], null],
   ['unreadable', [], knownOf({})],
 ] as const)('nothing of it goes where it is %s', ([outcome, views, known]) => {
   expect(chooseUndelivered(letter, views, known, (siteId) => siteId === 'shop')).toBe(outcome);
+});
+
+test('of a letter of several sites goes what is of those that have the destination', () => {
+  const views = [viewAt(1), viewAt(2, 'other')];
+  expect(chooseUndelivered(letter, views, knownOf({}), (siteId) => siteId === 'shop')).toEqual(views.slice(0, 1));
 });
 
 test('a letter of a delivery can go by itself unless nobody knows where to, or it was cut', () => {
