@@ -43,6 +43,9 @@ const OUTCOMES_MAX = 1_000;
 /** Skips that say nothing of the event: not worth a row for every event of every site without the destination. */
 const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled', 'before_destination']);
 
+/** What comes from a lane or a replay would be waiting or dead for ever by its outcome before. */
+const isSilent = ({ isMain, outcome }: Attempted): boolean => isMain && SILENT_SKIPS.has(outcome.reason);
+
 /** For the jitter of lanes. */
 const fromZeroToOne = (): number => randomInt(1_000_000) / 1_000_000;
 
@@ -182,7 +185,7 @@ function outcomeRecords(
 ): OutRecord[] {
   const groups = new Map<string, Attempted[][]>();
   for (const one of attempts) {
-    if (SILENT_SKIPS.has(one.outcome.reason)) continue;
+    if (isSilent(one)) continue;
     const name = `${one.siteId}/${one.attempt}/${one.attemptedAtMs}`;
     const chunks = groups.get(name) ?? [[]];
     groups.set(name, chunks);

@@ -16,14 +16,14 @@ const HOUR_MS = 3_600_000;
 const registry: Registry = { register: async () => 1, idOf: async () => 1, typeOf: async () => null };
 
 /** An event of the sixth attempt, the first of which was so many hours ago. */
-function attempted(outcome: EntryOutcome, hours: number): Attempted {
+function attempted(outcome: EntryOutcome, hours: number, isMain = false): Attempted {
   const writer = createBatchWriter(1);
   const entry = { ...entryOf(), coordinate: { partition: 3, offset: 8, index: 0 } };
   writer.addEvent(entry.event);
   const [view] = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
   if (view === undefined) throw new Error('no event');
   return {
-    ...{ siteId: 'site_1', offset: 1, view, entry, outcome, attempt: 6 },
+    ...{ siteId: 'site_1', offset: 1, view, entry, outcome, attempt: 6, isMain },
     ...{ firstAttemptedAtMs: NOW_MS - hours * HOUR_MS, attemptedAtMs: NOW_MS - 40 },
   };
 }
@@ -68,7 +68,11 @@ test('an attempt that a lane follows is published as it was', async () => {
   expect([letter, tally.in, tally.diverted.get('6h')]).toEqual([null, 1, 1]);
 });
 
-test('a skip of what settings leave out has no outcome', async () => {
-  const { topics, tally } = await written(attempted(skipped('destination_disabled'), 0));
-  expect([topics, tally.dropped.get('destination_disabled')]).toEqual([[], 1]);
+test.for([
+  ['no outcome where nothing was tried', true, undefined],
+  ['an outcome where the one before would say for ever that it waits or is dead', false, ['skipped']],
+] as const)('a skip of what settings leave out has %s', async ([, isMain, made]) => {
+  const { outcomes, tally } = await written(attempted(skipped('destination_disabled'), 0, isMain));
+  expect(outcomes?.outcomes.map(({ outcome }) => outcome)).toEqual(made);
+  expect(tally.dropped.get('destination_disabled')).toBe(1);
 });
