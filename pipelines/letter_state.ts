@@ -42,20 +42,27 @@ export interface EventOutcome {
   delivered: boolean;
   /** Of the newest attempt. */
   latest: string;
+  /** When that was, in milliseconds since 1970 UTC. */
+  latestAtMs: number;
 }
 
-/** What a letter's events come to together; undefined: nothing was attempted of one. */
-export function letterDelivery(events: readonly (EventOutcome | undefined)[]): LetterDelivery {
-  const states = events.map((event) => (event === undefined ? 'dead' : eventState(event)));
+/** What the events of a letter that died then come to together; undefined: nothing was attempted of one. */
+export function letterDelivery(events: readonly (EventOutcome | undefined)[], diedAtMs: number): LetterDelivery {
+  const states = events.map((event) => eventState(event, diedAtMs));
   if (states.includes('waiting')) return 'waiting';
   if (states.length === 0 || states.includes('dead')) return 'dead';
   return states.includes('skipped') ? 'skipped' : 'delivered';
 }
 
-/** What is known of one event at its destination. */
-export function eventState({ delivered, latest }: EventOutcome): Exclude<LetterDelivery, 'unknown'> {
+/**
+ * What is known at its destination of one event of a letter that died then. What no lane took any more had the outcome of its
+ * attempt in former versions: only after a later attempt than that does it wait.
+ */
+export function eventState(event: EventOutcome | undefined, diedAtMs: number): Exclude<LetterDelivery, 'unknown'> {
+  if (event === undefined) return 'dead';
+  const { delivered, latest, latestAtMs } = event;
   if (delivered) return 'delivered';
-  if (latest === 'diverted' || latest === 'paused') return 'waiting';
+  if (latest === 'diverted' || latest === 'paused') return latestAtMs > diedAtMs ? 'waiting' : 'dead';
   return latest === 'skipped' ? 'skipped' : 'dead';
 }
 

@@ -22,7 +22,7 @@ const WITHOUT_EVENT: DeadReason = 'warehouse_refused';
  * Of a delivery also:
  * - delivered: the destination has its events by now
  * - waiting: they are tried again by themselves
- * - no_destination: its site has no such destination any more, or has it switched off
+ * - no_destination: the sites of what the destination does not have have no such destination any more, or have it switched off
  * - replay_runs: a replay to the destination is not over, so that nobody knows what it sends
  * - not_known: whether the destination has them is not known now, as ClickHouse does not answer or delivery is behind
  */
@@ -66,20 +66,20 @@ export function isCut({ bytes, bytes_total }: DeadLetter): boolean {
  * of them by their places; null: nothing is known.
  */
 export function chooseUndelivered(
+  { died_at }: Pick<DeadLetter, 'died_at'>,
   views: readonly EntryView[],
   known: ReadonlyMap<string, EventOutcome> | null,
   hasDestination: (siteId: string) => boolean,
 ): EntryView[] | ResendOutcome {
   if (views.length === 0) return 'unreadable';
-  if (!views.every(({ siteId }) => hasDestination(siteId))) return 'no_destination';
+  const wanted = views.filter(({ siteId }) => hasDestination(siteId));
+  if (wanted.length === 0) return 'no_destination';
   if (known === null) return 'not_known';
-  const states = views.map((view) => {
-    const outcome = known.get(placeOf(view) ?? '');
-    return outcome === undefined ? 'dead' : eventState(outcome);
-  });
-  const chosen = views.filter((_view, at) => states[at] === 'dead' || states[at] === 'skipped');
+  const states = wanted.map((view) => eventState(known.get(placeOf(view) ?? ''), died_at));
+  const chosen = wanted.filter((_view, at) => states[at] === 'dead' || states[at] === 'skipped');
   if (chosen.length > 0) return chosen;
-  return states.includes('waiting') ? 'waiting' : 'delivered';
+  if (states.includes('waiting')) return 'waiting';
+  return wanted.length < views.length ? 'no_destination' : 'delivered';
 }
 
 /**

@@ -118,7 +118,7 @@ async function choose(
     const key = letterKey(id, letter);
     const found = resent.has(key)
       ? 'resent_before'
-      : chooseUndelivered(views.get(id) ?? [], known, (siteId) => rules.hasDestination(siteId, destination));
+      : chooseUndelivered(letter, views.get(id) ?? [], known, (siteId) => rules.hasDestination(siteId, destination));
     outcomes.set(id, typeof found === 'string' ? found : 'resent');
     if (typeof found === 'string') continue;
     resent.set(key, world.nowMs());

@@ -11,6 +11,14 @@ export const skipped = (reason: string): EntryOutcome => ({
 
 export const dead = (reason: string, detail: string): EntryOutcome => ({ ...skipped(reason), outcome: 'dead', detail });
 
+/** An attempt that might be repeated, and will not be: what it took and what was answered stay as they were. */
+export const givenUp = (attempt: EntryOutcome, reason: string): EntryOutcome => ({
+  ...attempt,
+  outcome: 'dead',
+  reason,
+  retryAfterMs: null,
+});
+
 export const diverted = (reason: string, detail: string): EntryOutcome => ({
   ...skipped(reason),
   outcome: 'diverted',

@@ -70,7 +70,7 @@ function attemptedTrace(destination: string, made: readonly AttemptRow[]): Trace
   };
 }
 
-/** Of events that these settings leave out delivery stores no outcome. */
+/** Of new events that these settings leave out delivery stores no outcome. */
 function untriedTrace({ name, enabled, createdAtMs }: TracedDestination, receivedAtMs: number | null): Trace {
   const isEarly = receivedAtMs !== null && receivedAtMs < (createdAtMs ?? 0);
   const reason = isEarly ? 'before_destination' : enabled ? '' : 'destination_disabled';

@@ -38,7 +38,10 @@ export async function deliveriesOf(letters: readonly ShownLetter[], sources: Ask
       id,
       known === null
         ? 'unknown'
-        : letterDelivery((views ?? []).map((view) => known.get(keyOfEvent(letter.destination ?? '', view)))),
+        : letterDelivery(
+            (views ?? []).map((view) => known.get(keyOfEvent(letter.destination ?? '', view))),
+            letter.died_at,
+          ),
     ]),
   );
 }
@@ -51,8 +54,8 @@ interface AskedEvent {
 
 /** The events at a destination that have a place in the ledger. */
 function placesOf(destination: string, views: readonly EntryView[]): AskedEvent[] {
-  return views.flatMap(({ siteId, coordinate, receivedAtMs }) =>
-    coordinate === null ? [] : [{ place: { siteId, destination, ...coordinate }, receivedAtMs }],
+  return views.flatMap(({ siteId, eventId, coordinate, receivedAtMs }) =>
+    coordinate === null ? [] : [{ place: { siteId, eventId, destination, ...coordinate }, receivedAtMs }],
   );
 }
 
@@ -85,8 +88,12 @@ async function outcomesOf(
     );
     if (!answered.ok) return null;
     for (const row of (answered.body as { rows: LetterOutcomeRow[] }).rows) {
-      const { site_id, destination, p, o, i, delivered, latest } = row;
-      known.set([site_id, destination, p, o, i].join('/'), { delivered: delivered === 1, latest });
+      const { site_id, destination, p, o, i, delivered, latest, latest_at } = row;
+      known.set([site_id, destination, p, o, i].join('/'), {
+        delivered: delivered === 1,
+        latest,
+        latestAtMs: latest_at,
+      });
     }
   }
   return known;

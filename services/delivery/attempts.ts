@@ -23,6 +23,8 @@ export interface Attempted {
   attempt: number;
   firstAttemptedAtMs: number;
   attemptedAtMs: number;
+  /** Whether it was read from the main topic, rather than from a lane or a replay. */
+  isMain: boolean;
 }
 
 export interface AttemptOptions extends SharedByCalls {
@@ -63,6 +65,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
         attempt: job.attempt,
         firstAttemptedAtMs: job.firstAttemptedAtMs ?? given?.attemptedAtMs ?? startedMs,
         attemptedAtMs: given?.attemptedAtMs ?? startedMs,
+        isMain: job.isMain,
       }));
     },
   };

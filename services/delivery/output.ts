@@ -8,7 +8,7 @@ import { undeliveredLetter } from '#pipelines/dead_letter.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/eligibility.ts';
 import { LANES, type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
-import { isHandedOver, waitsForSettings } from '#pipelines/delivery/outcomes.ts';
+import { givenUp, isHandedOver, waitsForSettings } from '#pipelines/delivery/outcomes.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type {
@@ -43,6 +43,9 @@ const OUTCOMES_MAX = 1_000;
 /** Skips that say nothing of the event: not worth a row for every event of every site without the destination. */
 const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled', 'before_destination']);
 
+/** What comes from a lane or a replay would be waiting or dead for ever by its outcome before. */
+const isSilent = ({ isMain, outcome }: Attempted): boolean => isMain && SILENT_SKIPS.has(outcome.reason);
+
 /** For the jitter of lanes. */
 const fromZeroToOne = (): number => randomInt(1_000_000) / 1_000_000;
 
@@ -69,20 +72,16 @@ export async function createDeliveryOutput(
     tally.in = attempts.length;
     const jobs = new Map<string, { lane: Lane; dueAtMs: number; members: Attempted[] }>();
     const letters = dead.map((letter): DeadLetter => ({ ...letter, destination: adapter.name }));
-    for (const one of attempts) {
-      const { outcome } = one.outcome;
-      if (outcome === 'delivered') countDelivered(tally, one);
-      else if (outcome === 'skipped') count(tally.dropped, one.outcome.reason);
-      else if (outcome === 'dead') letters.push(letterOf(codecs, adapter.name, one, one.outcome.reason, nowMs));
-      else divert(one);
+    const decided = attempts.map((one) => decide(adapter, one, nowMs, random));
+    for (const { one, lane } of decided) {
+      const { outcome, reason } = one.outcome;
+      if (lane !== null) divert(one, lane);
+      else if (outcome === 'delivered') countDelivered(tally, one);
+      else if (outcome === 'skipped') count(tally.dropped, reason);
+      else letters.push(letterOf(codecs, adapter.name, one, nowMs));
     }
 
-    function divert(one: Attempted): void {
-      const choice = laneOf(adapter, one, nowMs, random());
-      if (choice.kind === 'dead') {
-        letters.push(letterOf(codecs, adapter.name, one, choice.reason, nowMs));
-        return;
-      }
+    function divert(one: Attempted, choice: ChosenLane): void {
       count(tally.diverted, choice.lane);
       const kind = `${nextAttempt(one)}/${waitsForSettings(one.outcome)}`;
       const name = `${one.siteId}/${choice.lane}/${kind}/${one.firstAttemptedAtMs}`;
@@ -98,7 +97,8 @@ export async function createDeliveryOutput(
     const tallyOfDead = deadRecords('delivery', letters, codecs.dead, tally, SMALL_PARTITIONS);
     // Dead letters of events are among the attempts already counted in.
     tally.in -= letters.length - dead.length;
-    outputs.push(...outcomeRecords(codecs, adapter.name, attempts, eventPartitions), ...tallyOfDead);
+    const final = decided.map(({ one }) => one);
+    outputs.push(...outcomeRecords(codecs, adapter.name, final, eventPartitions), ...tallyOfDead);
     return { outputs, tally };
   }
 
@@ -113,6 +113,22 @@ function countDelivered(tally: Tally, one: Attempted): void {
 /** A pause is no attempt. */
 function nextAttempt(one: Attempted): number {
   return one.outcome.outcome === 'paused' ? one.attempt : one.attempt + 1;
+}
+
+type ChosenLane = Extract<LaneChoice, { kind: 'lane' }>;
+
+/** Where an event goes; what no lane takes any more is dead, whatever its attempt said. */
+function decide(
+  adapter: Adapter,
+  one: Attempted,
+  nowMs: number,
+  random: () => number,
+): { one: Attempted; lane: ChosenLane | null } {
+  const { outcome } = one.outcome;
+  if (outcome !== 'diverted' && outcome !== 'paused') return { one, lane: null };
+  const choice = laneOf(adapter, one, nowMs, random());
+  if (choice.kind === 'lane') return { one, lane: choice };
+  return { one: { ...one, outcome: givenUp(one.outcome, choice.reason) }, lane: null };
 }
 
 /** What was only not begun is due at once, wherever it came from. */
@@ -155,11 +171,10 @@ function jobRecord(
   return { topic: retryTopic(destination, lane), partition, value: codecs.jobs.encode(job) };
 }
 
-function letterOf(codecs: Codecs, destination: string, one: Attempted, reason: string, nowMs: number): DeadLetter {
+function letterOf(codecs: Codecs, destination: string, one: Attempted, nowMs: number): DeadLetter {
   const { partition, offset, index } = one.entry.coordinate ?? { partition: 0, offset: -1, index: -1 };
   const place = { stage: 'delivery', topic: TOPICS.raw, partition, offset, index };
-  const why = { reason, detail: one.outcome.detail };
-  return undeliveredLetter(destination, place, why, batchOf(codecs, [one]), nowMs);
+  return undeliveredLetter(destination, place, one.outcome, batchOf(codecs, [one]), nowMs);
 }
 
 function outcomeRecords(
@@ -170,7 +185,7 @@ function outcomeRecords(
 ): OutRecord[] {
   const groups = new Map<string, Attempted[][]>();
   for (const one of attempts) {
-    if (SILENT_SKIPS.has(one.outcome.reason)) continue;
+    if (isSilent(one)) continue;
     const name = `${one.siteId}/${one.attempt}/${one.attemptedAtMs}`;
     const chunks = groups.get(name) ?? [[]];
     groups.set(name, chunks);

@@ -5,8 +5,13 @@ const TRIED = `outcome != 'skipped'`;
 const FAILED = `outcome IN ('diverted', 'paused', 'dead')`;
 
 const WAITS = `outcome IN ('diverted', 'paused')`;
-/** The columns that identify an event among the outcomes; the first one is the sharding key. */
-const EVENT_KEY = 'site_id, destination, event_id, coordinate_partition, coordinate_offset, coordinate_index';
+/**
+ * What identifies an event among the outcomes, in few bytes: where a destination refuses everything, all of a day's are held in
+ * memory at once.
+ */
+const EVENT = 'sipHash128(site_id, destination, event_id, coordinate_partition, coordinate_offset, coordinate_index)';
+/** Orders the outcomes of an event as (attempted_at, attempt) does, in one number. */
+const ORDER = 'toUnixTimestamp64Milli(attempted_at) * 65536 + attempt';
 
 /** Selects the health of each destination and site that has outcomes since a time, or events that wait. */
 export function healthStatement({ sinceMs, waitingSinceMs, siteId, destination }: HealthQuestion): Statement {
@@ -56,15 +61,16 @@ function newestOf(condition: string, recently: string): string {
   const isCounted = `(${WAITS} OR (outcome = 'dead' AND ${recently}))`;
   return `
     SELECT site_id, destination,
-      countIf(newest IN ('diverted', 'paused')) AS waiting,
-      countIf(newest = 'dead' AND died AND NOT taken) AS failed
+      countIf(is_waiting) AS waiting,
+      countIf(is_dead AND died AND NOT taken) AS failed
     FROM (
-      SELECT ${EVENT_KEY}, argMax(outcome, (attempted_at, attempt)) AS newest,
+      SELECT site_id, destination,
+        argMax(${WAITS}, ${ORDER}) AS is_waiting, argMax(outcome = 'dead', ${ORDER}) AS is_dead,
         max(outcome = 'dead' AND ${recently}) AS died, max(outcome = 'delivered') AS taken
       FROM delivery_outcomes
       WHERE ${condition}
-        AND (${EVENT_KEY}) GLOBAL IN (SELECT ${EVENT_KEY} FROM delivery_outcomes WHERE ${condition} AND ${isCounted})
-      GROUP BY ${EVENT_KEY})
+        AND ${EVENT} GLOBAL IN (SELECT ${EVENT} FROM delivery_outcomes WHERE ${condition} AND ${isCounted})
+      GROUP BY site_id, destination, ${EVENT})
     GROUP BY site_id, destination
     HAVING waiting > 0 OR failed > 0`;
 }

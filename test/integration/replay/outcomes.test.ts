@@ -98,11 +98,14 @@ test('letters of deliveries are compared with the outcomes of their events', { t
       [3, 'dead', 'http_400'],
       [2, 'delivered'],
       [3, 'paused', 'breaker_open'],
+      [5, 'diverted', 'http_500'],
     ]),
     ...rows('l', 'webhook', [[1, 'delivered']]),
   ]);
-  control.letters.letters = [1, 2, 3, 4].map((offset) => {
-    const letter = shownLetter(offset, { stage: 'delivery', destination: 'meta', reason: 'http_400' });
+  control.letters.letters = [1, 2, 3, 4, 5].map((offset) => {
+    // The last one died after its last attempt.
+    const died_at = offset === 5 ? NOW_MS : 5;
+    const letter = shownLetter(offset, { stage: 'delivery', destination: 'meta', reason: 'http_400', died_at });
     const of = { siteId: 'l', eventId: `e${offset}`, coordinate: { partition: 0, offset, index: 2 } };
     return { ...letter, views: (letter.views ?? []).map((view) => ({ ...view, ...of, receivedAtMs: NOW_MS })) };
   });
@@ -112,6 +115,7 @@ test('letters of deliveries are compared with the outcomes of their events', { t
     ['delivery-0-2', 'delivered', false],
     ['delivery-0-3', 'waiting', false],
     ['delivery-0-4', 'dead', true],
+    ['delivery-0-5', 'dead', true],
   ]);
   const { attempts } = (await control.call('GET', 'dead-letters/delivery-0-2')).body as LetterDetails;
   expect(attempts?.map(({ outcome, event }) => `${outcome} ${event}`)).toEqual([

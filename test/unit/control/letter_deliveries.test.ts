@@ -17,9 +17,10 @@ function undelivered(offset: number, siteId = 'shop'): ShownLetter {
   return { ...letter, views };
 }
 
-const outcome = (offset: number, delivered: number, latest: string) => ({
+/** The letters died at 5. */
+const outcome = (offset: number, delivered: number, latest: string, latestAtMs = 6) => ({
   ...{ site_id: 'shop', destination: 'webhook', p: 1, o: offset, i: 0 },
-  ...{ delivered, latest },
+  ...{ delivered, latest, latest_at: latestAtMs },
 });
 
 /** A shop whose ledger answers with these rows, whatever is asked of it; what was asked is kept. */
@@ -53,6 +54,7 @@ test('a letter of a delivery says what became of its event since, and is open no
   expect((await listed(shop, '?state=open')).flat()).not.toContain('delivery-0-1');
   expect(await listed(shop, '?state=delivered')).toEqual([['delivery-0-1', 'delivered']]);
   expect(shop.asked[0]?.sql).toContain('(1,1,0),(1,2,0),(1,3,0),(1,4,0)');
+  expect(Object.values(shop.asked[0]?.parameters ?? {})).toContainEqual([1, 2, 3, 4].map((at) => `event-${at}`));
 });
 
 test('while ClickHouse is away nothing is known of letters, and they stay open', async () => {
@@ -103,20 +105,25 @@ test('an operator of a site sees the letters of its deliveries, and no others', 
   expect((await shop.call('GET', 'dead-letters?site_id=other', { token: body.secret })).status).toBe(403);
 });
 
+test('what no lane took any more is dead, though its attempt before that says that it waits', async () => {
+  const shop = await shopWith([outcome(1, 0, 'diverted', 5), outcome(2, 0, 'paused', 4), outcome(3, 0, 'diverted', 6)]);
+  shop.letters.letters = [1, 2, 3].map((offset) => undelivered(offset));
+  expect((await listed(shop)).flat()).toEqual([
+    ...['delivery-0-1', 'dead', 'delivery-0-2', 'dead', 'delivery-0-3', 'waiting'],
+  ]);
+});
+
+const known = (latest: string, delivered = false) => ({ delivered, latest, latestAtMs: 6 });
+const taken = known('delivered', true);
+
 test.for([
-  [[{ delivered: true, latest: 'dead' }], 'delivered'],
-  [[{ delivered: true, latest: 'delivered' }, undefined], 'dead'],
-  [[{ delivered: true, latest: 'delivered' }, { delivered: false, latest: 'paused' }, undefined], 'waiting'],
-  [
-    [
-      { delivered: false, latest: 'skipped' },
-      { delivered: true, latest: 'delivered' },
-    ],
-    'skipped',
-  ],
+  [[known('dead', true)], 'delivered'],
+  [[taken, undefined], 'dead'],
+  [[taken, known('paused'), undefined], 'waiting'],
+  [[known('skipped'), taken], 'skipped'],
   [[], 'dead'],
 ] as const)('the events of a letter come together to what is worst of them: %j', ([events, state]) => {
-  expect(letterDelivery(events)).toBe(state);
+  expect(letterDelivery(events, 5)).toBe(state);
 });
 
 test('letters of other stages ask ClickHouse for nothing', async () => {

@@ -11,28 +11,44 @@ const viewAt = (offset: number, siteId = 'shop'): EntryView => ({
 });
 const knownOf = (outcomes: Record<number, EventOutcome>): Map<string, EventOutcome> =>
   new Map(Object.entries(outcomes).map(([offset, outcome]) => [`1/${offset}/0`, outcome]));
-const delivered = { delivered: true, latest: 'delivered' };
-const diverted = { delivered: false, latest: 'diverted' };
-const dead = { delivered: false, latest: 'dead' };
+const letter = { died_at: 5 };
+const outcome = (latest: string, latestAtMs = 6): EventOutcome => ({
+  ...{ delivered: latest === 'delivered', latest, latestAtMs },
+});
+const delivered = outcome('delivered');
+const diverted = outcome('diverted');
+const dead = outcome('dead');
 const everywhere = (): boolean => true;
 
 test('of a letter goes what its destination has not taken and does not try by itself', () => {
   const views = [1, 2, 3, 4, 5].map((offset) => viewAt(offset));
-  const known = knownOf({ 1: delivered, 2: diverted, 3: dead, 4: { delivered: false, latest: 'skipped' } });
-  const chosen = chooseUndelivered(views, known, everywhere);
+  const known = knownOf({ 1: delivered, 2: diverted, 3: dead, 4: outcome('skipped') });
+  const chosen = chooseUndelivered(letter, views, known, everywhere);
   expect(typeof chosen === 'string' ? chosen : chosen.map(({ eventId }) => eventId)).toEqual([
     ...['event-3', 'event-4', 'event-5'],
   ]);
 });
 
+test('of a letter goes what no lane took any more, though its attempt before that says that it waits', () => {
+  const views = [1, 2, 3].map((offset) => viewAt(offset));
+  const known = knownOf({ 1: outcome('diverted', 5), 2: outcome('paused', 4), 3: outcome('diverted', 6) });
+  expect(chooseUndelivered(letter, views, known, everywhere)).toEqual(views.slice(0, 2));
+});
+
 test.for([
-  ['delivered', [viewAt(1)], knownOf({ 1: { delivered: true, latest: 'dead' } })],
+  ['delivered', [viewAt(1)], knownOf({ 1: { ...dead, delivered: true } })],
   ['waiting', [viewAt(1), viewAt(2)], knownOf({ 1: delivered, 2: diverted })],
-  ['no_destination', [viewAt(1), viewAt(2, 'other')], knownOf({})],
+  ['no_destination', [viewAt(1, 'former'), viewAt(2, 'other')], knownOf({})],
+  ['no_destination', [viewAt(1), viewAt(2, 'other')], knownOf({ 1: delivered })],
   ['not_known', [viewAt(1)], null],
   ['unreadable', [], knownOf({})],
 ] as const)('nothing of it goes where it is %s', ([outcome, views, known]) => {
-  expect(chooseUndelivered(views, known, (siteId) => siteId === 'shop')).toBe(outcome);
+  expect(chooseUndelivered(letter, views, known, (siteId) => siteId === 'shop')).toBe(outcome);
+});
+
+test('of a letter of several sites goes what is of those that have the destination', () => {
+  const views = [viewAt(1), viewAt(2, 'other')];
+  expect(chooseUndelivered(letter, views, knownOf({}), (siteId) => siteId === 'shop')).toEqual(views.slice(0, 1));
 });
 
 test('a letter of a delivery can go by itself unless nobody knows where to, or it was cut', () => {

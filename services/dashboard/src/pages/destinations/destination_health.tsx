@@ -80,6 +80,8 @@ const WHY_SKIPPED: Readonly<Record<string, string>> = {
   not_in_destinations: 'the event definition leaves it out',
   anonymous_site: 'the site was in offline mode',
   too_old: 'too old for the platform',
+  destination_disabled: 'it was to be tried again, and the destination was switched off by then',
+  no_destination: 'it was to be tried again, and the site had no such destination by then',
   consent_denied: 'the visitor did not agree',
   gpc: 'the browser asked not to be shared (Global Privacy Control)',
   insufficient_user_data: 'nothing to match a person by',
