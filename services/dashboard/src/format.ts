@@ -25,12 +25,12 @@ export function money(value: number, currency: string): string {
 /** From here on it is read as so many times as much. */
 const TIMES_MIN = 10;
 
-/** How a number changed against the one before, as +12.3% or 184 times; null where that says nothing: after nothing, or a loss. */
+/** How a number changed against the one before, as +12.3% or 184× as much; null where that says nothing: after nothing, or a loss. */
 export function change(now: number, before: number): { text: string; direction: 'up' | 'down' | 'same' } | null {
   if (before <= 0) return null;
   const share = (now - before) / before;
   const direction = now === before ? 'same' : now > before ? 'up' : 'down';
-  if (now / before >= TIMES_MIN) return { text: `${compact(Math.round(now / before))} times`, direction };
+  if (now / before >= TIMES_MIN) return { text: `${compact(Math.round(now / before))}× as much`, direction };
   return { text: `${share > 0 ? '+' : share < 0 ? '−' : ''}${Math.abs(share * 100).toFixed(1)}%`, direction };
 }
 

@@ -6,7 +6,7 @@ test.each([
   [50, 100, '−50.0%', 'down'],
   [5, 5, '0.0%', 'same'],
   [999, 100, '+899.0%', 'up'],
-  [916, 5, '183 times', 'up'],
+  [916, 5, '183× as much', 'up'],
 ])('%i after %i is %s', (now, before, text, direction) => {
   expect(change(now, before)).toEqual({ text, direction });
 });

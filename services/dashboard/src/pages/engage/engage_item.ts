@@ -1,4 +1,5 @@
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
+import type { SurveyResults } from '#pipelines/query/engage_results.ts';
 import type { EngageView } from '#services/control_api/engage_shapes.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { Facts } from '../../editing/differences.ts';
@@ -95,3 +96,17 @@ export function questionWords(item: EngageView, id: string): { text: string; cho
   const choices = question !== undefined && 'choices' in question ? question.choices : [];
   return { text: question?.text ?? id, choices: new Map(choices.map((choice) => [choice.id, choice.label])) };
 }
+
+/**
+ * Results of questions as the survey asks them, those that it does not ask any more last; answers on a scale are in the order
+ * of the scale.
+ */
+export function asAsked(results: SurveyResults['questions'], item: EngageView): SurveyResults['questions'] {
+  const ids = 'questions' in item ? item.questions.map(({ id }) => id) : [];
+  const placeOf = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length);
+  return results
+    .map((one) => (one.average === null ? one : { ...one, values: one.values.toSorted(byNumber) }))
+    .toSorted((a, b) => placeOf(a.id) - placeOf(b.id));
+}
+
+const byNumber = (a: { value: string }, b: { value: string }): number => Number(b.value) - Number(a.value);

@@ -8,7 +8,7 @@ import { number, percent } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
 import { place } from '../../router.ts';
 import { Shown } from '../../ui/states.tsx';
-import { questionWords } from './engage_item.ts';
+import { asAsked, questionWords } from './engage_item.ts';
 
 type Results = SurveyResults | PromoResults | FormResults;
 
@@ -81,7 +81,7 @@ function figuresOf(results: Results): readonly (readonly [name: string, text: st
 function Questions({ questions, item }: Pick<SurveyResults, 'questions'> & { item: EngageView }): VNode {
   return (
     <>
-      {questions.map(({ id, answers, average, values }) => {
+      {asAsked(questions, item).map(({ id, answers, average, values }) => {
         const words = questionWords(item, id);
         return (
           <Ranked
