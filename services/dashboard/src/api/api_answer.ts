@@ -39,10 +39,13 @@ export function sentenceOf({ code, message }: Failure): string {
     return 'Your role may not see or do this. Whoever manages members of this account can change that.';
   if (code === 'proof_needed') return 'Nothing was changed: it takes a proof that it is you.';
   if (code === 'query_busy') return 'Too many questions are being answered right now. Ask again in a moment.';
+  // What is too heavy at one moment is not always so at the next.
+  if (code === 'query_too_heavy')
+    return 'The answer takes more time or memory than it may. Ask again, and if that does not help for a shorter period.';
   return message;
 }
 
 /** Whether asking again without a change may come to something else. */
-export function mayPass({ status }: Failure): boolean {
-  return status === 0 || status === 429 || status >= 500;
+export function mayPass({ status, code }: Failure): boolean {
+  return status === 0 || status === 429 || status >= 500 || code === 'query_too_heavy';
 }

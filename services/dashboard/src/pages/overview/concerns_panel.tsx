@@ -64,8 +64,7 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
     <Panel title="Needs attention">
       {concerns.length === 0 && unknown.length < checks.length && (
         <p class="all-well">
-          <Icon name="check" />{' '}
-          {unknown.length === 0 ? 'Nothing: all that is looked at is well.' : 'Nothing of what could be looked at.'}
+          <Icon name="check" /> {nothingText(checks)}
         </p>
       )}
       <ul class="concerns">
@@ -96,6 +95,13 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
       ))}
     </Panel>
   );
+}
+
+function nothingText(checks: readonly Check[]): string {
+  if (checks.some(({ asked }) => asked.failure !== null)) return 'Nothing of what could be looked at.';
+  return checks.some(({ asked }) => asked.waits)
+    ? 'Nothing so far; the rest is being looked at.'
+    : 'Nothing: all that is looked at is well.';
 }
 
 const bySeverity = (a: Concern, b: Concern): number => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1);
