@@ -86,6 +86,11 @@ test('half a head and a slow body get the time that is left, and no more', async
 test('a request that is being answered is answered, and its connection closed then', async () => {
   const { app, open, waiting } = await world();
   const client = await open('GET /later HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(
+    'the request',
+    () => waiting.length,
+    (count) => count === 1,
+  );
   const closing = msOf(app.close());
   await sleep(CLOSING_MS / 4);
   waiting[0]?.();
