@@ -104,7 +104,7 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   refusedIds.clear();
   await dialog.getByRole('link', { name: 'Send them again' }).click();
   await dialog.getByRole('button', { name: 'Count first' }).click();
-  await dialog.getByText('2 events to send, 4 known as delivered').waitFor({ timeout: TEST_MS });
+  await dialog.getByText(/^2 events to send, 0 known as delivered/).waitFor({ timeout: TEST_MS });
   await dialog.getByRole('button', { name: 'Send 2 events' }).click();
   await page.getByRole('heading', { name: 'Replay to Meta Conversions API' }).waitFor();
   await dialog.getByText('Done').waitFor({ timeout: WAIT_MS });
