@@ -51,7 +51,7 @@ test('whoever gives a wrong password is told so, and nothing else', async () => 
   await page.context().close();
 });
 
-const FIGURES = ['Overview', 'Funnels', 'Trends', 'Retention', 'Paths', 'Boards'];
+const FIGURES = ['Overview', 'Not accepted', 'Funnels', 'Trends', 'Retention', 'Paths', 'Boards'];
 const OF_SITE = ['Event definitions', 'Surveys and forms', 'Site settings', 'Account'];
 const DELIVER = ['Destinations', 'Dead letters', 'Replays', 'Keys'];
 
