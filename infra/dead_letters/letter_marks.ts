@@ -1,7 +1,6 @@
 import { createKafka } from '#infra/kafka/client.ts';
 import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
-import { readBack } from '#infra/kafka/reader/read_back.ts';
-import type { InRecord } from '#infra/kafka/record.ts';
+import { readTopic } from '#infra/kafka/reader/read_topic.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -45,7 +44,7 @@ export async function readResent({
   codec,
 }: Pick<MarksWorld, 'session' | 'codec'>): Promise<Map<string, number>> {
   const resent = new Map<string, number>();
-  await readAll(session, TOPICS.resent, async ({ key, value, timestampMs }) => {
+  await readTopic(session, TOPICS.resent, async ({ key, value, timestampMs }) => {
     if ((await codec.decode(value)).ok) resent.set(key?.toString('utf8') ?? '', timestampMs);
   });
   return resent;
@@ -58,7 +57,7 @@ export function resentNote(letter: DeadLetter, nowMs: number): DeadLetter {
 
 async function readResolutions({ session, resolutions }: MarksWorld): Promise<Map<string, Resolution>> {
   const found = new Map<string, Resolution>();
-  await readAll(session, TOPICS.resolved, async ({ key, value }) => {
+  await readTopic(session, TOPICS.resolved, async ({ key, value }) => {
     const read = await resolutions.decode(value);
     if (!read.ok) return;
     const { note, changed_by: by, changed_at: atMs, resolved } = read.value;
@@ -66,20 +65,6 @@ async function readResolutions({ session, resolutions }: MarksWorld): Promise<Ma
     else found.delete(key?.toString('utf8') ?? '');
   });
   return found;
-}
-
-async function readAll(session: KafkaSession, topic: string, take: (record: InRecord) => Promise<void>): Promise<void> {
-  await readBack({
-    kafka: session.kafka,
-    admin: session.admin,
-    topic,
-    groupPrefix: session.config.prefix,
-    sinceMs: null,
-    onProgress: () => undefined,
-    async onRecords(records) {
-      for (const record of records) await take(record);
-    },
-  });
 }
 
 /** Writes that somebody is done with letters, or that these are open again; returns when all replicas have it. */

@@ -1,5 +1,5 @@
 import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
-import { readBack } from '#infra/kafka/reader/read_back.ts';
+import { readTopic } from '#infra/kafka/reader/read_topic.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -44,17 +44,7 @@ export async function followReplays(
   });
   async function readAllNow(): Promise<Map<string, ReplayProgress>> {
     const found = new Map<string, ReplayProgress>();
-    await readBack({
-      kafka: session.kafka,
-      admin: session.admin,
-      topic: TOPICS.replays,
-      groupPrefix: session.config.prefix,
-      sinceMs: null,
-      onRecords: async (records) => {
-        for (const { key, value } of records) await apply(found, key?.toString('utf8') ?? '', value);
-      },
-      onProgress: () => undefined,
-    });
+    await readTopic(session, TOPICS.replays, ({ key, value }) => apply(found, key?.toString('utf8') ?? '', value));
     return found;
   }
   return {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readBack } from '#infra/kafka/reader/read_back.ts';
+import { readTopic } from '#infra/kafka/reader/read_topic.ts';
 import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { PartitionFacts } from '#pipelines/replay/offset_range.ts';
@@ -94,18 +94,14 @@ export async function holdRecords(
   if (ranges.length === 0) return false;
   const limits = new Map(ranges.map(({ partition, end }) => [partition, end]));
   let found = false;
-  await readBack({
-    kafka: session.kafka,
-    admin: session.admin,
+  await readTopic(
+    session,
     topic,
-    groupPrefix: session.config.prefix,
-    sinceMs: null,
-    from: new Map(ranges.map(({ partition, first }) => [partition, first])),
-    onRecords: async (records, partition) => {
-      found ||= records.some(({ offset }) => offset < (limits.get(partition) ?? 0));
+    ({ offset }, partition) => {
+      found ||= offset < (limits.get(partition) ?? 0);
     },
-    onProgress: () => undefined,
-  });
+    new Map(ranges.map(({ partition, first }) => [partition, first])),
+  );
   return found;
 }
 
