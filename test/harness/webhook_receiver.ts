@@ -41,7 +41,14 @@ export async function startWebhookReceiver(statusOf: (body: string) => number = 
   };
 }
 
+/** An answer for `startWebhookReceiver`: 400 for the events of `refused`, also those that are added later, and 200 for all others. */
+export function refusing(refused: ReadonlySet<string>): (body: string) => number {
+  return (body) => (refused.has(eventIdOf(body)) ? 400 : 200);
+}
+
 /** Event ids in the order they were delivered, each as often as it came. */
 export function deliveredIds({ deliveries }: WebhookReceiver): string[] {
-  return deliveries.map(({ body }) => (JSON.parse(body) as { data: { event_id: string } }).data.event_id);
+  return deliveries.map(({ body }) => eventIdOf(body));
 }
+
+const eventIdOf = (body: string): string => (JSON.parse(body) as { data: { event_id: string } }).data.event_id;

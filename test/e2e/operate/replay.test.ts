@@ -7,7 +7,7 @@ import { sharedService } from '#test/harness/shared_service.ts';
 import { storedIds } from '#test/harness/stored_rows.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
-import { deliveredIds, startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
+import { deliveredIds, refusing, startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
 
 const service = sharedService();
 const { edge } = service.ready;
@@ -19,8 +19,7 @@ const refused = new Set<string>();
 let receiver: WebhookReceiver;
 let site: TestSite;
 beforeAll(async () => {
-  const eventIdOf = (body: string) => (JSON.parse(body) as { data: { event_id: string } }).data.event_id;
-  receiver = await startWebhookReceiver((body) => (refused.has(eventIdOf(body)) ? 400 : 200));
+  receiver = await startWebhookReceiver(refusing(refused));
   site = await makeSite(service, { webhookUrl: receiver.url });
 });
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
-import { deliveredIds, startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
+import { deliveredIds, refusing, startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
 
 const service = sharedService();
 const { edge } = service.ready;
@@ -24,8 +24,7 @@ let operator: ControlClient;
 /** Another person at the same site. */
 let colleague: ControlClient;
 beforeAll(async () => {
-  const eventIdOf = (body: string) => (JSON.parse(body) as { data: { event_id: string } }).data.event_id;
-  receiver = await startWebhookReceiver((body) => (refused.has(eventIdOf(body)) ? 400 : 200));
+  receiver = await startWebhookReceiver(refusing(refused));
   site = await makeSite(service, { webhookUrl: receiver.url });
   other = await makeSite(service, { webhookUrl: receiver.url });
   operator = await operatorOf(site.site, 'operator');
