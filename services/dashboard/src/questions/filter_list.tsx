@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { Combobox } from '../ui/combobox.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { IconButton } from '../ui/icon_button.tsx';
 import { useTypedText } from '../ui/typed_text.ts';
 import {
   type ConditionDraft,
@@ -44,14 +45,11 @@ export function FilterList({ what, filters = [], events, onFilters }: FilterList
             ) : (
               <span class="wraps">{conditionText(filter)}</span>
             )}
-            <button
-              type="button"
-              class="button icon-only"
-              aria-label={`Remove ${name.toLowerCase()}`}
+            <IconButton
+              icon="close"
+              label={`Remove ${name.toLowerCase()}`}
               onClick={() => onFilters(filters.filter((_, index) => index !== at))}
-            >
-              <Icon name="close" />
-            </button>
+            />
           </li>
         );
       })}

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Field } from '#pipelines/query/filter_shapes.ts';
 import { Combobox } from '../ui/combobox.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { IconButton } from '../ui/icon_button.tsx';
 import { fieldKey, fieldLabel, plainFieldNamed } from './condition_draft.ts';
 import { type Offered, useNames } from './site_names.ts';
 
@@ -37,14 +38,12 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
             onValue={(value) => change(at, value)}
           />
           {at > 0 && (
-            <button
-              type="button"
-              class="button icon-only small"
-              aria-label={`${what}: remove ${name || `event ${at + 1}`}`}
+            <IconButton
+              icon="close"
+              label={`${what}: remove ${name || `event ${at + 1}`}`}
+              isSmall
               onClick={() => onEvents(chosen.filter((_, index) => index !== at))}
-            >
-              <Icon name="close" />
-            </button>
+            />
           )}
         </div>
       ))}

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { Icon } from './icon.tsx';
+import { IconButton } from './icon_button.tsx';
 import { toast } from './toast.tsx';
 
 /** Copies a text. `what` names it: "Copy event id". */
@@ -10,9 +10,5 @@ export function CopyButton({ text, what }: { text: string; what: string }): VNod
       () => toast('The browser did not let it be copied', 'bad'),
     );
   };
-  return (
-    <button type="button" class="button icon-only" aria-label={`Copy ${what}`} title={`Copy ${what}`} onClick={copy}>
-      <Icon name="copy" />
-    </button>
-  );
+  return <IconButton icon="copy" label={`Copy ${what}`} onClick={copy} />;
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Icon } from './icon.tsx';
+import { IconButton } from './icon_button.tsx';
 import { Toasts, toastIn } from './toast.tsx';
 import { UnsavedForms, useLoss } from './unsaved.ts';
 
@@ -44,11 +44,7 @@ export function Dialog({
       <div class="dialog-body">
         <div class="dialog-head">
           <h2 id={id}>{title}</h2>
-          {!staysOpen && (
-            <button type="button" class="button icon-only" aria-label="Close" onClick={leave}>
-              <Icon name="close" />
-            </button>
-          )}
+          {!staysOpen && <IconButton icon="close" label="Close" onClick={leave} />}
         </div>
         <UnsavedForms.Provider value={unsaved}>{children}</UnsavedForms.Provider>
       </div>

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Icon } from './icon.tsx';
+import { IconButton } from './icon_button.tsx';
 
 interface Toast {
   id: number;
@@ -51,9 +52,7 @@ export function Toasts({ dialog }: { dialog: object | null }): VNode {
         <div class={`toast toast-${kind}`} key={id}>
           <Icon name={kind === 'good' ? 'check' : 'warning'} />
           <span>{text}</span>
-          <button type="button" class="button icon-only" aria-label="Dismiss" onClick={() => drop(id)}>
-            <Icon name="close" />
-          </button>
+          <IconButton icon="close" label="Dismiss" onClick={() => drop(id)} />
         </div>
       ))}
     </div>

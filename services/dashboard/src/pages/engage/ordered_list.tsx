@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon_button.tsx';
 import { freeId, listAt, moved, type Path } from './definition_json.ts';
 import { textsName } from './definition_names.ts';
 import { ProblemAt, useDefinition } from './path_fields.tsx';
@@ -104,18 +105,7 @@ function ItemHead({ name, isFirst, isLast, mayGo, onMove, onRemove }: ItemHeadPr
     <div class="item-head">
       <span class="strong">{name}</span>
       {buttons.map(({ icon, says, isOff, act }) => (
-        <button
-          key={icon}
-          type="button"
-          class="button icon-only"
-          data-name={icon}
-          aria-label={says}
-          title={says}
-          disabled={isOff}
-          onClick={act}
-        >
-          <Icon name={icon} />
-        </button>
+        <IconButton key={icon} icon={icon} label={says} disabled={isOff} onClick={act} />
       ))}
     </div>
   );

@@ -7,6 +7,7 @@ import { SpanField } from '../../questions/span_field.tsx';
 import { problemsAt } from '../../questions/use_question.ts';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon_button.tsx';
 import {
   ATTRIBUTIONS,
   COUNTED,
@@ -188,14 +189,7 @@ function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: Exclus
         ]}
         onValue={(value) => onExclusion({ ...exclusion, ends: value === 'actor' ? 'actor' : 'way' })}
       />
-      <button
-        type="button"
-        class="button icon-only"
-        aria-label={`Remove ${what.toLowerCase()}`}
-        onClick={() => onExclusion(null)}
-      >
-        <Icon name="close" />
-      </button>
+      <IconButton icon="close" label={`Remove ${what.toLowerCase()}`} onClick={() => onExclusion(null)} />
       <FilterList
         what={what}
         filters={exclusion.filters}

@@ -5,6 +5,7 @@ import { AddFilter, FilterList } from '../../questions/filter_list.tsx';
 import { EventPicker } from '../../questions/pickers.tsx';
 import { problemsAt } from '../../questions/use_question.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon_button.tsx';
 import { movedStep, STEPS_MAX, STEPS_MIN, type StepDraft } from './funnel_draft.ts';
 
 interface StepsBuilderProps {
@@ -110,14 +111,19 @@ function MovableStep({ at, last, dropClass, drag, onMove, onRemove, children }: 
       <Grip onStart={drag.onStart} onEnd={drag.onEnd} />
       {children}
       <span class="step-buttons">
-        <StepButton name="up" label={`Move step ${at + 1} up`} disabled={at === 0} act={() => onMove(at - 1, 'up')} />
-        <StepButton
-          name="down"
+        <IconButton
+          icon="up"
+          label={`Move step ${at + 1} up`}
+          disabled={at === 0}
+          onClick={() => onMove(at - 1, 'up')}
+        />
+        <IconButton
+          icon="down"
           label={`Move step ${at + 1} down`}
           disabled={at === last}
-          act={() => onMove(at + 1, 'down')}
+          onClick={() => onMove(at + 1, 'down')}
         />
-        <StepButton name="close" label={`Remove step ${at + 1}`} disabled={last < STEPS_MIN} act={onRemove} />
+        <IconButton icon="close" label={`Remove step ${at + 1}`} disabled={last < STEPS_MIN} onClick={onRemove} />
       </span>
     </li>
   );
@@ -139,29 +145,6 @@ function Grip({ onStart, onEnd }: { onStart: () => void; onEnd: () => void }): V
     >
       <Icon name="grip" />
     </span>
-  );
-}
-
-interface StepButtonProps {
-  name: 'up' | 'down' | 'close';
-  label: string;
-  disabled: boolean;
-  act(): void;
-}
-
-function StepButton({ name, label, disabled, act }: StepButtonProps): VNode {
-  return (
-    <button
-      type="button"
-      class="button icon-only"
-      data-name={name}
-      aria-label={label}
-      title={label}
-      disabled={disabled}
-      onClick={act}
-    >
-      <Icon name={name} />
-    </button>
   );
 }
 

@@ -5,6 +5,7 @@ import { oneOf } from '../../questions/from_address.ts';
 import { EventPicker, FieldPicker } from '../../questions/pickers.tsx';
 import { problemsAt } from '../../questions/use_question.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon_button.tsx';
 import { measureLabel } from './trend_lines.ts';
 import { letterOf, MEASURES, needsField, SERIES_MAX, type SeriesDraft } from './trends_draft.ts';
 
@@ -27,15 +28,12 @@ export function SeriesList({ series, failure, onSeries }: SeriesListProps): VNod
               problem={problemsAt(failure, `series[${at}]`)}
               onSeries={(changed) => onSeries(series.map((other, index) => (index === at ? changed : other)))}
             />
-            <button
-              type="button"
-              class="button icon-only"
-              aria-label={`Remove series ${letterOf(at)}`}
+            <IconButton
+              icon="close"
+              label={`Remove series ${letterOf(at)}`}
               disabled={series.length === 1}
               onClick={() => onSeries(series.filter((_, index) => index !== at))}
-            >
-              <Icon name="close" />
-            </button>
+            />
           </li>
         ))}
       </ol>
