@@ -1,4 +1,4 @@
-/** How many worlds of how many events: `WORLDS=20 WORLD_EVENTS=100000` for the long run. */
+/** How many worlds of how many events: `WORLDS=20 WORLD_EVENTS=100000 WORLD_QUESTIONS=20` for the long run. */
 const WORLDS = Number(process.env['WORLDS'] ?? 1);
 /** Which generators' worlds, with the seed of each: one of the uneven ones beside the others. */
 export const SEEDS = [
@@ -8,6 +8,6 @@ export const SEEDS = [
 export type WorldSeed = (typeof SEEDS)[number];
 export const WORLD_EVENTS = Number(process.env['WORLD_EVENTS'] ?? 5_000);
 /** Questions of each kind that a world is asked. */
-export const QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 20);
+export const QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 8);
 /** The same where each question brings others: each part of its chart is asked for its actors. */
-export const CHART_QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 8);
+export const CHART_QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 4);
