@@ -7,19 +7,19 @@ const APT_LISTS = '/var/lib/apt/lists';
 const LIBRARIES = ['lib/*-linux-gnu*', 'usr/lib/*-linux-gnu*', 'usr/lib/*-linux-gnu*/pulseaudio'];
 
 /**
- * Unpacks a package of the distribution into a folder, with the packages it needs that this machine lacks. It installs
+ * Unpacks packages of the distribution into a folder, with the packages they need that this machine lacks. It installs
  * nothing and starts no daemon.
  *
  * @throws LocalError or Error where there is no apt, no such package or no network.
  */
-export async function unpackDebianPackage(
+export async function unpackDebianPackages(
   folder: string,
-  name: string,
+  wanted: readonly [string, ...string[]],
   onProgress: (line: string) => void,
 ): Promise<void> {
   if (findOnPath('apt-get') === undefined) throw new Error('no apt-get here');
-  const names = await missingPackages(name, onProgress);
-  onProgress(`${name}: ${names.length} Debian packages, unpacked, not installed`);
+  const names = await missingPackages(wanted, onProgress);
+  onProgress(`${wanted[0]}: ${names.length} Debian packages, unpacked, not installed`);
   await runTool('apt-get', ['download', ...names], { cwd: folder });
   for (const archive of globSync('*.deb', { cwd: folder })) {
     await runTool('dpkg-deb', ['-x', archive, '.'], { cwd: folder });
@@ -33,12 +33,15 @@ export function unpackedLibraries(folder: string): string {
     .join(':');
 }
 
-async function missingPackages(name: string, onProgress: (line: string) => void): Promise<string[]> {
+async function missingPackages(
+  wanted: readonly [string, ...string[]],
+  onProgress: (line: string) => void,
+): Promise<string[]> {
   if (!hasPackageLists()) {
-    onProgress(`${name}: apt-get update, since this machine has no package lists`);
+    onProgress(`${wanted[0]}: apt-get update, since this machine has no package lists`);
     await runTool('apt-get', ['update']);
   }
-  const plan = await runTool('apt-get', ['install', '--simulate', '--no-install-recommends', name]);
+  const plan = await runTool('apt-get', ['install', '--simulate', '--no-install-recommends', ...wanted]);
   return [...plan.matchAll(/^Inst (\S+)/gm)].flatMap((match) => match[1] ?? []);
 }
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
     '/prerendered': { body: html({ head: SAYS_HOW }) },
   });
   proxy = await startDelayProxy(pages.url);
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
 });
 afterAll(async () => {
   await browser.close();

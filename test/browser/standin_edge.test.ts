@@ -19,7 +19,7 @@ beforeAll(async () => {
   pages = await startPageServer({ '/': { body: html({}) } });
   edge = await startStandinEdge({ '/v1/config': { type: 'application/json', body: '{"mode":"online"}' } });
   proxies = [await startDelayProxy(pages.url), await startDelayProxy(edge.url)];
-  browser = await openBrowser();
+  browser = await openBrowser('shell');
   const page = await (await browser.newContext()).newPage();
   const [shop, collector] = [proxies[0]?.origin('shop.example'), proxies[1]?.origin('edge.example')];
   await page.goto(`${shop}/`);

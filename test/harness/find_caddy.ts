@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { unpackDebianPackage } from '#infra/local/debian.ts';
+import { unpackDebianPackages } from '#infra/local/debian.ts';
 import { ensureFolder, whileLocked } from '#infra/local/parts_folder.ts';
 import { findOnPath, isExecutable } from '#infra/local/tool.ts';
 
@@ -18,7 +18,7 @@ export async function findCaddy(): Promise<string> {
   try {
     return await whileLocked(PARTS, async () => {
       const folder = await ensureFolder(PARTS, 'caddy-debian', async (draft) => {
-        await unpackDebianPackage(draft, 'caddy', () => undefined);
+        await unpackDebianPackages(draft, ['caddy'], () => undefined);
         if (!isExecutable(join(draft, PROGRAM))) throw new Error('the package holds no caddy');
       });
       return join(folder, PROGRAM);

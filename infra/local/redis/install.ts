@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { unpackDebianPackage, unpackedLibraries } from '../debian.ts';
+import { unpackDebianPackages, unpackedLibraries } from '../debian.ts';
 import { LocalError } from '../errors.ts';
 import { ensureFolder } from '../parts_folder.ts';
 import { findOnPath, isExecutable, runTool } from '../tool.ts';
@@ -38,7 +38,7 @@ async function fromDebian(partsDir: string, onProgress: (line: string) => void):
 }
 
 async function unpackPackages(folder: string, onProgress: (line: string) => void): Promise<void> {
-  await unpackDebianPackage(folder, 'redis-server', onProgress);
+  await unpackDebianPackages(folder, ['redis-server'], onProgress);
   if (!isExecutable(join(folder, 'usr/bin/redis-server'))) throw new Error('the packages hold no redis-server');
 }
 

@@ -67,7 +67,7 @@ test('what somebody was about to do, their sites and what they were told are gon
   await proof.getByLabel('Your password').fill('of ana');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign in as somebody else' }).click();
-  await page.getByLabel('User').fill('bob');
+  await page.getByLabel('User', { exact: true }).fill('bob');
   await page.getByLabel('Password').fill('of bob');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Account of Bob Ito' }).waitFor();
@@ -89,7 +89,7 @@ test('what was told to somebody who signs out is not told to who signs in after 
   await page.getByText('You are still signed in').waitFor();
   api.on('DELETE', '/v1/session', {});
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('User').fill('bob');
+  await page.getByLabel('User', { exact: true }).fill('bob');
   await page.getByLabel('Password').fill('of bob');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Account of Bob Ito' }).waitFor();

@@ -35,7 +35,7 @@ test('a stranger signs in, with a second factor, and is where they wanted to go;
       return known;
     });
   const { page, context, faults } = await dashboard.visit('/sites/blog/overview', api);
-  await page.getByLabel('User').fill('ana');
+  await page.getByLabel('User', { exact: true }).fill('ana');
   await page.getByLabel('Password').fill('wrong');
   await page.keyboard.press('Enter');
   await page.getByText('User and password do not belong together.').waitFor();

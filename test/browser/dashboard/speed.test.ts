@@ -19,7 +19,7 @@ const EVENTS_PER_SECOND = 200;
 let dashboard: StubDashboard;
 let table: StubDashboard;
 beforeAll(async () => {
-  [dashboard, table] = await Promise.all([openStubDashboard(), openStubDashboard(LONG_TABLE)]);
+  [dashboard, table] = await Promise.all([openStubDashboard('whole'), openStubDashboard('whole', LONG_TABLE)]);
 });
 afterAll(() => Promise.all([dashboard.close(), table.close()]));
 

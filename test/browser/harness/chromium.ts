@@ -8,7 +8,7 @@ import { partEnvironment } from '#infra/local/environment.ts';
 import { registerChild } from '#infra/local/reaper.ts';
 import { processesWith } from '#test/harness/processes.ts';
 import { CERTIFICATE } from './delay_proxy.ts';
-import { type ChromiumProgram, findChromium } from './find_chromium.ts';
+import { type ChromiumKind, type ChromiumProgram, findChromium } from './find_chromium.ts';
 
 /** Headless browsers name themselves so, and the edge takes them for bots, as it should. */
 export const USER_AGENT =
@@ -41,10 +41,13 @@ const ARGUMENTS = [
   `--ignore-certificate-errors-spki-list=${CERTIFICATE.spkiSha256}`,
 ];
 
-/** Opens a browser. Names under `.example` are this machine; the certificate of the delaying proxies is believed. */
-export async function openBrowser(found?: ChromiumProgram, args: readonly string[] = []): Promise<TestBrowser> {
-  const program = found ?? (await findChromium(console.log));
-  const browser = await chromium.launch({ ...launchOptions(program, args) });
+/**
+ * Opens a browser of a kind, or one that was found. Names under `.example` are this machine; the certificate of the delaying
+ * proxies is believed.
+ */
+export async function openBrowser(which: ChromiumKind | ChromiumProgram): Promise<TestBrowser> {
+  const program = typeof which === 'string' ? await findChromium(which, console.log) : which;
+  const browser = await chromium.launch({ ...launchOptions(program) });
   return {
     browser,
     program,
@@ -55,9 +58,9 @@ export async function openBrowser(found?: ChromiumProgram, args: readonly string
 
 /** Opens a browser on a profile folder, which outlives it. */
 export async function openProfile(folder: string): Promise<ProfileBrowser> {
-  const program = await findChromium(console.log);
+  const program = await findChromium('whole', console.log);
   const run = randomUUID();
-  const options = launchOptions(program, [], { [RUN_VARIABLE]: run });
+  const options = launchOptions(program, { [RUN_VARIABLE]: run });
   const context = await chromium.launchPersistentContext(folder, { ...options, ...VISITOR });
   return { context, kill: () => killAll(run), close: () => context.close() };
 }
@@ -67,7 +70,7 @@ export async function openProfile(folder: string): Promise<ProfileBrowser> {
  * What the page does is seen by the servers it talks to.
  */
 export async function visitUndriven(url: string, until: Promise<unknown>): Promise<void> {
-  const program = await findChromium(console.log);
+  const program = await findChromium('whole', console.log);
   const folder = mkdtempSync(join(tmpdir(), 'chromium-undriven-'));
   const own = ['--headless=new', '--no-first-run', '--disable-background-networking', '--disable-component-update'];
   const args = [...ARGUMENTS, ...own, `--user-data-dir=${folder}`, `--user-agent=${USER_AGENT}`, url];
@@ -90,13 +93,9 @@ interface LaunchOptions {
   env: Record<string, string>;
 }
 
-function launchOptions(
-  program: ChromiumProgram,
-  args: readonly string[],
-  more: Record<string, string> = {},
-): LaunchOptions {
+function launchOptions(program: ChromiumProgram, more: Record<string, string> = {}): LaunchOptions {
   const env = partEnvironment({ ...program.env, ...more }) as Record<string, string>;
-  return { executablePath: program.command, args: [...ARGUMENTS, ...args], ignoreDefaultArgs: WITHOUT, env };
+  return { executablePath: program.command, args: ARGUMENTS, ignoreDefaultArgs: WITHOUT, env };
 }
 
 async function killAll(run: string): Promise<void> {

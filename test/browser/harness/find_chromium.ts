@@ -3,10 +3,16 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createBrotliDecompress } from 'node:zlib';
-import { unpackDebianPackage, unpackedLibraries } from '#infra/local/debian.ts';
+import { unpackDebianPackages, unpackedLibraries } from '#infra/local/debian.ts';
 import { ensureFolder, whileLocked } from '#infra/local/parts_folder.ts';
 import { findOnPath, isExecutable, runTool } from '#infra/local/tool.ts';
 import { chromiumChosen } from './config.ts';
+
+/**
+ * The browser that people have, or its headless shell: the same engine without windows, profiles and the cache of pages, which
+ * shows a page with less than half of the CPU time.
+ */
+export type ChromiumKind = 'whole' | 'shell';
 
 /** A browser to start, with what its environment needs beside this process's own. */
 export interface ChromiumProgram {
@@ -18,7 +24,11 @@ export interface ChromiumProgram {
 
 const PARTS = fileURLToPath(new URL('../../../.local/parts', import.meta.url));
 const INSTALLED = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
-const DEBIAN_FOLDER = 'chromium-debian';
+const DEBIAN_FOLDER = 'chromium-and-shell-debian';
+const DEBIAN_PROGRAMS = {
+  whole: 'usr/lib/chromium/chromium',
+  shell: 'usr/lib/chromium/chromium-headless-shell',
+} as const;
 const CARRIED_FOLDER = 'chromium-carried';
 
 /** Both the machine's fonts and those unpacked: without any, text has no width and nothing can be clicked. */
@@ -34,14 +44,15 @@ const fonts = (folder: string): string => `<?xml version="1.0"?>
 
 /**
  * The Chromium that SVC_CHROMIUM names; else the machine's own; else Debian's packages, unpacked without installing them;
- * else the headless shell that an npm package carries, which cannot do everything.
+ * else the headless shell that an npm package carries, which cannot do everything. A browser that
+ * is named or installed does for both kinds.
  */
-export async function findChromium(onProgress: (line: string) => void): Promise<ChromiumProgram> {
+export async function findChromium(kind: ChromiumKind, onProgress: (line: string) => void): Promise<ChromiumProgram> {
   const chosen = chromiumChosen() ?? INSTALLED.map(findOnPath).find((path) => path !== undefined);
   if (chosen !== undefined) return { command: chosen, env: {}, keepsPages: true };
   return whileLocked(PARTS, async () => {
     try {
-      return await debianChromium(onProgress);
+      return await debianChromium(kind, onProgress);
     } catch (error) {
       onProgress(`Debian's chromium cannot be had: ${error instanceof Error ? error.message : String(error)}`);
       return carried(onProgress);
@@ -54,16 +65,16 @@ export function carriedChromium(onProgress: (line: string) => void): Promise<Chr
   return whileLocked(PARTS, () => carried(onProgress));
 }
 
-async function debianChromium(onProgress: (line: string) => void): Promise<ChromiumProgram> {
-  const program = 'usr/lib/chromium/chromium';
+async function debianChromium(kind: ChromiumKind, onProgress: (line: string) => void): Promise<ChromiumProgram> {
   const folder = await ensureFolder(PARTS, DEBIAN_FOLDER, async (draft) => {
-    await unpackDebianPackage(draft, 'chromium', onProgress);
-    if (!isExecutable(join(draft, program))) throw new Error('the packages hold no browser');
+    await unpackDebianPackages(draft, ['chromium', 'chromium-headless-shell'], onProgress);
+    const programs = Object.values(DEBIAN_PROGRAMS);
+    if (!programs.every((path) => isExecutable(join(draft, path)))) throw new Error('the packages hold no browser');
   });
   return {
-    command: join(folder, program),
+    command: join(folder, DEBIAN_PROGRAMS[kind]),
     env: browserEnvironment(folder, unpackedLibraries(folder)),
-    keepsPages: true,
+    keepsPages: kind === 'whole',
   };
 }
 

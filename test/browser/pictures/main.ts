@@ -13,7 +13,7 @@ const FOLDER = fileURLToPath(new URL('../../../docs/pictures', import.meta.url))
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pictures-'));
 const service = await startService(dataDir, { onProgress: console.log });
-const browser = await openBrowser();
+const browser = await openBrowser('whole');
 try {
   const shown = await playDay(service, browser);
   rmSync(FOLDER, { recursive: true, force: true });

@@ -33,7 +33,7 @@ beforeAll(async () => {
   site = await makeSite(sharedService(), { webhookUrl: receiver.url });
   await postEvents(ready.edge, site.serverKey, EVENTS);
   await postEvents(ready.edge, site.serverKey, [PURCHASE]);
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
   context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   page = await context.newPage();
   faults = await watchFaults(page);
@@ -49,7 +49,7 @@ const at = (path: string): string => `${ready.control}/dashboard/sites/${site.si
 
 test('the first user signs in where npm start says, and is where they wanted to go', async () => {
   await page.goto(at('overview'));
-  await page.getByLabel('User').fill(ready.dashboard.user);
+  await page.getByLabel('User', { exact: true }).fill(ready.dashboard.user);
   await page.getByLabel('Password').fill(readFileSync(ready.dashboard.passwordFile, 'utf8').trim());
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();

@@ -13,7 +13,7 @@ let site: TestSite;
 let browser: TestBrowser;
 beforeAll(async () => {
   site = await makeSite(service);
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
 });
 afterAll(async () => {
   await browser.close();

@@ -29,7 +29,7 @@ let browser: TestBrowser;
 beforeAll(async () => {
   platform = await startPlatform(meta, { accounts: { [PIXEL]: [TOKEN] }, refusedIds });
   site = await makeSite(service);
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
 });
 afterAll(async () => {
   await browser.close();

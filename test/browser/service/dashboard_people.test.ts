@@ -19,7 +19,7 @@ const client = createControlClient(httpTransport(control), readFileSync(service.
 let browser: TestBrowser;
 let site: TestSite;
 beforeAll(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
   site = await makeSite(service);
 });
 afterAll(async () => {

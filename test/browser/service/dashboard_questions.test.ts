@@ -33,7 +33,7 @@ beforeAll(async () => {
   const output = { isTTY: false, write: () => true };
   const around = { ready, client, output, coloured: false, now: Date.now, wait, random: Math.random };
   await runDemo(world, around, { concurrency: 8, timeoutMs: 60_000 });
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
 });
 afterAll(() => browser?.close());
 

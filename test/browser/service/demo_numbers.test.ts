@@ -55,7 +55,7 @@ beforeAll(async () => {
   await until('the day has arrived', found, (seen) => JSON.stringify(seen) === expected, {
     ...{ timeoutMs: ARRIVAL_MS, everyMs: 250 },
   });
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
   page = await signedIn(service, browser, `/sites/${site.site}/overview?${MONTH}`);
 });
 afterAll(async () => {

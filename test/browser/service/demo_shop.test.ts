@@ -34,7 +34,7 @@ let browser: TestBrowser;
 let context: BrowserContext;
 let rows: Row[];
 beforeAll(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
   context = await openVisitor();
   await buy(await context.newPage());
   const visitor = (await context.cookies()).find(({ name }) => name === 'svc_did')?.value ?? '';

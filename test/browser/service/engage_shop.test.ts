@@ -17,7 +17,7 @@ const SETTLING_MS = 1_500;
 
 let browser: TestBrowser;
 beforeAll(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
 });
 afterAll(() => browser.close());
 

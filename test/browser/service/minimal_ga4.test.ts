@@ -24,7 +24,7 @@ beforeAll(async () => {
   pages = await startPageServer((request) => (request.url === '/tag.js' ? SCRIPT : page(request.url ?? '/')));
   shop = await startDelayProxy(pages.url);
   edge = await startDelayProxy(service.ready.edge);
-  browser = await openBrowser();
+  browser = await openBrowser('whole');
   site = await makeSite(service, { browserKeyWords: ['--origin', shop.origin('shop.example')] });
   const words = ['--site', site.site, '--set', `measurement_id=${MEASUREMENT_ID}`, '--secret', 'api_secret=x'];
   await site.settings.run('destination', 'create', 'ga4', ...words, '--disabled');

@@ -16,7 +16,7 @@ let context: BrowserContext;
 let page: Page;
 beforeAll(async () => {
   shop = await startShop(0, { edge: NO_EDGE, key: 'svc_pk_x' });
-  browser = await openBrowser();
+  browser = await openBrowser('shell');
 });
 afterAll(async () => {
   await browser.close();

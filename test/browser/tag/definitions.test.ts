@@ -21,7 +21,7 @@ type TagWindow = Window & {
 let browser: TestBrowser;
 let pages: ModulePages;
 beforeAll(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser('shell');
   pages = await startModulePages(browser, 'fire_definitions.ts');
 });
 afterAll(async () => {

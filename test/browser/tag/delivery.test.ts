@@ -4,7 +4,7 @@ import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
 beforeAll(async () => {
-  world = await openTagWorld();
+  world = await openTagWorld('whole');
 });
 afterAll(() => world.close());
 beforeEach(() => world.reset());

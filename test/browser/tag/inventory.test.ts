@@ -14,7 +14,7 @@ type TagWindow = Window & {
 let browser: TestBrowser;
 let pages: ModulePages;
 beforeAll(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser('shell');
   pages = await startModulePages(browser, 'page_inventory.ts');
 });
 afterAll(async () => {

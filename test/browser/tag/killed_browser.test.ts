@@ -7,7 +7,7 @@ import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
 beforeAll(async () => {
-  world = await openTagWorld();
+  world = await openTagWorld('whole');
   await world.reset();
 });
 afterAll(() => world.close());

@@ -26,7 +26,7 @@ const LINKS = Array.from({ length: 200 }, (_, at) => `<a href="/p/${at}">Product
 
 let world: TagWorld;
 beforeAll(async () => {
-  world = await openTagWorld();
+  world = await openTagWorld('whole');
   const body = await bundle({ entry: join(import.meta.dirname, 'harness/plausible_page.ts'), format: 'iife' });
   world.edge.files['/plausible.js'] = { type: 'text/javascript', body: Buffer.from(body) };
 });

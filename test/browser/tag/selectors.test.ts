@@ -9,7 +9,7 @@ type TagWindow = Window & { tag: typeof import('#services/tag/src/selectors.ts')
 let browser: TestBrowser;
 let pages: ModulePages;
 beforeAll(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser('shell');
   pages = await startModulePages(browser, 'selectors.ts');
 });
 afterAll(async () => {

@@ -41,7 +41,7 @@ let browser: TestBrowser;
 let pages: ModulePages;
 let asked: string[] = [];
 beforeAll(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser('shell');
   pages = await startModulePages(browser, 'lazy_parts.ts', { '/svc-vendors.min.js': 'vendors_script.ts' });
 });
 afterAll(async () => {

@@ -64,7 +64,8 @@ const BROWSER = {
   include: ['test/browser/**/*.test.ts'],
   exclude: ['test/browser/service/**', ...TIMED_IN_A_BROWSER],
   ...WITH_A_BROWSER,
-  maxWorkers: availableParallelism(),
+  // They wait for pages often: two files at once leave a quarter of two cores idle.
+  maxWorkers: availableParallelism() + 1,
   sequence: { groupOrder: 2 },
 };
 

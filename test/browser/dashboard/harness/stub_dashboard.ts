@@ -4,6 +4,7 @@ import { createHttpServer, type HttpServer, listen } from '#infra/http/http_serv
 import { createLogger } from '#infra/log/logger.ts';
 import { createDashboard, mountDashboard } from '#services/control/dashboard_files.ts';
 import { openBrowser, type TestBrowser } from '../../harness/chromium.ts';
+import type { ChromiumKind } from '../../harness/find_chromium.ts';
 import { watchFaults } from './page_faults.ts';
 import type { StubApi } from './stub_api.ts';
 
@@ -31,7 +32,7 @@ const REQUEST_MS_MAX = 30_000;
 const STUB_HEADER = 'x-stub-api';
 
 /** Serves the dashboard, or what another entry is bundled to in its place, and opens a browser. */
-export async function openStubDashboard(entry?: string): Promise<StubDashboard> {
+export async function openStubDashboard(kind: ChromiumKind = 'shell', entry?: string): Promise<StubDashboard> {
   const app = createHttpServer({
     trustedProxies: [],
     bodyBytesMax: 1_000_000,
@@ -41,7 +42,7 @@ export async function openStubDashboard(entry?: string): Promise<StubDashboard> 
   const apis = mountApis(app);
   mountDashboard(app, createDashboard(createLogger('dashboard', 'error'), entry), (reply) => reply.code(404).send());
   const url = `http://127.0.0.1:${await listen(app, '127.0.0.1', 0)}`;
-  const browser = await openBrowser();
+  const browser = await openBrowser(kind);
   const open = async (api: StubApi, options?: BrowserContextOptions): Promise<Visit> => {
     const id = randomUUID();
     apis.set(id, api);

@@ -50,7 +50,7 @@ export async function openServiceWorld(service: SharedService): Promise<ServiceW
   const shop = pageProxy.origin('www.shop.example');
   const site = await makeSite(service, { browserKeyWords: ['--origin', shop] });
   key = site.browserKey;
-  const browser = await openBrowser();
+  const browser = await openBrowser('whole');
   const rows = (event: string): Promise<StoredEvent[]> => storedRows(service, site.site, event);
   return {
     ...{ browser, site, shop, collector, edgeProxy, rows },

@@ -32,7 +32,7 @@ export async function signedInByHand(
 ): Promise<Page> {
   const page = await strangersTab(browser);
   await page.goto(`${new URL(service.ready.control).origin}/dashboard${path}`);
-  await page.getByLabel('User').fill(user);
+  await page.getByLabel('User', { exact: true }).fill(user);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   return page;

@@ -7,6 +7,7 @@ import type { SiteConfig } from '#services/tag/src/types.ts';
 import { until } from '#test/harness/until.ts';
 import { openBrowser, type TestBrowser } from '../../harness/chromium.ts';
 import { type DelayProxy, startDelayProxy } from '../../harness/delay_proxy.ts';
+import type { ChromiumKind } from '../../harness/find_chromium.ts';
 import { html, type PageServer, startPageServer } from '../../harness/page_server.ts';
 import { type StandinEdge, startStandinEdge } from '../../harness/standin_edge.ts';
 import { PLAIN_SITE } from './plain_site.ts';
@@ -65,7 +66,7 @@ const LATE_MS = 400;
 /** What a page has in front of the tag. */
 export const STUB = readFileSync(new URL('../../../../services/tag/stub.js', import.meta.url), 'utf8');
 
-export async function openTagWorld(): Promise<TagWorld> {
+export async function openTagWorld(kind: ChromiumKind = 'shell'): Promise<TagWorld> {
   const edge = await startStandinEdge({});
   for (const { name, ...options } of TAG_SOURCES) {
     edge.files[`/${name}`] = { type: 'text/javascript', body: Buffer.from(await bundle(options)) };
@@ -79,7 +80,7 @@ export async function openTagWorld(): Promise<TagWorld> {
   });
   const pageProxy = await startDelayProxy(pageServer.url);
   const shop = pageProxy.origin('www.shop.example');
-  const browser = await openBrowser();
+  const browser = await openBrowser(kind);
   const events = (name?: string): SentEvent[] =>
     (edge.taken as unknown as SentEvent[]).filter(({ event }) => name === undefined || event === name);
   const configure = (config: Partial<SiteConfig> = {}): void => {
