@@ -104,12 +104,14 @@ test('from the campaigns on the overview it is one click to what each of them br
   await page.getByRole('tab', { name: 'Campaigns' }).click();
   const compare = page.getByRole('link', { name: 'Compare their revenue' });
   await compare.waitFor();
-  const names = await page.locator('.bars .cut').allTextContents();
+  const shownNames = await page.locator('.bars .cut').allTextContents();
   await compare.click();
   const totals = page.getByRole('region', { name: 'Totals' });
   await totals.getByText('brand_search').waitFor();
   const { q = '{}' } = Object.fromEntries(new URL(page.url()).searchParams);
-  const question = JSON.parse(q) as { series: object[] };
+  const question = JSON.parse(q) as { series: { filters: [{ to: [string] }] }[] };
+  const names = question.series.map(({ filters: [{ to }] }) => to[0]);
+  expect(shownNames).toEqual(expect.arrayContaining(names));
   const range = { from: Date.now() - 30 * 86_400_000, to: Date.now() + 86_400_000, interval: 'day', fresh: true };
   const { series } = await client.query<TrendsAnswer>(site.site, 'trends', { ...range, ...question });
   const rows = await totals.locator('tbody tr').allTextContents();
