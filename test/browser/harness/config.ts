@@ -16,8 +16,8 @@ interface Attempts {
 export function attempts(): Attempts {
   const count = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
   return {
-    closes: count('BROWSER_CLOSES', 100),
-    navigations: count('BROWSER_NAVIGATIONS', 30),
+    closes: count('BROWSER_CLOSES', 40),
+    navigations: count('BROWSER_NAVIGATIONS', 15),
     kills: count('BROWSER_KILLS', 5),
   };
 }

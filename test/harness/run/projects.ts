@@ -64,9 +64,19 @@ const BROWSER = {
   include: ['test/browser/**/*.test.ts'],
   exclude: ['test/browser/service/**', ...TIMED_IN_A_BROWSER],
   ...WITH_A_BROWSER,
-  // They wait for pages often: two files at once leave a quarter of two cores idle.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism(),
   sequence: { groupOrder: 2 },
+};
+
+/** Tests that share one service, over HTTP. */
+const SERVICE = {
+  name: 'service',
+  include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts'],
+  exclude: WITH_OWN_SERVICES,
+  globalSetup: ['test/harness/global_setup.ts'],
+  ...WITH_PARTS,
+  ...ONE_BY_ONE,
+  sequence: { groupOrder: 3 },
 };
 
 const BROWSER_TIMED = {
@@ -74,18 +84,17 @@ const BROWSER_TIMED = {
   include: TIMED_IN_A_BROWSER,
   ...WITH_A_BROWSER,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 3 },
+  sequence: { groupOrder: 4 },
 };
 
-/** Tests that share one service: over HTTP, then in a browser that sends to it, with what arrived looked for in ClickHouse. */
-const SERVICE = {
-  name: 'service',
-  include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts', 'test/browser/service/**/*.test.ts'],
-  exclude: WITH_OWN_SERVICES,
+/** Tests in a browser that sends to a service which they share, with what arrived looked for in ClickHouse. */
+const BROWSER_SERVICE = {
+  name: 'browser-service',
+  include: ['test/browser/service/**/*.test.ts'],
   globalSetup: ['test/harness/global_setup.ts'],
   ...WITH_A_BROWSER,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 4 },
+  sequence: { groupOrder: 5 },
 };
 
 const FAULT = {
@@ -93,15 +102,21 @@ const FAULT = {
   include: ['test/fault/**/*.test.ts'],
   ...WITH_PARTS,
   ...ONE_BY_ONE,
-  sequence: { groupOrder: 5 },
+  sequence: { groupOrder: 6 },
 };
 
 /**
  * The projects by the runs that `npm test` makes, one after the other, and of these those that are made at the same time. A run
- * starts the global setups of all its projects at its beginning, and the shared service would take its share of the machine
- * beside the tests without it. The tests with the service and those of faults mostly wait, and each have parts of their own.
+ * starts the global setups of all its projects at its beginning, and a shared service would take its share of the machine
+ * beside the tests without it. The tests with a service and those of faults wait for half of their time, and each have parts of
+ * their own: they are made beside others.
  */
-export const RUNS = [[[UNIT, UNIT_ISOLATED, INTEGRATION]], [[BROWSER, BROWSER_TIMED]], [[SERVICE], [FAULT]]] as const;
+export const RUNS = [
+  [[UNIT, UNIT_ISOLATED, INTEGRATION]],
+  [[BROWSER], [SERVICE]],
+  [[BROWSER_TIMED]],
+  [[BROWSER_SERVICE], [FAULT]],
+] as const;
 
 /** The same for vitest by itself, which makes one run of all. */
 export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat(2).map((test) => ({ extends: true, test }));
