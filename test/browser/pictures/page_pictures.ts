@@ -79,10 +79,9 @@ async function takeOne(page: Page, tools: CDPSession, { name, ready }: PictureSp
   for (const size of SIZES) {
     await page.setViewportSize(size);
     await page.locator('#app').getByText(ready).filter({ visible: true }).first().waitFor({ timeout: READY_MS });
-    await page.waitForFunction(() => document.querySelector('.skeleton') === null);
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await page.waitForTimeout(SETTLING_MS);
+      await settled(page);
       const { data } = await tools.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
       const bytes = Buffer.from(data, 'base64');
       const file = `${name}-${size.width}-${colorScheme}.webp`;
@@ -90,4 +89,13 @@ async function takeOne(page: Page, tools: CDPSession, { name, ready }: PictureSp
       console.log(`${file}: ${Math.round(bytes.length / 1_000)} kB`);
     }
   }
+}
+
+/** Waits until nothing has been loading for a while: an answer may be the first to say what is asked next. */
+async function settled(page: Page): Promise<void> {
+  const isLoading = (): Promise<boolean> => page.evaluate(() => document.querySelector('.skeleton') !== null);
+  do {
+    await page.waitForFunction(() => document.querySelector('.skeleton') === null, undefined, { timeout: READY_MS });
+    await page.waitForTimeout(SETTLING_MS);
+  } while (await isLoading());
 }
