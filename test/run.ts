@@ -1,4 +1,5 @@
-// What `npm test` runs: the checks, then all tests, or with `-- PATH… [-t NAME]` only the tests chosen by that.
+// What `npm test` runs: the checks, then the tests, or with `-- PATH… [-t NAME]` only the tests chosen by that. `npm run test:long`
+// runs, with --long, the tests that take long.
 import { parseArgs } from 'node:util';
 import { onParentGone } from '#infra/local/parent.ts';
 import { runChecks } from './harness/run/checks.ts';
@@ -10,7 +11,7 @@ const INTERRUPTED = 130;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { testNamePattern: { type: 'string', short: 't' } },
+  options: { testNamePattern: { type: 'string', short: 't' }, long: { type: 'boolean', default: false } },
 });
 const isWhole = positionals.length === 0 && values.testNamePattern === undefined;
 const scratch = await makeScratch();
@@ -18,13 +19,13 @@ const interrupt = interruption(scratch);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupt(signal));
 onParentGone(() => void interrupt('the terminal is gone'));
 
-const checks = isWhole ? runChecks() : NOTHING;
+const checks = isWhole && !values.long ? runChecks() : NOTHING;
 const suites = await run();
 await finish(add(add(checks, suites), await leftBehind()));
 
 async function run(): Promise<Tally> {
   try {
-    return await runSuites({ paths: positionals, name: values.testNamePattern }, () => {
+    return await runSuites({ paths: positionals, name: values.testNamePattern, isLong: values.long }, () => {
       // The runner would leave at once on these, with the service still up.
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         process.removeAllListeners(signal);

@@ -10,8 +10,25 @@ const WITH_THE_SERVICE = [
   'test/integration/kafka/aborted_records.test.ts',
 ];
 
-/** End-to-end tests that start services of their own, which mostly wait: they run beside the integration tests. */
-const WITH_OWN_SERVICES = ['test/e2e/operate/external_parts.test.ts', 'test/e2e/operate/lifecycle.test.ts'];
+/**
+ * Tests that take long, of what shorter tests look at too: each kills, starves or starts whole processes again and again, or fills a
+ * store. `npm run test:long` has them, and not every run.
+ */
+const TAKING_LONG = [
+  'test/e2e/operate/external_parts.test.ts',
+  'test/e2e/operate/lifecycle.test.ts',
+  'test/integration/edge/backpressure.test.ts',
+  'test/integration/kafka/commit_broker_killed.test.ts',
+  'test/integration/kafka/prepared_commits.test.ts',
+  'test/integration/kafka/sink_killer.test.ts',
+  'test/integration/kafka/stage_broker_killed.test.ts',
+  'test/integration/kafka/stage_killer.test.ts',
+  'test/integration/kafka/stage_storm.test.ts',
+  'test/integration/kafka/stage_zombie.test.ts',
+  'test/integration/local/sudden_death.test.ts',
+  'test/integration/redis/claims_memory.test.ts',
+  'test/integration/stages/dedup_redis_lost.test.ts',
+];
 
 /** For tests that bring up parts or processes, and take them down. */
 const WITH_PARTS = { testTimeout: 60_000, hookTimeout: 120_000 };
@@ -43,12 +60,20 @@ const UNIT_ISOLATED = {
 
 const INTEGRATION = {
   name: 'integration',
-  include: ['test/integration/**/*.test.ts', ...WITH_OWN_SERVICES],
-  exclude: WITH_THE_SERVICE,
+  include: ['test/integration/**/*.test.ts'],
+  exclude: [...WITH_THE_SERVICE, ...TAKING_LONG],
   ...WITH_PARTS,
   // Each file brings its own parts up, and mostly waits for them: two files at once leave half of two cores idle.
   maxWorkers: availableParallelism() + 1,
   sequence: { groupOrder: 1 },
+};
+
+const LONG = {
+  name: 'long',
+  include: TAKING_LONG,
+  ...WITH_PARTS,
+  maxWorkers: availableParallelism() + 1,
+  sequence: { groupOrder: 7 },
 };
 
 /** Tests in a browser that measure what the tag costs a page, how long it waits or how quick the dashboard is: nothing else runs beside them. */
@@ -72,7 +97,7 @@ const BROWSER = {
 const SERVICE = {
   name: 'service',
   include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts'],
-  exclude: WITH_OWN_SERVICES,
+  exclude: TAKING_LONG,
   globalSetup: ['test/harness/global_setup.ts'],
   ...WITH_PARTS,
   ...ONE_BY_ONE,
@@ -118,5 +143,11 @@ export const RUNS = [
   [[BROWSER_SERVICE], [FAULT]],
 ] as const;
 
+/** The run of what takes long. */
+export const LONG_RUNS = [[[LONG]]] as const;
+
 /** The same for vitest by itself, which makes one run of all. */
-export const PROJECTS: TestProjectInlineConfiguration[] = RUNS.flat(2).map((test) => ({ extends: true, test }));
+export const PROJECTS: TestProjectInlineConfiguration[] = [...RUNS.flat(2), LONG].map((test) => ({
+  extends: true,
+  test,
+}));

@@ -1,5 +1,5 @@
 import { createVitest, type TestCase, type TestModule, type Vitest } from 'vitest/node';
-import { RUNS } from './projects.ts';
+import { LONG_RUNS, RUNS } from './projects.ts';
 import { add, failed, NOTHING, type Tally } from './tally.ts';
 
 export interface SuiteFilter {
@@ -7,6 +7,8 @@ export interface SuiteFilter {
   paths: string[];
   /** Pattern of test names. */
   name: string | undefined;
+  /** Whether it is the tests that take long which are meant by all. */
+  isLong: boolean;
 }
 
 /** Of more files that failed something is wrong with what is tested, or with the machine, and another run would not tell more. */
@@ -20,12 +22,20 @@ const AGAIN_MAX = 5;
  */
 export async function runSuites(filter: SuiteFilter, onStart: (vitest: Vitest) => void): Promise<Tally> {
   let tally = NOTHING;
-  for (const runs of RUNS) {
+  for (const runs of runsOf(filter)) {
     const suites = runs.map((projects) => projects.map(({ name }) => name));
     tally = add(tally, await runBeside(suites, filter, onStart));
   }
   return tally;
 }
+
+/** The runs to make: what is asked for by its path or name may be of those that take long. */
+function runsOf(filter: SuiteFilter) {
+  if (!isWhole(filter)) return [...RUNS, ...LONG_RUNS];
+  return filter.isLong ? LONG_RUNS : RUNS;
+}
+
+const isWhole = ({ paths, name }: SuiteFilter): boolean => paths.length === 0 && name === undefined;
 
 /** @param suites Names of projects, by the runs that are made at the same time. */
 async function runBeside(
@@ -48,8 +58,7 @@ async function withBrokenAgain(
   onStart: (vitest: Vitest) => void,
 ): Promise<Tally> {
   const broken = [...byFile].filter(([, { failed: count }]) => count > 0).map(([path]) => path);
-  const isWhole = filter.paths.length === 0 && filter.name === undefined;
-  if (!isWhole || broken.length === 0 || broken.length > AGAIN_MAX) return sumOf(others, byFile);
+  if (!isWhole(filter) || broken.length === 0 || broken.length > AGAIN_MAX) return sumOf(others, byFile);
   console.log(`\nonce more, by themselves: ${broken.join(', ')}`);
   let tally = others;
   for (const path of broken) tally = add(tally, await runAgain(names, path, byFile.get(path) ?? NOTHING, onStart));
@@ -63,7 +72,7 @@ async function runAgain(
   before: Tally,
   onStart: (vitest: Vitest) => void,
 ): Promise<Tally> {
-  const { others, byFile } = await runOnce(names, { paths: [path], name: undefined }, onStart);
+  const { others, byFile } = await runOnce(names, { paths: [path], name: undefined, isLong: false }, onStart);
   const after = add(others, byFile.get(path) ?? before);
   return after.failed === 0 ? add(after, { ...NOTHING, unsteady: before.failures }) : after;
 }
