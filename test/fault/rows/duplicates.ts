@@ -14,6 +14,7 @@ const REQUESTS_PER_SECOND = 80;
  */
 export const DUPLICATE_STORM: Row = {
   name: 'duplicate_storm',
+  smoke: true,
   async fault({ world, site, ledger, random, untilSent, events }) {
     await untilSent(events);
     const originals = ledger.entries().map(({ event }) => event);

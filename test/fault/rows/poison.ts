@@ -54,6 +54,7 @@ function poison(kind: Kind, schemaId: number, random: Random): Buffer | null {
 /** Every kind of poison on every topic that is read, while events flow. */
 export const POISON: Row = {
   name: 'poison',
+  smoke: true,
   requestsPerSecond: 20,
   async fault({ world, random, planted, untilSent, events }) {
     await untilSent(events / 3);

@@ -98,9 +98,10 @@ describe('a card number', () => {
       });
       return Math.min(...tries);
     };
-    const [short, long] = [msOf(40_000), msOf(320_000)];
+    const [short, long] = [msOf(50_000), msOf(400_000)];
     // Eight times as long; where every pair of digits is looked at it is sixty-four times.
     expect(long).toBeLessThan(24 * Math.max(short, 2));
+    expect(long).toBeLessThan(600);
   });
 
   it.each([
