@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { onParentGone } from '#infra/local/parent.ts';
 import { runChecks } from './harness/run/checks.ts';
 import { makeScratch, type Scratch } from './harness/run/scratch.ts';
-import { runSuites } from './harness/run/suites.ts';
+import { isWhole, runSuites, type SuiteFilter } from './harness/run/suites.ts';
 import { add, failed, NOTHING, summary, type Tally } from './harness/run/tally.ts';
 
 const INTERRUPTED = 130;
@@ -13,19 +13,19 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { testNamePattern: { type: 'string', short: 't' }, long: { type: 'boolean', default: false } },
 });
-const isWhole = positionals.length === 0 && values.testNamePattern === undefined;
+const filter: SuiteFilter = { paths: positionals, name: values.testNamePattern, isLong: values.long };
 const scratch = await makeScratch();
 const interrupt = interruption(scratch);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupt(signal));
 onParentGone(() => void interrupt('the terminal is gone'));
 
-const checks = isWhole && !values.long ? runChecks() : NOTHING;
+const checks = isWhole(filter) && !filter.isLong ? runChecks() : NOTHING;
 const suites = await run();
 await finish(add(add(checks, suites), await leftBehind()));
 
 async function run(): Promise<Tally> {
   try {
-    return await runSuites({ paths: positionals, name: values.testNamePattern, isLong: values.long }, () => {
+    return await runSuites(filter, () => {
       // The runner would leave at once on these, with the service still up.
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         process.removeAllListeners(signal);

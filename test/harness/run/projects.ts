@@ -147,7 +147,7 @@ export const RUNS = [
 export const LONG_RUNS = [[[LONG]]] as const;
 
 /** The same for vitest by itself, which makes one run of all. */
-export const PROJECTS: TestProjectInlineConfiguration[] = [...RUNS.flat(2), LONG].map((test) => ({
+export const PROJECTS: TestProjectInlineConfiguration[] = [...RUNS, ...LONG_RUNS].flat(2).map((test) => ({
   extends: true,
   test,
 }));

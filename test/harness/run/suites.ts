@@ -35,7 +35,8 @@ function runsOf(filter: SuiteFilter) {
   return filter.isLong ? LONG_RUNS : RUNS;
 }
 
-const isWhole = ({ paths, name }: SuiteFilter): boolean => paths.length === 0 && name === undefined;
+/** Whether nothing is chosen by its path or name. */
+export const isWhole = ({ paths, name }: SuiteFilter): boolean => paths.length === 0 && name === undefined;
 
 /** @param suites Names of projects, by the runs that are made at the same time. */
 async function runBeside(
@@ -72,7 +73,7 @@ async function runAgain(
   before: Tally,
   onStart: (vitest: Vitest) => void,
 ): Promise<Tally> {
-  const { others, byFile } = await runOnce(names, { paths: [path], name: undefined, isLong: false }, onStart);
+  const { others, byFile } = await runOnce(names, { paths: [path], name: undefined }, onStart);
   const after = add(others, byFile.get(path) ?? before);
   return after.failed === 0 ? add(after, { ...NOTHING, unsteady: before.failures }) : after;
 }
@@ -88,7 +89,7 @@ const sumOf = (others: Tally, byFile: ReadonlyMap<string, Tally>): Tally => [...
 
 async function runOnce(
   project: string[],
-  { paths, name }: SuiteFilter,
+  { paths, name }: Pick<SuiteFilter, 'paths' | 'name'>,
   onStart: (vitest: Vitest) => void,
 ): Promise<Ran> {
   const named = name === undefined ? {} : { testNamePattern: name };
