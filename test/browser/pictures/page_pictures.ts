@@ -44,7 +44,7 @@ function specsOf({ eventId, personId }: ShownDay): PictureSpec[] {
     { name: 'retention', path: `${site}/retention`, ready: 'Result' },
     { name: 'paths', path: `${site}/paths?period=24h`, ready: 'Result' },
     { name: 'people', path: `${site}/people`, ready: 'Find a person' },
-    { name: 'person', path: `${site}/people/${encodeURIComponent(personId)}`, ready: 'purchase' },
+    { name: 'person', path: `${site}/people/${encodeURIComponent(personId)}`, ready: 'Revenue USD' },
     { name: 'boards', path: `${site}/boards`, ready: 'Monday' },
     { name: 'board', path: `${site}/boards/monday?period=24h`, ready: 'From page to purchase' },
     { name: 'destinations', path: `${site}/destinations`, ready: 'Waiting' },
