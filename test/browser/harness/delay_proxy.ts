@@ -77,6 +77,9 @@ function join(one: Socket, other: Socket): void {
   one.pipe(other).pipe(one);
   one.on('error', () => other.end());
   other.on('error', () => one.destroy());
+  // The source of a pipe stands still when its target has closed: with what came since unread it would never end.
+  one.once('close', () => other.resume());
+  other.once('close', () => one.resume());
 }
 
 function listening(server: Server): Promise<void> {
