@@ -33,7 +33,12 @@ const TAKING_LONG = [
 /** For tests that bring up parts or processes, and take them down. */
 const WITH_PARTS = { testTimeout: 60_000, hookTimeout: 120_000 };
 /** The first hook of a browser test may have to fetch the browser. */
-const WITH_A_BROWSER = { testTimeout: 60_000, hookTimeout: 480_000 };
+const WITH_A_BROWSER = {
+  testTimeout: 60_000,
+  hookTimeout: 480_000,
+  // A page that loads and asks takes longer than the second that is the default, where the machine is slow.
+  expect: { poll: { timeout: 20_000, interval: 50 } },
+};
 const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 
 /** Unit tests that watch a module, or change the environment, which other files have too where they share a process. */
