@@ -6,7 +6,7 @@ import { longestTaskOf } from '../harness/main_thread.ts';
 import { BARE_SCRIPT, type PageHeap, pageHeap } from './harness/page_heap.ts';
 import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
 
-const RUNS = 20;
+const RUNS = 12;
 const THROTTLING = 4;
 const RATIO_MAX = 1.5;
 const TASK_MS_MAX = 50;

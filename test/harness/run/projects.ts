@@ -81,12 +81,8 @@ const LONG = {
   sequence: { groupOrder: 7 },
 };
 
-/** Tests in a browser that measure what the tag costs a page, how long it waits or how quick the dashboard is: nothing else runs beside them. */
-const TIMED_IN_A_BROWSER = [
-  'test/browser/tag/page_cost.test.ts',
-  'test/browser/tag/delivery.test.ts',
-  'test/browser/dashboard/speed.test.ts',
-];
+/** Tests in a browser that measure what the tag costs a page or how quick the dashboard is: nothing else runs beside them. */
+const TIMED_IN_A_BROWSER = ['test/browser/tag/page_cost.test.ts', 'test/browser/dashboard/speed.test.ts'];
 
 /** Tests in a browser that need no more than pages and a stand-in for the edge. */
 const BROWSER = {

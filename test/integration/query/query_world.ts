@@ -1,5 +1,4 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
@@ -23,12 +22,14 @@ export interface QueryWorld {
 /** Answers are compared here and not timed, also on a machine that is busy with something else. */
 const LIMITS = { ...QUERY_LIMITS, seconds: 120 };
 
+/** Blocks that were stored: a token that a table has seen would be dropped. */
+let block = 0;
+
 /** Makes worlds for the tests of one file. */
 export function useQueryWorld(): () => Promise<QueryWorld> {
   const create = useClickhouse();
   return async () => {
-    const database = await create();
-    await migrate(database.warehouse, database.url);
+    const database = await create.migrated();
     let failure: unknown;
     const service = await control(
       'tester',
@@ -41,7 +42,6 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
     );
     await service.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
     await service.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });
-    let block = 0;
     return {
       database,
       control: service,
