@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { ACTION_SOURCES, type Event, type EventEntry, type Identifiers } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, encodePerson, noPerson, readBatch } from '#schemas/event_batch.ts';
@@ -24,12 +23,6 @@ const IDENTIFIERS: Identifiers = {
 };
 const DAY_MS = 86_400_000;
 
-async function migrated(): Promise<Database> {
-  const database = await create();
-  await migrate(database.warehouse, database.url);
-  return database;
-}
-
 function row(changes: Partial<Event>, personId = 'p_1') {
   return eventRow({
     coordinate: { partition: 1, offset: 2, index: 3 },
@@ -42,7 +35,7 @@ const count = async (database: Database): Promise<unknown> =>
   rowsOf(database, 'SELECT count() AS rows FROM event_rows SETTINGS optimize_trivial_count_query = 0');
 
 test('a block inserted twice under its token stands there once, over several months too', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const rows = [0, 40, 80].map((days) =>
     row({ event_id: `e-${days}`, timestamp: Date.UTC(2026, 5, 1) + days * DAY_MS }),
   );
@@ -51,14 +44,14 @@ test('a block inserted twice under its token stands there once, over several mon
 });
 
 test('the same rows under another token stand there again', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   await database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
   for (const token of ['a', 'b']) await insertBlock(database.warehouse, 'event_rows', token, [row({})]);
   expect(await count(database)).toEqual([{ rows: 2 }]);
 });
 
 test('times, texts and numbers come back as they were sent', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const events = [
     { event_id: 'a', timestamp: 1_790_000_000_123, received_at: 1_790_000_000_999, value: 0.1, currency: 'EUR' },
     { event_id: 'b', timestamp: Date.UTC(2024, 1, 29, 23, 59, 59, 1), received_at: 1_790_000_000_000, value: -1e-9 },
@@ -94,7 +87,7 @@ const EVENTS: readonly Partial<Event>[] = [
 ];
 
 test('events in columns make the rows that their values make', async () => {
-  const [columns, json] = [await migrated(), await migrated()];
+  const [columns, json] = [await create.migrated(), await create.migrated()];
   const entries = EVENTS.map(
     (changes, index): EventEntry => ({
       event: sampleEvent({ ...changes, event_id: `e-${String(index).padStart(2, '0')}` }),
@@ -118,7 +111,7 @@ test('events in columns make the rows that their values make', async () => {
 });
 
 test('rows of wrong types and unknown tables are refused, without their content in the error', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const wrong = [
     { ...row({}), timestamp: 'yesterday' },
     { ...row({}), value: 'much' },

@@ -1,19 +1,12 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { keepDays } from '#infra/clickhouse/maintenance.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
 const DAY_MS = 86_400_000;
-
-async function migrated(): Promise<Database> {
-  const database = await create();
-  await migrate(database.warehouse, database.url);
-  return database;
-}
 
 const row = (id: string, personId: string, timestamp = Date.now()) =>
   eventRow({
@@ -28,7 +21,7 @@ async function persons(database: Database, of: string, table: string): Promise<s
 }
 
 test('rows older than a table keeps them go, until it keeps them for ever again', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const { warehouse } = database;
   const insert = (name: string): Promise<void> =>
     insertBlock(warehouse, 'event_rows', name, [
@@ -50,7 +43,7 @@ test('rows older than a table keeps them go, until it keeps them for ever again'
 });
 
 test('a rule that is so already changes nothing', async () => {
-  const { warehouse, url } = await migrated();
+  const { warehouse, url } = await create.migrated();
   await keepDays(warehouse, 'inventory', 10);
   const query = `SELECT metadata_version AS version, metadata_modification_time AS at FROM system.tables WHERE name = 'inventory' AND database = currentDatabase()`;
   const before = await rowsOf({ warehouse, url }, query);

@@ -23,12 +23,6 @@ const FOLDER = new URL('../../../infra/clickhouse/migrations/', import.meta.url)
 const STEPS = 24;
 const MANY_MS = 240_000;
 
-async function migrated(): Promise<Database> {
-  const database = await create();
-  await migrate(database.warehouse, database.url);
-  return database;
-}
-
 const link = ({ warehouse }: Database, token: string, links: readonly object[]): Promise<void> =>
   insertBlock(warehouse, 'person_links', token, links);
 
@@ -47,7 +41,7 @@ async function resolvedBefore(database: Database, persons: readonly string[]): P
 test('whatever merges, in whatever order, is known at once, and as the version before knew it', {
   timeout: MANY_MS,
 }, async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const { warehouse } = database;
   const random = randomFor('merges of persons');
   const people = createPeople(random, Date.now() - 70 * DAY_MS);
@@ -88,7 +82,7 @@ test('whatever merges, in whatever order, is known at once, and as the version b
 });
 
 test('links show within three seconds, and later ones of the same person', { timeout: 30_000 }, async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   await insertBlock(database.warehouse, 'event_rows', 'e', [arrived('a', person(2)), arrived('b', person(9))]);
   const delays: number[] = [];
   const reloader = createPersonReloader({
@@ -113,7 +107,7 @@ test('links show within three seconds, and later ones of the same person', { tim
 const equal = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 test('a link that was under way while all were loaded is not missed, though newer ones were there', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   await insertBlock(database.warehouse, 'event_rows', 'e', [arrived('a', person(1)), arrived('b', person(2))]);
   await link(database, 'l1', [linkOf(person(2), person(9), 2)]);
   await reloadPersons(database.warehouse);
@@ -123,7 +117,7 @@ test('a link that was under way while all were loaded is not missed, though newe
 });
 
 test('an older link that comes again changes nothing, whether the newer is in the base or recent', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const { warehouse } = database;
   await insertBlock(warehouse, 'event_rows', 'e', [arrived('a', person(1)), arrived('b', person(2))]);
   const hourAgoMs = Date.now() - 3_600_000;
@@ -152,7 +146,7 @@ async function filesOf(database: Database): Promise<Record<string, number>> {
 }
 
 test('a night rewrites the months with persons that merged since, and no others', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const { warehouse } = database;
   const months = [Date.UTC(2026, 5, 3), Date.UTC(2026, 6, 3), Date.UTC(2026, 7, 3)];
   const rows = months.map((timestamp, at) => arrived(`e${at}`, person(at), timestamp));
@@ -183,7 +177,7 @@ test('a night rewrites the months with persons that merged since, and no others'
 });
 
 test('merges are forgotten when they are old and every row knows them, the oldest first', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const { warehouse } = database;
   const old = (days: number): number => Date.now() - (MERGE_KEPT_DAYS + days) * DAY_MS;
   await insertBlock(warehouse, 'event_rows', 'e', [arrived('a', person(2)), arrived('b', person(4))]);
