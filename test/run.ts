@@ -1,55 +1,99 @@
-// What `npm test` runs: the checks, then the tests, or with `-- PATH… [-t NAME]` only the tests chosen by that. `npm run test:long`
-// runs, with --long, the tests that take long.
+// What `npm test` runs: the checks, then the tests of every run, each once; or with `-- PATH… [-t NAME]` only the tests chosen by that.
+// `npm run test:NAME` runs another suite (`--suite NAME`), and `npm run test:all` every one. docs/testing.md says which is for what.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type { Vitest } from 'vitest/node';
 import { onParentGone } from '#infra/local/parent.ts';
 import { runChecks } from './harness/run/checks.ts';
+import { type Command, commandsOf, runCommand } from './harness/run/commands.ts';
+import { SUITES, type SuiteName } from './harness/run/projects.ts';
 import { makeScratch, type Scratch } from './harness/run/scratch.ts';
-import { isWhole, runSuites, type SuiteFilter } from './harness/run/suites.ts';
-import { add, failed, NOTHING, summary, type Tally } from './harness/run/tally.ts';
+import { runSuite } from './harness/run/suites.ts';
+import { add, failed, NOTHING, slowest, summary, type Tally, tooLong } from './harness/run/tally.ts';
+import { endSharedParts } from './harness/shared_parts.ts';
 
 const INTERRUPTED = 130;
+/** Of a file of the default run. */
+const FILE_MS_MAX = 20_000;
+const RECORDS = '.local/test';
+/** Linux counts CPU times in hundredths of a second. */
+const TICKS = 100;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { testNamePattern: { type: 'string', short: 't' }, long: { type: 'boolean', default: false } },
+  options: {
+    testNamePattern: { type: 'string', short: 't' },
+    suite: { type: 'string', default: 'default' },
+  },
 });
-const filter: SuiteFilter = { paths: positionals, name: values.testNamePattern, isLong: values.long };
+const suites = suitesOf(values.suite);
+const chosen = { paths: positionals, name: values.testNamePattern };
+const isChosen = positionals.length > 0 || values.testNamePattern !== undefined;
 const scratch = await makeScratch();
 const interrupt = interruption(scratch);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupt(signal));
 onParentGone(() => void interrupt('the terminal is gone'));
 
-const checks = isWhole(filter) && !filter.isLong ? runChecks() : NOTHING;
-const suites = await run();
-await finish(add(add(checks, suites), await leftBehind()));
+let tally = NOTHING;
+try {
+  if (isChosen) {
+    for (const suite of Object.keys(SUITES) as SuiteName[]) tally = add(tally, await runSuite(suite, onStart, chosen));
+  } else for (const suite of suites) tally = add(tally, await runWhole(suite));
+} catch (error) {
+  console.error(error);
+  tally = add(tally, failed([`the run: ${String(error)}`]));
+}
+await endSharedParts();
+const left = await scratch.leftBehind();
+tally = add(tally, failed(left.map(({ pid, command }) => `left behind: ${pid} ${command}`)));
+await scratch.clear();
+if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
+if (tally.passed + tally.failed === 0) console.log('no test ran');
+console.log(summary(tally));
+process.exit(tally.failed === 0 && tally.passed > 0 ? 0 : 1);
 
-async function run(): Promise<Tally> {
-  try {
-    return await runSuites(filter, () => {
-      // The runner would leave at once on these, with the service still up.
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        process.removeAllListeners(signal);
-        process.on(signal, () => void interrupt(signal));
-      }
-    });
-  } catch (error) {
-    console.error(error);
-    return failed([`the run: ${String(error)}`]);
+function suitesOf(name: string): (SuiteName | Command)[] {
+  const all = [...(Object.keys(SUITES) as SuiteName[]), ...commandsOf()];
+  if (name === 'all') return all;
+  const found = all.find((one) => (typeof one === 'string' ? one : one.name) === name);
+  if (found !== undefined) return [found];
+  const names = all.map((one) => (typeof one === 'string' ? one : one.name));
+  process.stderr.write(`--suite must be one of: ${names.join(', ')}, all\n`);
+  process.exit(2);
+}
+
+/** Runs a suite and writes down how long each of its files took. */
+async function runWhole(suite: SuiteName | Command): Promise<Tally> {
+  const startedMs = performance.now();
+  const name = typeof suite === 'string' ? suite : suite.name;
+  console.log(`\nsuite ${name}`);
+  let ran = name === 'default' ? runChecks() : NOTHING;
+  ran = add(ran, typeof suite === 'string' ? await runSuite(suite, onStart) : runCommand(suite));
+  if (name === 'default') ran = add(ran, tooLong(ran, FILE_MS_MAX));
+  const seconds = Math.round((performance.now() - startedMs) / 1_000);
+  mkdirSync(RECORDS, { recursive: true });
+  const record = { suite: name, seconds, passed: ran.passed, failed: ran.failed, files: ran.files };
+  writeFileSync(`${RECORDS}/${name}.json`, `${JSON.stringify(record, null, 1)}\n`);
+  console.log(`\nthe slowest files:\n${slowest(ran).join('\n')}`);
+  console.log(
+    `${name}: ${seconds} s, ${cpuSeconds()} s of processor time up to here, durations in ${RECORDS}/${name}.json`,
+  );
+  return ran;
+}
+
+/** Of this process and of what it started and has ended. */
+function cpuSeconds(): number {
+  const [, after = ''] = readFileSync('/proc/self/stat', 'utf8').split(') ');
+  const [user = 0, system = 0, childrenUser = 0, childrenSystem = 0] = after.split(' ').slice(11, 15).map(Number);
+  return Math.round((user + system + childrenUser + childrenSystem) / TICKS);
+}
+
+/** The runner would leave at once on these, with the service still up. */
+function onStart(_vitest: Vitest): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => void interrupt(signal));
   }
-}
-
-/** Whatever a test started must be gone by now; each process that is not counts as a failed test. */
-async function leftBehind(): Promise<Tally> {
-  const left = await scratch.leftBehind();
-  return failed(left.map(({ pid, command }) => `left behind: ${pid} ${command}`));
-}
-
-async function finish(tally: Tally): Promise<never> {
-  await scratch.clear();
-  if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
-  if (tally.passed + tally.failed === 0) console.log('no test ran');
-  console.log(summary(tally));
-  process.exit(tally.failed === 0 && tally.passed > 0 ? 0 : 1);
 }
 
 /** Ends everything at once: what the tests wrote is thrown away anyway. */

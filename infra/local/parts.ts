@@ -43,6 +43,8 @@ export interface StartPartsOptions {
   reuseDownloads?: string;
   /** Brokers of the cluster. */
   kafkaNodes?: 1;
+  /** Databases of Redis. Default: 1. */
+  redisDatabases?: number;
   /** Start a part that died again, after a pause. */
   restartDeadParts?: boolean;
 }
@@ -67,7 +69,7 @@ export async function startParts(options: StartPartsOptions): Promise<LocalParts
     new Set(names),
     options.onProgress,
   );
-  const plans = await planParts(dataDir, names, programs, options.external);
+  const plans = await planParts(dataDir, names, programs, options);
   const { parts, stop } = createParts(plans, options);
   try {
     await startInOrder(parts, options.onProgress);
@@ -82,7 +84,7 @@ async function planParts(
   dataDir: string,
   names: PartName[],
   programs: Programs,
-  external: Partial<LocalAddresses>,
+  { external, redisDatabases }: StartPartsOptions,
 ): Promise<PartPlan[]> {
   const ports = await choosePorts(dataDir, [
     'kafka',
@@ -97,7 +99,7 @@ async function planParts(
   return [
     ...(programs.kafka ? [await planKafka(node, join(dataDir, 'log', 'kafka.log'), programs.kafka)] : []),
     ...(programs.registry ? [planRegistry(dataDir, ports, brokers, programs.registry)] : []),
-    ...(programs.redis ? [planRedis(dataDir, ports.redis, programs.redis)] : []),
+    ...(programs.redis ? [planRedis(dataDir, ports.redis, programs.redis, redisDatabases)] : []),
     ...(names.includes('clickhouse') ? [planClickhouse(dataDir, ports.clickhouse)] : []),
   ];
 }

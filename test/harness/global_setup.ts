@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
 import { startDnsServer } from './dns_server.ts';
 import { startService } from './service.ts';
+import { startSharedParts } from './shared_parts.ts';
 import type {} from './shared_service.ts';
 import { startVendor } from './vendor_server.ts';
 import { zoneOfSites } from './verified_domain.ts';
@@ -11,8 +13,10 @@ import { zoneOfSites } from './verified_domain.ts';
 /** Tests of other matters share keys and send as fast as they can; those of the limits have an edge of their own. */
 const UNLIMITED = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0' };
 
-/** Starts the shared service in a temporary data folder; the returned function ends it and removes the folder. */
+/** Starts the shared service on the shared parts; the returned function ends it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const onProgress = (line: string): void => project.vitest.logger.log(`  ${line}`);
+  const { addresses, dataDir: partsDir } = await startSharedParts(onProgress);
   const dataDir = mkdtempSync(join(tmpdir(), 'shared-service-'));
   const dns = await startDnsServer(zoneOfSites);
   const vendor = await startVendor();
@@ -23,9 +27,19 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
   try {
     const service = await startService(dataDir, {
-      env: { ...UNLIMITED, CONTROL_DNS_SERVERS: dns.address, EDGE_LOADER_GOOGLE_URL: vendor.url },
-      onProgress: (line) => project.vitest.logger.log(`  ${line}`),
+      env: {
+        ...UNLIMITED,
+        KAFKA_BROKERS: addresses.kafkaBrokers,
+        SCHEMA_REGISTRY_URL: addresses.registryUrl,
+        REDIS_URL: addresses.redisUrl,
+        CLICKHOUSE_URL: addresses.clickhouseUrl,
+        CONTROL_SQL_URL: localSqlUrl(partsDir, addresses.clickhouseUrl),
+        CONTROL_DNS_SERVERS: dns.address,
+        EDGE_LOADER_GOOGLE_URL: vendor.url,
+      },
+      onProgress,
     });
+    await makeLocalAnalyst(addresses.clickhouseUrl);
     const { pid, ready } = service;
     project.provide('service', { pid, dataDir, ready });
     return async () => {

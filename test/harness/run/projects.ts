@@ -1,8 +1,29 @@
 import { availableParallelism } from 'node:os';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 
-/** Integration tests that look into the one service that the end-to-end tests share. */
-const WITH_THE_SERVICE = [
+/**
+ * Tests of the service as a whole that are in every run: the contract of the public routes, who may do what, and that an event is
+ * everywhere once. The other files of `test/e2e` are in `npm run test:e2e`.
+ */
+const SERVICE_IN_EVERY_RUN = [
+  'test/e2e/2_1_event.test.ts',
+  'test/e2e/2_2_properties.test.ts',
+  'test/e2e/2_3_action_source.test.ts',
+  'test/e2e/2_4_offline_mode.test.ts',
+  'test/e2e/4_1_accepted_event.test.ts',
+  'test/e2e/4_1_body.test.ts',
+  'test/e2e/4_1_filters.test.ts',
+  'test/e2e/4_1_quota.test.ts',
+  'test/e2e/4_2_config.test.ts',
+  'test/e2e/4_3_inventory.test.ts',
+  'test/e2e/4_4_health.test.ts',
+  'test/e2e/4_5_other_routes.test.ts',
+  'test/e2e/4_6_one_person.test.ts',
+  'test/e2e/5_authentication.test.ts',
+  'test/e2e/6_fan_out_once.test.ts',
+  'test/e2e/8_limits.test.ts',
+  'test/e2e/9_versioning.test.ts',
+  // Of the parts, but beside the one service that uses them.
   'test/integration/redis/key_use.test.ts',
   'test/integration/redis/sessions.test.ts',
   'test/integration/control/service.test.ts',
@@ -10,29 +31,11 @@ const WITH_THE_SERVICE = [
   'test/integration/kafka/aborted_records.test.ts',
 ];
 
-/**
- * Tests that take long, of what shorter tests look at too: each kills, starves or starts whole processes again and again, or fills a
- * store. `npm run test:long` has them, and not every run.
- */
-const TAKING_LONG = [
-  'test/e2e/operate/external_parts.test.ts',
-  'test/e2e/operate/lifecycle.test.ts',
-  'test/integration/edge/backpressure.test.ts',
-  'test/integration/kafka/commit_broker_killed.test.ts',
-  'test/integration/kafka/prepared_commits.test.ts',
-  'test/integration/kafka/sink_killer.test.ts',
-  'test/integration/kafka/stage_broker_killed.test.ts',
-  'test/integration/kafka/stage_killer.test.ts',
-  'test/integration/kafka/stage_storm.test.ts',
-  'test/integration/kafka/stage_zombie.test.ts',
-  'test/integration/local/sudden_death.test.ts',
-  'test/integration/redis/claims_memory.test.ts',
-  'test/integration/stages/dedup_redis_lost.test.ts',
-];
+const PARTS = 'test/harness/shared_parts.ts';
+const SERVICE = 'test/harness/global_setup.ts';
 
-/** For tests that bring up parts or processes, and take them down. */
-const WITH_PARTS = { testTimeout: 60_000, hookTimeout: 120_000 };
-/** The first hook of a browser test may have to fetch the browser. */
+/** The first hook may have to fetch the parts. A deadline ends what hangs; nothing that works comes near it. */
+const WITH_PARTS = { testTimeout: 180_000, hookTimeout: 300_000 };
 const WITH_A_BROWSER = {
   testTimeout: 60_000,
   hookTimeout: 480_000,
@@ -44,13 +47,15 @@ const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 /** Unit tests that watch a module, or change the environment, which other files have too where they share a process. */
 const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts', 'test/unit/harness/scratch.test.ts'];
 
+const ALONE = { sequence: { groupOrder: 0 } };
+
 const UNIT = {
   name: 'unit',
   include: ['test/unit/**/*.test.ts', 'test/contract/**/*.test.ts'],
   exclude: WITH_OWN_PROCESS,
   // Loading the same modules for each file takes nearly half of the time.
   isolate: false,
-  testTimeout: 20_000,
+  testTimeout: 60_000,
   maxWorkers: availableParallelism(),
   sequence: { groupOrder: 0 },
 };
@@ -58,7 +63,7 @@ const UNIT = {
 const UNIT_ISOLATED = {
   name: 'unit-isolated',
   include: WITH_OWN_PROCESS,
-  testTimeout: 20_000,
+  testTimeout: 60_000,
   maxWorkers: availableParallelism(),
   sequence: { groupOrder: 0 },
 };
@@ -66,89 +71,107 @@ const UNIT_ISOLATED = {
 const INTEGRATION = {
   name: 'integration',
   include: ['test/integration/**/*.test.ts'],
-  exclude: [...WITH_THE_SERVICE, ...TAKING_LONG],
+  exclude: SERVICE_IN_EVERY_RUN,
+  globalSetup: [PARTS],
   ...WITH_PARTS,
-  // Each file brings its own parts up, and mostly waits for them: two files at once leave half of two cores idle.
+  // Two files at once leave half of two cores idle: they mostly wait for the parts.
   maxWorkers: availableParallelism() + 1,
   sequence: { groupOrder: 1 },
 };
 
-const LONG = {
-  name: 'long',
-  include: TAKING_LONG,
-  ...WITH_PARTS,
-  maxWorkers: availableParallelism() + 1,
-  sequence: { groupOrder: 7 },
-};
+/** The projects by the suites that `test/run.ts` has, in the order in which `npm run test:all` runs them. */
+export const SUITES = {
+  default: [
+    [UNIT, UNIT_ISOLATED, INTEGRATION],
+    [
+      {
+        name: 'service',
+        include: SERVICE_IN_EVERY_RUN,
+        globalSetup: [PARTS, SERVICE],
+        ...WITH_PARTS,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+  ],
+  e2e: [
+    [
+      {
+        name: 'e2e',
+        include: ['test/e2e/**/*.test.ts'],
+        exclude: SERVICE_IN_EVERY_RUN,
+        globalSetup: [PARTS, SERVICE],
+        ...WITH_PARTS,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+  ],
+  browser: [
+    [
+      {
+        name: 'browser',
+        include: ['test/browser/**/*.test.ts'],
+        exclude: ['test/browser/service/**'],
+        ...WITH_A_BROWSER,
+        maxWorkers: availableParallelism(),
+        ...ALONE,
+      },
+    ],
+    [
+      {
+        name: 'browser-service',
+        include: ['test/browser/service/**/*.test.ts'],
+        globalSetup: [PARTS, SERVICE],
+        ...WITH_A_BROWSER,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+  ],
+  kill: [
+    [
+      {
+        name: 'kill',
+        include: ['test/kill/**/*.test.ts'],
+        globalSetup: [PARTS],
+        ...WITH_PARTS,
+        // Each file brings its own parts up, and mostly waits for them.
+        maxWorkers: availableParallelism() + 1,
+        ...ALONE,
+      },
+    ],
+  ],
+  perf: [
+    [
+      {
+        name: 'perf',
+        include: ['test/perf/**/*.test.ts'],
+        globalSetup: [PARTS],
+        ...WITH_A_BROWSER,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+  ],
+  fuzz: [
+    [
+      {
+        name: 'fuzz',
+        include: ['test/fuzz/**/*.test.ts'],
+        globalSetup: [PARTS, SERVICE],
+        ...WITH_PARTS,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+  ],
+  docs: [[{ name: 'docs', include: ['test/docs/**/*.test.ts'], ...ALONE }]],
+} as const;
 
-/** Tests in a browser that measure what the tag costs a page or how quick the dashboard is: nothing else runs beside them. */
-const TIMED_IN_A_BROWSER = ['test/browser/tag/page_cost.test.ts', 'test/browser/dashboard/speed.test.ts'];
+export type SuiteName = keyof typeof SUITES;
 
-/** Tests in a browser that need no more than pages and a stand-in for the edge. */
-const BROWSER = {
-  name: 'browser',
-  include: ['test/browser/**/*.test.ts'],
-  exclude: ['test/browser/service/**', ...TIMED_IN_A_BROWSER],
-  ...WITH_A_BROWSER,
-  maxWorkers: availableParallelism(),
-  sequence: { groupOrder: 2 },
-};
-
-/** Tests that share one service, over HTTP. */
-const SERVICE = {
-  name: 'service',
-  include: [...WITH_THE_SERVICE, 'test/e2e/**/*.test.ts'],
-  exclude: TAKING_LONG,
-  globalSetup: ['test/harness/global_setup.ts'],
-  ...WITH_PARTS,
-  ...ONE_BY_ONE,
-  sequence: { groupOrder: 3 },
-};
-
-const BROWSER_TIMED = {
-  name: 'browser-timed',
-  include: TIMED_IN_A_BROWSER,
-  ...WITH_A_BROWSER,
-  ...ONE_BY_ONE,
-  sequence: { groupOrder: 4 },
-};
-
-/** Tests in a browser that sends to a service which they share, with what arrived looked for in ClickHouse. */
-const BROWSER_SERVICE = {
-  name: 'browser-service',
-  include: ['test/browser/service/**/*.test.ts'],
-  globalSetup: ['test/harness/global_setup.ts'],
-  ...WITH_A_BROWSER,
-  ...ONE_BY_ONE,
-  sequence: { groupOrder: 5 },
-};
-
-const FAULT = {
-  name: 'fault',
-  include: ['test/fault/**/*.test.ts'],
-  ...WITH_PARTS,
-  ...ONE_BY_ONE,
-  sequence: { groupOrder: 6 },
-};
-
-/**
- * The projects by the runs that `npm test` makes, one after the other, and of these those that are made at the same time. A run
- * starts the global setups of all its projects at its beginning, and a shared service would take its share of the machine
- * beside the tests without it. The tests with a service and those of faults wait for half of their time, and each have parts of
- * their own: they are made beside others.
- */
-export const RUNS = [
-  [[UNIT, UNIT_ISOLATED, INTEGRATION]],
-  [[BROWSER], [SERVICE]],
-  [[BROWSER_TIMED]],
-  [[BROWSER_SERVICE], [FAULT]],
-] as const;
-
-/** The run of what takes long. */
-export const LONG_RUNS = [[[LONG]]] as const;
-
-/** The same for vitest by itself, which makes one run of all. */
-export const PROJECTS: TestProjectInlineConfiguration[] = [...RUNS, ...LONG_RUNS].flat(2).map((test) => ({
-  extends: true,
-  test,
-}));
+/** The same for the runner by itself, which makes one run of all. */
+export const PROJECTS: TestProjectInlineConfiguration[] = Object.values(SUITES)
+  .flat(2)
+  .map((test) => ({ extends: true, test }) as TestProjectInlineConfiguration);

@@ -41,9 +41,12 @@ async function leftBehind(path: string): Promise<ProcessMark[]> {
 }
 
 async function clear(path: string): Promise<void> {
-  const left = (): ProcessMark[] => started(path).filter(({ pid }) => pid !== reaperPid());
-  for (let some = left(); some.length > 0; some = left()) {
-    for (const { pid } of some) kill(pid);
+  const deadline = performance.now() + LEAVE_MS;
+  // A runner that is in the midst of its work starts others in place of those that are killed.
+  while (performance.now() < deadline) {
+    const left = started(path).filter(({ pid }) => pid !== reaperPid());
+    if (left.length === 0) break;
+    for (const { pid } of left) kill(pid);
     await sleep(POLL_MS);
   }
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });

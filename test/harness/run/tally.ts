@@ -5,11 +5,19 @@ export interface Tally {
   skipped: number;
   /** What failed, a line each: a test's file, name and error, or what else counts as a failed test. */
   failures: string[];
-  /** What failed at first and passed when its file ran again by itself, likewise. */
-  unsteady: string[];
+  files: TestFile[];
 }
 
-export const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0, failures: [], unsteady: [] };
+/** A file that ran, with the time of its tests and hooks. */
+export interface TestFile {
+  path: string;
+  tests: number;
+  ms: number;
+}
+
+export const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0, failures: [], files: [] };
+
+const SLOWEST = 10;
 
 /** The tally of things that failed, each of which counts as one test. */
 export function failed(failures: string[]): Tally {
@@ -22,18 +30,30 @@ export function add(first: Tally, second: Tally): Tally {
     failed: first.failed + second.failed,
     skipped: first.skipped + second.skipped,
     failures: [...first.failures, ...second.failures],
-    unsteady: [...first.unsteady, ...second.unsteady],
+    files: [...first.files, ...second.files],
   };
+}
+
+/** Files that took longer than they may, as failures: what makes every run long is found by the run that it made long. */
+export function tooLong({ files }: Tally, msMax: number): Tally {
+  const over = files.filter(({ ms }) => ms > msMax);
+  return failed(over.map(({ path, ms }) => `${path}: took ${seconds(ms)} s, and ${seconds(msMax)} are the most`));
+}
+
+/** The slowest files, a line each. */
+export function slowest({ files }: Tally): string[] {
+  return files
+    .toSorted((first, second) => second.ms - first.ms)
+    .slice(0, SLOWEST)
+    .map(({ path, ms, tests }) => `${seconds(ms).padStart(6)} s  ${path} (${tests})`);
 }
 
 /**
  * The last lines of a run: what failed, and the counts in the very last line. A log of a long run is often kept by its
  * end alone, so what failed at the beginning is said once more there.
  */
-export function summary({ passed, failed, failures, unsteady }: Tally): string {
-  return [
-    ...unsteady.map((failure) => `passed only when its file ran again by itself: ${failure}`),
-    ...failures.map((failure) => `failed: ${failure}`),
-    `${passed} passed, ${failed} failed`,
-  ].join('\n');
+export function summary({ passed, failed, failures }: Tally): string {
+  return [...failures.map((failure) => `failed: ${failure}`), `${passed} passed, ${failed} failed`].join('\n');
 }
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);

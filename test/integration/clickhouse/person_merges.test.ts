@@ -13,8 +13,8 @@ import {
 } from '#infra/clickhouse/person_dictionaries.ts';
 import { createPersonReloader } from '#infra/clickhouse/person_reloader.ts';
 import { randomFor } from '#services/local/demo/world/random.ts';
-import { quiet } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
 import { arrived, createPeople, DAY_MS, linkAt, linkOf, person, personsNow } from './person_merges_world.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
@@ -57,7 +57,6 @@ test('whatever merges, in whatever order, is known at once, and as the version b
     if (random.chance(0.2)) await reloadDictionary(warehouse, BASE_DICTIONARY);
     if (random.chance(0.1)) await mergePersons(warehouse);
     if (random.chance(0.2)) await forgetMerges(warehouse);
-    if (step === STEPS / 2) await create.restart();
     expect(await personsNow(database), `step ${step}`).toEqual(people.expected());
   }
   await warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
@@ -97,7 +96,7 @@ test('links show within three seconds, and later ones of the same person', { tim
     await link(database, `l${version}`, [linkOf(person(2), person(to), version + 1)]);
     reloader.changed();
     const wanted = { a: person(to), b: person(9) };
-    await until(`the person to be ${to}`, async () => equal(await personsNow(database), wanted), 3_000);
+    await until(`the person to be ${to}`, async () => equal(await personsNow(database), wanted));
     // It is told after it is there to be read; what came meanwhile would be told together with it.
     await until('it to be told', () => delays.length > version);
   }

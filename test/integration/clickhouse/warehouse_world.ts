@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
-import { uniqueName } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
+import { uniqueName } from '#test/harness/kafka.ts';
+import type {} from '#test/harness/shared_parts.ts';
 
 /** A database of one test with its address. */
 export interface Database {
@@ -12,52 +12,49 @@ export interface Database {
 }
 
 export interface Clickhouse {
-  /** Makes an empty database for a test. */
+  /** Makes an empty database for a test, which is gone when the test has ended. */
   (): Promise<Database>;
-  /** The same with the service's tables, all empty: those of an earlier test of the file, where one has ended. */
+  /** One with the service's tables, all empty: made once for each worker of the run, and emptied for each test. */
   migrated(): Promise<Database>;
-  /** Ends the server as a power cut would, and starts it again. */
-  restart(): Promise<void>;
 }
 
-/** A ClickHouse for the tests of one file. */
+/** Databases with the service's tables that no running test of this file has. */
+const free: string[] = [];
+let made = 0;
+
+/** Databases of the shared ClickHouse for the tests of one file. */
 export function useClickhouse(): Clickhouse {
-  const parts = useParts('clickhouse');
   let root: Warehouse;
+  const address = (name: string): string => {
+    const url = new URL(inject('parts').addresses.clickhouseUrl);
+    url.pathname = `/${name}`;
+    return url.href;
+  };
   beforeAll(() => {
-    root = createWarehouse(parts().addresses.clickhouseUrl);
+    root = createWarehouse(address('default'));
   });
   afterAll(() => root.close());
-  const open = (address: string): Database => {
-    const warehouse = createWarehouse(address);
+  const open = (url: string): Database => {
+    const warehouse = createWarehouse(url);
     onTestFinished(() => warehouse.close());
-    return { warehouse, url: address };
+    return { warehouse, url };
   };
   const create = async (): Promise<Database> => {
     const name = uniqueName('test').replaceAll('-', '_');
     await root.command({ query: `CREATE DATABASE ${name}` });
-    const address = new URL(parts().addresses.clickhouseUrl);
-    address.pathname = `/${name}`;
-    return open(address.href);
+    onTestFinished(async () => void (await root.command({ query: `DROP DATABASE ${name}` })));
+    return open(address(name));
   };
-  const left: string[] = [];
   const migrated = async (): Promise<Database> => {
-    const used = left.pop();
-    const database = used === undefined ? await create() : open(used);
-    if (used === undefined) await migrate(database.warehouse, database.url);
-    else await empty(database);
-    onTestFinished(() => void left.push(database.url));
+    const name = free.pop() ?? `worker_${process.env['VITEST_POOL_ID']}_${made++}`;
+    await root.command({ query: `CREATE DATABASE IF NOT EXISTS ${name}` });
+    onTestFinished(() => void free.push(name));
+    const database = open(address(name));
+    await migrate(database.warehouse, database.url);
+    await empty(database);
     return database;
   };
-  return Object.assign(create, {
-    migrated,
-    async restart() {
-      const { clickhouse } = parts().parts;
-      clickhouse?.kill('SIGKILL');
-      await clickhouse?.stop();
-      await clickhouse?.start();
-    },
-  });
+  return Object.assign(create, { migrated });
 }
 
 /** Rows of a query. */
@@ -71,9 +68,9 @@ async function empty(database: Database): Promise<void> {
   const tables = await rowsOf<{ name: string }>(
     database,
     `SELECT name FROM system.tables
-    WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations'`,
+    WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations' AND total_rows > 0`,
   );
   for (const { name } of tables) await warehouse.command({ query: `TRUNCATE TABLE \`${name}\`` });
   await warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
-  await reloadPersons(warehouse);
+  if (tables.length > 0) await reloadPersons(warehouse);
 }

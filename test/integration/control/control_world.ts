@@ -7,7 +7,7 @@ import type { LocalAddresses } from '#infra/local/parts.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import { type OpenControl, openControl } from '#test/harness/control_in_process.ts';
-import { quiet } from '../support/kafka.ts';
+import { quiet } from '#test/harness/kafka.ts';
 
 const { secret: token, tokenHash } = issueToken(randomBytes);
 

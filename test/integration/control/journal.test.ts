@@ -7,18 +7,17 @@ import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import type { AuditPage } from '#services/control_api/audit_shapes.ts';
 import { ControlRefusal, ControlUnavailableError } from '#services/control_api/client.ts';
 import type { OpenControl } from '#test/harness/control_in_process.ts';
-import { quiet, uniqueName } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
-import { until } from '../support/wait.ts';
+import { useInstallation } from '#test/harness/installation.ts';
+import { quiet, uniqueName } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
 import { controlEnvironment, openReplica, provisionFollowed } from './control_world.ts';
 
-const VISIBLE_MS_MAX = 2_000;
-const parts = useParts('kafka', 'registry');
+const installation = useInstallation('topics');
 let env: Record<string, string> = {};
 let replica: OpenControl;
 
 beforeAll(async () => {
-  env = controlEnvironment(parts().addresses);
+  env = controlEnvironment(installation().addresses);
   await provisionFollowed(env);
   replica = await openReplica(env);
 });
@@ -38,7 +37,7 @@ describe('a change', () => {
       const { version } = await replica.client.get<AccountItem>(path);
       await replica.client.send('PATCH', path, version, { name });
       const isThere = () => follower.table.account(account.account_id)?.name === name;
-      await until(`the follower knows ${name}`, isThere, VISIBLE_MS_MAX);
+      await until(`the follower knows ${name}`, isThere);
     }
     await follower.stop();
   });

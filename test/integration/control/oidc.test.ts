@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Who } from '#services/control_api/session_shapes.ts';
 import type { OpenControl } from '#test/harness/control_in_process.ts';
+import { useInstallation } from '#test/harness/installation.ts';
 import { CLIENT, type StandinProvider, startProvider } from '#test/harness/standin_provider.ts';
 import { until } from '#test/harness/until.ts';
-import { useParts } from '../support/parts.ts';
 import { controlEnvironment, openReplica, provisionFollowed } from './control_world.ts';
 
 const HOST = 'localhost:8090';
 const OWN = { host: HOST, origin: `http://${HOST}`, 'x-svc-csrf': '1', 'content-type': 'application/json' };
-const parts = useParts('kafka', 'registry', 'redis');
+const installation = useInstallation('topics');
 let control: OpenControl;
 let provider: StandinProvider;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
     client_secret: CLIENT.secret,
   };
   const env = {
-    ...controlEnvironment(parts().addresses),
+    ...controlEnvironment(installation().addresses),
     CONTROL_OIDC_PROVIDERS: JSON.stringify([acme]),
   };
   await provisionFollowed(env);

@@ -8,10 +8,10 @@ import { type ControlClient, createControlClient } from '#services/control_api/c
 import { httpTransport } from '#services/control_api/http_transport.ts';
 import type { IssuedKeyItem } from '#services/control_api/key_shapes.ts';
 import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import { readyProcess } from '#test/harness/service_process.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { until } from '#test/harness/until.ts';
-import { kafkaOf, uniqueName } from '../support/kafka.ts';
 
 const EFFECT_MS_MAX = 2_000;
 const service = sharedService();

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/session.ts';
+import { kafkaOf } from '#test/harness/kafka.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { readTopics } from '#test/harness/topic.ts';
-import { kafkaOf } from '../support/kafka.ts';
 
 const brokers = sharedService().ready.kafka;
 

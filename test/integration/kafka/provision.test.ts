@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { partitionsOf, provisionTopics } from '#infra/kafka/provision.ts';
 import type { TopicDeclaration } from '#infra/kafka/topics.ts';
-import { uniqueName } from '../support/kafka.ts';
+import { uniqueName } from '#test/harness/kafka.ts';
 import { useKafka } from './stage_fixture.ts';
 
 const kafka = useKafka();

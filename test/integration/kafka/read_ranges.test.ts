@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import { readPartitions } from '#infra/kafka/reader/read_partitions.ts';
 import { readRanges } from '#infra/kafka/reader/read_ranges.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import { readRange } from '#services/replay/reading.ts';
-import { createTopic, kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
-import { until } from '../support/wait.ts';
-
-const parts = useParts('kafka');
+import { createTopic, kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '#test/harness/kafka.ts';
+import type {} from '#test/harness/shared_parts.ts';
+import { until } from '#test/harness/until.ts';
 
 test('of ranges that were deleted, wholly or in part, what is still there is read', async () => {
-  const kafka = kafkaOf(parts().addresses.kafkaBrokers);
+  const kafka = kafkaOf(inject('parts').addresses.kafkaBrokers);
   const topic = await createTopic(kafka, 'ranges', 3);
   await produce(kafka, topic, numbered('record', 9, 3));
   const admin = kafka.admin();
@@ -36,7 +34,7 @@ test('of ranges that were deleted, wholly or in part, what is still there is rea
 });
 
 test('what is deleted while it is read is not waited for', async () => {
-  const kafka = kafkaOf(parts().addresses.kafkaBrokers);
+  const kafka = kafkaOf(inject('parts').addresses.kafkaBrokers);
   const topic = await createTopic(kafka, 'ranges', 1);
   // Of which one fetch brings two at the most.
   const value = randomBytes(600_000).toString('base64').slice(0, 600_000);
@@ -63,7 +61,7 @@ test('what is deleted while it is read is not waited for', async () => {
 });
 
 test('a replay comes to the end of ranges that end in transaction markers, hold nothing else, or are deleted', async () => {
-  const kafka = kafkaOf(parts().addresses.kafkaBrokers);
+  const kafka = kafkaOf(inject('parts').addresses.kafkaBrokers);
   const topic = await createTopic(kafka, 'ranges', 4);
   const producer = await openFencedProducer(kafka, uniqueName('tx'));
   const value = Buffer.from('one');

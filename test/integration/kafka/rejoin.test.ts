@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/session.ts';
-import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName, valuesOf } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName, valuesOf } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
 import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const kafka = useKafka();
@@ -59,10 +59,10 @@ test.for([
     await until('the first to be passed on', () => isDone(world, lane));
     trouble.loading = times;
     trouble.moved = true;
-    await until('the trouble to come and go', () => trouble.loading === 0, 30_000);
+    await until('the trouble to come and go', () => trouble.loading === 0);
     const after = numbered('after', 20, 2);
     await produce(world.kafka, lane.input, after);
-    await until('the others to be passed on', () => isDone(world, lane), 30_000);
+    await until('the others to be passed on', () => isDone(world, lane));
     const expected = [...before, ...after].map(({ value }) => value);
     expect(differences(await readCommitted(world.kafka, lane.output, 1), expected)).toEqual([]);
   },

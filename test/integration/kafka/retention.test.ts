@@ -3,8 +3,8 @@ import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
 import type { Kafka } from '#infra/kafka/session.ts';
 import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
-import { kafkaOf, uniqueName } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
 import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';
 
 const TEST_MS = 60_000;
@@ -73,7 +73,7 @@ test('a committed offset lies behind the marker that ends a transaction', { time
   await joinStage(world, lane, transform, given);
   await put('one-0');
   await until('the record to be passed on', () => passed.length === 1);
-  await until('the end to be committed', () => isDone(world, lane), 10_000);
+  await until('the end to be committed', () => isDone(world, lane));
 });
 
 test('records that are deleted while they fail are skipped and counted', { timeout: TEST_MS }, async () => {

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
-import { numbered, produce, uniqueName } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { numbered, produce, uniqueName } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
 import { forgetful } from './forgetful.ts';
 import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_fixture.ts';
 import { type SinkRow, wordsOf } from './sink_member.ts';
@@ -46,7 +46,7 @@ test('a block is written when it is old enough', { timeout: TEST_MS }, async () 
   const lane = await createSinkLane(world);
   await runHere(world, lane, { flushIntervalMs: 400 });
   await produce(world.kafka, lane.topic, numbered('old', 3, 1));
-  await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 10_000);
+  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
   expect(await wordsIn(world, lane)).toEqual(['old-0', 'old-1', 'old-2']);
 });
 
@@ -90,7 +90,7 @@ test('a block cut by age is written though the first try failed and nothing new 
   };
   await runHere(world, lane, { insert });
   await produce(world.kafka, lane.topic, numbered('again', 3, 1));
-  await until('the block', async () => (await committedIn(world, lane))?.offset === '3', 15_000);
+  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
   expect(await wordsIn(world, lane)).toEqual(['again-0', 'again-1', 'again-2']);
   expect(tries).toBe(2);
 });
@@ -108,13 +108,13 @@ test('a coordinator that forgot what was committed doubles nothing', { timeout: 
   };
   await runHere(world, lane, { insert, admin });
   await produce(world.kafka, lane.topic, numbered('first', 3, 1));
-  await until('the first block', async () => (await committedIn(world, lane))?.offset === '3', 15_000);
+  await until('the first block', async () => (await committedIn(world, lane))?.offset === '3');
   forget();
   fails = true;
   await produce(world.kafka, lane.topic, numbered('second', 3, 1));
-  await until('the block to be tried', () => !fails, 15_000);
+  await until('the block to be tried', () => !fails);
   await produce(world.kafka, lane.topic, numbered('third', 1, 1));
-  await until('all blocks', async () => (await committedIn(world, lane))?.offset === '7', 15_000);
+  await until('all blocks', async () => (await committedIn(world, lane))?.offset === '7');
   const words = ['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2', 'third-0'];
   expect(await wordsIn(world, lane)).toEqual(words);
 });
@@ -134,7 +134,7 @@ test('what was fetched while a block failed is not taken twice', { timeout: TEST
   await produce(world.kafka, lane.topic, numbered('second', 3, 1));
   await sleep(FETCHED_MS);
   failing.reject(new WarehouseError('warehouse_unavailable', 'for a moment'));
-  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '6', 15_000);
+  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '6');
   expect(await wordsIn(world, lane)).toEqual(['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2']);
 });
 
@@ -156,7 +156,7 @@ test('a record that cannot be read for a moment loses none before it, though not
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'first' }]);
   await until('the first to be gathered', () => taken.length === 1);
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'second' }]);
-  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '2', 20_000);
+  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '2');
   expect(taken).toEqual(['first', 'second', 'first', 'second']);
   expect(await wordsIn(world, lane)).toEqual(['first', 'second']);
 });

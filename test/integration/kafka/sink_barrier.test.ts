@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { startChild } from '../support/child.ts';
-import { numbered, produce } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { numbered, produce } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import { startChild } from '#test/kill/child.ts';
 import type { SinkChildOptions } from './sink_child.ts';
 import { createSinkLane, runHere, type SinkLane, type SinkWorld, useSinkParts, wordsIn } from './sink_fixture.ts';
 import type { SinkRow } from './sink_member.ts';

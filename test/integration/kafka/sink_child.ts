@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
-import { kafkaOf } from '../support/kafka.ts';
+import { kafkaOf } from '#test/harness/kafka.ts';
 import { joinSink, type SinkRow, wordsOf } from './sink_member.ts';
 
 export interface SinkChildOptions {

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
 import type { LocalAddresses } from '#infra/local/parts.ts';
-import { createTopic, kafkaOf, uniqueName } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
+import { createTopic, kafkaOf, uniqueName } from '#test/harness/kafka.ts';
+import type {} from '#test/harness/shared_parts.ts';
 import { joinSink, type SinkRow } from './sink_member.ts';
 
 export interface SinkWorld {
@@ -15,22 +15,36 @@ export interface SinkWorld {
   addresses: LocalAddresses;
 }
 
-/** A broker and a ClickHouse for the tests of one file. */
+/** The shared broker and a database of the shared ClickHouse, for the tests of one file. */
 export function useSinkParts(): () => SinkWorld {
-  const parts = useParts('kafka', 'clickhouse');
+  const database = uniqueName('sinks').replaceAll('-', '_');
   let world: SinkWorld;
   beforeAll(async () => {
-    const { addresses } = parts();
-    const kafka = kafkaOf(addresses.kafkaBrokers);
+    const shared = inject('parts').addresses;
+    const kafka = kafkaOf(shared.kafkaBrokers);
     const admin = kafka.admin();
     await admin.connect();
+    await onRoot(`CREATE DATABASE ${database}`);
+    const addresses = { ...shared, clickhouseUrl: addressOf(database) };
     world = { kafka, admin, warehouse: createWarehouse(addresses.clickhouseUrl), addresses };
   });
   afterAll(async () => {
     await world.admin.disconnect();
     await world.warehouse.close();
+    await onRoot(`DROP DATABASE ${database}`);
   });
   return () => world;
+}
+
+async function onRoot(query: string): Promise<void> {
+  const root = createWarehouse(addressOf('default'));
+  await root.command({ query }).finally(() => root.close());
+}
+
+function addressOf(database: string): string {
+  const url = new URL(inject('parts').addresses.clickhouseUrl);
+  url.pathname = `/${database}`;
+  return url.href;
 }
 
 export interface SinkLane {

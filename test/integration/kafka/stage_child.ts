@@ -5,7 +5,7 @@ import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
-import { kafkaOf, quiet, SESSION_TIMEOUT_MS } from '../support/kafka.ts';
+import { kafkaOf, quiet, SESSION_TIMEOUT_MS } from '#test/harness/kafka.ts';
 
 export interface StageChildOptions {
   name: string;

@@ -1,31 +1,43 @@
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { Admin, Kafka } from '#infra/kafka/session.ts';
 import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import type { LocalPart } from '#infra/local/part.ts';
-import { createTopic, kafkaOf, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
+import { createTopic, kafkaOf, quiet, SESSION_TIMEOUT_MS, uniqueName } from '#test/harness/kafka.ts';
+import { useOwnParts } from '#test/harness/own_parts.ts';
+import type {} from '#test/harness/shared_parts.ts';
 
 export interface KafkaFixture {
   kafka: Kafka;
   admin: Admin;
   brokers: string;
-  broker: LocalPart;
 }
 
-/** A broker for the tests of one file. */
+/** The shared broker, for the tests of one file. */
 export function useKafka(): () => KafkaFixture {
-  const parts = useParts('kafka');
+  return useClient(() => inject('parts').addresses.kafkaBrokers);
+}
+
+/** A broker of its own for the tests of one file, which they may kill. */
+export function useOwnKafka(): () => KafkaFixture & { broker: LocalPart } {
+  const parts = useOwnParts('kafka');
+  const world = useClient(() => parts().addresses.kafkaBrokers);
+  return () => {
+    const broker = parts().parts.kafka;
+    if (broker === undefined) throw new Error('no broker was started');
+    return { ...world(), broker };
+  };
+}
+
+function useClient(address: () => string): () => KafkaFixture {
   let world: KafkaFixture;
   beforeAll(async () => {
-    const brokers = parts().addresses.kafkaBrokers;
+    const brokers = address();
     const kafka = kafkaOf(brokers);
     const admin = kafka.admin();
     await admin.connect();
-    const broker = parts().parts.kafka;
-    if (broker === undefined) throw new Error('no broker was started');
-    world = { kafka, admin, brokers, broker };
+    world = { kafka, admin, brokers };
   });
   afterAll(() => world.admin.disconnect());
   return () => world;

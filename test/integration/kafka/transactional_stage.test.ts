@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
 import { forgetful } from './forgetful.ts';
 import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
 

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -15,32 +14,24 @@ import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
 import { ANALYST_SITE } from '#infra/local/clickhouse/users.ts';
-import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { useInstallation } from '#test/harness/installation.ts';
 import { START, storedRow } from './few_rows.ts';
 
-const NOWHERE = '127.0.0.1:1';
 const START_MS = 120_000;
 /** Enough that no number of the analyst's own is theirs by chance. */
 const OTHERS = 12_347;
-let folder: string;
-let local: LocalParts;
+const installation = useInstallation('database');
 let service: Warehouse;
 let analyst: Warehouse;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'analyst-'));
-  local = await startParts({
-    dataDir: folder,
-    external: { kafkaBrokers: NOWHERE, registryUrl: `http://${NOWHERE}`, redisUrl: `redis://${NOWHERE}` },
-    onProgress: () => undefined,
-    onPartExit: () => undefined,
-  });
-  const { clickhouseUrl } = local.addresses;
+  const { addresses, dataDir } = installation();
+  const { clickhouseUrl } = addresses;
   service = createWarehouse(clickhouseUrl);
   await migrate(service, clickhouseUrl);
   for (let times = 0; times < 2; times++) await makeLocalAnalyst(clickhouseUrl);
-  const passwords = JSON.parse(readFileSync(join(folder, 'clickhouse', 'credentials.json'), 'utf8'));
+  const passwords = JSON.parse(readFileSync(join(dataDir, 'clickhouse', 'credentials.json'), 'utf8'));
   const url = new URL(clickhouseUrl);
   url.username = analystName(ANALYST_SITE);
   url.password = passwords[url.username];
@@ -52,8 +43,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await analyst.close();
   await service.close();
-  await local.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** In every text of the other site. */
@@ -263,8 +252,8 @@ test.for([
 });
 
 test('nobody logs in as the reader of an analyst’s views', async () => {
-  const passwords = JSON.parse(readFileSync(join(folder, 'clickhouse', 'credentials.json'), 'utf8'));
-  const url = new URL(local.addresses.clickhouseUrl);
+  const passwords = JSON.parse(readFileSync(join(installation().dataDir, 'clickhouse', 'credentials.json'), 'utf8'));
+  const url = new URL(installation().addresses.clickhouseUrl);
   url.username = readerName(ANALYST_SITE);
   for (const password of [passwords[url.username], '']) {
     url.password = password;

@@ -4,6 +4,7 @@ import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
+import { uniqueName } from '#test/harness/kafka.ts';
 import { type Control, control } from '#test/unit/control/harness.ts';
 import { type Database, rowsOf, useClickhouse } from '../clickhouse/warehouse_world.ts';
 
@@ -22,7 +23,8 @@ export interface QueryWorld {
 /** Answers are compared here and not timed, also on a machine that is busy with something else. */
 const LIMITS = { ...QUERY_LIMITS, seconds: 120 };
 
-/** Blocks that were stored: a token that a table has seen would be dropped. */
+/** A block whose token a table has seen would be dropped, and the tables have seen those of other files. */
+const token = uniqueName('block');
 let block = 0;
 
 /** Makes worlds for the tests of one file. */
@@ -46,11 +48,11 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
       database,
       control: service,
       async store(blocks) {
-        for (const rows of blocks) await insertBlock(database.warehouse, 'event_rows', `block-${block++}`, rows);
+        for (const rows of blocks) await insertBlock(database.warehouse, 'event_rows', `${token}-${block++}`, rows);
       },
       async link(links) {
         const rows = links.map(({ kind: _kind, ...row }) => row);
-        await insertBlock(database.warehouse, 'person_links', `links-${block++}`, rows);
+        await insertBlock(database.warehouse, 'person_links', `${token}-links-${block++}`, rows);
         await reloadPersons(database.warehouse);
       },
       async ask<Answer>(name: string, query: object) {

@@ -3,7 +3,7 @@ import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
 import { watchRepeats } from '#infra/clickhouse/repeat_watch.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
 import type { EventRow } from '#pipelines/warehouse/event_row.ts';
-import { until } from '../support/wait.ts';
+import { until } from '#test/harness/until.ts';
 import { storedRow } from './few_rows.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 

@@ -3,8 +3,8 @@ import { migrate } from '#infra/clickhouse/migrate.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { openQueries } from '#services/control/open_queries.ts';
 import type { Answered, Question } from '#services/control/route.ts';
+import { until } from '#test/harness/until.ts';
 import { useClickhouse } from '../clickhouse/warehouse_world.ts';
-import { until } from '../support/wait.ts';
 
 const create = useClickhouse();
 const SLOW = 'SELECT sum(sipHash64(number)) AS digest FROM numbers(100000000000)';

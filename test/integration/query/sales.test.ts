@@ -3,7 +3,7 @@ import { mergePersons } from '#infra/clickhouse/merge_persons.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
 import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
 import type { Listing } from '#pipelines/query/listing.ts';
-import { until } from '../support/wait.ts';
+import { until } from '#test/harness/until.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { rowsOf, useQueryWorld } from './query_world.ts';
 

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ANALYST_TABLES } from '#infra/clickhouse/analyst.ts';
 import { type AskSql, createSqlAsker } from '#infra/clickhouse/ask_sql.ts';
@@ -9,35 +6,27 @@ import { migrate } from '#infra/clickhouse/migrate.ts';
 import { newQueryId } from '#infra/clickhouse/query_ids.ts';
 import { SQL_ASKER, sqlRightsStatements } from '#infra/clickhouse/sql_rights.ts';
 import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
-import { type LocalParts, startParts } from '#infra/local/parts.ts';
+import { useInstallation } from '#test/harness/installation.ts';
 import { type Control, control } from '#test/unit/control/harness.ts';
 import { START, storedRow } from './few_rows.ts';
 
-const NOWHERE = '127.0.0.1:1';
 const START_MS = 300_000;
 const OTHERS = 12_347;
 /** In every text of the other site. */
 const FOREIGN = 'zweitladen';
-let folder: string;
-let local: LocalParts;
+const installation = useInstallation('database');
 let service: Warehouse;
 let asker: { ask: AskSql; close(): Promise<void> };
 let direct: Warehouse;
 let api: Control;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sql-'));
-  local = await startParts({
-    dataDir: folder,
-    external: { kafkaBrokers: NOWHERE, registryUrl: `http://${NOWHERE}`, redisUrl: `redis://${NOWHERE}` },
-    onProgress: () => undefined,
-    onPartExit: () => undefined,
-  });
-  const { clickhouseUrl } = local.addresses;
+  const { addresses, dataDir } = installation();
+  const { clickhouseUrl } = addresses;
   service = createWarehouse(clickhouseUrl);
   await migrate(service, clickhouseUrl);
   for (let times = 0; times < 2; times++) await makeLocalAnalyst(clickhouseUrl);
-  const url = localSqlUrl(folder, clickhouseUrl);
+  const url = localSqlUrl(dataDir, clickhouseUrl);
   asker = createSqlAsker(url);
   direct = createWarehouse(url);
   api = await control('tester', undefined, undefined, (...asked) => asker.ask(...asked));
@@ -52,8 +41,6 @@ afterAll(async () => {
   await asker.close();
   await direct.close();
   await service.close();
-  await local.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Two events of the shop and many of another site; of each of the other tables a row of either. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
 import { type ListedRow, type Listing, timelinePlan } from '#pipelines/query/listing.ts';
 import type { TimelineQuery } from '#pipelines/query/shapes.ts';
-import { until } from '../support/wait.ts';
+import { until } from '#test/harness/until.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 
 const create = useQueryWorld();

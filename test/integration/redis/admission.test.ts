@@ -6,7 +6,7 @@ import { createQuotaStore } from '#infra/redis/quota.ts';
 import { quotaKey } from '#infra/redis/quota_keys.ts';
 import type { AdmissionRequest } from '#pipelines/limits/admission.ts';
 import { rateLimitSuite } from '#test/contract/limits/suite.ts';
-import { useRedis } from '../support/redis.ts';
+import { useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
 const MONTH = '2026-10';
@@ -72,7 +72,7 @@ test('what is released can be granted again', async () => {
 });
 
 test('without its checkpoints a month is not known, and nothing is reserved', async () => {
-  await redis().flushall();
+  await redis().flushdb();
   const store = open({ checkpointsWanted: 2 });
   const quota = createQuotaStore(redis());
   const accountId = randomUUID();
@@ -86,7 +86,7 @@ test('without its checkpoints a month is not known, and nothing is reserved', as
 });
 
 test('a lease is dead when its lease was not renewed', async () => {
-  await redis().flushall();
+  await redis().flushdb();
   const store = open();
   const quota = createQuotaStore(redis());
   await store.renew(['short'], 50);

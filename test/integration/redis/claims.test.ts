@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, WINDOW_MS } from '#test/contract/claims/suite.ts';
-import { beginIncarnation, useRedis } from '../support/redis.ts';
+import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
 const OPTIONS = { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false };
@@ -30,7 +30,7 @@ claimStoreSuite('claims in Redis, cut for a cluster', () => create(true));
 
 /** A store in a Redis that holds nothing else. */
 async function alone(options: Partial<typeof OPTIONS> = {}) {
-  await redis().flushall();
+  await redis().flushdb();
   const store = createClaimStore(redis(), { ...OPTIONS, ...options });
   await beginIncarnation(store.incarnation);
   return store;
@@ -157,7 +157,7 @@ test('claims whose incarnation tells no layout are not trusted, and stay where t
 
 test('an attempt is gone on with while everything it restored is there, by the same layout', async () => {
   for (const cluster of [false, true]) {
-    await redis().flushall();
+    await redis().flushdb();
     const store = createClaimStore(redis(), { ...OPTIONS, cluster });
     const first = await store.attempt();
     expect(first.passed.size).toBe(0);
@@ -187,7 +187,7 @@ test('an attempt inherits nothing from one before, wherever the process that beg
     const changed = { ...OPTIONS, cluster, bucketChars: BUCKET_CHARS + 1 };
     for (const next of [store, createClaimStore(redis(), changed)]) {
       for (let writes = 0, isDead = true; isDead; writes += step) {
-        await redis().flushall();
+        await redis().flushdb();
         await store.restore([{ ...claim('id', 1), claimedAtMs: NOW_MS }], NOW_MS);
         const former = await store.attempt();
         await former.pass(3, 1_000_000);
@@ -204,7 +204,7 @@ test('an attempt inherits nothing from one before, wherever the process that beg
 });
 
 test('of two that begin an attempt side by side only the later one goes on', async () => {
-  await redis().flushall();
+  await redis().flushdb();
   const store = createClaimStore(redis(), OPTIONS);
   const other = createClaimStore(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
   const begun = await Promise.allSettled([store.attempt(), other.attempt()]);
@@ -213,7 +213,7 @@ test('of two that begin an attempt side by side only the later one goes on', asy
 });
 
 test('a shard that was emptied takes the attempt with it', async () => {
-  await redis().flushall();
+  await redis().flushdb();
   const store = createClaimStore(redis(), { ...OPTIONS, cluster: true });
   await (await store.attempt()).pass(3, 700);
   await redis().del('d:{Q}:attempt');

@@ -8,8 +8,8 @@ import { createEngageMemory } from '#infra/redis/engage_memory.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
 import { question } from '#test/contract/identity/questions.ts';
-import { quiet } from '../support/kafka.ts';
-import { beginIncarnation, useRedis } from '../support/redis.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
 const NAME = 'survey:nps';

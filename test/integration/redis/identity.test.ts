@@ -9,7 +9,7 @@ import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts
 import { expectedLeaders } from '#test/contract/identity/model.ts';
 import { NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
 import { identityStoreSuite } from '#test/contract/identity/suite.ts';
-import { beginIncarnation, useRedis } from '../support/redis.ts';
+import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
 
@@ -48,7 +48,7 @@ function compacted(links: readonly IdentityLink[]): IdentityLink[] {
 
 /** Empties Redis and teaches it these links again, in the passes of a rebuild and in a drawn order within each. */
 async function rebuild(store: IdentityIndex, site: string, links: readonly IdentityLink[], gen: fc.GeneratorValue) {
-  await redis().flushall();
+  await redis().flushdb();
   for (const isOfPass of RESTORE_PASSES) {
     const ones = links.filter(isOfPass);
     await store.restoreLinks(
@@ -160,7 +160,7 @@ test('an emptied Redis is not asked before it was taught again, and knows identi
   const email = { ...NO_IDENTIFIERS, email: 'e'.repeat(64) };
   const asked = question(site, 'p_1', { nodes: ['n'], identifiers: email });
   const before = await learn(store, site, [asked]);
-  await redis().flushall();
+  await redis().flushdb();
   await expect(store.resolve(site, [asked])).rejects.toMatchObject({ code: 'index_lost' });
   expect(await redis().keys('*')).toEqual([]);
   const future = before.map((link) => (link.kind === 'person' ? { ...link, version: link.version + 1e9 } : link));

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
 import { createKeyUseView, noteKeyUses } from '#infra/redis/key_use.ts';
+import { quiet } from '#test/harness/kafka.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
-import { quiet } from '../support/kafka.ts';
 
 let redis: Redis;
 let nowMs = 0;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
 import { CHECKPOINTS_KEY, quotaKey } from '#infra/redis/quota_keys.ts';
-import { quiet } from '../support/kafka.ts';
-import { useRedis } from '../support/redis.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { useRedis } from '#test/harness/redis.ts';
 
 const NOW_MS = Date.UTC(2026, 9, 20);
 const redis = useRedis();

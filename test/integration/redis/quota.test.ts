@@ -2,7 +2,7 @@ import { createAdmissionStore } from '#infra/redis/admission.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
 import { quotaKey } from '#infra/redis/quota_keys.ts';
 import { quotaStoreSuite } from '#test/contract/quota/suite.ts';
-import { useRedis } from '../support/redis.ts';
+import { useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
 
@@ -36,7 +36,7 @@ quotaStoreSuite(
       return { used: Number(used ?? 0), held: Number(held ?? 0) };
     },
     async lose() {
-      await redis().flushall();
+      await redis().flushdb();
     },
   }),
 );

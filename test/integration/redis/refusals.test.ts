@@ -9,7 +9,7 @@ import {
   type RefusalNotes,
   type RefusalSample,
 } from '#pipelines/refusals/refusal_notes.ts';
-import { useRedis } from '../support/redis.ts';
+import { useRedis } from '#test/harness/redis.ts';
 
 const NOW_HOUR = 480_000;
 const NOW_MS = NOW_HOUR * HOUR_MS;

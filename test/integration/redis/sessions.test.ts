@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createRedis, type Redis } from '#infra/redis/client.ts';
 import { createSessionStore, SESSION_IDLE_MS, SESSION_MS_MAX, type Session } from '#infra/redis/sessions.ts';
 import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
+import { quiet, uniqueName } from '#test/harness/kafka.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
-import { quiet, uniqueName } from '../support/kafka.ts';
 
 let redis: Redis;
 let nowMs = 0;

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { createRedis } from '#infra/redis/client.ts';
 import { createSharedAnswers } from '#infra/redis/shared_answers.ts';
 import { createQueryAnswers } from '#services/control/query_answers.ts';
-import { quiet } from '../support/kafka.ts';
-import { useRedis } from '../support/redis.ts';
-import { until } from '../support/wait.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { useRedis } from '#test/harness/redis.ts';
+import { until } from '#test/harness/until.ts';
 
 const redis = useRedis();
 const never = (): never => {

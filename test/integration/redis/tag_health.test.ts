@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { createTagNoting, readTagRecord } from '#infra/redis/tag_health.ts';
 import { DAY_MS, HOUR_MS, newNotes, noteEvent, type TagNotes } from '#pipelines/tag_health/notes.ts';
 import type { Signs } from '#pipelines/tag_health/signs.ts';
-import { useRedis } from '../support/redis.ts';
+import { useRedis } from '#test/harness/redis.ts';
 
 const NOW_MS = 20_000 * DAY_MS;
 const HOUR = NOW_MS / HOUR_MS;

@@ -1,14 +1,13 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import { createRegistry, subjectOf } from '#infra/registry/schema_registry.ts';
 import { foreignType, schemaText } from '#schemas/avro.ts';
 import { createBatchWriter, decodeEntry, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import { writeWire } from '#schemas/wire.ts';
+import { uniqueName } from '#test/harness/kafka.ts';
+import type {} from '#test/harness/shared_parts.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
-import { uniqueName } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
 
-const parts = useParts('kafka', 'registry');
 const TOPIC = uniqueName('events');
 const EVENT = sampleEvent({ order_id: 'order-1', value: 9.5 });
 const COORDINATE = { partition: 2, offset: 77, index: 0 };
@@ -18,7 +17,7 @@ let olderId: number;
 let strangeId: number;
 
 async function register(subject: string, schema: string): Promise<number> {
-  const response = await fetch(`${parts().addresses.registryUrl}/subjects/${subject}/versions`, {
+  const response = await fetch(`${inject('parts').addresses.registryUrl}/subjects/${subject}/versions`, {
     method: 'POST',
     headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
     body: JSON.stringify({ schema }),
@@ -34,7 +33,7 @@ function olderSchema(): string {
 }
 
 beforeAll(async () => {
-  const registry = createRegistry(parts().addresses.registryUrl, () => nowMs);
+  const registry = createRegistry(inject('parts').addresses.registryUrl, () => nowMs);
   olderId = await register(subjectOf(TOPIC), olderSchema());
   strangeId = await register(uniqueName('strange'), '{"type":"string"}');
   await registry.register(TOPIC, 'event_batch');

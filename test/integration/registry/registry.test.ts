@@ -1,14 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
-import { createRegistry, type Registry, subjectOf } from '#infra/registry/schema_registry.ts';
+import { expect, inject, test } from 'vitest';
+import { createRegistry, subjectOf } from '#infra/registry/schema_registry.ts';
 import { schemaText } from '#schemas/avro.ts';
-import { uniqueName } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
-import { until } from '../support/wait.ts';
+import { uniqueName } from '#test/harness/kafka.ts';
+import type {} from '#test/harness/shared_parts.ts';
 
-const parts = useParts('kafka', 'registry');
-const url = (): string => parts().addresses.registryUrl;
+const url = (): string => inject('parts').addresses.registryUrl;
 const HEADERS = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
 
 async function ask(path: string, method = 'GET', body?: object): Promise<unknown> {
@@ -84,31 +82,6 @@ test('a registry that is not there is asked again later', async () => {
   await expect(asking).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'wait' });
   const fetching = createRegistry('http://127.0.0.1:1').typeOf(1);
   await expect(fetching).rejects.toMatchObject({ code: 'registry_unavailable', recovery: 'wait' });
-});
-
-test('no id is unknown to a registry that is only just loading what it has', { timeout: 120_000 }, async () => {
-  const topic = uniqueName('topic');
-  await createRegistry(url()).register(topic, 'quota_usage');
-  const foreign = await registerAny('Foreign');
-  async function knowing(): Promise<Registry> {
-    const registry = createRegistry(url());
-    await registry.idOf(topic, 'quota_usage');
-    return registry;
-  }
-  const registries = await Promise.all(Array.from({ length: 100 }, knowing));
-  const part = parts().parts.registry;
-  part?.kill('SIGKILL');
-  await until('the registry to be gone', () => part?.pid === undefined);
-  const starting = part?.start();
-  const answers: string[] = [];
-  for (const registry of registries) {
-    const asked = registry.typeOf(foreign).then((type) => (type === null ? 'unknown' : 'known'));
-    answers.push(await asked.catch((error: unknown) => String(Reflect.get(Object(error), 'code'))));
-    if (answers.at(-1) === 'known') break;
-  }
-  await starting;
-  expect(answers).not.toContain('unknown');
-  expect(answers.at(-1)).toBe('known');
 });
 
 test('a registry that takes requests and never answers is unavailable in time', async () => {

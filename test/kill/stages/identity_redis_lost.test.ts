@@ -3,7 +3,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { decodePerson, readBatch } from '#schemas/event_batch.ts';
 import { readWire } from '#schemas/wire.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
-import { until } from '../support/wait.ts';
+import { until } from '#test/harness/until.ts';
 import { append, events, newIds, recordsOn, uniqueRecord } from './stage_events.ts';
 import { type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
 

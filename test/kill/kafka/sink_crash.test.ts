@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { startChild } from '../support/child.ts';
-import { numbered, produce } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
-import type { SinkChildOptions } from './sink_child.ts';
+import { numbered, produce } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import type { SinkChildOptions } from '#test/integration/kafka/sink_child.ts';
 import {
   committedIn,
   createSinkLane,
@@ -12,8 +11,9 @@ import {
   type SinkWorld,
   useSinkParts,
   wordsIn,
-} from './sink_fixture.ts';
-import type { SinkRow } from './sink_member.ts';
+} from '#test/integration/kafka/sink_fixture.ts';
+import type { SinkRow } from '#test/integration/kafka/sink_member.ts';
+import { startChild } from '#test/kill/child.ts';
 
 const TEST_MS = 90_000;
 const STALL_MS = 14_000;
@@ -71,8 +71,8 @@ test('a member that stalls between plan and insert while another takes over writ
   await stalled.said('block 0-11 of 12');
   await produce(world.kafka, lane.topic, LATER);
   const heir = member(world, lane, { blockRowsMax: 8 });
-  await heir.said('inserted', STALL_MS);
-  await stalled.said('inserted', STALL_MS);
+  await heir.said('inserted');
+  await stalled.said('inserted');
   await until('all to be committed', async () => (await committedIn(world, lane))?.offset === '20');
   expect(await wordsIn(world, lane)).toEqual(WORDS);
 });

@@ -1,12 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
-import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import {
+  createLane,
+  isDone,
+  joinStage,
+  type KafkaFixture,
+  type Lane,
+  passOn,
+  useOwnKafka,
+} from '#test/integration/kafka/stage_fixture.ts';
 
 const PARTITIONS = 4;
 const OUTPUTS = 3;
-const kafka = useKafka();
+const kafka = useOwnKafka();
 
 /** The coordinator may be only just coming, and say so. */
 async function isDoneByNow(world: KafkaFixture, lane: Lane): Promise<boolean> {
@@ -41,7 +49,7 @@ test('a broker killed under load and started again: each record is passed on onc
   await until('the broker to be gone', () => world.broker.pid === undefined);
   await sleep(5_000);
   await world.broker.start();
-  await until('the group to be done', () => isDoneByNow(world, lane), 120_000);
+  await until('the group to be done', () => isDoneByNow(world, lane));
   const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
   expect(differences(found, valuesOf(texts))).toEqual([]);
   expect(fatal).toEqual([]);

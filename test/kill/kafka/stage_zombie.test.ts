@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest';
-import { startChild } from '../support/child.ts';
-import { differences, numbered, produce, readCommitted, valuesOf } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
-import type { StageChildOptions } from './stage_child.ts';
-import { createLane, isDone, type KafkaFixture, type Lane, useKafka } from './stage_fixture.ts';
+import { differences, numbered, produce, readCommitted, valuesOf } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import type { StageChildOptions } from '#test/integration/kafka/stage_child.ts';
+import {
+  createLane,
+  isDone,
+  type KafkaFixture,
+  type Lane,
+  useOwnKafka,
+} from '#test/integration/kafka/stage_fixture.ts';
+import { startChild } from '#test/kill/child.ts';
 
 const OUTPUTS = 3;
 /** Well past the session timeout, so that another member has taken over. */
 const STALL_MS = 14_000;
 const TEST_MS = 90_000;
 const CHILD = new URL('./stage_child.ts', import.meta.url);
-const kafka = useKafka();
+const kafka = useOwnKafka();
 
 function member(world: KafkaFixture, lane: Lane, facts: Partial<StageChildOptions>) {
   return startChild(CHILD, {
@@ -32,8 +38,8 @@ async function stallOne(variant: StageChildOptions['variant'], partitions: numbe
   const first = member(world, lane, { name: 'first', variant, partitionGroupSize: partitions, stallMs: STALL_MS });
   await first.said('has a batch');
   const second = member(world, lane, { name: 'second', variant, partitionGroupSize: partitions });
-  await second.said('committed', STALL_MS);
-  await first.said('woke', STALL_MS + 5_000);
+  await second.said('committed');
+  await first.said('woke');
   const later = numbered('later', 10, partitions);
   await produce(world.kafka, lane.input, later);
   await until('the group to be done', () => isDone(world, lane));
@@ -68,7 +74,7 @@ for (const dieBefore of ['sendBatch', 'commit'] as const) {
     const killed = member(world, lane, { name: 'killed', dieBefore });
     expect(await killed.ended).toBe('SIGKILL');
     const heir = member(world, lane, { name: 'heir' });
-    await heir.said('committed', 30_000);
+    await heir.said('committed');
     const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
     expect(differences(found, valuesOf(texts))).toEqual([]);
     // The records of one that was killed after it had sent them, and the markers of their abort, lie before them.

@@ -19,14 +19,13 @@ import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { writeWire } from '#schemas/wire.ts';
-import { quiet } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
 import { append, events, idsOn, newIds, recordsOn } from './stage_events.ts';
 import { type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
 
 const TEST_MS = 150_000;
 /** A neighbour is through in this time, whatever lies beside it; without load it is a tenth. */
-const PASS_MS = 60_000;
 const LARGE_BYTES = 5 * 1024 * 1024;
 const world = useStageWorld();
 
@@ -106,7 +105,6 @@ test('poison on every events topic dies by itself, and what lies beside it passe
   await until(
     'the neighbours to pass',
     async () => (await idsOn(at, TOPICS.identified, 'spoilt')).length >= expected.length,
-    PASS_MS,
   );
   expect((await idsOn(at, TOPICS.identified, 'spoilt')).sort()).toEqual(expected);
 
@@ -248,7 +246,7 @@ test('letters that are sent in again pass once each, past the claims they hold t
 
   await append(at, TOPICS.raw, 0, [await batchOf(at, 'again', [last], null)]);
   const rows = () => storedIds(at, 'again');
-  await until('all to be stored', async () => (await rows()).length >= 6, PASS_MS);
+  await until('all to be stored', async () => (await rows()).length >= 6);
   expect((await idsOn(at, TOPICS.unique, 'again')).sort()).toEqual([own, free, second, last].sort());
   expect((await idsOn(at, TOPICS.identified, 'again')).sort()).toEqual([own, free, second, joined, last].sort());
   expect((await rows()).sort()).toEqual([own, free, second, joined, stored, last].sort());

@@ -25,8 +25,8 @@ const ADDRESS_OF = {
   clickhouse: 'clickhouseUrl',
 } as const satisfies Record<PartName, keyof LocalAddresses>;
 
-/** Runs the named real parts for the tests of one file; the answer gives them once the file's tests run. */
-export function useParts(...names: PartName[]): () => LocalParts {
+/** Real parts for one file that kills, starves or reconfigures them; the answer gives them once the file's tests run. */
+export function useOwnParts(...names: PartName[]): () => LocalParts {
   let local: LocalParts | undefined;
   let dataDir = '';
   beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { deathsUntil } from '../support/child.ts';
-import { numbered, produce } from '../support/kafka.ts';
-import type { SinkChildOptions } from './sink_child.ts';
-import { committedIn, createSinkLane, useSinkParts, wordsIn } from './sink_fixture.ts';
+import { numbered, produce } from '#test/harness/kafka.ts';
+import type { SinkChildOptions } from '#test/integration/kafka/sink_child.ts';
+import { committedIn, createSinkLane, useSinkParts, wordsIn } from '#test/integration/kafka/sink_fixture.ts';
+import { deathsUntil } from '#test/kill/child.ts';
 
 const TEST_MS = 240_000;
 const STARTS_MAX = 12;

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { until } from '../support/wait.ts';
+import { until } from '#test/harness/until.ts';
 import { append, events, idsOn, newIds, rawRecord } from './stage_events.ts';
 import { type StageProcess, type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
 
 const TEST_MS = 150_000;
 /** Guarantee G10. */
 const STOP_MS = 25_000;
-const PASS_MS = 60_000;
 const RECORDS = 60;
 const world = useStageWorld();
 
@@ -34,7 +33,7 @@ test('every stage stops on SIGTERM under load in time and with exit code 0, and 
       await append(at, TOPICS.raw, record % at.eventPartitions, [await rawRecord(at, events('stop', some))]);
     }
   })();
-  await until('events to be under way', async () => (await idsOn(at, TOPICS.unique, 'stop')).length > 0, PASS_MS);
+  await until('events to be under way', async () => (await idsOn(at, TOPICS.unique, 'stop')).length > 0);
   const beganMs = performance.now();
   for (const stage of first) stage.kill('SIGTERM');
   expect(await Promise.all(first.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
@@ -43,7 +42,7 @@ test('every stage stops on SIGTERM under load in time and with exit code 0, and 
   await sending;
   const second = startAll(at);
   await Promise.all(second.map(({ ready }) => ready));
-  await until('all to pass', async () => (await idsOn(at, TOPICS.identified, 'stop')).length >= ids.length, PASS_MS);
+  await until('all to pass', async () => (await idsOn(at, TOPICS.identified, 'stop')).length >= ids.length);
   await sleep(1_000);
   expect((await idsOn(at, TOPICS.identified, 'stop')).sort()).toEqual([...ids].sort());
 });

@@ -4,11 +4,11 @@ import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { committed } from '#infra/kafka/consumer/group_offsets.ts';
 import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
-import { kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
-import { createLane, useKafka } from './stage_fixture.ts';
+import { kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import { createLane, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';
 
-const kafka = useKafka();
+const kafka = useOwnKafka();
 /** Longer than the client takes to give up its connections and to crash. */
 const CRASHED_MS = 3_000;
 
@@ -48,9 +48,9 @@ test('a commit that the crash of the consumer swallows is not taken for made', {
   });
   const running = consumption;
   onTestFinished(() => running.stop());
-  await until('the first commit to be answered', () => commits.length === 1, 60_000);
+  await until('the first commit to be answered', () => commits.length === 1);
   await world.broker.start();
-  await until('the record to be taken again', () => commits.length === 2, 60_000);
+  await until('the record to be taken again', () => commits.length === 2);
   expect(commits).toEqual(['partition_lost', 'made']);
   expect(await committed(world.admin, groupId, { topic, partition: 0 })).toEqual({ offset: 1, metadata: 'made' });
 });

@@ -17,9 +17,9 @@ import { serviceEnvironment } from '#services/local/start/config.ts';
 import { provision } from '#services/provision_parts.ts';
 import type { ReadyMessage } from '#services/runtime.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
+import { quiet } from '#test/harness/kafka.ts';
 import { discard } from '#test/harness/parts.ts';
-import { quiet } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
+import { until } from '#test/harness/until.ts';
 
 /** Real parts on which a test runs single stages as processes of their own. */
 export interface StageWorld {
@@ -142,8 +142,9 @@ export function startStage(world: StageWorld, name: string, env: Record<string, 
     ended,
     kill: (signal) => void child.kill(signal),
     log: lines,
-    said: (message, timeoutMs) =>
-      until(`${name} says "${message}"`, () => lines().some(({ msg }) => msg === message), timeoutMs),
+    async said(message) {
+      await until(`${name} says "${message}"`, () => lines().some(({ msg }) => msg === message));
+    },
     readiness: async () => (await ask('/ready')).status,
     metrics: async () => (await ask('/metrics')).text(),
   };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { until } from '../support/wait.ts';
+import { until } from '#test/harness/until.ts';
 import { append, events, idsOn, newIds, rawRecord } from './stage_events.ts';
 import { type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
 
@@ -65,7 +65,7 @@ test.for(Object.keys(LOSSES))(
     await LOSSES[how]?.(at);
     await sending;
     await send(at, site, early);
-    await until('all to be done', () => isDone(at), 60_000);
+    await until('all to be done', () => isDone(at));
 
     const expected = [...early, ...late.filter((_, index) => index % 2 === 0)].sort();
     expect((await idsOn(at, TOPICS.unique, site)).sort()).toEqual(expected);
@@ -123,7 +123,7 @@ test('a rebuilding that is killed half-way is gone on with by another', { timeou
   const second = startStage(at, 'dedup');
   await second.ready;
   await send(at, 'half', ids);
-  await until('all to be done', () => isDone(at), 60_000);
+  await until('all to be done', () => isDone(at));
   expect((await idsOn(at, TOPICS.unique, 'half')).sort()).toEqual([...ids].sort());
   const restored = second.log().flatMap(({ msg, restored }) => (msg === 'read back' ? [Number(restored)] : []));
   expect(restored).toHaveLength(1);
@@ -143,7 +143,7 @@ test('another length of buckets makes the claims again before anything passes', 
   await send(at, 'length', ids);
   const second = startStage(at, 'dedup', { DEDUP_BUCKET_CHARS: '4' });
   await second.ready;
-  await until('all to be done', () => isDone(at), 60_000);
+  await until('all to be done', () => isDone(at));
   expect((await idsOn(at, TOPICS.unique, 'length')).sort()).toEqual([...ids].sort());
   expect((await at.redis.keys('d:b:*')).filter((key) => key.length !== 'd:b:'.length + 4)).toEqual([]);
 });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { deathsUntil } from '../support/child.ts';
-import { numbered, produce, readCommitted } from '../support/kafka.ts';
-import type { StageChildOptions } from './stage_child.ts';
-import { createLane, isDone, useKafka } from './stage_fixture.ts';
+import { numbered, produce, readCommitted } from '#test/harness/kafka.ts';
+import type { StageChildOptions } from '#test/integration/kafka/stage_child.ts';
+import { createLane, isDone, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';
+import { deathsUntil } from '#test/kill/child.ts';
 
 const TEST_MS = 240_000;
 const STARTS_MAX = 12;
 const CHILD = new URL('./stage_child.ts', import.meta.url);
-const kafka = useKafka();
+const kafka = useOwnKafka();
 
 test('a record that kills the process is dead-lettered after a few starts, and only that one', {
   timeout: TEST_MS,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
-import { createTopic, differences, type Found, kafkaOf, readCommitted, uniqueName } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
-import { type KafkaFixture, useKafka } from './stage_fixture.ts';
+import { createTopic, differences, type Found, kafkaOf, readCommitted, uniqueName } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import { type KafkaFixture, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';
 
 const PARTITIONS = 4;
 /** So many that some are always between the decision to commit and its markers. */
@@ -15,8 +15,7 @@ const COMMITS_MIN = 4 * PRODUCERS;
 /** Short, as what was open when the broker died is waited for by readers. */
 const TRANSACTION_TIMEOUT_MS = 5_000;
 /** Several times what the broker takes to end what nobody will commit; a partition without its markers stays open for good. */
-const ENDED_MS = 60_000;
-const kafka = useKafka();
+const kafka = useOwnKafka();
 
 /** Commits one record after the other until it is told to stop or fails; answers what was acknowledged and what was not. */
 async function commitUntil(
@@ -73,7 +72,7 @@ test('a broker killed under load finishes the transactions it had decided to com
         () => commits++,
       ),
     );
-    await until('commits', () => commits >= COMMITS_MIN, ENDED_MS);
+    await until('commits', () => commits >= COMMITS_MIN);
     isOver = true;
     world.broker.kill('SIGKILL');
     await until('the broker to be gone', () => world.broker.pid === undefined);
@@ -84,7 +83,7 @@ test('a broker killed under load finishes the transactions it had decided to com
     const reading = readCommitted(world.kafka, topic, PARTITIONS).then((found) => {
       read = found;
     });
-    await until('no transaction to be open any more', () => read !== null, ENDED_MS);
+    await until('no transaction to be open any more', () => read !== null);
     await reading;
     const found = (read ?? []).filter(({ value }) => !unknown.has(value));
     const acknowledged = ended.flatMap((one) => one.acknowledged);

@@ -3,18 +3,16 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { until } from './wait.ts';
+import { until } from '#test/harness/until.ts';
 
 /** A process under test that says on its standard output, line by line, where it is. */
 export interface Child {
   /** Resolves once the line was said. */
-  said(line: string, timeoutMs?: number): Promise<void>;
+  said(line: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
   /** Exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
-
-const OVER_MS = 60_000;
 
 /** Starts a module with one JSON argument. It is killed when the test ends. */
 export function startChild(module: URL, argument: object): Child {
@@ -29,7 +27,9 @@ export function startChild(module: URL, argument: object): Child {
     await ended;
   });
   return {
-    said: (line, timeoutMs) => until(`child says ${line}`, () => lines.has(line), timeoutMs),
+    async said(line) {
+      await until(`child says ${line}`, () => lines.has(line));
+    },
     kill: (signal) => void child.kill(signal),
     ended,
   };
@@ -48,7 +48,7 @@ export async function deathsUntil(
   let deaths = 0;
   for (let start = 0; start < startsMax; start++) {
     const died = startChild(module, argument).ended.then(() => true);
-    const done = until('all to be done', isOver, OVER_MS).then(() => false);
+    const done = until('all to be done', isOver).then(() => false);
     if (!(await Promise.race([died, done]))) break;
     done.catch(() => undefined);
     deaths++;

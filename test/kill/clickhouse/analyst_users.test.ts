@@ -15,8 +15,8 @@ import { planClickhouse } from '#infra/local/clickhouse/plan.ts';
 import { credentialsOf, DATABASE, LOCAL_USERS, renderUsers, type UserPlan } from '#infra/local/clickhouse/users.ts';
 import { createPart, type LocalPart } from '#infra/local/part.ts';
 import { choosePorts } from '#infra/local/ports.ts';
+import { storedRow } from '#test/integration/query/few_rows.ts';
 import { type AccessRecorder, recordAccess, usersOf } from './access_recorder.ts';
-import { storedRow } from './few_rows.ts';
 
 const START_MS = 120_000;
 const MANAGER: UserPlan = { name: ANALYST_MANAGER, grants: managerGrants(DATABASE) };

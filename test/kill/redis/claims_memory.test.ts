@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createClaimStore } from '#infra/redis/claims.ts';
 import { claimOf } from '#pipelines/dedup/claim.ts';
-import { beginIncarnation, useRedis } from '../support/redis.ts';
+import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 
 const CLAIMS = 1_000_000;
 const BATCH = 5_000;

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import { differences, numbered, produce, readCommitted } from '../support/kafka.ts';
-import { until } from '../support/wait.ts';
-import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
+import { differences, numbered, produce, readCommitted } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import { createLane, isDone, joinStage, passOn, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';
 
 const PARTITIONS = 8;
 const OUTPUTS = 4;
 const ROUNDS = 9;
 const RECORDS_PER_ROUND = 400;
 const TEST_MS = 120_000;
-const kafka = useKafka();
+const kafka = useOwnKafka();
 
 test.each([1, 2])(
   'three members coming and going pass each record on once, %i partitions in a group',
@@ -35,7 +35,7 @@ test.each([1, 2])(
       await change;
       if (members.length > 3) await members.shift()?.stop();
     }
-    await until('the group to be done', () => isDone(world, lane), 60_000);
+    await until('the group to be done', () => isDone(world, lane));
     const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
     expect(differences(found, expected)).toEqual([]);
   },

@@ -5,14 +5,14 @@ import { asked, createRedis } from '#infra/redis/client.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { question } from '#test/contract/identity/questions.ts';
-import { quiet } from '../support/kafka.ts';
-import { useParts } from '../support/parts.ts';
-import { beginIncarnation } from '../support/redis.ts';
-import { until } from '../support/wait.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { useOwnParts } from '#test/harness/own_parts.ts';
+import { beginIncarnation } from '#test/harness/redis.ts';
+import { until } from '#test/harness/until.ts';
 
 const TEST_MS = 30_000;
 const SECRET = 'known-only-to-the-caller';
-const parts = useParts('redis');
+const parts = useOwnParts('redis');
 
 async function open() {
   const redis = createRedis(parts().addresses.redisUrl, quiet);
