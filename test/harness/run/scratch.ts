@@ -34,7 +34,7 @@ export async function makeScratch(): Promise<Scratch> {
 async function leftBehind(path: string): Promise<ProcessMark[]> {
   const deadline = performance.now() + LEAVE_MS;
   for (;;) {
-    const left = started(path);
+    const left = othersOf(path);
     if (left.length === 0 || performance.now() > deadline) return left;
     await sleep(POLL_MS);
   }
@@ -44,13 +44,16 @@ async function clear(path: string): Promise<void> {
   const deadline = performance.now() + LEAVE_MS;
   // A runner that is in the midst of its work starts others in place of those that are killed.
   while (performance.now() < deadline) {
-    const left = started(path).filter(({ pid }) => pid !== reaperPid());
+    const left = othersOf(path);
     if (left.length === 0) break;
     for (const { pid } of left) kill(pid);
     await sleep(POLL_MS);
   }
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
+
+/** What was started but for the reaper, which ends behind this process. */
+const othersOf = (path: string): ProcessMark[] => started(path).filter(({ pid }) => pid !== reaperPid());
 
 /** By what they inherited, or by where they work: some programs, Redis among them, write over their environment. */
 function started(path: string): ProcessMark[] {
