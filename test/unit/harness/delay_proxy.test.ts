@@ -1,9 +1,10 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { startDelayProxy } from '#test/browser/harness/delay_proxy.ts';
 
+// Where it does not, the test does not end.
 test('a delaying proxy closes though a client went on sending after the server had closed', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -16,10 +17,8 @@ test('a delaying proxy closes though a client went on sending after the server h
   await new Promise((resolve) => client.once('secureConnect', resolve));
   while (client.writable) {
     client.write('more');
-    await sleep(1);
+    await turn();
   }
-  await sleep(50);
-  const closed = proxy.close().then(() => 'closed');
-  expect(await Promise.race([closed, sleep(5_000).then(() => 'open')])).toBe('closed');
+  await proxy.close();
   await new Promise((resolve) => server.close(resolve));
 });

@@ -107,7 +107,9 @@ test('a request that is being answered is answered, and its connection closed th
 });
 
 // Half a minute is how often Node looks for late requests by itself.
-test('a request that does not arrive is cut when it is late, not half a minute after', { timeout: 20_000 }, async () => {
+test('a request that does not arrive is cut when it is late, not half a minute after', {
+  timeout: 20_000,
+}, async () => {
   const { app, open } = await world({ requestTimeoutMs: 1_000 });
   const clients = await Promise.all([open('GET / HT'), open(`${HEAD}Content-Length: 100\r\n\r\nabc`), open()]);
   await Promise.all(clients.map(({ ended }) => ended));

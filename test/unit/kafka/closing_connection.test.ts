@@ -18,7 +18,6 @@ const socketFactory = (require('kafkajs/src/network/socketFactory.js') as () => 
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const logger = { ...log, namespace: () => log };
 
-
 /** A broker that answers the first request only, when it is told to. */
 interface Broker {
   /** Settled when the first request has come. */
