@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const FOLDER = new URL('../../../docs/', import.meta.url);
+const FOLDER = new URL('../../docs/', import.meta.url);
 
 /** The text of a page of docs/. */
 export function page(name: string): string {

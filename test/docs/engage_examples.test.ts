@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ENGAGE_KINDS } from '#pipelines/engage/definition_fields.ts';
 import { readDefinition } from '#pipelines/engage/engage_definition.ts';
 
-const docs = readFileSync(new URL('../../../docs/engage.md', import.meta.url), 'utf8');
+const docs = readFileSync(new URL('../../docs/engage.md', import.meta.url), 'utf8');
 const definitions = [...docs.matchAll(/^```json\n(.*?)^```/gms)]
   .map(([, text = '']) => JSON.parse(text) as object)
   .filter((example) => 'id' in example);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { withTables } from '#test/docs/configuration_page.ts';
 import { page } from './page.ts';
 
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 
 test('the page is what npm run docs:configuration writes', () => {
   expect(page('configuration.md')).toBe(withTables(page('configuration.md')));

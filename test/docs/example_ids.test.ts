@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 const EXAMPLES = ['README.md', 'docs/sending.md', 'services/edge/openapi_examples.ts'];
 
 /** Of two examples with one id the second that somebody tries out counts as sent again, and is nowhere to be seen. */

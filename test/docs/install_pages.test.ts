@@ -10,7 +10,7 @@ import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { readHits } from '#pipelines/intake/ga4/hits.ts';
 import { blocks, INSTALL_PAGES, installFile, scriptsOf } from './install_page.ts';
 
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 const textOf = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 /** What the module exports is what the tag's global object has as well. */
 const CALLS = /export const \{ ([\w, ]+) \} = api;/.exec(textOf('services/tag/src/module.ts'))?.[1]?.split(', ') ?? [];

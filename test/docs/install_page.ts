@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-const FOLDER = new URL('../../../docs/install/', import.meta.url);
+const FOLDER = new URL('../../docs/install/', import.meta.url);
 
 /** The pages that say how the tag is installed, one for each kind of site. */
 export const INSTALL_PAGES = readdirSync(FOLDER)
