@@ -56,8 +56,12 @@ export function useInstallation(names: keyof typeof CLEAR): () => SharedParts {
   }, WAIT_MS);
   afterAll(async () => {
     const redis = holders();
-    await CLEAR[names](inject('parts')).finally(() => redis.del(key));
-    redis.disconnect();
+    try {
+      await CLEAR[names](inject('parts'));
+    } finally {
+      await redis.del(key);
+      redis.disconnect();
+    }
   });
   return () => inject('parts');
 }
