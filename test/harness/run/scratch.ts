@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { owner } from '#infra/local/proc.ts';
-import { reaperPid } from '#infra/local/reaper.ts';
 import { TEMPORARY_FOLDER, useTemporaryFolder } from '#test/harness/environment.ts';
 import { type ProcessMark, processesIn, processesWith } from '#test/harness/processes.ts';
 import { abandonedFolders } from './abandoned.ts';
@@ -53,7 +52,8 @@ async function clear(path: string): Promise<void> {
 }
 
 /** What was started but for the reaper, which ends behind this process. */
-const othersOf = (path: string): ProcessMark[] => started(path).filter(({ pid }) => pid !== reaperPid());
+const othersOf = (path: string): ProcessMark[] =>
+  started(path).filter(({ command }) => !command.includes(`reaper.sh ${owner()}`));
 
 /** By what they inherited, or by where they work: some programs, Redis among them, write over their environment. */
 function started(path: string): ProcessMark[] {
