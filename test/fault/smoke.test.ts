@@ -1,13 +1,13 @@
-import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { testSeed } from '#test/harness/environment.ts';
 import { MATRIX } from './matrix.ts';
 import { runRow } from './run_row.ts';
 import { startWorld, type World } from './world/fault_world.ts';
 
-const SEED = randomInt(2 ** 31);
+const SEED = testSeed();
 const EVENTS = 2_000;
 /** A minute on a machine of its own; on a busy one restarts take several times as long. */
 const ROW_MS = 400_000;
