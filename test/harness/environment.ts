@@ -17,3 +17,12 @@ export const TEMPORARY_FOLDER = 'TMPDIR';
 export function useTemporaryFolder(path: string): void {
   process.env[TEMPORARY_FOLDER] = path;
 }
+
+const SEED = 20_261;
+
+/** The one seed of all cases that are drawn. */
+export function testSeed(): number {
+  const seed = Number(process.env['TEST_SEED'] ?? SEED);
+  if (!Number.isSafeInteger(seed)) throw new Error('TEST_SEED is no whole number');
+  return seed;
+}
