@@ -26,3 +26,8 @@ export function testSeed(): number {
   if (!Number.isSafeInteger(seed)) throw new Error('TEST_SEED is no whole number');
   return seed;
 }
+
+/** Which of the runner's workers this process is, counted from 1: the next file in its place has the same. */
+export function workerNumber(): number {
+  return Number(process.env['VITEST_POOL_ID']);
+}
