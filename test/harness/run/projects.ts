@@ -28,7 +28,6 @@ const SERVICE_IN_EVERY_RUN = [
   'test/integration/redis/sessions.test.ts',
   'test/integration/control/service.test.ts',
   'test/integration/control/sign_in.test.ts',
-  'test/integration/kafka/aborted_records.test.ts',
 ];
 
 const PARTS = 'test/harness/shared_parts.ts';
