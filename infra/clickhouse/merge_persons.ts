@@ -15,9 +15,6 @@ const KEPT_SINCE = `toStartOfDay(now('UTC')) - toIntervalDay(${MERGE_KEPT_DAYS})
 
 const LATELY_SECONDS = 300;
 
-/** Dictionaries of the versions before, which their processes may still use on the day of an upgrade. */
-const FORMER_DICTIONARIES = ['person_overrides', 'person_hashes'];
-
 /** What a night's merging did. */
 export interface NightlyMerge {
   /** Rows whose person was merged since the night before. */
@@ -34,7 +31,6 @@ export interface NightlyMerge {
  */
 export async function mergeNightly(warehouse: Warehouse, cluster: string | null = null): Promise<NightlyMerge> {
   const days = await forgetMerges(warehouse, cluster);
-  await dropFormer(warehouse, cluster);
   if (!(await isLoadedLately(warehouse))) await reloadPersons(warehouse, cluster);
   const { rows, months } = await mergePersons(warehouse, cluster);
   return { rows, months, daysForgotten: days.length };
@@ -99,11 +95,6 @@ async function isRewriting(warehouse: Warehouse, cluster: string | null): Promis
      AND table = '${localTable('event_rows', cluster)}' AND NOT is_done AND command LIKE '%UPDATE arrived_person_id%'`,
   );
   return Number(running?.mutations ?? 0) > 0;
-}
-
-async function dropFormer(warehouse: Warehouse, cluster: string | null): Promise<void> {
-  const everywhere = cluster === null ? '' : ` ON CLUSTER '${cluster}'`;
-  for (const name of FORMER_DICTIONARIES) await run(warehouse, `DROP DICTIONARY IF EXISTS ${name}${everywhere}`);
 }
 
 async function select<Row>(warehouse: Warehouse, query: string): Promise<Row[]> {

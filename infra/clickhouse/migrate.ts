@@ -20,25 +20,27 @@ interface Migration {
   checksum: string;
 }
 
+/** The service's own migrations. */
 const FOLDER = new URL('./migrations/', import.meta.url);
 
 const OWN_TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime DEFAULT now())
 ENGINE = MergeTree ORDER BY name`;
 
 /**
- * Applies the missing migrations in order, each statement by itself, and records a migration when all its statements
- * succeeded. With a cluster, everything is made on all of its servers. @throws NotShardedError
+ * Applies the missing migrations of a folder in order, each statement by itself, and records a migration when all its
+ * statements succeeded. With a cluster, everything is made on all of its servers. @throws NotShardedError
  */
 export async function migrate(
   warehouse: Warehouse,
   url: string,
   cluster: string | null = null,
+  folder: URL = FOLDER,
 ): Promise<MigrationReport> {
   const variant = (statements: readonly string[]): readonly string[] =>
     cluster === null ? statements : onCluster(statements, cluster, databaseOf(url));
   for (const query of variant([OWN_TABLE])) await warehouse.command({ query });
   const done = await appliedMigrations(warehouse);
-  const migrations = readMigrations();
+  const migrations = readMigrations(folder);
   const applied: string[] = [];
   for (const migration of migrations) {
     if (done.has(migration.name)) continue;
@@ -57,12 +59,12 @@ async function appliedMigrations(warehouse: Warehouse): Promise<Map<string, stri
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
 
-function readMigrations(): Migration[] {
-  return readdirSync(FOLDER)
+function readMigrations(folder: URL): Migration[] {
+  return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .sort()
     .map((name) => {
-      const text = readFileSync(new URL(name, FOLDER), 'utf8');
+      const text = readFileSync(new URL(name, folder), 'utf8');
       return { name, text, checksum: hash('sha256', text, 'hex') };
     });
 }
@@ -92,7 +94,10 @@ function databaseOf(url: string): string {
   return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
 }
 
-/** Statements of a file, with `{user}`, `{password}`, `{database}` as quoted literals and `{database_name}` bare. */
+/**
+ * Statements of a file without its lines of comment, with `{user}`, `{password}`, `{database}` as quoted literals and
+ * `{database_name}` bare.
+ */
 export function statementsOf(text: string, url: string): string[] {
   const parsed = new URL(url);
   const database = databaseOf(url);
@@ -103,6 +108,7 @@ export function statementsOf(text: string, url: string): string[] {
     database_name: database,
   };
   return text
+    .replace(/^\s*--.*$/gm, '')
     .split(/;\s*$/m)
     .map((statement) => statement.trim().replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole))
     .filter((statement) => statement !== '')

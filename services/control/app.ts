@@ -126,7 +126,7 @@ function header(headers: HttpRequestIn['headers'], name: string): string | undef
 }
 
 function publicRoutes(app: HttpServer, options: ControlOptions): void {
-  mountDocs(app, controlDocument());
+  mountDocs(app, controlDocument);
   mountDashboard(app, options.dashboard, refuse);
   app.get(HEALTH, (_request, reply) => {
     const ok = options.healthy();

@@ -81,7 +81,7 @@ export function createApp(options: AppOptions): HttpServer {
   mountVisitor(app, context);
   mountLoaders(app, context, options.vendorScripts);
   mountCollectors(app, context, options.identitySecret);
-  mountDocs(app, publicDocument());
+  mountDocs(app, publicDocument);
   for (const dialect of [segment, posthog]) mountDialect(app, dialect, context);
   mountFlags(app, context);
   mountRemoteConfig(app, context);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { filesBelow, textsIn, textsInFile } from '#test/harness/byte_search.ts';
 import { RECORD_CANARIES, residue, TEXT_CANARIES } from '#test/harness/canaries/canaries.ts';
 import { select } from '#test/harness/clickhouse.ts';
@@ -11,6 +11,7 @@ import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { segmentBatches } from '#test/harness/kafka_segments.ts';
 import { EMAIL, MARK, PLANTED_FORM, PLANTED_SURVEY, PLANTS, RAW, READ_MS } from '#test/harness/planted.ts';
 import { PLANTED_DEFINITIONS, plantEngage, RAW_CARDS } from '#test/harness/planted_engage.ts';
+import type {} from '#test/harness/shared_parts.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { untilStored } from '#test/harness/stored_rows.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -19,6 +20,8 @@ import { until } from '#test/harness/until.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
 
 const service = sharedService();
+/** What the parts write, and below it what the service does. */
+const partsDir = inject('parts').dataDir;
 const { edge, clickhouse, kafka, redis } = service.ready;
 const EMAIL_SHA256 = hash('sha256', EMAIL);
 const PHONE_SHA256 = hash('sha256', '+16505550142');
@@ -157,7 +160,7 @@ test('of the whole corpus nothing is in a batch of events or in a row', async ()
 test('in no batch of any Kafka segment, decompressed', () => {
   let batches = 0;
   let marked = 0;
-  for (const { path, records } of segmentBatches(join(service.dataDir, 'kafka'))) {
+  for (const { path, records } of segmentBatches(join(partsDir, 'kafka'))) {
     batches += 1;
     if (records.includes(MARK)) marked += 1;
     expect([path, ...textsIn(records, raw)]).toEqual([path]);
@@ -195,7 +198,7 @@ test('in no key or value of Redis, nor in its dump', async () => {
     // Long texts would be compressed in the dump.
     await client.config('SET', 'rdbcompression', 'no');
     await client.save();
-    const dump = join(service.dataDir, 'redis', 'dump.rdb');
+    const dump = join(partsDir, 'redis', 'dump.rdb');
     expect(textsInFile(dump, ['redis-ver', ...raw])).toEqual(['redis-ver']);
   } finally {
     await client.config('SET', 'rdbcompression', 'yes');
@@ -229,13 +232,13 @@ async function readKey(client: Redis, name: string, key: Buffer): Promise<unknow
 }
 
 test('in no byte of any file: segments, parts, append-only files, dumps, logs', { timeout: 240_000 }, () => {
-  const files = filesBelow(service.dataDir);
-  const folders = new Set(files.map((path) => path.slice(service.dataDir.length + 1).split('/')[0]));
-  expect([...folders]).toEqual(expect.arrayContaining(['kafka', 'redis', 'clickhouse', 'log']));
+  const files = filesBelow(partsDir);
+  const folders = new Set(files.map((path) => path.slice(partsDir.length + 1).split('/')[0]));
+  expect([...folders]).toEqual(expect.arrayContaining(['kafka', 'redis', 'clickhouse', 'log', 'service']));
   const found = files.map((path) => [path, ...textsInFile(path, raw)]).filter(({ length }) => length > 1);
   expect(found).toEqual([]);
 });
 
 test('the logs were written meanwhile', () => {
-  expect(textsInFile(join(service.dataDir, 'log', 'edge.log'), ['"msg":"ready"'])).toHaveLength(1);
+  expect(textsInFile(join(service.dataDir, 'log', 'edge.log'), ['"msg":"ready"'])).not.toEqual([]);
 });

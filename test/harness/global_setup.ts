@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
@@ -17,13 +15,13 @@ const UNLIMITED = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0' };
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const onProgress = (line: string): void => project.vitest.logger.log(`  ${line}`);
   const { addresses, dataDir: partsDir } = await startSharedParts(onProgress);
-  const dataDir = mkdtempSync(join(tmpdir(), 'shared-service-'));
+  // Suites that follow each other start it again on the same parts, which know its token and its keys.
+  const dataDir = join(partsDir, 'service');
   const dns = await startDnsServer(zoneOfSites);
   const vendor = await startVendor();
-  const remove = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     await dns.close();
     await vendor.close();
-    rmSync(dataDir, { recursive: true, maxRetries: 5 });
   };
   try {
     const service = await startService(dataDir, {
@@ -44,10 +42,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide('service', { pid, dataDir, ready });
     return async () => {
       await service.stop();
-      await remove();
+      await close();
     };
   } catch (error) {
-    await remove();
+    await close();
     throw error;
   }
 }

@@ -23,11 +23,18 @@ const CLEAR = {
     redis.disconnect();
   },
   async database({ addresses }: SharedParts): Promise<void> {
-    const url = new URL(addresses.clickhouseUrl);
-    url.pathname = '/default';
-    const warehouse = createWarehouse(url.href);
-    await warehouse.command({ query: 'DROP DATABASE svc SYNC SETTINGS check_table_dependencies = 0' });
-    await warehouse.command({ query: 'CREATE DATABASE svc' });
+    const warehouse = createWarehouse(addresses.clickhouseUrl);
+    // The database itself must stay: nobody logs in whose default database is not there.
+    const query = "SELECT name, engine FROM system.tables WHERE database = 'svc'";
+    const tables = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<{
+      name: string;
+      engine: string;
+    }>();
+    for (const { name, engine } of tables) {
+      const kind = engine === 'Dictionary' ? 'DICTIONARY' : engine === 'View' ? 'VIEW' : 'TABLE';
+      const settings = { check_table_dependencies: 0, check_referential_table_dependencies: 0 } as const;
+      await warehouse.command({ query: `DROP ${kind} IF EXISTS \`${name}\` SYNC`, clickhouse_settings: settings });
+    }
     await warehouse.close();
   },
 };
@@ -49,8 +56,12 @@ export function useInstallation(names: keyof typeof CLEAR): () => SharedParts {
   }, WAIT_MS);
   afterAll(async () => {
     const redis = holders();
-    await CLEAR[names](inject('parts')).finally(() => redis.del(key));
-    redis.disconnect();
+    try {
+      await CLEAR[names](inject('parts'));
+    } finally {
+      await redis.del(key);
+      redis.disconnect();
+    }
   });
   return () => inject('parts');
 }

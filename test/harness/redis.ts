@@ -18,7 +18,7 @@ export function useRedis(): () => Redis {
 }
 
 /** The address of a database of the shared Redis that nobody else has. */
-export async function takeRedisDatabase(): Promise<string> {
+async function takeRedisDatabase(): Promise<string> {
   const { redisUrl } = inject('parts').addresses;
   const counter = createRedis(`${redisUrl}/${REDIS_DATABASES - 1}`, quiet);
   const number = await counter.incr(TAKEN);

@@ -41,7 +41,9 @@ async function start(onProgress: (line: string) => void): Promise<Running> {
     dataDir,
     external: {},
     onProgress,
-    onPartExit: (name, detail) => onProgress(`${name} ended: ${detail}`),
+    onPartExit(name, detail) {
+      if (kept.sharedTestParts !== undefined) onProgress(`${name} ended: ${detail}`);
+    },
     redisDatabases: REDIS_DATABASES,
   });
   return { dataDir, local, addresses: local.addresses };

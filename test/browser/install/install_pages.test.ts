@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { templateSections } from '#test/unit/docs/gtm_template.ts';
-import { blocks } from '#test/unit/docs/install_page.ts';
+import { templateSections } from '#test/docs/gtm_template.ts';
+import { blocks } from '#test/docs/install_page.ts';
 import { openTagWorld, type TagWorld } from '../tag/harness/tag_world.ts';
 
 let world: TagWorld;

@@ -23,6 +23,20 @@ import type { Subject } from './subject.ts';
 const HANG_TIMEOUT_MS = 250;
 const REFUSED_ID = 'event_5';
 
+const NOBODYS_ADDRESSES = [
+  '127.0.0.1',
+  '10.20.30.40',
+  '172.20.0.9',
+  '192.168.7.7',
+  '169.254.10.10',
+  '100.77.1.2',
+  'fd12:3456:789a::1',
+  'fe80::abcd',
+  '::1',
+  '::ffff:192.168.7.7',
+];
+const LIBRARIES = ['node', 'axios/1.7.2', 'python-requests/2.31.0', 'okhttp/4.12.0'];
+
 /** Everything an event may hold of a person; a destination may send of it only what its own rules allow. */
 const personalEntry = (): EventEntry =>
   entryOf({
@@ -50,7 +64,7 @@ export function contractSuite(subject: Subject): void {
   const some = (count: number): EventEntry[] => manyEntries(count, entryChanges);
   let bench: Bench;
 
-  beforeEach(async () => {
+  async function open(): Promise<void> {
     const clock = (): number => bench.clockMs;
     const options = { nowMs: clock, refusedIds: new Set([REFUSED_ID]) };
     bench = {
@@ -62,12 +76,24 @@ export function contractSuite(subject: Subject): void {
       clockMs: NOW_MS,
       sent: [],
     };
-  });
+  }
 
-  afterEach(async () => {
+  async function close(): Promise<void> {
     await bench.egress.close();
     await bench.standin.stop();
-  });
+  }
+
+  beforeEach(open);
+  afterEach(close);
+
+  /** Checks each row of a table on a bench of its own, softly, so that a test shows all rows that miss. */
+  async function eachAnew<Row>(rows: readonly Row[], check: (row: Row) => Promise<void>): Promise<void> {
+    for (const row of rows) {
+      await close();
+      await open();
+      await check(row);
+    }
+  }
 
   function run(entries: readonly EventEntry[], changes: Partial<DeliveryJob> = {}): Promise<EntryOutcome[]> {
     const { standin, egress, breakers, tokens, sent } = bench;
@@ -176,13 +202,6 @@ export function contractSuite(subject: Subject): void {
       expect(bench.sent).toHaveLength(1);
       bench.clockMs += 1_000;
       expect(await run(goodEntries.slice(0, 1), { attempt: 2 })).toMatchObject([{ outcome: 'delivered' }]);
-    });
-
-    it('waits no longer than the deadline of a call', async () => {
-      script({ fault: { kind: 'hang' } });
-      const startedMs = performance.now();
-      await run(goodEntries);
-      expect(performance.now() - startedMs).toBeLessThan(HANG_TIMEOUT_MS * 20);
     });
 
     it('stops calling a platform that keeps failing, and one call finds out that it has healed', async () => {
@@ -350,32 +369,24 @@ export function contractSuite(subject: Subject): void {
   describe(`${adapter.name}: device`, () => {
     const withAddress = () => ({ ...subject.settings(bench.standin), include_client_ip: 'yes' });
 
-    it.each([
-      '127.0.0.1',
-      '10.20.30.40',
-      '172.20.0.9',
-      '192.168.7.7',
-      '169.254.10.10',
-      '100.77.1.2',
-      'fd12:3456:789a::1',
-      'fe80::abcd',
-      '::1',
-      '::ffff:192.168.7.7',
-    ])('the address %s is nobody’s, and is not told', async (client_ip) => {
-      await run([entryOf({ ...entryChanges, client_ip })], { settings: withAddress() });
-      const hashed = createHash('sha256').update(client_ip).digest('hex');
-      for (const { body } of bench.sent) expect(body).not.toMatch(new RegExp(`"${client_ip}"|${hashed}`));
-      expect(bench.sent).toHaveLength(1);
-    });
+    it('an address that is nobody’s is not told', () =>
+      eachAnew(NOBODYS_ADDRESSES, async (client_ip) => {
+        await run([entryOf({ ...entryChanges, client_ip })], { settings: withAddress() });
+        const hashed = createHash('sha256').update(client_ip).digest('hex');
+        for (const { body } of bench.sent) {
+          expect.soft(body, client_ip).not.toMatch(new RegExp(`"${client_ip}"|${hashed}`));
+        }
+        expect.soft(bench.sent, client_ip).toHaveLength(1);
+      }));
 
-    it.each(['node', 'axios/1.7.2', 'python-requests/2.31.0', 'okhttp/4.12.0'])(
-      'the user agent %s is no shopper’s, and is not told',
-      async (client_user_agent) => {
+    it('the user agent of a library is no shopper’s, and is not told', () =>
+      eachAnew(LIBRARIES, async (client_user_agent) => {
         const [outcome] = await run([entryOf({ ...entryChanges, client_user_agent })], { settings: withAddress() });
-        for (const { body } of bench.sent) expect(body).not.toContain(`"${client_user_agent}"`);
-        if (bench.sent.length === 0) expect(outcome?.reason).toBe('missing_client_user_agent');
-      },
-    );
+        for (const { body } of bench.sent) expect.soft(body).not.toContain(`"${client_user_agent}"`);
+        if (bench.sent.length === 0) {
+          expect.soft(outcome?.reason, client_user_agent).toBe('missing_client_user_agent');
+        }
+      }));
 
     it('of a sale without a browser it is no identity', async () => {
       if (adapter.advertising === 'none') return;
@@ -400,28 +411,32 @@ export function contractSuite(subject: Subject): void {
     it(`has at least ${subject.casesMin} cases`, () =>
       expect(subject.cases.length).toBeGreaterThanOrEqual(subject.casesMin));
 
-    it.each(subject.cases.map((one) => [one.title, one] as const))('%s', async (_, one) => {
-      const settings = { ...subject.settings(bench.standin), ...one.settings };
-      const [outcome] = await run([one.entry], { settings, site: siteOf(one.site) });
-      if ('skip' in one.expected) {
-        expect(outcome).toMatchObject({ outcome: 'skipped', reason: one.expected.skip });
-        return;
-      }
-      const body: unknown = JSON.parse(bench.sent[0]?.body ?? 'null');
-      expect(body).toMatchObject(one.expected.form);
-      for (const path of one.expected.without ?? []) expect(body).not.toHaveProperty(path);
-      const { pathname, search } = new URL(bench.sent[0]?.url ?? '');
-      if (one.expected.path !== undefined) expect(pathname + search).toBe(one.expected.path);
-      // The stand-in's own reading of the platform's rules took it.
-      expect(outcome).toMatchObject({ outcome: 'delivered' });
-      expect(ledger().first).toBe(1);
-    });
+    it('makes of each event what its case says', () =>
+      eachAnew(subject.cases, async ({ title, entry, expected, ...one }) => {
+        const settings = { ...subject.settings(bench.standin), ...one.settings };
+        const [outcome] = await run([entry], { settings, site: siteOf(one.site) });
+        if ('skip' in expected) {
+          expect.soft(outcome, title).toMatchObject({ outcome: 'skipped', reason: expected.skip });
+          return;
+        }
+        const body: unknown = JSON.parse(bench.sent[0]?.body ?? 'null');
+        expect.soft(body, title).toMatchObject(expected.form);
+        for (const path of expected.without ?? []) expect.soft(body, title).not.toHaveProperty(path);
+        const { pathname, search } = new URL(bench.sent[0]?.url ?? 'none:');
+        if (expected.path !== undefined) expect.soft(pathname + search, title).toBe(expected.path);
+        // The stand-in's own reading of the platform's rules took it.
+        expect.soft(outcome, title).toMatchObject({ outcome: 'delivered' });
+        expect.soft(ledger().first, title).toBe(1);
+      }));
   });
 
   describe(`${adapter.name}: answers`, () => {
-    it.each(subject.answers.map((one) => [one.title, one] as const))('%s', (_, { answer, count, expected }) =>
-      expect(adapter.classify(answer, idsOf(count ?? 1))).toMatchObject(expected),
-    );
+    it('means by each answer what its case says', () => {
+      for (const { title, answer, count, expected } of subject.answers) {
+        expect.soft(adapter.classify(answer, idsOf(count ?? 1)), title).toMatchObject(expected);
+      }
+      expect(subject.answers.length).toBeGreaterThan(0);
+    });
 
     it('keep texts of the platform out of reasons and details', () => {
       for (const { answer, count } of subject.answers) {

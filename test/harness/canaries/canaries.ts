@@ -35,13 +35,52 @@ export interface NotCaught {
   why: string;
 }
 
-const read = <T>(name: string): T[] =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `${name}.json`), 'utf8')) as T[];
+/**
+ * The rows of a table, without its first line. A cell is the inside of a JSON string in which quotes stand as they are: tabs,
+ * line breaks, backslashes and what nobody sees are escaped.
+ */
+function rowsOf(name: string): string[][] {
+  const [, ...lines] = readFileSync(join(import.meta.dirname, `${name}.tsv`), 'utf8')
+    .trimEnd()
+    .split('\n');
+  return lines.map((line) => line.split('\t'));
+}
 
-export const TEXT_CANARIES = read<TextCanary>('texts');
-export const RECORD_CANARIES = read<RecordCanary>('records');
-export const LOOK_ALIKES = read<LookAlike>('look_alikes');
-export const NOT_CAUGHT = read<NotCaught>('not_caught');
+const textOf = (cell = ''): string => JSON.parse(`"${cell.replaceAll('"', '\\"')}"`) as string;
+const countryOf = (cell = ''): { country?: string } => (cell === '' ? {} : { country: cell });
+
+/** Where no raw text is named, the whole text must not come back. */
+export const TEXT_CANARIES = rowsOf('texts').map(
+  ([kind, country, text, ...raw]): TextCanary => ({
+    kind: textOf(kind),
+    text: textOf(text),
+    raw: (raw.length === 0 ? [text] : raw).map(textOf),
+    ...countryOf(country),
+  }),
+);
+export const RECORD_CANARIES = rowsOf('records').map(
+  ([kind, country, properties = '', ...raw]): RecordCanary => ({
+    kind: textOf(kind),
+    properties: JSON.parse(properties) as Record<string, unknown>,
+    raw: raw.map(textOf),
+    ...countryOf(country),
+  }),
+);
+export const LOOK_ALIKES = rowsOf('look_alikes').map(
+  ([kind, country, text]): LookAlike => ({
+    kind: textOf(kind),
+    text: textOf(text),
+    ...countryOf(country),
+  }),
+);
+export const NOT_CAUGHT = rowsOf('not_caught').map(
+  ([kind, text, left = '', why]): NotCaught => ({
+    kind: textOf(kind),
+    text: textOf(text),
+    ...(left === '' ? {} : { left: textOf(left) }),
+    why: textOf(why),
+  }),
+);
 
 const ENTITIES: Readonly<Record<string, string>> = { commat: '@', period: '.', plus: '+' };
 

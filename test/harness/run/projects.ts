@@ -43,8 +43,8 @@ const WITH_A_BROWSER = {
 };
 const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 
-/** Unit tests that watch a module, or change the environment, which other files have too where they share a process. */
-const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts', 'test/unit/harness/scratch.test.ts'];
+/** Unit tests that watch a module which other files have too where they share a process. */
+const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts'];
 
 const ALONE = { sequence: { groupOrder: 0 } };
 

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { owner } from '#infra/local/proc.ts';
-import { reaperPid } from '#infra/local/reaper.ts';
 import { TEMPORARY_FOLDER, useTemporaryFolder } from '#test/harness/environment.ts';
 import { type ProcessMark, processesIn, processesWith } from '#test/harness/processes.ts';
 import { abandonedFolders } from './abandoned.ts';
@@ -34,7 +33,7 @@ export async function makeScratch(): Promise<Scratch> {
 async function leftBehind(path: string): Promise<ProcessMark[]> {
   const deadline = performance.now() + LEAVE_MS;
   for (;;) {
-    const left = started(path);
+    const left = othersOf(path);
     if (left.length === 0 || performance.now() > deadline) return left;
     await sleep(POLL_MS);
   }
@@ -44,13 +43,17 @@ async function clear(path: string): Promise<void> {
   const deadline = performance.now() + LEAVE_MS;
   // A runner that is in the midst of its work starts others in place of those that are killed.
   while (performance.now() < deadline) {
-    const left = started(path).filter(({ pid }) => pid !== reaperPid());
+    const left = othersOf(path);
     if (left.length === 0) break;
     for (const { pid } of left) kill(pid);
     await sleep(POLL_MS);
   }
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
+
+/** What was started but for the reaper, which ends behind this process. */
+const othersOf = (path: string): ProcessMark[] =>
+  started(path).filter(({ command }) => !command.includes(`reaper.sh ${owner()}`));
 
 /** By what they inherited, or by where they work: some programs, Redis among them, write over their environment. */
 function started(path: string): ProcessMark[] {

@@ -9,7 +9,7 @@ export interface Tally {
 }
 
 /** A file that ran, with the time of its tests and hooks. */
-export interface TestFile {
+interface TestFile {
   path: string;
   tests: number;
   ms: number;

@@ -1,39 +1,32 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
 import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { rowsOf, useClickhouse } from './warehouse_world.ts';
 
-const FOLDER = new URL('../../../infra/clickhouse/migrations/', import.meta.url);
-const NAMES = readdirSync(FOLDER).sort();
+const BASELINE = '0001_baseline.sql';
 const create = useClickhouse();
 
-test('every migration is applied once', async () => {
+/** A folder of a test's own migrations; more can be put into it. */
+function folderWith(files: Record<string, string>): { url: URL; put(name: string, text: string): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) put(name, text);
+  return { url: pathToFileURL(`${folder}/`), put };
+}
+
+test('the baseline is applied once', async () => {
   const database = await create();
-  expect(await migrate(database.warehouse, database.url)).toEqual({ applied: NAMES, mismatches: [] });
+  expect(await migrate(database.warehouse, database.url)).toEqual({ applied: [BASELINE], mismatches: [] });
   expect(await migrate(database.warehouse, database.url)).toEqual({ applied: [], mismatches: [] });
-  expect(await rowsOf(database, 'SELECT count() AS c FROM schema_migrations')).toEqual([{ c: NAMES.length }]);
+  expect(await rowsOf(database, 'SELECT name FROM schema_migrations')).toEqual([{ name: BASELINE }]);
 });
 
-test('a migration that changed and one that is unknown are told and not applied', async () => {
-  const database = await create();
-  await migrate(database.warehouse, database.url);
-  const [first] = NAMES;
-  await database.warehouse.command({
-    query: `ALTER TABLE schema_migrations UPDATE checksum = 'other' WHERE name = '${first}' SETTINGS mutations_sync = 1`,
-  });
-  await database.warehouse.command({
-    query: `INSERT INTO schema_migrations (name, checksum) VALUES ('9999.sql', 'x')`,
-  });
-  const { applied, mismatches } = await migrate(database.warehouse, database.url);
-  expect(applied).toEqual([]);
-  expect(mismatches.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
-    { name: first, reason: 'changed' },
-    { name: '9999.sql', reason: 'unknown' },
-  ]);
-});
-
-test('a migration that stopped after any statement is finished by the next run', { timeout: 60_000 }, async () => {
-  const text = readFileSync(new URL(NAMES[0] ?? '', FOLDER), 'utf8');
+test('a baseline that stopped after any statement is finished by the next run', { timeout: 60_000 }, async () => {
+  const text = readFileSync(new URL(`../../../infra/clickhouse/migrations/${BASELINE}`, import.meta.url), 'utf8');
   const whole = await create();
   await migrate(whole.warehouse, whole.url);
   const tables = 'SELECT name, engine FROM system.tables WHERE database = currentDatabase() ORDER BY name';
@@ -42,7 +35,62 @@ test('a migration that stopped after any statement is finished by the next run',
   for (let done = 1; done <= count; done++) {
     const database = await create();
     for (const query of statementsOf(text, database.url).slice(0, done)) await database.warehouse.command({ query });
-    expect((await migrate(database.warehouse, database.url)).applied).toEqual(NAMES);
+    expect((await migrate(database.warehouse, database.url)).applied).toEqual([BASELINE]);
     expect(await rowsOf(database, tables)).toEqual(await rowsOf(whole, tables));
   }
+});
+
+const THINGS = `-- Things; with a semicolon at the end of a comment;
+CREATE TABLE things
+(
+    -- Of a thing
+    id UInt8,
+    note String DEFAULT '-- no comment' -- nor this
+)
+ENGINE = MergeTree ORDER BY id;
+
+INSERT INTO things (id) VALUES (1);
+`;
+
+test('migrations that are added later are applied in order, once, and keep the rows', async () => {
+  const { warehouse, url } = await create();
+  const folder = folderWith({ '0001_things.sql': THINGS });
+  const run = () => migrate(warehouse, url, null, folder.url);
+  expect(await run()).toEqual({ applied: ['0001_things.sql'], mismatches: [] });
+  folder.put('0003_doubled.sql', 'ALTER TABLE things UPDATE size = 2 * size WHERE true SETTINGS mutations_sync = 1;');
+  folder.put('0002_size.sql', 'ALTER TABLE things ADD COLUMN IF NOT EXISTS size UInt8 DEFAULT id + 20;\n');
+  folder.put('notes.txt', 'no SQL');
+  expect(await run()).toEqual({ applied: ['0002_size.sql', '0003_doubled.sql'], mismatches: [] });
+  expect(await run()).toEqual({ applied: [], mismatches: [] });
+  expect(await rowsOf({ warehouse, url }, 'SELECT * FROM things')).toEqual([
+    { id: 1, note: '-- no comment', size: 42 },
+  ]);
+});
+
+test('a migration that fails is not taken as applied, and what comes before it is', async () => {
+  const { warehouse, url } = await create();
+  const later = (table: string): string =>
+    `CREATE TABLE more (a Int8) ENGINE = Log;\nALTER TABLE ${table} DELETE WHERE 1;\n`;
+  const folder = folderWith({ '0001_things.sql': THINGS, '0002_more.sql': later('nothing') });
+  const run = () => migrate(warehouse, url, null, folder.url);
+  await expect(run()).rejects.toThrow(/nothing/);
+  const names = 'SELECT name FROM schema_migrations ORDER BY name';
+  expect(await rowsOf({ warehouse, url }, names)).toEqual([{ name: '0001_things.sql' }]);
+  // The first of its statements was executed already.
+  folder.put('0002_more.sql', later('things'));
+  expect(await run()).toEqual({ applied: ['0002_more.sql'], mismatches: [] });
+});
+
+test('a migration that changed and one that is unknown are told and not applied', async () => {
+  const { warehouse, url } = await create();
+  const folder = folderWith({ '0001_things.sql': THINGS });
+  await migrate(warehouse, url, null, folder.url);
+  await warehouse.command({ query: `INSERT INTO schema_migrations (name, checksum) VALUES ('9999.sql', 'x')` });
+  folder.put('0001_things.sql', THINGS.replace('things', 'other_things'));
+  const { applied, mismatches } = await migrate(warehouse, url, null, folder.url);
+  expect(applied).toEqual([]);
+  expect(mismatches.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+    { name: '0001_things.sql', reason: 'changed' },
+    { name: '9999.sql', reason: 'unknown' },
+  ]);
 });

@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { forgetMerges, MERGE_KEPT_DAYS, mergeNightly, mergePersons } from '#infra/clickhouse/merge_persons.ts';
-import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import {
   BASE_DICTIONARY,
   dictionaryFigures,
@@ -19,28 +18,13 @@ import { arrived, createPeople, DAY_MS, linkAt, linkOf, person, personsNow } fro
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
-const FOLDER = new URL('../../../infra/clickhouse/migrations/', import.meta.url);
 const STEPS = 24;
 const MANY_MS = 240_000;
 
 const link = ({ warehouse }: Database, token: string, links: readonly object[]): Promise<void> =>
   insertBlock(warehouse, 'person_links', token, links);
 
-/** What the version before made of the same links, of each person. */
-async function resolvedBefore(database: Database, persons: readonly string[]): Promise<string[]> {
-  const name = new URL(database.url).pathname.slice(1);
-  const result = await database.warehouse.query({
-    query: `SELECT dictGetOrDefault('${name}.person_overrides', 'target', ('shop', each), each) AS found
-            FROM (SELECT arrayJoin({persons:Array(String)}) AS each)`,
-    query_params: { persons: [...persons] },
-    format: 'JSONEachRow',
-  });
-  return (await result.json<{ found: string }>()).map(({ found }) => found);
-}
-
-test('whatever merges, in whatever order, is known at once, and as the version before knew it', {
-  timeout: MANY_MS,
-}, async () => {
+test('whatever merges, in whatever order, is known at once', { timeout: MANY_MS }, async () => {
   const database = await create.migrated();
   const { warehouse } = database;
   const random = randomFor('merges of persons');
@@ -59,15 +43,7 @@ test('whatever merges, in whatever order, is known at once, and as the version b
     if (random.chance(0.2)) await forgetMerges(warehouse);
     expect(await personsNow(database), `step ${step}`).toEqual(people.expected());
   }
-  await warehouse.command({ query: 'SYSTEM RELOAD DICTIONARY person_overrides' });
   const expected = people.expected();
-  const ids = Object.keys(expected);
-  expect(
-    await resolvedBefore(
-      database,
-      ids.map((id) => people.arrivals[id] ?? ''),
-    ),
-  ).toEqual(ids.map((id) => expected[id]));
   const [kept] = await rowsOf<{ first: number }>(
     database,
     'SELECT toUnixTimestamp64Milli(min(changed_at)) AS first FROM merged_persons',
@@ -167,12 +143,6 @@ test('a night rewrites the months with persons that merged since, and no others'
     ['202607', false],
     ['202608', true],
   ]);
-  expect(
-    await rowsOf(
-      database,
-      "SELECT name FROM system.dictionaries WHERE database = currentDatabase() AND name LIKE 'person%'",
-    ),
-  ).toEqual([]);
 });
 
 test('merges are forgotten when they are old and every row knows them, the oldest first', async () => {
@@ -194,25 +164,4 @@ test('merges are forgotten when they are old and every row knows them, the oldes
   expect(await personsNow(database)).toEqual({ a: person(9), b: person(9) });
   expect(await rowsOf(database, 'SELECT count() AS kept FROM merged_persons')).toEqual([{ kept: 1 }]);
   expect(await rowsOf(database, 'SELECT count() AS links FROM person_links')).toEqual([{ links: 4 }]);
-});
-
-test('what was merged before the upgrade stays merged, and processes of the version before go on', async () => {
-  const database = await create();
-  const { warehouse, url } = database;
-  for (const name of readdirSync(FOLDER).sort()) {
-    if (name >= '0016') break;
-    for (const query of statementsOf(readFileSync(new URL(name, FOLDER), 'utf8'), url))
-      await warehouse.command({ query });
-  }
-  await insertBlock(warehouse, 'event_rows', 'e', [arrived('a', person(1)), arrived('b', person(2))]);
-  await link(database, 'l1', [linkOf(person(1), person(8), 2), linkOf(person(8), person(8), 2)]);
-  await migrate(warehouse, url);
-  expect(await personsNow(database)).toEqual({ a: person(8), b: person(2) });
-  await link(database, 'l2', [linkOf(person(2), person(8), 3)]);
-  for (const name of ['person_overrides', 'person_hashes']) {
-    await warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${name}` });
-  }
-  expect(await resolvedBefore(database, [person(2)])).toEqual([person(8)]);
-  await reloadDictionary(warehouse, RECENT_DICTIONARY);
-  expect(await personsNow(database)).toEqual({ a: person(8), b: person(8) });
 });

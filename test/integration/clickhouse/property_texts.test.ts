@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
+import { migrate } from '#infra/clickhouse/migrate.ts';
 import { conditionOf } from '#infra/clickhouse/queries/conditions.ts';
 import { createBinder } from '#infra/clickhouse/queries/statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
@@ -11,7 +10,6 @@ import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
-const MIGRATION = new URL('../../../infra/clickhouse/migrations/0011_property_texts.sql', import.meta.url);
 const SITE = 'shop';
 
 async function migrated(): Promise<Database> {
@@ -77,22 +75,12 @@ async function insertOne(database: Database, id: string): Promise<void> {
 }
 
 test.each([
-  [
-    'a part from before the migration',
-    async (database: Database) => {
-      await command(database, 'ALTER TABLE event_rows DROP COLUMN property_texts');
-      await insertOne(database, 'old');
-      for (const query of statementsOf(readFileSync(MIGRATION, 'utf8'), database.url)) await command(database, query);
-    },
-  ],
   ['a new part', (database: Database) => insertOne(database, 'new')],
   [
-    'a merged part, old rows among them',
+    'a merged part',
     async (database: Database) => {
-      await command(database, 'ALTER TABLE event_rows DROP COLUMN property_texts');
-      await insertOne(database, 'old');
-      for (const query of statementsOf(readFileSync(MIGRATION, 'utf8'), database.url)) await command(database, query);
-      await insertOne(database, 'new');
+      await insertOne(database, 'one');
+      await insertOne(database, 'other');
       await command(database, 'OPTIMIZE TABLE event_rows FINAL');
     },
   ],

@@ -38,7 +38,8 @@ export function useSinkParts(): () => SinkWorld {
 
 async function onRoot(query: string): Promise<void> {
   const root = createWarehouse(addressOf('default'));
-  await root.command({ query }).finally(() => root.close());
+  await root.command({ query });
+  await root.close();
 }
 
 function addressOf(database: string): string {

@@ -7,13 +7,14 @@ import { quotaKey } from '#infra/redis/quota_keys.ts';
 import type { AdmissionRequest } from '#pipelines/limits/admission.ts';
 import { rateLimitSuite } from '#test/contract/limits/suite.ts';
 import { useRedis } from '#test/harness/redis.ts';
+import { redisByClock } from '#test/harness/redis_clock.ts';
 
 const redis = useRedis();
 const MONTH = '2026-10';
 
-function open(options: Partial<AdmissionStoreOptions> = {}): AdmissionStore {
+function open(options: Partial<AdmissionStoreOptions> = {}, on = redis()): AdmissionStore {
   const limits = { windowMs: 10_000, perIp: 0, perKey: 0 };
-  return createAdmissionStore(redis(), { limits, cluster: false, checkpointsWanted: 0, deadlineMs: 1_000, ...options });
+  return createAdmissionStore(on, { limits, cluster: false, checkpointsWanted: 0, deadlineMs: 1_000, ...options });
 }
 
 function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
@@ -29,12 +30,24 @@ function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return { ...usual, lease: 'lease', ...fields };
 }
 
+let nowMs = Date.UTC(2026, 9, 1);
+const clock = {
+  nowMs: () => nowMs,
+  async sleep(ms: number) {
+    nowMs += ms;
+  },
+};
+
 for (const cluster of [false, true]) {
-  rateLimitSuite(`rate limits in Redis${cluster ? ', for a cluster' : ''}`, (limits) => {
-    const store = open({ limits, cluster });
-    return async (address, key, keyLimit) =>
-      (await store.admit(request({ address, key, keyLimit: keyLimit ?? null }))).verdict;
-  });
+  rateLimitSuite(
+    `rate limits in Redis${cluster ? ', for a cluster' : ''}`,
+    (limits) => {
+      const store = open({ limits, cluster }, redisByClock(redis(), clock.nowMs));
+      return async (address, key, keyLimit) =>
+        (await store.admit(request({ address, key, keyLimit: keyLimit ?? null }))).verdict;
+    },
+    clock,
+  );
 
   test(`two edges reserve no more than the limit, whoever comes first (cluster: ${cluster})`, async () => {
     const edges = [open({ cluster }), open({ cluster })];

@@ -12,14 +12,6 @@ export interface Module {
   readsEnvironment: boolean;
   /** Literals and the beginnings of templates. */
   texts: string[];
-  functions: FunctionSpan[];
-}
-
-/** A function, the functions within it included. */
-interface FunctionSpan {
-  /** As it is declared, or as what holds it is called; of an argument the function it is given to. */
-  name: string;
-  lines: number;
 }
 
 interface Node {
@@ -36,25 +28,22 @@ export function moduleOf(path: string, source: string): Module {
     computedImports: 0,
     readsEnvironment: false,
     texts: [],
-    functions: [],
   };
-  visit(parseAst(source, { lang: path.endsWith('x') ? 'tsx' : 'ts' }), (node, parent) => note(node, parent, module));
+  visit(parseAst(source, { lang: path.endsWith('x') ? 'tsx' : 'ts' }), module);
   return module;
 }
 
-type OnNode = (node: Node, parent: Node | null) => void;
-
-function visit(value: unknown, onNode: OnNode, parent: Node | null = null): void {
+function visit(value: unknown, module: Module): void {
   if (typeof value !== 'object' || value === null) return;
-  if (isNode(value)) onNode(value, parent);
-  for (const child of Object.values(value)) visit(child, onNode, isNode(value) ? value : parent);
+  if (isNode(value)) note(value, module);
+  for (const child of Object.values(value)) visit(child, module);
 }
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Node>).type === 'string';
 }
 
-function note(node: Node, parent: Node | null, module: Module): void {
+function note(node: Node, module: Module): void {
   for (const named of modulesNamedBy(node)) {
     const specifier = literal(named);
     if (specifier === undefined) module.computedImports += 1;
@@ -62,7 +51,6 @@ function note(node: Node, parent: Node | null, module: Module): void {
   }
   if (readsEnvironment(node)) module.readsEnvironment = true;
   module.texts.push(...textsOf(node));
-  if (FUNCTIONS.has(node.type)) module.functions.push(spanOf(node, parent, module.source));
 }
 
 function textsOf(node: Node): string[] {
@@ -71,20 +59,6 @@ function textsOf(node: Node): string[] {
     return first === undefined ? [] : [first.value.raw];
   }
   return [literal(node)].filter((text) => text !== undefined);
-}
-
-const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
-
-function spanOf(node: Node, parent: Node | null, source: string): FunctionSpan {
-  const own = nameOf(node['id']) ?? nameOf(parent?.['id']) ?? nameOf(parent?.['key']);
-  const callee = nameOf(parent?.['callee']);
-  const lines = linesOf(source.slice(Number(node['start']), Number(node['end'])));
-  return { name: own ?? (callee === undefined ? 'anonymous' : `argument of ${callee}`), lines };
-}
-
-/** Lines of a text; a line break at its end begins no other. */
-export function linesOf(text: string): number {
-  return text.replace(/\n$/, '').split('\n').length;
 }
 
 /** The expressions by which a node names a module. */

@@ -1,10 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { fileNameViolationsOf } from './file_names.ts';
 import { graphViolationsOf, WITHOUT_ADAPTERS } from './graph_rules.ts';
 import { importGraph } from './import_graph.ts';
-import { lengthViolationsOf, TOO_LONG } from './lengths.ts';
 import { type Packages, violationsOf } from './rules.ts';
 import { moduleOf } from './source.ts';
 
@@ -21,14 +19,6 @@ test('the modules are found', () => {
 test('every module imports one way, vendors only at home, and reads process.env only in configuration', () => {
   const packages = listedPackages();
   expect(modules.flatMap((module) => violationsOf(module, packages))).toEqual([]);
-});
-
-test('no file has the name of another that means something else', () => {
-  expect(fileNameViolationsOf(modules.map(({ path }) => path))).toEqual([]);
-});
-
-test('no file or function is longer than it may be', () => {
-  expect(lengthViolationsOf(modules, TOO_LONG)).toEqual([]);
 });
 
 test('no module reaches what it has nothing to do with, or itself again', () => {

@@ -2,7 +2,7 @@ import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type BundleOptions, bundle, bundleApp } from '#infra/bundler/bundle.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
@@ -76,7 +76,7 @@ describe('a bundle', () => {
 
   it('leaves no process of the bundler running', async () => {
     await Promise.all([textOf(), textOf({ format: 'esm' })]);
-    await vi.waitFor(async () => expect(await bundlersOf(process.pid)).toEqual([]));
+    await expect.poll(() => bundlersOf(process.pid)).toEqual([]);
   });
 });
 

@@ -20,7 +20,6 @@ const untilAlive = (wanted: boolean) =>
     'the probe knows',
     () => probe?.isAlive(),
     (alive) => alive === wanted,
-    { timeoutMs: 2_000 },
   );
 
 test('a question that is waited for ends when the server stops answering, and none is asked then', async () => {

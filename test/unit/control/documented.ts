@@ -11,6 +11,12 @@ const document = controlDocument() as {
   components: { schemas: Record<string, TSchema> };
 };
 
+const TEMPLATES = Object.entries(document.paths).map(
+  ([template, operations]) => [new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`), operations] as const,
+);
+/** Schemas of answers, with what they refer to in its place. */
+const whole = new WeakMap<object, TSchema>();
+
 /** What of an answer the document does not say; empty: it is as documented. Unknown paths and methods are no operation. */
 export function undocumented(method: string, url: string, status: number, body: unknown): string[] {
   const operation = operationOf(method, url);
@@ -19,16 +25,14 @@ export function undocumented(method: string, url: string, status: number, body: 
   if (response === undefined) return [`${method} ${url}: status ${status} is not documented`];
   const [content] = Object.values(response.content ?? {});
   if (content === undefined) return [];
-  const schema = resolved(content.schema) as TSchema;
+  const schema = whole.get(content) ?? (resolved(content.schema) as TSchema);
+  whole.set(content, schema);
   return [...Value.Errors(schema, body)].map((error) => `${method} ${url}: ${error.instancePath} ${error.message}`);
 }
 
 function operationOf(method: string, url: string): Operation | undefined {
   const path = url.split('?')[0] ?? '';
-  const found = Object.entries(document.paths).find(([template]) =>
-    new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
-  );
-  return found?.[1][method.toLowerCase()];
+  return TEMPLATES.find(([template]) => template.test(path))?.[1][method.toLowerCase()];
 }
 
 /** References are looked up, as the document's reader would. */

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Resolve } from '#infra/egress/guard.ts';
@@ -6,6 +6,8 @@ import { createEgress, EGRESS_DEFAULTS, type Egress, type EgressOptions } from '
 import type { HttpRequest } from '#pipelines/delivery/contract.ts';
 
 const LOCAL: EgressOptions = { ...EGRESS_DEFAULTS, allowHttp: true, allowLoopback: true };
+/** No answer takes as long, on whatever machine. */
+const LATE_MS = 60_000;
 const open: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
@@ -47,7 +49,7 @@ describe('an exchange', () => {
         response.end(`${request.method} ${request.url} ${body}`);
       });
     });
-    const answer = await egress().send(post(`http://127.0.0.1:${port}/in?x=1`), 2_000);
+    const answer = await egress().send(post(`http://127.0.0.1:${port}/in?x=1`), LATE_MS);
     expect(answer).toMatchObject({ kind: 'answered', status: 429, body: 'POST /in?x=1 {"a":1}' });
     expect(answer).toHaveProperty('headers.retry-after', '7');
   });
@@ -59,18 +61,21 @@ describe('an exchange', () => {
       request.resume().on('end', () => response.end('ok'));
     });
     const out = egress();
-    for (let call = 0; call < 20; call += 1) await out.send(post(`http://127.0.0.1:${port}/`), 2_000);
+    for (let call = 0; call < 20; call += 1) await out.send(post(`http://127.0.0.1:${port}/`), LATE_MS);
     expect(ports.size).toBeLessThanOrEqual(2);
   });
 
   it('opens no more connections to an origin than allowed', async () => {
     const ports = new Set<number | undefined>();
+    const held: ServerResponse[] = [];
+    // The first are answered when all connections there may be are in use.
     const port = await serve((request, response) => {
       ports.add(request.socket.remotePort);
-      setTimeout(() => response.end('ok'), 5);
+      held.push(response);
+      if (ports.size >= 3) for (const one of held.splice(0)) one.end('ok');
     });
     const out = egress({ connectionsMax: 3 });
-    const calls = Array.from({ length: 20 }, () => out.send(post(`http://127.0.0.1:${port}/`), 5_000));
+    const calls = Array.from({ length: 20 }, () => out.send(post(`http://127.0.0.1:${port}/`), LATE_MS));
     const answers = await Promise.all(calls);
     expect(answers.every((answer) => answer.kind === 'answered')).toBe(true);
     expect(ports.size).toBe(3);
@@ -82,7 +87,7 @@ describe('an exchange', () => {
       paths.push(request.url);
       response.writeHead(307, { location: '/other' }).end();
     });
-    expect(await egress().send(post(`http://127.0.0.1:${port}/first`), 2_000)).toMatchObject({ status: 307 });
+    expect(await egress().send(post(`http://127.0.0.1:${port}/first`), LATE_MS)).toMatchObject({ status: 307 });
     expect(paths).toEqual(['/first']);
   });
 
@@ -94,7 +99,7 @@ describe('an exchange', () => {
       response.on('drain', write);
       write();
     });
-    const answer = await egress().send(post(`http://127.0.0.1:${port}/`), 5_000);
+    const answer = await egress().send(post(`http://127.0.0.1:${port}/`), LATE_MS);
     expect(answer.kind === 'answered' && answer.body.length).toBe(65_536);
   });
 });
@@ -102,12 +107,10 @@ describe('an exchange', () => {
 describe('the deadline', () => {
   it('ends a call that is never answered', async () => {
     const port = await serve(() => undefined);
-    const startedMs = performance.now();
     expect(await egress().send(post(`http://127.0.0.1:${port}/`), 100)).toEqual({
       kind: 'no_answer',
       reason: 'timeout',
     });
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
   });
 
   it('ends a body that trickles, keeping the status that came', async () => {
@@ -116,10 +119,8 @@ describe('the deadline', () => {
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
     });
-    const startedMs = performance.now();
-    const answer = await egress().send(post(`http://127.0.0.1:${port}/`), 150);
+    const answer = await egress().send(post(`http://127.0.0.1:${port}/`), 1_000);
     expect(answer).toMatchObject({ kind: 'answered', status: 200 });
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
   });
 });
 
@@ -127,7 +128,7 @@ describe('no answer', () => {
   it('is told apart: nobody listens', async () => {
     const port = await serve(() => undefined);
     await open.pop()?.();
-    expect(await egress().send(post(`http://127.0.0.1:${port}/`), 1_000)).toEqual({
+    expect(await egress().send(post(`http://127.0.0.1:${port}/`), LATE_MS)).toEqual({
       kind: 'no_answer',
       reason: 'connect',
     });
@@ -135,7 +136,7 @@ describe('no answer', () => {
 
   it('is told apart: the connection breaks', async () => {
     const port = await serve((request) => request.socket.destroy());
-    expect(await egress().send(post(`http://127.0.0.1:${port}/`), 1_000)).toEqual({
+    expect(await egress().send(post(`http://127.0.0.1:${port}/`), LATE_MS)).toEqual({
       kind: 'no_answer',
       reason: 'reset',
     });
@@ -143,7 +144,7 @@ describe('no answer', () => {
 
   it('is told apart: the name is unknown', async () => {
     const resolve: Resolve = () => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' }));
-    const answer = await egress({}, resolve).send(post('http://nowhere.example/', false), 1_000);
+    const answer = await egress({}, resolve).send(post('http://nowhere.example/', false), LATE_MS);
     expect(answer).toEqual({ kind: 'no_answer', reason: 'dns' });
   });
 
@@ -155,7 +156,7 @@ describe('no answer', () => {
       });
     });
     const port = await listen(server);
-    expect(await egress().send(post(`https://127.0.0.1:${port}/`), 1_000)).toEqual({
+    expect(await egress().send(post(`https://127.0.0.1:${port}/`), LATE_MS)).toEqual({
       kind: 'no_answer',
       reason: 'tls',
     });
@@ -163,7 +164,7 @@ describe('no answer', () => {
 
   it('is told apart: the request cannot be written', async () => {
     const request = { ...post('http://127.0.0.1:9/'), headers: { token: 'a\r\nb' } };
-    expect(await egress().send(request, 1_000)).toEqual({ kind: 'no_answer', reason: 'invalid_request' });
+    expect(await egress().send(request, LATE_MS)).toEqual({ kind: 'no_answer', reason: 'invalid_request' });
   });
 });
 
@@ -183,7 +184,7 @@ describe('the guard', () => {
     ['no address', []],
   ])('refuses a name that leads to %s', async (_, addresses) => {
     const out = egress({ allowHttp: false, allowLoopback: false }, resolvingTo(...addresses));
-    expect(await out.send(post('https://hooks.example/', false), 1_000)).toEqual(REFUSED);
+    expect(await out.send(post('https://hooks.example/', false), LATE_MS)).toEqual(REFUSED);
   });
 
   it.each(['http://127.1/', 'https://0x7f000001/', 'https://[::ffff:10.0.0.1]/', 'http://hooks.example/', 'not a url'])(
@@ -191,7 +192,7 @@ describe('the guard', () => {
     async (url) => {
       const resolve: Resolve = () => expect.fail('resolved');
       const out = egress({ allowHttp: false, allowLoopback: false }, resolve);
-      expect(await out.send(post(url, false), 1_000)).toEqual(REFUSED);
+      expect(await out.send(post(url, false), LATE_MS)).toEqual(REFUSED);
     },
   );
 
@@ -207,7 +208,7 @@ describe('the guard', () => {
       return [{ address: asked === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
     };
     const out = egress({}, rebinding);
-    expect(await out.send(post(`http://hooks.example:${port}/`, false), 2_000)).toMatchObject({ status: 200 });
+    expect(await out.send(post(`http://hooks.example:${port}/`, false), LATE_MS)).toMatchObject({ status: 200 });
     expect(hosts).toEqual([`hooks.example:${port}`]);
     expect(asked).toBe(1);
   });
@@ -223,13 +224,13 @@ describe('the guard', () => {
     };
     const out = egress({}, rebinding);
     const url = `http://hooks.example:${port}/`;
-    expect(await out.send(post(url, false), 2_000)).toMatchObject({ status: 200 });
-    expect(await out.send(post(url, false), 2_000)).toEqual(REFUSED);
+    expect(await out.send(post(url, false), LATE_MS)).toMatchObject({ status: 200 });
+    expect(await out.send(post(url, false), LATE_MS)).toEqual(REFUSED);
   });
 
   it('lets a trusted request through to loopback', async () => {
     const port = await serve((_, response) => response.end('ok'));
     const out = egress({ allowHttp: false, allowLoopback: false });
-    expect(await out.send(post(`http://127.0.0.1:${port}/`), 2_000)).toMatchObject({ status: 200 });
+    expect(await out.send(post(`http://127.0.0.1:${port}/`), LATE_MS)).toMatchObject({ status: 200 });
   });
 });

@@ -21,28 +21,6 @@ it.each([
   ['www.shop.museum', 1],
 ])('in %j stand %i links', (text, count) => expect(linksIn(text)).toBe(count));
 
-it('costs time linear in the text', () => {
-  for (const unit of [
-    'a.com',
-    'a.',
-    '.com@',
-    'a.com.@ ',
-    '//',
-    '[.]',
-    ' . ',
-    'www.',
-    '[ . ',
-    'a:',
-    'ab-',
-    '%2f',
-    '&#46;',
-  ]) {
-    const before = process.cpuUsage();
-    linksIn(`${unit.repeat(Math.ceil(200_000 / unit.length))}@`);
-    expect(process.cpuUsage(before).user / 1000).toBeLessThan(800);
-  }
-});
-
 it.each([
   'jane.doe@mail.com',
   'jane.doe@mail.com.',

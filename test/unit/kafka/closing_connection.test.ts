@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { patchClosingConnection } from '#infra/kafka/kafkajs_patches/closing_connection.ts';
 
@@ -19,12 +18,18 @@ const socketFactory = (require('kafkajs/src/network/socketFactory.js') as () => 
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const logger = { ...log, namespace: () => log };
 
-const ANSWER_MS = 30;
-const REQUEST_TIMEOUT_MS = 200;
+/** A broker that answers the first request only, when it is told to. */
+interface Broker {
+  /** Settled when the first request has come. */
+  asked: Promise<void>;
+  answer(): void;
+}
 
-/** A connection to a broker that answers the first request only, and closes as the client does. */
-async function connected(): Promise<Connection> {
+/** A connection to such a broker, which closes as the client does. */
+async function connected(): Promise<Broker & { connection: Connection }> {
   const sockets: Socket[] = [];
+  const asked = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
   const server = createServer((socket) => {
     sockets.push(socket);
     socket.on('error', () => undefined);
@@ -32,7 +37,8 @@ async function connected(): Promise<Connection> {
       const answer = Buffer.alloc(8);
       answer.writeInt32BE(4, 0);
       answer.writeInt32BE(request.readInt32BE(8), 4);
-      setTimeout(() => socket.write(answer), ANSWER_MS);
+      asked.resolve();
+      void told.promise.then(() => socket.write(answer));
     });
   });
   onTestFinished(() => {
@@ -47,11 +53,11 @@ async function connected(): Promise<Connection> {
     port,
     logger,
     socketFactory,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionTimeout: 1_000,
+    requestTimeout: 60_000,
+    connectionTimeout: 60_000,
   });
   await connection.connect();
-  return connection;
+  return { connection, asked: asked.promise, answer: () => told.resolve() };
 }
 
 const response = { decode: async () => ({}), parse: async () => ({}) };
@@ -61,21 +67,21 @@ const protocol = (encode: () => Promise<object>) => ({
 });
 const atOnce = async (): Promise<object> => new Encoder();
 
-async function outcomeOf(sent: Promise<unknown>): Promise<string> {
-  const ended = sent.then(
+const outcomeOf = (sent: Promise<unknown>): Promise<string> =>
+  sent.then(
     () => 'answered',
     (error: Error) => error.name,
   );
-  return Promise.race([ended, sleep(5 * REQUEST_TIMEOUT_MS, 'pending')]);
-}
 
 test('nothing new is taken on a connection that is being closed', async () => {
   patchClosingConnection();
-  const connection = await connected();
+  const { connection, asked, answer } = await connected();
   const first = connection.send(protocol(atOnce));
-  await sleep(ANSWER_MS / 3);
+  await asked;
   const closing = connection.disconnect();
-  expect(await outcomeOf(connection.send(protocol(atOnce)))).toBe('KafkaJSConnectionClosedError');
+  const late = outcomeOf(connection.send(protocol(atOnce)));
+  answer();
+  expect(await late).toBe('KafkaJSConnectionClosedError');
   expect(await outcomeOf(first)).toBe('answered');
   await closing;
 });
@@ -83,11 +89,11 @@ test('nothing new is taken on a connection that is being closed', async () => {
 /** By so many microtasks the request comes before, or behind, the answer with which the connection closes. */
 test.for([-3, -2, -1, 0, 1])('a request that comes as the connection closes is settled, %i', async (microtasks) => {
   patchClosingConnection();
-  const connection = await connected();
+  const { connection, asked, answer } = await connected();
   const first = connection.send(protocol(atOnce));
   const encoded = Promise.withResolvers<object>();
   const second = connection.send(protocol(() => encoded.promise));
-  await sleep(ANSWER_MS / 3);
+  await asked;
   const closing = connection.disconnect();
   const { requestQueue } = connection;
   const fulfil = requestQueue.fulfillRequest.bind(requestQueue);
@@ -98,6 +104,7 @@ test.for([-3, -2, -1, 0, 1])('a request that comes as the connection closes is s
     void wait(-microtasks).then(() => fulfil(answer));
     void wait(microtasks).then(() => encoded.resolve(new Encoder()));
   };
+  answer();
   expect(await outcomeOf(first)).toBe('answered');
   expect(await outcomeOf(second)).toMatch(/^KafkaJS/);
   await closing;

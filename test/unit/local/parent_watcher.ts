@@ -2,5 +2,6 @@
 import { onParentGone } from '#infra/local/parent.ts';
 
 onParentGone(() => process.exit(0), 50);
-setTimeout(() => undefined, 60_000);
+// oxlint-disable-next-line no-restricted-globals -- where its parent does not end, it ends by itself
+setTimeout(() => process.exit(1), 60_000);
 console.log(process.pid);

@@ -1,8 +1,12 @@
 // Run by reaper.test.ts: starts children in each of the ways a child can be, prints their pids, and waits to be killed.
 import { spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ownerEnvironment } from '#infra/local/environment.ts';
 import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
+
+/** One bit for each signal, the first for number 1. */
+const SIGNALS = [1, 2, 15].reduce((mask, signal) => mask | (1 << (signal - 1)), 0);
 
 const reaper = ensureReaper();
 const obedient = start('exec sleep 100', {});
@@ -10,13 +14,20 @@ const deaf = start("trap '' TERM; while :; do sleep 100; done", {});
 const marked = start('exec sleep 100', ownerEnvironment());
 registerChild(obedient, 'service');
 registerChild(deaf, 'part');
-await sleep(300);
-// The terminal's signals reach the reaper too and must not end it.
+// The terminal's signals reach the reaper too and must not end it, which its shell says as it begins.
+while (!ignoresSignals(reaper.pid ?? 0)) await turn();
 process.kill(reaper.pid ?? 0, 'SIGINT');
 process.kill(reaper.pid ?? 0, 'SIGHUP');
 process.kill(reaper.pid ?? 0, 'SIGTERM');
 console.log(JSON.stringify([obedient, deaf, marked]));
-await sleep(60_000);
+// oxlint-disable-next-line no-restricted-globals -- where the test does not end it, it ends by itself
+setTimeout(() => process.exit(), 60_000);
+
+/** Whether a process ignores SIGHUP, SIGINT and SIGTERM. */
+function ignoresSignals(pid: number): boolean {
+  const [, mask = '0'] = /^SigIgn:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return (Number.parseInt(mask, 16) & SIGNALS) === SIGNALS;
+}
 
 function start(script: string, env: Record<string, string>): number {
   const child = spawn('sh', ['-c', script], {

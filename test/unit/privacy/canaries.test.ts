@@ -156,6 +156,7 @@ describe('look-alikes', () => {
   });
 });
 
-it.each(NOT_CAUGHT)('$text is not caught: $kind', ({ text, left }) => {
-  expect(redactText(text, false, ['US', 'DE'])).toBe(left ?? text);
+it('what is not caught stays as the table says', () => {
+  const others = NOT_CAUGHT.filter(({ text, left }) => redactText(text, false, ['US', 'DE']) !== (left ?? text));
+  expect(others).toEqual([]);
 });

@@ -118,7 +118,7 @@ test('a proof that holds no more is found anew, three times at most', async () =
   const ask = (number: number): Answered => ({ status: 200, body: { accepted: 0, challenge: challengeOf(number) } });
   const reports = openReports(kept, edge(ask(1), { status: 200, body: { accepted: 1 } }));
   reports.sendWaiting_();
-  await vi.waitFor(() => expect(waiting).toEqual([]));
+  await expect.poll(() => waiting).toEqual([]);
   expect(numbersSent()).toEqual([7, 1]);
   sent = [];
   const stubborn = openReports(kept, edge(ask(2), ask(3), ask(4), ask(5)));

@@ -14,10 +14,3 @@ test.each([
   [`${'word '.repeat(99)}jane@shop.example`, 'word '.repeat(99)],
   ['  two\n words ', 'two words'],
 ])('%j becomes %j', (text, expected) => expect(masked(text)).toBe(expected));
-
-test('a text of any length takes no time to speak of', () => {
-  const began = performance.now();
-  masked('a'.repeat(200_000));
-  masked('1a'.repeat(100_000));
-  expect(performance.now() - began).toBeLessThan(500);
-});

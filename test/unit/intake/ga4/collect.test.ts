@@ -118,18 +118,6 @@ test('a request has at most 2,000 parameters, and those of its query count for e
   expect(readHits(parameters('a', 101), linesOf(50, 'en=a'))).toEqual(TOO_MANY);
 });
 
-test.each([
-  ['tildes', '~'],
-  ['names of own parameters', '~k0'],
-  ['escapes', '%7E%7E'],
-  ['levels of a category', '/'],
-])('the largest hits of %s are read in a time that does not grow with their square', (_, piece) => {
-  const line = `en=purchase&pr1=k0category~v0${piece.repeat((HIT_CHARACTERS_MAX - 50) / piece.length)}`;
-  const startedMs = performance.now();
-  expect(eventsOf('tid=G-1&_p=1', [line, line, line].join('\n'))).toHaveLength(3);
-  expect(performance.now() - startedMs).toBeLessThan(5_000);
-});
-
 test('a purchase is delivered with its items, and under the consent of its hit', () => {
   const query = 'en=purchase&_p=1&cid=1.2&pr1=id1~nmShirt~pr10~qt2&pr2=id2~pr5&gcs=G101&gcd=11t1t1q1t5';
   const [event] = takeBatch(eventsOf(query), browser()).taken;

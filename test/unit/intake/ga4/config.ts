@@ -2,8 +2,3 @@
 export function fuzzCount(): number {
   return Number(process.env['GA4_FUZZ_COUNT'] ?? 5_000);
 }
-
-/** Names the requests: the same seed makes the same ones. */
-export function fuzzSeed(): number {
-  return Number(process.env['GA4_FUZZ_SEED'] ?? 21);
-}

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { watchStart } from '#services/local/start/start_watch.ts';
 
 let logDir: string;
@@ -10,8 +10,12 @@ let said: string[];
 beforeEach(() => {
   logDir = mkdtempSync(join(tmpdir(), 'watch-'));
   said = [];
+  vi.useFakeTimers();
 });
-afterEach(() => rmSync(logDir, { recursive: true }));
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(logDir, { recursive: true });
+});
 
 const state = (name: string, ready: boolean, restarts = 0) => ({
   name,
@@ -37,24 +41,26 @@ test('fails as the start failed', async () => {
 });
 
 test('says which processes are waited for, and how often they were started', async () => {
-  const start = new Promise((resolve) => setTimeout(resolve, 60));
-  await watch(start, [state('edge', true), state('dedup', false), state('quota', false, 2)], {
-    remindMs: 20,
+  const start = Promise.withResolvers<void>();
+  const watched = watch(start.promise, [state('edge', true), state('dedup', false), state('quota', false, 2)], {
+    remindMs: 2_000,
     timeoutMs: 10_000,
   });
-  expect(said[0]).toBe('still waiting after 0 s for dedup, quota (started 3 times)');
+  vi.advanceTimersByTime(2_000);
+  start.resolve();
+  await watched;
+  expect(said[0]).toBe('still waiting after 2 s for dedup, quota (started 3 times)');
 });
 
 test('gives up in time, with the last lines of the logs of those that are not ready', async () => {
   writeFileSync(join(logDir, 'dedup.log'), 'one\nthe registry does not answer\n');
   const start = watch(new Promise(() => undefined), [state('edge', true), state('dedup', false)], {
-    remindMs: 1_000,
-    timeoutMs: 30,
+    remindMs: 100_000,
+    timeoutMs: 30_000,
   });
+  vi.advanceTimersByTime(30_000);
   await expect(start).rejects.toMatchObject({
     code: 'local_process_not_ready',
-    message: expect.stringMatching(
-      /not ready after 0.03 s: dedup\.\nIts log, .*dedup\.log:\none\nthe registry does not/,
-    ),
+    message: expect.stringMatching(/not ready after 30 s: dedup\.\nIts log, .*dedup\.log:\none\nthe registry does not/),
   });
 });

@@ -1,1 +1,0 @@
-ALTER TABLE event_rows MODIFY SETTING merge_selector_base = 12;
