@@ -71,6 +71,10 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
     group_by_two_level_threshold: '5000',
     // Off, because deriving comparisons from others takes half of the time of analysing a funnel.
     optimize_and_compare_chain: 0,
+    // Off, as what a SELECT names in WITH would be written anew into every SELECT inside of it.
+    enable_global_with_statement: 0,
+    // Where a row lies is the same for all of a query (queries/repeats.ts).
+    enable_shared_storage_snapshot_in_query: 1,
     // Otherwise an error in the middle of the rows would look like a row.
     wait_end_of_query: 1,
     // Nobody waits any more for what a connection that is gone had asked.

@@ -17,3 +17,17 @@ export const TEMPORARY_FOLDER = 'TMPDIR';
 export function useTemporaryFolder(path: string): void {
   process.env[TEMPORARY_FOLDER] = path;
 }
+
+const SEED = 20_261;
+
+/** The one seed of all cases that are drawn. */
+export function testSeed(): number {
+  const seed = Number(process.env['TEST_SEED'] ?? SEED);
+  if (!Number.isSafeInteger(seed)) throw new Error('TEST_SEED is no whole number');
+  return seed;
+}
+
+/** Which of the runner's workers this process is, counted from 1: the next file in its place has the same. */
+export function workerNumber(): number {
+  return Number(process.env['VITEST_POOL_ID']);
+}

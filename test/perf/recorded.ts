@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { isRecording } from './config.ts';
 import { cpuMsOf } from './linear.ts';
 
 const FILE = new URL('./recorded.json', import.meta.url);
@@ -31,7 +32,7 @@ function yardstickMs(): number {
 export function expectAsRecorded(name: string, ms: number): void {
   const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, number>;
   const counted = Math.max(ms, MS_MIN) / yardstickMs();
-  if (process.env['PERF_RECORD'] === '1') {
+  if (isRecording()) {
     const sorted = Object.entries({ ...recorded, [name]: Number(counted.toFixed(2)) }).sort(([a], [b]) =>
       a < b ? -1 : 1,
     );

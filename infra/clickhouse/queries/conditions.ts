@@ -110,31 +110,43 @@ function holdsOfElements({ property, each }: Elements, condition: Condition, bin
 }
 
 /**
- * By the first or last text of all that the person's events have. Somebody who has none has the empty text.
+ * By the first or last text of all that the person's events have. Somebody who has none has the empty text: those are looked for
+ * whose text decides otherwise than that. They are an array that is worked out once, however often it stands in a statement.
  *
  * Of whom the events since the time that is asked about tell the last text, no earlier event is looked at; where they tell that
  * of everybody, as of a field that all events have, none is read.
  */
 function holdsOfPerson({ person, seen, among }: PersonField, condition: Condition, binder: Binder): string {
   if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
-  const text = textOf(person, binder);
-  const pick = seen === 'first' ? 'argMinIf' : 'argMaxIf';
-  const isSo = `toBool(${holds(ofText(text), condition, binder)})`;
-  const isSoOfNone = `toBool(${holds(ofText("''"), condition, binder)})`;
-  const persons = (
-    ...rows: string[]
-  ): string => `SELECT actor, max(${text} != '') AS has, ${pick}(${isSo}, ${FIRST_ROW}, ${text} != '') AS is
-  FROM event_rows WHERE ${allOf([`site_id = ${binder.bind(among.siteId, 'String')}`, ...rows])} GROUP BY actor`;
   const at = (ms: number): string => `fromUnixTimestamp64Milli(${binder.bind(ms, 'Int64')}, 'UTC')`;
-  const before = among.before === null ? [] : [`timestamp < ${at(among.before)}`];
-  if (seen === 'first' || among.since === 0) {
-    return `actor GLOBAL IN (SELECT actor FROM (${persons(...before)}) WHERE if(has, is, ${isSoOfNone}))`;
+  const text = textOf(person, binder);
+  const number = 'column' in person && person.column === 'value' ? 'value' : null;
+  const range = [
+    `site_id = ${binder.bind(among.siteId, 'String')}`,
+    ...(among.before === null ? [] : [`timestamp < ${at(among.before)}`]),
+  ];
+  const rows = [...range];
+  if (seen === 'last' && among.since > 0) {
+    const since = `timestamp >= ${at(among.since)}`;
+    const untold = `(SELECT groupArray(actor) FROM (SELECT actor FROM event_rows WHERE ${allOf([...range, since])} GROUP BY actor HAVING NOT max(${isSet(person, binder)})))`;
+    rows.push(`(${since} OR notEmpty(${untold}) AND actor GLOBAL IN (SELECT arrayJoin(${untold})))`);
   }
-  const since = at(among.since);
-  const late = `(SELECT (groupArrayIf(actor, has AND is), groupArrayIf(actor, NOT has)) FROM (${persons(`timestamp >= ${since}`, ...before)}))`;
-  const early = persons(`timestamp < ${since}`, 'notEmpty(late.2)', 'actor GLOBAL IN (SELECT arrayJoin(late.2))');
-  return `actor GLOBAL IN (WITH ${late} AS late SELECT actor FROM (SELECT arrayJoin(late.1) AS actor
-UNION ALL SELECT others.actor FROM (SELECT arrayJoin(late.2) AS actor) AS others LEFT JOIN (${early}) AS early USING (actor) WHERE if(early.has, early.is, ${isSoOfNone})))`;
+  const ofNone = holds(ofText("''"), condition, binder);
+  const ofSaid = holds(
+    { text: 'said', number: number === null ? 'toFloat64OrNull(said)' : 'number' },
+    condition,
+    binder,
+  );
+  const persons = `SELECT actor FROM (SELECT actor, ${text} AS said, ${number === null ? '' : `${number} AS number, `}${FIRST_ROW} AS place
+  FROM event_rows WHERE ${allOf(rows)}) WHERE said != '' GROUP BY actor HAVING ${seen === 'first' ? 'argMin' : 'argMax'}(${ofSaid}, place) != ${ofNone}`;
+  return `actor GLOBAL IN (SELECT arrayJoin((SELECT groupArray(actor) FROM (${persons})))) != ${ofNone}`;
+}
+
+/** Whether the text of a field is not empty. */
+function isSet(field: Field, binder: Binder): string {
+  if ('column' in field || field.part !== undefined || field.property.length > 1)
+    return `${textOf(field, binder)} != ''`;
+  return `${placeOf(field.property, binder).json} NOT IN ('', '""', 'null')`;
 }
 
 /** The condition of a selection; `true` if it selects every event. */

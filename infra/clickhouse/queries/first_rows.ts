@@ -1,7 +1,6 @@
 import type { Selection } from '#pipelines/query/shapes.ts';
-import { FIRST_ROW } from './conditions.ts';
 import type { TimeSpan } from './interval_starts.ts';
-import { repeatedHashes } from './repeats.ts';
+import { countsOnce } from './repeats.ts';
 import type { Binder } from './statement.ts';
 
 /** Events of one site in a time, and what is wanted of them. */
@@ -16,26 +15,13 @@ export interface WantedRows {
   columns: Readonly<Record<string, string>>;
 }
 
-/**
- * A SELECT with the columns of each event once; of one that is stored more than once the first by FIRST_ROW counts.
- *
- * Only events that are there twice are gathered, so that the others pass through as they are read. Where there are none, which
- * ClickHouse knows before it reads, the digests of the ids are not read at all.
- */
+/** A SELECT with the columns of each event once; of one that is stored more than once the first by FIRST_ROW counts. */
 export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const { siteId, columns, conditions } = wanted;
   const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
   const keys = [ofSite, ...keyConditions(wanted, binder)];
-  const where = [...keys, ...conditions].join(' AND ');
-  const listed = '(SELECT arrayJoin(repeated))';
-  const names = Object.keys(columns);
-  const single = Object.entries(columns).map(([name, of]) => `${of} AS ${name}`);
-  const first = names.map((name, index) => `first.${index + 1} AS ${name}`);
-  return `WITH ${repeatedHashes(ofSite, keys.join(' AND '))} AS repeated
-SELECT ${names.join(', ')} FROM (SELECT ${single.join(', ')} FROM event_rows WHERE ${where} AND (empty(repeated) OR event_hash GLOBAL NOT IN ${listed})
-UNION ALL SELECT ${first.join(', ')}
-FROM (SELECT argMin(tuple(${Object.values(columns).join(', ')}), ${FIRST_ROW}) AS first
-  FROM event_rows WHERE ${where} AND notEmpty(repeated) AND event_hash GLOBAL IN ${listed} GROUP BY event_id))`;
+  const named = Object.entries(columns).map(([name, of]) => `${of} AS ${name}`);
+  return `SELECT ${named.join(', ')} FROM event_rows WHERE ${[...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '))].join(' AND ')}`;
 }
 
 /** Conditions beside that of the site which the sort key, or digests alone, can decide. */

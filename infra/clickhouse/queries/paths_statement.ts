@@ -20,14 +20,13 @@ FROM (${stepsSql(siteId, plan, binder)}) GROUP BY place, source`;
   const byTarget = `SELECT place, target, sum(went) AS total, groupArray((source_slot, source_given, source_texts, went, going_on)) AS steps
 FROM (SELECT place, source_slot, target, any(source_given) AS source_given, any(source_texts) AS source_texts,
     count() AS went, countIf(going) AS going_on
-  FROM (${rankedSql(bySource, 'source', plan)}) ARRAY JOIN targets AS target, goings AS going
+  FROM (${rankedSql(bySource, 'source', texts, plan)}) ARRAY JOIN targets AS target, goings AS going
   GROUP BY place, source_slot, target)
 GROUP BY place, target`;
-  return binder.statement(`WITH (SELECT (groupArray(digest), groupArray(text)) FROM (${texts})) AS known
-SELECT place, ${kindOf('step.1', plan)} AS from_kind, ${textOfDigest('any(step.2)')} AS from_text,
-  ${kindOf('target_slot', plan)} AS to_kind, ${textOfDigest('any(target_given)')} AS to_text,
+  return binder.statement(`SELECT place, ${kindOf('step.1', plan)} AS from_kind, any(step.2) AS from_text,
+  ${kindOf('target_slot', plan)} AS to_kind, any(target_given) AS to_text,
   sum(step.4) AS paths, sum(step.5) AS going_on, any(step.3) AS texts
-FROM (${rankedSql(byTarget, 'target', plan)}) ARRAY JOIN steps AS step
+FROM (${rankedSql(byTarget, 'target', texts, plan)}) ARRAY JOIN steps AS step
 GROUP BY place, step.1, target_slot`);
 }
 
@@ -39,19 +38,19 @@ ARRAY JOIN arrayPushFront(given, ${NO_DIGEST}) AS source, arrayPushBack(given, $
   range(first - anchor - 1, first - anchor + length(given)) AS place`;
 }
 
-const textOfDigest = (digest: string): string => `transform(${digest}, known.1, known.2, '')`;
-
 /**
  * The rows of `values` with the slot of each value: 0 where a path begins or ends, then its rank among those of the place, the
- * commonest first, and one more than are given for all others. `_given` is its digest where it is given, and `_texts` how many
+ * commonest first, and one more than are given for all others. `_given` is its text where it is given, and `_texts` how many
  * there are at the place.
  *
  * @param values A SELECT of a row for each `place` and value at the `end`, with the `total` of its steps.
+ * @param texts A SELECT of the `text` of each `digest`.
  */
-function rankedSql(values: string, end: 'source' | 'target', { top }: PathsPlan): string {
+function rankedSql(values: string, end: 'source' | 'target', texts: string, { top }: PathsPlan): string {
   const ranked = `SELECT *, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY total DESC, text)) AS rank
-FROM (SELECT *, ${textOfDigest(end)} AS text FROM (${values}))`;
-  return `SELECT *, toUInt32(least(rank, ${top} + 1)) AS ${end}_slot, if(rank <= ${top}, ${end}, ${NO_DIGEST}) AS ${end}_given,
+FROM (WITH (SELECT (groupArray(digest), groupArray(text)) FROM (${texts})) AS known
+  SELECT *, transform(${end}, known.1, known.2, '') AS text FROM (${values}))`;
+  return `SELECT *, toUInt32(least(rank, ${top} + 1)) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_given,
   max(rank) OVER (PARTITION BY place) AS ${end}_texts
 FROM (${ranked})`;
 }

@@ -3,6 +3,7 @@ import { conditionOf, selects, textOf } from './conditions.ts';
 import { unitsOf } from './exact_amounts.ts';
 import { firstRowsSql, SPILLED } from './first_rows.ts';
 import { askedSpan } from './interval_starts.ts';
+import { slotOf } from './slots.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 const RANKS: Record<TopPlan['by'], string> = {
@@ -29,12 +30,10 @@ export function topStatement(siteId: string, plan: TopPlan): Statement {
     },
     binder,
   );
-  const greatest = `SELECT found, any(text) AS name FROM (${rows}) GROUP BY found ORDER BY ${RANKS[plan.by]} DESC, name LIMIT ${plan.limit}`;
-  return binder.statement(`WITH (SELECT groupArray((found, name)) FROM (${greatest})) AS slots,
-  arrayPushBack(arrayMap(x -> x.1, slots), 0) AS known
-SELECT slots[slot].2 AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
+  const greatest = `SELECT found FROM (${rows}) GROUP BY found ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
+  return binder.statement(`SELECT if(slot = 0, '', any(text)) AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
   uniqExact(person) AS persons, toString(sum(amount)) AS units
-FROM (SELECT *, transform(found, known, arrayPushBack(arrayPopBack(arrayEnumerate(known)), 0), 0) AS slot FROM (${rows}))
+FROM (SELECT *, ${slotOf('found', greatest)} AS slot FROM (${rows}))
 GROUP BY slot ORDER BY rest, slot
 ${SPILLED}`);
 }

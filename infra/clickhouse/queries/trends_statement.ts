@@ -4,6 +4,7 @@ import { unitsOf } from './exact_amounts.ts';
 import { SPILLED } from './first_rows.ts';
 import { askedSpan, calendarSql, spanBefore, type TimeSpan } from './interval_starts.ts';
 import { hasAmounts, hasUniques, seriesEventsSql, textNames } from './series_events.ts';
+import { slotOf } from './slots.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 /** How far a quantile may be from the value that has its rank, as a part of it. */
@@ -33,12 +34,12 @@ GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
  * then the number of its place among the greatest, since groups of numbers take a fraction of the time of groups of texts.
  */
 function byValueSql(plan: TrendsPlan, events: string, asked: string): string {
-  return `WITH (SELECT groupArray((of, parts)) FROM (${greatestSql(plan, asked)})) AS slots,
-  arrayPushBack(arrayMap(x -> x.1, slots), 0) AS known
-SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), slots[slot].2) AS parts, grouping(slot) = 0 AND slot = 0 AS rest,
-  uniqExactMerge(restValues) AS texts, bucket, ${figuresSql(plan)}
-FROM (SELECT period, series, slot, bucket, uniqExactStateIf(found, slot = 0) AS restValues, ${statesSql(plan)}
-  FROM (SELECT *, transform(${ofSeries(plan)}, known, arrayPushBack(arrayPopBack(arrayEnumerate(known)), 0), 0) AS slot FROM (${events}))
+  const given = textNames(plan);
+  return `SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), [${given.map((name) => `any(${name})`).join(', ')}]) AS parts,
+  grouping(slot) = 0 AND slot = 0 AS rest, uniqExactMerge(restValues) AS texts, bucket, ${figuresSql(plan)}
+FROM (SELECT period, series, slot, bucket, ${given.map((name) => `any(${name}) AS ${name}`).join(', ')}, uniqExactStateIf(found, slot = 0) AS restValues,
+    ${statesSql(plan)}
+  FROM (SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, asked)})`)} AS slot FROM (${events}))
   GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }

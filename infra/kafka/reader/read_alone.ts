@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Consumer, type EachBatchPayload, type Kafka, PartitionAssigners } from 'kafkajs';
 import { StageFailedError } from '#infra/errors.ts';
 import { CONSUMER_RETRY, PAUSE_MS, passes } from '#infra/kafka/consumer/run_consumer.ts';
@@ -101,7 +100,7 @@ function createReader(
     over = true;
     stopWatch();
     const closed = consumer.disconnect().catch(() => undefined);
-    await Promise.race([closed, sleep(CLOSE_MS_MAX, undefined, { ref: false })]);
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX).unref())]);
   }
 
   function end(error: unknown): void {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
+import { workerNumber } from '#test/harness/environment.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import type {} from '#test/harness/shared_parts.ts';
 
@@ -46,7 +47,7 @@ export function useClickhouse(): Clickhouse {
     return open(address(name));
   };
   const migrated = async (): Promise<Database> => {
-    const name = free.pop() ?? `worker_${process.env['VITEST_POOL_ID']}_${made++}`;
+    const name = free.pop() ?? `worker_${workerNumber()}_${made++}`;
     await root.command({ query: `CREATE DATABASE IF NOT EXISTS ${name}` });
     onTestFinished(() => void free.push(name));
     const database = open(address(name));
