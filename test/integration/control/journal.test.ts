@@ -29,7 +29,7 @@ async function createAccount(control: OpenControl): Promise<AccountItem> {
 }
 
 describe('a change', () => {
-  it('is seen by whoever follows the topic in under two seconds', async () => {
+  it('is seen by whoever follows the topic', async () => {
     const follower = await openFollower();
     const account = await createAccount(replica);
     for (const name of ['one', 'two', 'three']) {
