@@ -41,7 +41,6 @@ function rowsOf(event: string, count = 1): Promise<Row[]> {
     `${count} rows of ${event}`,
     async () => (await select<Row>(clickhouse, query, { site: site.site, event })).map(numbered),
     (rows) => rows.length >= count,
-    { timeoutMs: 20_000 },
   );
 }
 

@@ -33,7 +33,6 @@ async function rowOf(
     'the row',
     () => select<Record<string, unknown>>(clickhouse, query, { site: site.site, id: sent.uuid }),
     ({ length }) => length === 1,
-    { timeoutMs: 20_000 },
   );
   return rows[0] ?? {};
 }

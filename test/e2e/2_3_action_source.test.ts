@@ -71,13 +71,12 @@ test('offline events go to every destination with their source as it is, and cou
         return [data.event_id, data.action_source];
       }),
     );
-  await until('the deliveries', sourcesOf, (sources) => sources.size >= VALUES.length, { timeoutMs: 20_000 });
+  await until('the deliveries', sourcesOf, (sources) => sources.size >= VALUES.length);
   for (const value of VALUES) expect(sourcesOf().get(`sale-${value}`)).toBe(value);
   await until(
     'the usage',
     () => settledUsage(service, site.account),
     (used) => used >= VALUES.length + 2,
-    { timeoutMs: 20_000 },
   );
 });
 

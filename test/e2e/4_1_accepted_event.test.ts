@@ -7,7 +7,6 @@ import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 
 const service = sharedService();
 const { edge, clickhouse } = service.ready;
-const QUERYABLE_MS = 3_000;
 const BLOCKED_IP = '203.0.113.9';
 
 let site: TestSite;
@@ -16,11 +15,11 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-test('an accepted event is a row in ClickHouse within 3 s', async () => {
+test('an accepted event is a row in ClickHouse', async () => {
   const properties = { value: 12.5, currency: 'eur', order_id: 'A-1', $action_source: 'physical_store' };
   const event = newEvent({ event: 'purchase', distinct_id: 'me', properties });
   expect(await postEvents(edge, site.serverKey, [event])).toMatchObject({ status: 200, body: { accepted: 1 } });
-  await untilStored(service, site.site, 1, QUERYABLE_MS);
+  await untilStored(service, site.site, 1);
   const query = `SELECT event_id, event, distinct_id, value, currency, order_id, action_source, caller, mode
     FROM events WHERE site_id = {site:String}`;
   expect(await select(clickhouse, query, { site: site.site })).toEqual([

@@ -49,7 +49,7 @@ test('two browsers and a till that name one e-mail address are one person, a thi
       persons.get('laptop') === persons.get('till')
     );
   };
-  const seen = await until('one person', visitors, isJoined, { timeoutMs: 20_000 });
+  const seen = await until('one person', visitors, isJoined);
   expect(seen.map(({ distinct_id, events, persons }) => [distinct_id, events, persons.length])).toEqual([
     ['laptop', 2, 1],
     ['phone', 2, 1],

@@ -35,7 +35,6 @@ export async function defineEngage(
     `the edge shows the ${kind}`,
     () => shownTo(edge, site.browserKey, { distinct_id: randomUUID() }),
     (items) => items.some((item) => item.kind === kind && item.id === definition.id),
-    { timeoutMs: 5_000 },
   );
 }
 

@@ -9,8 +9,6 @@ export interface ServiceProcess extends ProcessMark {
   metricsUrl: string;
 }
 
-const READY_MS = 30_000;
-
 /** The process of a stage that is ready now, by the last `ready` line of its log; undefined while none is. */
 function processOf(service: Pick<SharedService, 'dataDir'>, name: string): ServiceProcess | undefined {
   const lines = readFileSync(join(service.dataDir, 'log', `${name}.log`), 'utf8')
@@ -33,7 +31,6 @@ export async function readyProcess(
     `${name} ready${before === undefined ? '' : ' again'}`,
     () => processOf(service, name),
     (seen) => seen !== undefined && isAlive(seen) && (seen.pid !== before?.pid || seen.start !== before.start),
-    { timeoutMs: READY_MS },
   );
   if (found === undefined) throw new Error(`${name} is not ready`);
   return found;

@@ -17,12 +17,11 @@ export async function storedIds({ ready }: Warehouse, site: string): Promise<str
 }
 
 /** Waits until a site has this many rows. */
-export async function untilStored(service: Warehouse, site: string, count: number, timeoutMs = 15_000): Promise<void> {
+export async function untilStored(service: Warehouse, site: string, count: number): Promise<void> {
   await until(
     `${count} rows of ${site} in ClickHouse`,
     async () => (await storedIds(service, site)).length,
     (seen) => seen >= count,
-    { timeoutMs },
   );
 }
 

@@ -24,11 +24,8 @@ const SERVICE_IN_EVERY_RUN = [
   'test/e2e/8_limits.test.ts',
   'test/e2e/9_versioning.test.ts',
   // Of the parts, but beside the one service that uses them.
-  'test/integration/redis/key_use.test.ts',
-  'test/integration/redis/sessions.test.ts',
   'test/integration/control/service.test.ts',
   'test/integration/control/sign_in.test.ts',
-  'test/integration/kafka/aborted_records.test.ts',
 ];
 
 const PARTS = 'test/harness/shared_parts.ts';

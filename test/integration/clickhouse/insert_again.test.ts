@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
 import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
 import { keepDays } from '#infra/clickhouse/maintenance.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { startClickhouseProxy } from '#test/fault/world/clickhouse_proxy.ts';
+import { uniqueName } from '#test/harness/kafka.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
@@ -88,31 +88,32 @@ async function countIn(database: Database, table: string): Promise<number> {
   return found?.rows ?? 0;
 }
 
-async function withTable(table: string): Promise<Database> {
-  const database = await create();
-  await migrate(database.warehouse, database.url);
+/** A database of which a table merges nothing, and the topic whose blocks it has not seen: it keeps the tokens of what it held. */
+async function withTable(table: string): Promise<Database & { topic: string }> {
+  const database = await create.migrated();
   await database.warehouse.command({ query: `SYSTEM STOP MERGES ${table}` });
-  return database;
+  onTestFinished(async () => void (await database.warehouse.command({ query: `SYSTEM START MERGES ${table}` })));
+  return { ...database, topic: uniqueName('topic') };
 }
 
 test.for(Object.entries(ROWS))('a block of %s goes in once, whether it was in or not', async ([table, rows]) => {
   const database = await withTable(table);
-  const { warehouse } = database;
-  await insertBlockAgain(warehouse, table, 'topic/0/1-1', rows(1));
-  await insertBlock(warehouse, table, 'topic/0/2-2', rows(2));
-  await insertBlockAgain(warehouse, table, 'topic/0/2-2', rows(2));
-  await insertBlockAgain(warehouse, table, 'topic/0/2-2', rows(2));
+  const { warehouse, topic } = database;
+  await insertBlockAgain(warehouse, table, `${topic}/0/1-1`, rows(1));
+  await insertBlock(warehouse, table, `${topic}/0/2-2`, rows(2));
+  await insertBlockAgain(warehouse, table, `${topic}/0/2-2`, rows(2));
+  await insertBlockAgain(warehouse, table, `${topic}/0/2-2`, rows(2));
   expect(await countIn(database, table)).toBe(2 * COUNT);
 });
 
 /** What a kill between the token and the part leaves: rows of another kind took the token. */
 test.for(Object.entries(ROWS))('a block of %s whose token is there without its rows goes in', async ([table, rows]) => {
   const database = await withTable(table);
-  const { warehouse } = database;
-  await insertBlock(warehouse, table, 'topic/0/2-2', rows(1));
-  await insertBlock(warehouse, table, 'topic/0/2-2', rows(2));
+  const { warehouse, topic } = database;
+  await insertBlock(warehouse, table, `${topic}/0/2-2`, rows(1));
+  await insertBlock(warehouse, table, `${topic}/0/2-2`, rows(2));
   expect(await countIn(database, table)).toBe(COUNT);
-  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, table, 'topic/0/2-2', rows(2));
+  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, table, `${topic}/0/2-2`, rows(2));
   expect(await countIn(database, table)).toBe(2 * COUNT);
 });
 
@@ -124,30 +125,40 @@ async function countInHours(database: Database): Promise<number> {
 
 test.for(Object.entries(ROWS))('a block of %s goes in once though its token is forgotten', async ([table, rows]) => {
   const database = await withTable(table);
-  const { warehouse } = database;
-  await warehouse.command({ query: `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = 4` });
-  await insertBlock(warehouse, table, 'topic/0/1-1', rows(1));
-  for (const other of [2, 3, 4, 5, 6]) await insertBlock(warehouse, table, `topic/1/${other}-${other}`, rows(other));
-  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, table, 'topic/0/1-1', rows(1));
+  const { warehouse, topic } = database;
+  const windowOf = async (blocks: number): Promise<void> =>
+    void (await warehouse.command({
+      query: `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = ${blocks}`,
+    }));
+  const [made] = await rowsOf<{ window: string }>(
+    database,
+    `SELECT extract(engine_full, 'non_replicated_deduplication_window = (\\\\d+)') AS window FROM system.tables
+    WHERE database = currentDatabase() AND name = '${table}'`,
+  );
+  onTestFinished(() => windowOf(Number(made?.window)));
+  await windowOf(4);
+  await insertBlock(warehouse, table, `${topic}/0/1-1`, rows(1));
+  for (const other of [2, 3, 4, 5, 6]) await insertBlock(warehouse, table, `${topic}/1/${other}-${other}`, rows(other));
+  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, table, `${topic}/0/1-1`, rows(1));
   expect(await countIn(database, table)).toBe(6 * COUNT);
   if (table === 'event_rows') expect(await countInHours(database)).toBe(6 * COUNT);
 });
 
 test('what a roll-up lacks of a block that is there goes in while its token is known', async () => {
   const database = await withTable('event_rows');
-  const { warehouse } = database;
+  const { warehouse, topic } = database;
   const rows = ROWS['event_rows']?.(1) ?? [];
   await warehouse.command({ query: 'DETACH TABLE event_hours_filled' });
-  await insertBlock(warehouse, 'event_rows', 'topic/0/1-1', rows);
+  await insertBlock(warehouse, 'event_rows', `${topic}/0/1-1`, rows);
   await warehouse.command({ query: 'ATTACH TABLE event_hours_filled' });
-  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, 'event_rows', 'topic/0/1-1', rows);
+  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, 'event_rows', `${topic}/0/1-1`, rows);
   expect([await countIn(database, 'event_rows'), await countInHours(database)]).toEqual([COUNT, COUNT]);
 });
 
 /** The first of an event stays, before and after merges, in the rows and in the roll-up. */
 test('an event that is sent again after its claim is forgotten changes nothing', async () => {
   const database = await withTable('event_rows');
-  const { warehouse } = database;
+  const { warehouse, topic } = database;
   const event = { event_id: 'order-1', timestamp: NOW - 20 * DAY_MS };
   const row = (offset: number, value: number, receivedAt: number, changes = {}) =>
     eventRow({
@@ -156,12 +167,12 @@ test('an event that is sent again after its claim is forgotten changes nothing',
       event: sampleEvent({ ...event, value, received_at: receivedAt, ...changes }),
     });
   const again = [row(2, 99, NOW), row(3, 7, NOW, { event_id: 'order-2' })];
-  await insertBlock(warehouse, 'event_rows', 't/0/1-1', [row(1, 10, event.timestamp)]);
-  expect(await insertBlockFirst(warehouse, 'event_rows', 't/0/2-3', again, () => true)).toEqual({
+  await insertBlock(warehouse, 'event_rows', `${topic}/0/1-1`, [row(1, 10, event.timestamp)]);
+  expect(await insertBlockFirst(warehouse, 'event_rows', `${topic}/0/2-3`, again, () => true)).toEqual({
     sentAgain: 1,
     gone: 0,
   });
-  expect(await insertBlockAgain(warehouse, 'event_rows', 't/0/2-3', again)).toEqual({ sentAgain: 1, gone: 0 });
+  expect(await insertBlockAgain(warehouse, 'event_rows', `${topic}/0/2-3`, again)).toEqual({ sentAgain: 1, gone: 0 });
   const sums = async () => [
     await rowsOf(database, 'SELECT sum(value) AS value, count() AS events FROM event_rows'),
     await rowsOf(database, 'SELECT sum(value) AS value, sum(events) AS events FROM event_hours'),
@@ -175,53 +186,60 @@ test('an event that is sent again after its claim is forgotten changes nothing',
 
 test('an id that is used for something else is another event', async () => {
   const database = await withTable('event_rows');
+  const { topic } = database;
   const [first = {}, second = {}] = ROWS['event_rows']?.(1) ?? [];
   const named = { ...second, event_id: first['event_id'], event: 'refund' };
-  await insertBlock(database.warehouse, 'event_rows', 't/0/1-1', [first]);
-  await insertBlockFirst(database.warehouse, 'event_rows', 't/0/2-2', [named], () => true);
+  await insertBlock(database.warehouse, 'event_rows', `${topic}/0/1-1`, [first]);
+  await insertBlockFirst(database.warehouse, 'event_rows', `${topic}/0/2-2`, [named], () => true);
   expect(await countIn(database, 'event_rows')).toBe(2);
 });
 
 test('of a block that is there in part the rest goes in', async () => {
   const database = await withTable('event_rows');
+  const { topic } = database;
   const rows = ROWS['event_rows']?.(1) ?? [];
-  await insertBlock(database.warehouse, 'event_rows', 'topic/0/1-1', rows.slice(0, 2));
-  await insertBlockAgain(database.warehouse, 'event_rows', 'topic/0/1-1', rows);
+  await insertBlock(database.warehouse, 'event_rows', `${topic}/0/1-1`, rows.slice(0, 2));
+  await insertBlockAgain(database.warehouse, 'event_rows', `${topic}/0/1-1`, rows);
   expect(await countIn(database, 'event_rows')).toBe(COUNT);
 });
 
 test('of many versions of a key in one block the newest is there', async () => {
   const database = await withTable('quota_usage');
+  const { topic } = database;
   const [first = {}] = ROWS['quota_usage']?.(1) ?? [];
   const rows = Array.from({ length: 20 }, (_, index) => ({ ...first, used: index, settled_offset: index }));
-  for (let times = 0; times < 3; times++) await insertBlockAgain(database.warehouse, 'quota_usage', 't/0/1-1', rows);
+  for (let times = 0; times < 3; times++)
+    await insertBlockAgain(database.warehouse, 'quota_usage', `${topic}/0/1-1`, rows);
   const query = 'SELECT max(used) AS used, uniqExact(partition) AS keys FROM quota_usage FINAL';
   expect(await rowsOf(database, query)).toEqual([{ used: 19, keys: 1 }]);
 });
 
 test('an outcome of the same attempt at another time is a row of its own', async () => {
   const database = await withTable('delivery_outcomes');
+  const { topic } = database;
   const [first = {}] = ROWS['delivery_outcomes']?.(1) ?? [];
   const paused = { ...first, outcome: 'paused' };
   const delivered = { ...first, attempted_at: NOW + 5_000 };
-  await insertBlock(database.warehouse, 'delivery_outcomes', 't/0/1-1', [paused]);
-  await insertBlock(database.warehouse, 'delivery_outcomes', 't/0/2-2', [{ ...first, event_id: 'other' }]);
-  await insertBlockAgain(database.warehouse, 'delivery_outcomes', 't/0/2-2', [delivered]);
+  await insertBlock(database.warehouse, 'delivery_outcomes', `${topic}/0/1-1`, [paused]);
+  await insertBlock(database.warehouse, 'delivery_outcomes', `${topic}/0/2-2`, [{ ...first, event_id: 'other' }]);
+  await insertBlockAgain(database.warehouse, 'delivery_outcomes', `${topic}/0/2-2`, [delivered]);
   expect(await countIn(database, 'delivery_outcomes')).toBe(3);
 });
 
 test('rows that the table keeps no more stop nothing', async () => {
   const database = await withTable('event_rows');
+  const { topic } = database;
   await keepDays(database.warehouse, 'event_rows', 1);
+  onTestFinished(() => keepDays(database.warehouse, 'event_rows', 0));
   await database.warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
   const old = ROWS['event_rows']?.(1) ?? [];
-  const { gone } = await insertBlockAgain(database.warehouse, 'event_rows', 't/0/1-1', old);
+  const { gone } = await insertBlockAgain(database.warehouse, 'event_rows', `${topic}/0/1-1`, old);
   expect(gone).toBeLessThanOrEqual(old.length);
 });
 
 /** Node's server, like other fronts of ClickHouse, takes no address of more than 16 KB. */
 test('a large block is looked for through a front that takes no long address', async () => {
-  const { url } = await withTable('event_rows');
+  const { url, topic } = await withTable('event_rows');
   const proxy = await startClickhouseProxy(url);
   const warehouse = createWarehouse(proxy.url);
   onTestFinished(async () => {
@@ -231,6 +249,6 @@ test('a large block is looked for through a front that takes no long address', a
   const [first = {}] = ROWS['event_rows']?.(1) ?? [];
   const rows = Array.from({ length: 1_000 }, (_, index) => ({ ...first, event_id: `${"'".repeat(240)}-${index}` }));
   for (let times = 0; times < 2; times++) {
-    expect((await insertBlockAgain(warehouse, 'event_rows', 't/0/1-1', rows)).gone).toBe(0);
+    expect((await insertBlockAgain(warehouse, 'event_rows', `${topic}/0/1-1`, rows)).gone).toBe(0);
   }
 });

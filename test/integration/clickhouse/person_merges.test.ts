@@ -56,7 +56,7 @@ test('whatever merges, in whatever order, is known at once', { timeout: MANY_MS 
   expect(kept?.first).toBeGreaterThan(0);
 });
 
-test('links show within three seconds, and later ones of the same person', { timeout: 30_000 }, async () => {
+test('links show by themselves, and later ones of the same person', async () => {
   const database = await create.migrated();
   await insertBlock(database.warehouse, 'event_rows', 'e', [arrived('a', person(2)), arrived('b', person(9))]);
   const delays: number[] = [];

@@ -34,13 +34,14 @@ export const arrived = (id: string, personId: string, timestamp = Date.now()) =>
 
 /** Stores links as if they had come at a time of the past. */
 export async function linkAt(database: Database, links: readonly Link[], atMs: number, token: string): Promise<void> {
-  await insertBlock(database.warehouse, 'person_links', token, links);
   const [view] = await rowsOf<{ query: string }>(
     database,
     "SELECT as_select AS query FROM system.tables WHERE database = currentDatabase() AND name = 'merged_persons_filled'",
   );
-  // The view has stored them as of now.
-  await database.warehouse.command({ query: `DELETE FROM merged_persons WHERE changed_at > now() - 600` });
+  // The view would store them as of now.
+  await database.warehouse.command({ query: 'DETACH TABLE merged_persons_filled' });
+  await insertBlock(database.warehouse, 'person_links', token, links);
+  await database.warehouse.command({ query: 'ATTACH TABLE merged_persons_filled' });
   await database.warehouse.command({
     query: `INSERT INTO merged_persons (key, actor, person, leads, version, changed_at)
       SELECT *, fromUnixTimestamp64Milli(${atMs}, 'UTC') FROM (${view?.query})

@@ -1,22 +1,16 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
 import { conditionOf } from '#infra/clickhouse/queries/conditions.ts';
 import { createBinder } from '#infra/clickhouse/queries/statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import type { Filter } from '#pipelines/query/filter_shapes.ts';
 import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { uniqueName } from '#test/harness/kafka.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
 const SITE = 'shop';
-
-async function migrated(): Promise<Database> {
-  const database = await create();
-  await migrate(database.warehouse, database.url);
-  return database;
-}
 
 const command = ({ warehouse }: Database, query: string) => warehouse.command({ query });
 
@@ -71,7 +65,7 @@ async function insertOne(database: Database, id: string): Promise<void> {
     person: { person_id: 'p_1', identifiers: null },
     event: sampleEvent({ site_id: SITE, event_id: id, properties: JSON.stringify(PROPERTIES) }),
   });
-  await insertBlock(database.warehouse, 'event_rows', id, [row]);
+  await insertBlock(database.warehouse, 'event_rows', uniqueName(id), [row]);
 }
 
 test.each([
@@ -85,7 +79,7 @@ test.each([
     },
   ],
 ])('%s has the text of every property', async (_name, fill) => {
-  const database = await migrated();
+  const database = await create.migrated();
   await fill(database);
   const texts = await Promise.all(TEXTS.map(([path]) => topOf(database, path)));
   expect(texts).toEqual(TEXTS.map(([, text]) => [text]));
@@ -106,7 +100,7 @@ async function readBytes({ warehouse }: Database, query: string, query_params = 
 }
 
 test('a property is read with at most twice the bytes that it has in a column of its own', async () => {
-  const database = await migrated();
+  const database = await create.migrated();
   const plan = `['free', 'pro', 'team'][1 + cityHash64(number) % 3]`;
   const price = 'toString(cityHash64(number, 1) % 100000 / 100)';
   const url = `concat('https://shop.example/', hex(cityHash64(number, 2)))`;
@@ -116,6 +110,7 @@ test('a property is read with at most twice the bytes that it has in a column of
     SELECT '${SITE}', toString(number), now(), concat('{"plan":"', ${plan}, '","price":', ${price}, ',"url":"', ${url}, '"}') FROM numbers(${ROWS})`,
   );
   await command(database, 'OPTIMIZE TABLE event_rows FINAL');
+  onTestFinished(async () => void (await command(database, 'DROP TABLE alone')));
   await command(
     database,
     'CREATE TABLE alone (plan String, price String, url String) ENGINE = MergeTree ORDER BY () SETTINGS min_bytes_for_wide_part = 0',

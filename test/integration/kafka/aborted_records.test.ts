@@ -1,22 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
-import type { Kafka } from '#infra/kafka/session.ts';
-import { kafkaOf } from '#test/harness/kafka.ts';
-import { sharedService } from '#test/harness/shared_service.ts';
-import { readTopics } from '#test/harness/topic.ts';
+import { expect, test } from 'vitest';
+import { createTopic, readCommitted, valuesOf } from '#test/harness/kafka.ts';
+import { useKafka } from './stage_fixture.ts';
 
-const brokers = sharedService().ready.kafka;
-
-let kafka: Kafka;
-beforeAll(() => {
-  kafka = kafkaOf(brokers);
-});
+const kafka = useKafka();
 
 type Open = Awaited<ReturnType<typeof open>>;
 
 /** A transaction with one record in it. */
 async function open(topic: string, value: string) {
-  const producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1 });
+  const producer = kafka().kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1 });
   await producer.connect();
   const transaction = await producer.transaction();
   await transaction.send({ topic, messages: [{ partition: 0, value }] });
@@ -29,15 +22,11 @@ const ENDS: [what: string, order: (transactions: Open[]) => Open[]][] = [
 ];
 
 test.for(ENDS)('no record of overlapping transactions that are aborted %s is read', async ([, order]) => {
-  const topic = `aborted.${randomUUID()}`;
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true });
-  await admin.disconnect();
+  const topic = await createTopic(kafka().kafka, 'aborted', 1);
   const doomed = [await open(topic, 'aborted 1'), await open(topic, 'aborted 2'), await open(topic, 'aborted 3')];
   const kept = await open(topic, 'committed');
   for (const { transaction } of order(doomed)) await transaction.abort();
   await kept.transaction.commit();
   for (const { close } of [...doomed, kept]) await close();
-  expect((await readTopics(brokers, [topic])).map(({ value }) => value?.toString())).toEqual(['committed']);
+  expect(valuesOf(await readCommitted(kafka().kafka, topic, 1))).toEqual(['committed']);
 });

@@ -28,10 +28,8 @@ test('an empty topic is followed at once, and changes arrive', { timeout: TEST_M
   expect(table.size).toBe(0);
   await write(world, topic, 'site', 'first');
   await until('the first value', () => table.get('site') === 'first');
-  const writtenMs = performance.now();
   await write(world, topic, 'site', 'second');
   await until('the second value', () => table.get('site') === 'second');
-  expect(performance.now() - writtenMs).toBeLessThan(2_000);
   await write(world, topic, 'site', null);
   await until('the tombstone', () => !table.has('site'));
 });

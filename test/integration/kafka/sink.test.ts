@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
@@ -8,11 +7,20 @@ import { until } from '#test/harness/until.ts';
 import { forgetful } from './forgetful.ts';
 import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_fixture.ts';
 import { type SinkRow, wordsOf } from './sink_member.ts';
+import { watchedConsumers } from './watched_consumers.ts';
 
 const TEST_MS = 60_000;
-/** Long enough for records to be fetched. */
-const FETCHED_MS = 1_000;
 const parts = useSinkParts();
+
+/** Makes rows, and counts of how many records. */
+function countedRows() {
+  const made = { records: 0 };
+  const toRows: typeof wordsOf = (topic, partition, record) => {
+    made.records++;
+    return wordsOf(topic, partition, record);
+  };
+  return { made, toRows };
+}
 
 test('a block is written when it is full, with all of what was fetched', { timeout: TEST_MS }, async () => {
   const world = parts();
@@ -32,9 +40,11 @@ test('a block is written when its records are large enough', { timeout: TEST_MS 
     written.push(rows.length);
     await insertBlock(world.warehouse, lane.table, token, rows);
   };
-  await runHere(world, lane, { insert, blockBytesMax: 20, blockRowsMax: 1_000_000, flushIntervalMs: 3_600_000 });
+  const { made, toRows } = countedRows();
+  const limits = { blockBytesMax: 20, blockRowsMax: 1_000_000, flushIntervalMs: 3_600_000 };
+  await runHere(world, lane, { insert, toRows, ...limits });
   await produce(world.kafka, lane.topic, numbered('seven', 2, 1));
-  await sleep(FETCHED_MS);
+  await until('the first to be gathered', () => made.records === 2);
   expect(written).toEqual([]);
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'seven-2' }]);
   await until('a full block', async () => (await committedIn(world, lane))?.offset === '3');
@@ -62,15 +72,10 @@ test('what comes a flush interval after the last block goes at once with what wa
     blocks.push(rows.length);
     await insertBlock(world.warehouse, lane.table, token, rows);
   };
-  let gathered = 0;
-  const toRows = (topic: string, partition: number, record: InRecord): Promise<SinkRow[]> => {
-    gathered++;
-    return wordsOf(topic, partition, record);
-  };
+  const { made, toRows } = countedRows();
   await runHere(world, lane, { insert, toRows, flushIntervalMs, nowMs: () => nowMs });
   await produce(world.kafka, lane.topic, numbered('waiting', 3, 1));
-  await until('the first to be gathered', () => gathered === 3);
-  await sleep(FETCHED_MS);
+  await until('the first to be gathered', () => made.records === 3);
   expect(blocks).toEqual([]);
   nowMs += flushIntervalMs;
   await produce(world.kafka, lane.topic, numbered('coming', 2, 1));
@@ -128,11 +133,12 @@ test('what was fetched while a block failed is not taken twice', { timeout: TEST
     if (++tries === 1) await failing.promise;
     await insertBlock(world.warehouse, lane.table, token, rows);
   };
-  await runHere(world, lane, { insert });
+  const { kafka, watched } = watchedConsumers(world.addresses.kafkaBrokers);
+  await runHere(world, lane, { insert, kafka });
   await produce(world.kafka, lane.topic, numbered('first', 3, 1));
   await until('the block to be tried', () => tries === 1);
   await produce(world.kafka, lane.topic, numbered('second', 3, 1));
-  await sleep(FETCHED_MS);
+  await until('the others to be fetched', () => watched.fetched === 6);
   failing.reject(new WarehouseError('warehouse_unavailable', 'for a moment'));
   await until('both blocks', async () => (await committedIn(world, lane))?.offset === '6');
   expect(await wordsIn(world, lane)).toEqual(['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2']);
@@ -152,13 +158,19 @@ test('a record that cannot be read for a moment loses none before it, though not
     }
     return wordsOf(topic, partition, record);
   };
-  await runHere(world, lane, { toRows, flushIntervalMs: 4_000 });
+  const flushIntervalMs = 3_600_000;
+  let nowMs = Date.now();
+  await runHere(world, lane, { toRows, flushIntervalMs, nowMs: () => nowMs });
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'first' }]);
   await until('the first to be gathered', () => taken.length === 1);
   await produce(world.kafka, lane.topic, [{ partition: 0, value: 'second' }]);
-  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '2');
-  expect(taken).toEqual(['first', 'second', 'first', 'second']);
-  expect(await wordsIn(world, lane)).toEqual(['first', 'second']);
+  await until('both to be gathered', () => taken.length === 4);
+  nowMs += 2 * flushIntervalMs;
+  // The sink looks at its clock when something comes; only later by itself.
+  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'third' }]);
+  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
+  expect(taken).toEqual(['first', 'second', 'first', 'second', 'third']);
+  expect(await wordsIn(world, lane)).toEqual(['first', 'second', 'third']);
 });
 
 test('while a full block is being written no more of its topic is gathered', { timeout: TEST_MS }, async () => {
@@ -166,16 +178,13 @@ test('while a full block is being written no more of its topic is gathered', { t
   const lane = await createSinkLane(world, 2);
   const hanging = Promise.withResolvers<void>();
   let tries = 0;
-  let gathered = 0;
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
     if (++tries === 1) await hanging.promise;
     await insertBlock(world.warehouse, lane.table, token, rows);
   };
-  const toRows = (topic: string, partition: number, record: InRecord): Promise<SinkRow[]> => {
-    gathered++;
-    return wordsOf(topic, partition, record);
-  };
-  await runHere(world, lane, { insert, toRows, blockRowsMax: 3, flushIntervalMs: 3_600_000 });
+  const { kafka, watched } = watchedConsumers(world.addresses.kafkaBrokers);
+  const { made, toRows } = countedRows();
+  await runHere(world, lane, { kafka, insert, toRows, blockRowsMax: 3, flushIntervalMs: 3_600_000 });
   await produce(
     world.kafka,
     lane.topic,
@@ -183,12 +192,15 @@ test('while a full block is being written no more of its topic is gathered', { t
   );
   await until('the block to be tried', () => tries === 1);
   await produce(world.kafka, lane.topic, [{ partition: 1, value: 'more-0' }]);
-  await until('one more to be gathered', () => gathered === 4);
-  for (let at = 1; at < 9; at++) {
+  await until('one more to be gathered', () => made.records === 4);
+  // Each is queued before the next one is sent; none is fetched any more where four fetches wait.
+  for (let at = 1; at < 5; at++) {
     await produce(world.kafka, lane.topic, [{ partition: 1, value: `more-${at}` }]);
-    await sleep(FETCHED_MS / 4);
+    await until('the record to be fetched', () => watched.fetched === 4 + at);
   }
-  expect(gathered).toBe(4);
+  expect(made.records).toBe(4);
+  const rest = [5, 6, 7, 8].map((at) => ({ partition: 1, value: `more-${at}` }));
+  await produce(world.kafka, lane.topic, rest);
   hanging.resolve();
   const asked = ['held-0', 'held-1', 'held-2', ...numbered('more', 9, 1).map(({ value }) => value)];
   // How many come with one fetch is the broker's to say, so that a block may be cut before the last of them.

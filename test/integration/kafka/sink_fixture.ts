@@ -93,3 +93,11 @@ export async function committedIn(
   const at = found?.partitions.find(({ partition }) => partition === 0);
   return at && { offset: at.offset, metadata: at.metadata };
 }
+
+/** Offsets that the group has committed, each with its metadata behind it. */
+export async function committedOffsets({ admin }: SinkWorld, { groupId, topic }: SinkLane): Promise<string[]> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  return (found?.partitions ?? [])
+    .toSorted((a, b) => a.partition - b.partition)
+    .map(({ offset, metadata }) => `${offset} ${metadata ?? ''}`);
+}

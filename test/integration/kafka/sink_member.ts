@@ -42,7 +42,7 @@ export function joinSink(options: SinkMemberOptions): Promise<Consumption> {
     insert: (_topic, token, rows) => insertBlock(options.warehouse, options.table, token, rows),
     blockRowsMax: 1_000,
     blockBytesMax: 1024 * 1024,
-    flushIntervalMs: 500,
+    flushIntervalMs: 200,
     committed: () => undefined,
     nowMs: Date.now,
     logger: quiet,

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
-import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
+import { createLane, isDone, joinStage, passOn, stateOf, useKafka } from './stage_fixture.ts';
+import { watchedConsumers } from './watched_consumers.ts';
 
 const TEST_MS = 120_000;
 const kafka = useKafka();
@@ -13,24 +13,27 @@ test('a partition that stands still holds up no other one of its process', { tim
   const pass = passOn(lane.output, 1);
   const released = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
+  const { kafka: client, watched } = watchedConsumers(world.brokers);
   let others = 0;
-  await joinStage(world, lane, async (batch) => {
+  const work: typeof pass = async (batch) => {
     if (batch.partition === 1) others += batch.records.length;
     else {
       reached.resolve();
       await released.promise;
     }
     return pass(batch);
-  });
+  };
+  await joinStage(world, lane, work, { kafka: client });
   await produce(world.kafka, lane.input, [{ partition: 0, value: 'stuck-0' }]);
   await reached.promise;
   for (let round = 1; round <= 4; round++) {
     await produce(world.kafka, lane.input, [{ partition: 1, value: `free-${round}` }]);
     await until(`record ${round} to be taken`, () => others === round);
   }
-  // Longer than the session: the member that works for so long is not taken for dead.
   await produce(world.kafka, lane.input, numbered('behind', 200, 2));
-  await sleep(8_000);
+  // The member that works for so long is not taken for dead, however long it works: it goes on being heard.
+  const heard = watched.heartbeats;
+  await until('the member to be heard again and again', () => watched.heartbeats >= heard + 2);
   released.resolve();
   await until('the group to be done', () => isDone(world, lane));
   const expected = [
@@ -42,6 +45,7 @@ test('a partition that stands still holds up no other one of its process', { tim
     ...numbered('behind', 200, 2).map(({ value }) => value),
   ];
   expect(differences(await readCommitted(world.kafka, lane.output, 1), expected)).toEqual([]);
+  expect(watched.joined).toBe(1);
 });
 
 test('what is in work when another member joins is finished first, and done once', { timeout: TEST_MS }, async () => {
@@ -49,9 +53,10 @@ test('what is in work when another member joins is finished first, and done once
   const lane = await createLane(world, 2, 1);
   const pass = passOn(lane.output, 1);
   const begun: string[] = [];
+  const released = Promise.withResolvers<void>();
   const slow: typeof pass = async (batch) => {
     begun.push(...batch.records.map(({ value }) => value?.toString() ?? ''));
-    await sleep(4_000);
+    await released.promise;
     return pass(batch);
   };
   const first = await joinStage(world, lane, slow);
@@ -59,7 +64,10 @@ test('what is in work when another member joins is finished first, and done once
   const texts = numbered('work', 20, 2);
   await produce(world.kafka, lane.input, texts);
   await until('both partitions to be in work', () => begun.length === texts.length);
-  const second = await joinStage(world, lane, slow);
+  const joining = joinStage(world, lane, slow);
+  await until('the group to be joined anew', async () => (await stateOf(world, lane)) === 'PreparingRebalance');
+  released.resolve();
+  const second = await joining;
   await until('both to have a partition', () => first.assigned().length === 1 && second.assigned().length === 1);
   await until('the group to be done', () => isDone(world, lane));
   expect(begun).toHaveLength(texts.length);
@@ -74,7 +82,9 @@ test('a member that stops finishes what is in work', { timeout: TEST_MS }, async
   let begun = 0;
   const member = await joinStage(world, lane, async (batch) => {
     begun++;
-    await sleep(3_000);
+    await until('the member to be told to stop', () => batch.stopping());
+    // A member that did not wait would have left the group by now.
+    for (let asked = 0; asked < 10; asked++) expect(await stateOf(world, lane)).toBe('Stable');
     return pass(batch);
   });
   await produce(world.kafka, lane.input, [{ partition: 0, value: 'last-0' }]);

@@ -69,7 +69,7 @@ export async function joinStage(
   given: Partial<
     Pick<
       TransactionalStageOptions,
-      'kafka' | 'admin' | 'onFatal' | 'onSkipped' | 'lingerMs' | 'partitionGroupSize' | 'drainMs'
+      'kafka' | 'admin' | 'logger' | 'onFatal' | 'onSkipped' | 'lingerMs' | 'partitionGroupSize' | 'drainMs'
     >
   > = {},
 ): Promise<Consumption> {
@@ -111,4 +111,10 @@ export async function isDone({ admin }: KafkaFixture, { groupId, input }: Lane):
   ]);
   const committed = new Map(topic?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
   return ends.every(({ partition, high }) => Number(high) === 0 || committed.get(partition) === Number(high));
+}
+
+/** What the coordinator says of the group: "Stable" where each member has its partitions, "PreparingRebalance" while it waits for them. */
+export async function stateOf({ admin }: KafkaFixture, { groupId }: Lane): Promise<string> {
+  const [group] = (await admin.describeGroups([groupId])).groups;
+  return group?.state ?? '';
 }

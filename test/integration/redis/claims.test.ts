@@ -46,8 +46,9 @@ for (const cluster of [false, true]) {
     await store.claim(kept, NOW_MS + 2 * ROUND_MS);
     expect(await held()).toBe(2_000);
     const beginMs = NOW_MS + WINDOW_MS + 3_600_000;
-    for (let call = 0; call <= 1_100; call++)
-      await store.claim(cluster ? kept : [], beginMs + (call * ROUND_MS) / 1_000);
+    // Of a cluster each call sweeps as many buckets of each node as it has claims there; of one server with nothing to claim, a few.
+    const [claims, calls] = cluster ? [kept, 100] : [[], 1_000];
+    for (let call = 0; call <= 1.1 * calls; call++) await store.claim(claims, beginMs + (call * ROUND_MS) / calls);
     expect(await held()).toBe(1_000);
     expect(await store.claim(kept, beginMs)).toEqual(kept.map(({ coordinate }) => coordinate));
   });
@@ -81,24 +82,6 @@ test('sweeping goes on after the window was made longer or shorter', async () =>
     const beginMs = NOW_MS + after + DAY_MS;
     for (let call = 0; call <= 1_100; call++) await store.claim([], beginMs + (call * after) / 4_000);
     expect(await held()).toBe(0);
-  }
-});
-
-test('a Redis that is full gets rid of old claims and takes new ones then', { timeout: 60_000 }, async () => {
-  const store = await alone();
-  for (let call = 0; call < 20; call++) await store.claim(some(5_000, `old-${call}`), NOW_MS);
-  const used = Number(/used_memory:(\d+)/.exec(await redis().info('memory'))?.[1]);
-  await redis().config('SET', 'maxmemory', String(used - 200_000));
-  try {
-    await expect(store.claim([claim('new', 1)], NOW_MS)).rejects.toMatchObject({ code: 'redis_unavailable' });
-    const laterMs = NOW_MS + WINDOW_MS + ROUND_MS;
-    let answer: unknown;
-    for (let call = 0; call < 4_096 && answer === undefined; call++) {
-      answer = await store.claim([claim('new', 1)], laterMs).catch(() => undefined);
-    }
-    expect(answer).toEqual([null]);
-  } finally {
-    await redis().config('SET', 'maxmemory', '0');
   }
 });
 
@@ -221,18 +204,25 @@ test('a shard that was emptied takes the attempt with it', async () => {
 });
 
 test('claims go to Redis some hundreds at a time, so that nobody else waits for them all', async () => {
-  const store = await alone();
+  await alone();
   const claims = some(10_000, 'id');
   const again = claims.map((one) => ({ ...one, coordinate: 'later' }));
-  await redis().config('RESETSTAT');
+  let calls = 0;
+  const counted = new Proxy(redis(), {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (name === 'evalsha') calls++;
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
+  const store = createClaimStore(counted, OPTIONS);
   expect(await store.claim(claims, NOW_MS)).toEqual(claims.map(() => null));
   expect(await store.claim(again, NOW_MS)).toEqual(claims.map(({ coordinate }) => coordinate));
   await store.restore(
     again.map((one) => ({ ...one, claimedAtMs: NOW_MS })),
     NOW_MS,
   );
-  const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1];
-  expect(Number(calls)).toBeGreaterThanOrEqual((3 * claims.length) / 500);
+  expect(calls).toBeGreaterThanOrEqual((3 * claims.length) / 500);
 });
 
 /** The server as a process sees it that dies after so many writes: none that follows arrives. */

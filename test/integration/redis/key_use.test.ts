@@ -1,31 +1,26 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createRedis, type Redis } from '#infra/redis/client.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { createKeyUseView, noteKeyUses } from '#infra/redis/key_use.ts';
 import { quiet } from '#test/harness/kafka.ts';
-import { sharedService } from '#test/harness/shared_service.ts';
+import { useRedis } from '#test/harness/redis.ts';
 
-let redis: Redis;
+const redis = useRedis();
 let nowMs = 0;
-beforeAll(() => {
-  redis = createRedis(sharedService().ready.redis, quiet);
-});
 beforeEach(() => {
   nowMs = 1_000;
 });
-afterAll(() => redis.disconnect());
 
-const view = () => createKeyUseView(redis, quiet, () => nowMs);
+const view = () => createKeyUseView(redis(), quiet, () => nowMs);
 
 test('what was noted is read, and a later time is not undone by an earlier one', async () => {
-  await noteKeyUses(redis, new Map([['test-a', 2_000]]));
+  await noteKeyUses(redis(), new Map([['test-a', 2_000]]));
   await noteKeyUses(
-    redis,
+    redis(),
     new Map([
       ['test-a', 1_000],
       ['test-b', 5],
     ]),
   );
-  await noteKeyUses(redis, new Map());
+  await noteKeyUses(redis(), new Map());
   const uses = view();
   expect(uses.lastUsed('test-a')).toBeNull();
   await uses.refresh();
@@ -35,7 +30,7 @@ test('what was noted is read, and a later time is not undone by an earlier one',
 test('a reading serves for half a second', async () => {
   const uses = view();
   await uses.refresh();
-  await noteKeyUses(redis, new Map([['test-d', 7]]));
+  await noteKeyUses(redis(), new Map([['test-d', 7]]));
   await uses.refresh();
   expect(uses.lastUsed('test-d')).toBeNull();
   nowMs += 500;
@@ -44,7 +39,7 @@ test('a reading serves for half a second', async () => {
 });
 
 test('while Redis is away what was known stays', async () => {
-  const own = createRedis(sharedService().ready.redis, quiet);
+  const own = redis().duplicate();
   await noteKeyUses(own, new Map([['test-e', 9]]));
   const uses = createKeyUseView(own, quiet, () => nowMs);
   await uses.refresh();

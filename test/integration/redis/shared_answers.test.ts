@@ -30,7 +30,7 @@ function service(shared: ReturnType<typeof shares> | null, nowMs = 5_000) {
   return { asked, answers };
 }
 
-const question = (sql: string, keptMs = 2_000, isShared = true) => ({
+const question = (sql: string, keptMs = 60_000, isShared = true) => ({
   kind: 'ask' as const,
   ...{ siteId: 'shop', about: 'top', reads: null, asked: {}, isShared, keptMs },
   statement: { sql, parameters: {} },
@@ -56,7 +56,7 @@ test('a service that died is not waited for, and one that has no answer to share
   const waiting = other.find(asking, signal);
   await one.done(asking, null);
   expect(await waiting).toBeNull();
-  await other.done(asking, { text: 'answer', keptMs: 1_000 });
+  await other.done(asking, { text: 'answer', keptMs: 60_000 });
   expect(await one.find(asking, signal)).toBe('answer');
   const dead = randomUUID();
   await redis().set(`query.lease:${hash('sha256', dead, 'hex')}`, 'dead', 'PX', 200);
@@ -67,7 +67,7 @@ test('a service that died is not waited for, and one that has no answer to share
 test('what lists persons, is large or must be fresh is not shared', async () => {
   for (const [keptMs, isShared] of [
     [0, true],
-    [2_000, false],
+    [60_000, false],
   ] as const) {
     const [one, other] = [service(shares()), service(shares())];
     const asking = question(randomUUID(), keptMs, isShared);

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { numbered, produce } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
-import type { SinkChildOptions } from '#test/integration/kafka/sink_child.ts';
 import {
   committedIn,
   createSinkLane,
@@ -14,6 +13,7 @@ import {
 } from '#test/integration/kafka/sink_fixture.ts';
 import type { SinkRow } from '#test/integration/kafka/sink_member.ts';
 import { startChild } from '#test/kill/child.ts';
+import type { SinkChildOptions } from './sink_child.ts';
 
 const TEST_MS = 90_000;
 const STALL_MS = 14_000;

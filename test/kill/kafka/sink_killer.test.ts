@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { numbered, produce } from '#test/harness/kafka.ts';
-import type { SinkChildOptions } from '#test/integration/kafka/sink_child.ts';
 import { committedIn, createSinkLane, useSinkParts, wordsIn } from '#test/integration/kafka/sink_fixture.ts';
 import { deathsUntil } from '#test/kill/child.ts';
+import type { SinkChildOptions } from './sink_child.ts';
 
 const TEST_MS = 240_000;
 const STARTS_MAX = 12;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { numbered, produce, readCommitted } from '#test/harness/kafka.ts';
-import type { StageChildOptions } from '#test/integration/kafka/stage_child.ts';
 import { createLane, isDone, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';
 import { deathsUntil } from '#test/kill/child.ts';
+import type { StageChildOptions } from './stage_child.ts';
 
 const TEST_MS = 240_000;
 const STARTS_MAX = 12;

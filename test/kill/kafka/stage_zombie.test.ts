@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
-import type { StageChildOptions } from '#test/integration/kafka/stage_child.ts';
 import {
   createLane,
   isDone,
@@ -10,6 +9,7 @@ import {
   useOwnKafka,
 } from '#test/integration/kafka/stage_fixture.ts';
 import { startChild } from '#test/kill/child.ts';
+import type { StageChildOptions } from './stage_child.ts';
 
 const OUTPUTS = 3;
 /** Well past the session timeout, so that another member has taken over. */

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createClaimStore } from '#infra/redis/claims.ts';
+import { createRedis, type Redis } from '#infra/redis/client.ts';
 import { claimOf } from '#pipelines/dedup/claim.ts';
-import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { useOwnParts } from '#test/harness/own_parts.ts';
+import { beginIncarnation } from '#test/harness/redis.ts';
 
 const CLAIMS = 1_000_000;
 const BATCH = 5_000;
@@ -16,27 +19,29 @@ const CASES = [
   { bucketChars: 2, bytesPerClaimMax: 35 },
 ];
 
-const redis = useRedis();
+const parts = useOwnParts('redis');
 
 for (const { bucketChars, bytesPerClaimMax } of CASES) {
   test(`a million claims in ${64 ** bucketChars} buckets take less than ${bytesPerClaimMax} bytes each`, {
     timeout: 120_000,
   }, async () => {
-    await redis().flushall();
-    const store = createClaimStore(redis(), { windowMs: 8 * 86_400_000, bucketChars, cluster: false });
+    const redis = createRedis(parts().addresses.redisUrl, quiet);
+    onTestFinished(() => redis.disconnect());
+    await redis.flushall();
+    const store = createClaimStore(redis, { windowMs: 8 * 86_400_000, bucketChars, cluster: false });
     await beginIncarnation(store.incarnation);
-    const before = await usedBytes();
+    const before = await usedBytes(redis);
     for (let at = 0; at < CLAIMS; at += BATCH) {
       const claims = Array.from({ length: BATCH }, (_, index) =>
         claimOf('shop', randomUUID(), { partition: 3, offset: at + index, index: 7 }, bucketChars),
       );
       await store.claim(claims, Date.now());
     }
-    expect(((await usedBytes()) - before) / CLAIMS).toBeLessThan(bytesPerClaimMax);
+    expect(((await usedBytes(redis)) - before) / CLAIMS).toBeLessThan(bytesPerClaimMax);
   });
 }
 
-async function usedBytes(): Promise<number> {
-  const info = await redis().info('memory');
+async function usedBytes(redis: Redis): Promise<number> {
+  const info = await redis.info('memory');
   return Number(/used_memory:(\d+)/.exec(info)?.[1]);
 }

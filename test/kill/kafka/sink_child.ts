@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { kafkaOf } from '#test/harness/kafka.ts';
-import { joinSink, type SinkRow, wordsOf } from './sink_member.ts';
+import { joinSink, type SinkRow, wordsOf } from '#test/integration/kafka/sink_member.ts';
 
 export interface SinkChildOptions {
   brokers: string;

@@ -1,0 +1,40 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createClaimStore } from '#infra/redis/claims.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
+import { quiet } from '#test/harness/kafka.ts';
+import { useOwnParts } from '#test/harness/own_parts.ts';
+import { beginIncarnation } from '#test/harness/redis.ts';
+
+/** Every bucket is swept once in this time. */
+const ROUND_MS = WINDOW_MS / 4;
+const NOW_MS = Date.UTC(2026, 9, 1);
+const parts = useOwnParts('redis');
+
+async function open() {
+  const redis = createRedis(parts().addresses.redisUrl, quiet);
+  onTestFinished(() => redis.disconnect());
+  const store = createClaimStore(redis, { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false });
+  await beginIncarnation(store.incarnation);
+  return { redis, store };
+}
+
+const some = (count: number, name: string) => Array.from({ length: count }, (_, at) => claim(`${name}-${at}`, at));
+
+test('a Redis that is full gets rid of old claims and takes new ones then', { timeout: 60_000 }, async () => {
+  const { redis, store } = await open();
+  for (let call = 0; call < 20; call++) await store.claim(some(5_000, `old-${call}`), NOW_MS);
+  const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+  await redis.config('SET', 'maxmemory', String(used - 200_000));
+  try {
+    await expect(store.claim([claim('new', 1)], NOW_MS)).rejects.toMatchObject({ code: 'redis_unavailable' });
+    const laterMs = NOW_MS + WINDOW_MS + ROUND_MS;
+    let answer: unknown;
+    for (let call = 0; call < 4_096 && answer === undefined; call++) {
+      answer = await store.claim([claim('new', 1)], laterMs).catch(() => undefined);
+    }
+    expect(answer).toEqual([null]);
+  } finally {
+    await redis.config('SET', 'maxmemory', '0');
+  }
+});
