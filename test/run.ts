@@ -47,6 +47,7 @@ await endSharedParts();
 const left = await scratch.leftBehind();
 tally = add(tally, failed(left.map(({ pid, command }) => `left behind: ${pid} ${command}`)));
 await scratch.clear();
+console.log(`${Math.round(performance.now() / 1_000)} s in all, ${cpuSeconds()} s of processor time`);
 if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
 if (tally.passed + tally.failed === 0) console.log('no test ran');
 console.log(summary(tally));
@@ -75,9 +76,7 @@ async function runWhole(suite: SuiteName | Command): Promise<Tally> {
   const record = { suite: name, seconds, passed: ran.passed, failed: ran.failed, files: ran.files };
   writeFileSync(`${RECORDS}/${name}.json`, `${JSON.stringify(record, null, 1)}\n`);
   console.log(`\nthe slowest files:\n${slowest(ran).join('\n')}`);
-  console.log(
-    `${name}: ${seconds} s, ${cpuSeconds()} s of processor time up to here, durations in ${RECORDS}/${name}.json`,
-  );
+  console.log(`${name}: ${seconds} s, durations in ${RECORDS}/${name}.json`);
   return ran;
 }
 

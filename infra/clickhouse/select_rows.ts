@@ -71,6 +71,11 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
     group_by_two_level_threshold: '5000',
     // Off, because deriving comparisons from others takes half of the time of analysing a funnel.
     optimize_and_compare_chain: 0,
+    // Off, because each looks through all that a question is made of, for what none of them has.
+    optimize_truncate_order_by_after_group_by_keys: 0,
+    optimize_aggregators_of_group_by_keys: 0,
+    optimize_redundant_functions_in_order_by: 0,
+    optimize_limit_by_function_keys: 0,
     // Off, as what a SELECT names in WITH would be written anew into every SELECT inside of it.
     enable_global_with_statement: 0,
     // Where a row lies is the same for all of a query (queries/repeats.ts).

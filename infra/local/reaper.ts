@@ -30,11 +30,6 @@ export function ensureReaper(): ChildProcess {
   return reaper;
 }
 
-/** The reaper of this process, if it has one. It ends by itself after this process; if it is killed, it is replaced. */
-export function reaperPid(): number | undefined {
-  return reaper?.pid;
-}
-
 function startReaper(): ChildProcess {
   const child = spawn('sh', [SCRIPT, owner()], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   child.unref();

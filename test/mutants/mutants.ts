@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is source text.
+
 /** A fault that is planted in the sources, and the tests that must fail by it. */
 export interface Mutant {
   name: string;

@@ -20,16 +20,17 @@ import type { Binder } from './statement.ts';
 export const FIRST_ROW =
   'bitShiftLeft(toInt128(toUnixTimestamp64Milli(timestamp)), 64) + bitShiftLeft(toUnixTimestamp64Milli(received_at), 20) + raw_index';
 
-const texts = (names: Iterable<string>): string => `[${[...names].map((name) => `'${name}'`).join(', ')}]`;
-
 /** The name of an event, as queries show it. */
-const EVENT_TEXT = `transform(event, ${texts(OUR_NAMES.keys())}, ${texts(OUR_NAMES.values())}, event)`;
+function eventText(binder: Binder): string {
+  const names = [OUR_NAMES.keys(), OUR_NAMES.values()].map((some) => binder.bind([...some], 'Array(String)'));
+  return `transform(event, ${names.join(', ')}, event)`;
+}
 
 /** Columns that need an expression to become text. */
-const TEXTS: Partial<Record<Column, string>> = {
-  event: EVENT_TEXT,
-  identify: "if(identify, 'true', 'false')",
-  value: "ifNull(toString(value), '')",
+const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
+  event: eventText,
+  identify: () => "if(identify, 'true', 'false')",
+  value: () => "ifNull(toString(value), '')",
 };
 
 /**
@@ -37,10 +38,10 @@ const TEXTS: Partial<Record<Column, string>> = {
  * missing property are the empty text.
  */
 export function textOf(field: Field, binder: Binder): string {
-  if ('column' in field) return TEXTS[field.column] ?? `toString(${field.column})`;
+  if ('column' in field) return binder.name(TEXTS[field.column]?.(binder) ?? `toString(${field.column})`);
   const { json, path } = placeOf(field.property, binder);
-  const text = path.length === 0 ? textOfJson(json) : jsonText([json, ...path]);
-  return field.part === undefined ? text : PARTS[field.part](text);
+  const text = binder.name(path.length === 0 ? textOfJson(json) : jsonText([json, ...path]));
+  return field.part === undefined ? text : binder.name(PARTS[field.part](text, binder));
 }
 
 /**
@@ -56,13 +57,16 @@ const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[
 
 const hostOf = (address: string): string => `lowerUTF8(extract(${address}, '${HOST}'))`;
 
-/** The hosts of the page that an event is of, by the names that senders give its address. */
-const OWN_HOSTS = ['$current_url', 'page_location'].map((name) => hostOf(textOfJson(`property_texts['${name}']`)));
+/** The host of the page that an event is of, by a name that senders give its address. */
+const ownHost = (name: string, binder: Binder): string => hostOf(textOf({ property: [name] }, binder));
 
-const PARTS: Record<AddressPart, (address: string) => string> = {
+const PARTS: Record<AddressPart, (address: string, binder: Binder) => string> = {
   page: (address) => `cutQueryStringAndFragment(${address})`,
   host: hostOf,
-  other_host: (address) => `if(${hostOf(address)} IN (${OWN_HOSTS.join(', ')}), '', ${hostOf(address)})`,
+  other_host(address, binder) {
+    const host = binder.name(hostOf(address));
+    return `if(${host} IN (${ownHost('$current_url', binder)}, ${ownHost('page_location', binder)}), '', ${host})`;
+  },
 };
 
 /**
@@ -71,7 +75,7 @@ const PARTS: Record<AddressPart, (address: string) => string> = {
  */
 function placeOf([name = '', ...inside]: readonly string[], binder: Binder): { json: string; path: string[] } {
   return {
-    json: `property_texts[${binder.bind(name, 'String')}]`,
+    json: binder.name(`property_texts[${binder.bind(name, 'String')}]`),
     path: inside.map((part) => binder.bind(part, 'String')),
   };
 }
@@ -86,8 +90,8 @@ function jsonText(parts: readonly string[]): string {
 export const numberOf = (field: Field, binder: Binder): string => operandOf(field, binder).number;
 
 function operandOf(field: Field, binder: Binder): Operand {
-  const operand = ofText(textOf(field, binder));
-  return 'column' in field && field.column === 'value' ? { ...operand, number: 'value' } : operand;
+  const { text, number } = ofText(textOf(field, binder));
+  return { text, number: 'column' in field && field.column === 'value' ? 'value' : binder.name(number) };
 }
 
 /** The condition of a filter, never NULL. */
@@ -118,18 +122,21 @@ function holdsOfElements({ property, each }: Elements, condition: Condition, bin
  */
 function holdsOfPerson({ person, seen, among }: PersonField, condition: Condition, binder: Binder): string {
   if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
-  const at = (ms: number): string => `fromUnixTimestamp64Milli(${binder.bind(ms, 'Int64')}, 'UTC')`;
-  const text = textOf(person, binder);
+  const inside = binder.inside();
+  const text = textOf(person, inside);
   const number = 'column' in person && person.column === 'value' ? 'value' : null;
   const range = [
     `site_id = ${binder.bind(among.siteId, 'String')}`,
-    ...(among.before === null ? [] : [`timestamp < ${at(among.before)}`]),
+    ...(among.before === null ? [] : [`timestamp < ${binder.time(among.before)}`]),
   ];
   const rows = [...range];
   if (seen === 'last' && among.since > 0) {
-    const since = `timestamp >= ${at(among.since)}`;
-    const untold = `(SELECT groupArray(actor) FROM (SELECT actor FROM event_rows WHERE ${allOf([...range, since])} GROUP BY actor HAVING NOT max(${isSet(person, binder)})))`;
-    rows.push(`(${since} OR notEmpty(${untold}) AND actor GLOBAL IN (SELECT arrayJoin(${untold})))`);
+    const since = `timestamp >= ${binder.time(among.since)}`;
+    const untold = inside.withNames(
+      `SELECT site_id, actor FROM event_rows WHERE ${allOf([...range, since])} GROUP BY site_id, actor HAVING NOT max(${isSet(person, inside)})`,
+    );
+    // By the sort key's first column too, so that no earlier row is read where nobody is left.
+    rows.push(`(${since} OR (site_id, actor) GLOBAL IN (${untold}))`);
   }
   const ofNone = holds(ofText("''"), condition, binder);
   const ofSaid = holds(
@@ -137,8 +144,12 @@ function holdsOfPerson({ person, seen, among }: PersonField, condition: Conditio
     condition,
     binder,
   );
-  const persons = `SELECT actor FROM (SELECT actor, ${text} AS said, ${number === null ? '' : `${number} AS number, `}${FIRST_ROW} AS place
-  FROM event_rows WHERE ${allOf(rows)}) WHERE said != '' GROUP BY actor HAVING ${seen === 'first' ? 'argMin' : 'argMax'}(${ofSaid}, place) != ${ofNone}`;
+  const said =
+    inside.withNames(`SELECT actor, ${text} AS said, ${number === null ? '' : `${number} AS number, `}${FIRST_ROW} AS place
+  FROM event_rows WHERE ${allOf(rows)}`);
+  const persons = binder.shared(
+    `SELECT actor FROM (${said}) WHERE said != '' GROUP BY actor HAVING ${seen === 'first' ? 'argMin' : 'argMax'}(${ofSaid}, place) != ${ofNone}`,
+  );
   return `actor GLOBAL IN (SELECT arrayJoin((SELECT groupArray(actor) FROM (${persons})))) != ${ofNone}`;
 }
 
@@ -152,7 +163,7 @@ function isSet(field: Field, binder: Binder): string {
 /** The condition of a selection; `true` if it selects every event. */
 export function selects({ events, filters = [] }: Selection, binder: Binder): string {
   const names = events === undefined ? [] : [`event IN ${binder.bind(events, 'Array(String)')}`];
-  return allOf([...names, ...filters.map((filter) => conditionOf(filter, binder))]);
+  return binder.name(allOf([...names, ...filters.map((filter) => conditionOf(filter, binder))]));
 }
 
 export function allOf(conditions: readonly string[]): string {
@@ -168,7 +179,7 @@ export function inScope(siteId: string, scope: Scope, binder: Binder): string[] 
 export function inRange(siteId: string, { from, to }: Pick<Scope, 'from' | 'to'>, binder: Binder): string[] {
   return [
     `site_id = ${binder.bind(siteId, 'String')}`,
-    `timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC')`,
-    `timestamp < fromUnixTimestamp64Milli(${binder.bind(to, 'Int64')}, 'UTC')`,
+    `timestamp >= ${binder.time(from)}`,
+    `timestamp < ${binder.time(to)}`,
   ];
 }

@@ -77,10 +77,11 @@ export function engageStatement(siteId: string, plan: EngagePlan): Statement {
   const isWanted = `${textOf({ property: [definition] }, binder)} = ${binder.bind(plan.id, 'String')}`;
   const ofShowing = textOf({ property: [showing] }, binder);
   const isOurs = `${ofShowing} != '' AND startsWith(event_id, concat(${ofShowing}, ${binder.bind(`:${itemName(plan.kind, plan.id)}:`, 'String')}))`;
-  const rows = allOf([...inScope(siteId, plan, binder), isWanted, isOurs]);
-  const once = `SELECT first.1 AS showing, first.2 AS person, first.3 AS status, first.4 AS properties, first.5 AS amount, first.6 AS at, first.7 AS currency
-  FROM (SELECT argMin(tuple(${ofShowing}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp, currency), ${FIRST_ROW}) AS first
-    FROM event_rows WHERE ${rows} GROUP BY event_id)`;
+  const wanted = allOf([...inScope(siteId, plan, binder), isWanted, isOurs]);
+  const rows =
+    binder.withNames(`SELECT argMin(tuple(${ofShowing}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp, currency), ${FIRST_ROW}) AS first
+    FROM event_rows WHERE ${wanted} GROUP BY event_id`);
+  const once = `SELECT first.1 AS showing, first.2 AS person, first.3 AS status, first.4 AS properties, first.5 AS amount, first.6 AS at, first.7 AS currency FROM (${rows})`;
   const showings = `SELECT max(person) AS who, groupUniqArray(status) AS reached, argMax(properties, tuple(status = '${final}', status = '${partial}', at)) AS told,
     maxIf(amount, status = '${final}') AS worth, maxIf(currency, status = '${final}') AS money
   FROM (${once}) GROUP BY showing`;

@@ -21,7 +21,8 @@ export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
   const keys = [ofSite, ...keyConditions(wanted, binder)];
   const named = Object.entries(columns).map(([name, of]) => `${of} AS ${name}`);
-  return `SELECT ${named.join(', ')} FROM event_rows WHERE ${[...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '))].join(' AND ')}`;
+  const where = [...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '), binder)];
+  return binder.shared(binder.withNames(`SELECT ${named.join(', ')} FROM event_rows WHERE ${where.join(' AND ')}`));
 }
 
 /** Conditions beside that of the site which the sort key, or digests alone, can decide. */

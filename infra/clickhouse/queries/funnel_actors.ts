@@ -48,8 +48,8 @@ FROM (${sessions}) ARRAY JOIN sessions AS session`;
 
 /** `entry`, an event packed, with its `actor`. */
 function rowsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
-  const mask = maskSql(plan, binder);
-  const digest = plan.breakdown === null ? NO_DIGEST : digestOfText(textOf(plan.breakdown.field, binder));
+  const mask = binder.name(maskSql(plan, binder));
+  const digest = plan.breakdown === null ? NO_DIGEST : binder.name(digestOfText(textOf(plan.breakdown.field, binder)));
   const columns = { actor: 'actor', entry: packed(mask, digest) };
   return firstRowsSql({ siteId, span: lookedSpan(plan, binder), columns, ...rowsWanted(plan, mask, binder) }, binder);
 }
@@ -116,7 +116,7 @@ function maskSql(plan: FunnelPlan, binder: Binder): string {
     return `if(${passes}, toUInt16(${bits} + ${2 ** PASSES_BIT}), toUInt16(0))`;
   }
   if (lookbackMs === null) return `toUInt16(${bits})`;
-  return `if(timestamp >= fromUnixTimestamp64Milli(${binder.bind(from, 'Int64')}, 'UTC'), toUInt16(${bits}), toUInt16(0))`;
+  return `if(timestamp >= ${binder.time(from)}, toUInt16(${bits}), toUInt16(0))`;
 }
 
 /** One lookup of the event's name for all selections that look only at names. */

@@ -53,11 +53,6 @@ export function differentPlaces({ from, to, interval }: Cut, least: number): str
   return `arrayMap(bit -> toInt32(bit) + (${least}), bitPositionsToArray(${mask}))`;
 }
 
-/** A time in a statement, which is milliseconds since 1970 UTC here. */
-export function timeAt(ms: number, binder: Binder): string {
-  return `fromUnixTimestamp64Milli(${binder.bind(ms, 'Int64')}, 'UTC')`;
-}
-
 /** What a question's time is cut by. */
 interface Cut {
   from: number;
@@ -68,7 +63,7 @@ interface Cut {
 
 /** A question's own time. */
 export function askedSpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder): TimeSpan {
-  return { from: timeAt(from, binder), to: timeAt(to, binder) };
+  return { from: binder.time(from), to: binder.time(to) };
 }
 
 /**
@@ -77,10 +72,10 @@ export function askedSpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder
  */
 export function spanBefore({ from, to, interval, timeZone }: Cut, binder: Binder): TimeSpan {
   const zone = binder.bind(timeZone, 'String');
-  const times = { from: timeAt(from, binder), to: timeAt(to - 1, binder) };
+  const times = { from: binder.time(from), to: binder.time(to - 1) };
   const count = `(${intervalsUntil(interval, times, timeZone, binder)} + 1)`;
   const earlier = (ms: number): string =>
-    `toTimeZone(${ADDERS[interval]}(toTimeZone(${timeAt(ms, binder)}, ${zone}), -${count}), 'UTC')`;
+    `toTimeZone(${ADDERS[interval]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
   return { from: earlier(from), to: earlier(to) };
 }
 

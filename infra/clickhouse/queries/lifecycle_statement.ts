@@ -1,7 +1,7 @@
 import type { LifecyclePlan } from '#pipelines/query/lifecycle.ts';
 import { conditionOf, selects } from './conditions.ts';
 import { firstRowsSql, SPILLED } from './first_rows.ts';
-import { askedSpan, calendarSql, differentPlaces, intervalsUntil, timeAt } from './interval_starts.ts';
+import { askedSpan, calendarSql, differentPlaces, intervalsUntil } from './interval_starts.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 /** Places of what happened in the interval before the first, and of everything earlier. */
@@ -23,7 +23,7 @@ export function lifecycleStatement(siteId: string, plan: LifecyclePlan): Stateme
   const events = firstRowsSql(
     {
       siteId,
-      span: { from: timeAt(0, binder), to: span.to },
+      span: { from: binder.time(0), to: span.to },
       selections: [plan.selection],
       conditions: [...filters, selects(plan.selection, binder)],
       columns: { person: 'actor', place },
@@ -31,7 +31,7 @@ export function lifecycleStatement(siteId: string, plan: LifecyclePlan): Stateme
     binder,
   );
   const persons = `SELECT ${differentPlaces(plan, EARLIER)} AS places FROM (${events}) GROUP BY person`;
-  const last = placeOf(timeAt(plan.to - 1, binder));
+  const last = placeOf(binder.time(plan.to - 1));
   const active = `arrayMap(x -> (multiIf(has(places, x - 1), 'returning', arrayMin(places) < x, 'resurrecting', 'new'), x),
     arrayFilter(x -> x >= 0, places))`;
   const dormant = `arrayMap(x -> ('dormant', toInt32(x + 1)),

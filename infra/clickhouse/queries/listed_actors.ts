@@ -3,7 +3,7 @@ import type { FunnelPlan } from '#pipelines/query/funnel_plan.ts';
 import { allOf } from './conditions.ts';
 import { breakdownTextsSql } from './funnel_actors.ts';
 import { attemptsSql } from './funnel_statement.ts';
-import { askedSpan, intervalsUntil, startOf, type TimeSpan, timeAt } from './interval_starts.ts';
+import { askedSpan, intervalsUntil, startOf, type TimeSpan } from './interval_starts.ts';
 import { actorOf, MARK, markOf, timeOf } from './packed_events.ts';
 import { startsAndReturnsSql } from './retention_statement.ts';
 import { digestOfValue, seriesEventsSql } from './series_events.ts';
@@ -68,14 +68,14 @@ export function barActorsSql(siteId: string, part: Part<'trends'>, span: TimeSpa
       ? []
       : [`found = ${digestOfValue(group.value.map((text) => binder.bind(text, 'String')))}`]),
   ];
-  const events = seriesEventsSql(siteId, plan, span, binder, { moment: MOMENT });
+  const events = seriesEventsSql(siteId, plan, [span], binder, { moment: MOMENT });
   return `SELECT actor, toUInt64(0) AS part, entry.1 AS at, entry.2 AS mark
 FROM (SELECT person AS actor, min(moment) AS entry FROM (${events}) WHERE ${allOf(wanted)} GROUP BY person)`;
 }
 
 /** Who is in a cohort, by the event that began it; or came back in a later interval, by the first event of that. */
 export function cohortActorsSql(siteId: string, { plan, cohort, period }: Part<'retention'>, binder: Binder): string {
-  const start = timeAt(cohort, binder);
+  const start = binder.time(cohort);
   const { from } = askedSpan(plan, binder);
   const place = intervalsUntil(plan.interval, { from, to: start }, plan.timeZone, binder);
   const later = `${place} + ${binder.bind(period ?? 0, 'Int64')}`;

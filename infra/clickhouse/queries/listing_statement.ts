@@ -1,6 +1,5 @@
 import type { LivePlan, TimelinePlan } from '#pipelines/query/listing.ts';
 import { allOf, inScope, selects } from './conditions.ts';
-import { timeAt } from './interval_starts.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
@@ -12,12 +11,14 @@ export function liveStatement(siteId: string, plan: LivePlan): Statement {
   const { receivedAfterMs, receivedBeforeMs: before } = plan;
   const wanted = allOf([
     `site_id = ${binder.bind(siteId, 'String')}`,
-    `received_at > ${timeAt(receivedAfterMs, binder)}`,
-    ...(before === null ? [] : [`received_at < ${timeAt(before, binder)}`]),
+    `received_at > ${binder.time(receivedAfterMs)}`,
+    ...(before === null ? [] : [`received_at < ${binder.time(before)}`]),
     selects(plan.selection, binder),
   ]);
-  return binder.statement(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}`);
+  return binder.statement(
+    binder.withNames(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
+ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}`),
+  );
 }
 
 /**
@@ -37,9 +38,11 @@ export function timelineStatement(siteId: string, plan: TimelinePlan): Statement
     `person_hash GLOBAL IN (${arrived})`,
     `person_id GLOBAL IN (${persons})`,
   ]);
-  return binder.statement(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
+  return binder.statement(
+    binder.withNames(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
 ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}
-${ROWS_BY_PLACE}`);
+${ROWS_BY_PLACE}`),
+  );
 }
 
 /** Who a distinct id belongs to: the projection by visitor has each person of it once. */

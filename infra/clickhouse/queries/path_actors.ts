@@ -18,14 +18,18 @@ export function pathActorsSql(siteId: string, part: WayPart, binder: Binder): st
     `${at(place)} >= 1`,
     ...way.map((text, index) => isThere(place + index, text, binder)),
     ...(begins ? [`${at(place)} = greatest(1, ${at(-plan.before)})`] : []),
+    ...(others.length === 0
+      ? []
+      : [
+          `NOT hasAny((${shownSql(siteId, plan, others, binder)}), [${others.map((one) => `(toInt64(${one}), ${valueAt(one)})`).join(', ')}])`,
+        ]),
     ...(finish === 'ends' ? [`${whole} = ${at(end)}`] : []),
     ...(finish === 'goes_on' ? [`${whole} > ${at(end)}`, `${end} = ${plan.after}`] : []),
   ];
-  const shown = others.length === 0 ? '' : `WITH (${shownSql(siteId, plan, others, binder)}) AS shown\n`;
   // Sessions of a person are half an hour apart, so that no two are seen from an event of the same time.
   const session = plan.windowMs === null ? 'entries[anchor].2' : 'toUInt64(0)';
   const entry = `entries[${at(end)}]`;
-  return `${shown}SELECT actor, ${session} AS part, toInt64(${entry}.2) AS at, ${entry}.3 AS mark
+  return `SELECT actor, ${session} AS part, toInt64(${entry}.2) AS at, ${entry}.3 AS mark
 FROM (${enteredPathsSql(siteId, plan, binder)}) WHERE ${allOf(wanted)}`;
 }
 
@@ -33,10 +37,10 @@ FROM (${enteredPathsSql(siteId, plan, binder)}) WHERE ${allOf(wanted)}`;
 const at = (place: number): string => `anchor + (${place})`;
 
 function isThere(place: number, text: string | null, binder: Binder): string {
-  const value = `entries[${at(place)}].1`;
-  if (text !== null) return `${value} = ${digestOfText(binder.bind(text, 'String'))}`;
-  return `${value} != 0 AND NOT has(shown, (toInt64(${place}), ${value}))`;
+  return text === null ? `${valueAt(place)} != 0` : `${valueAt(place)} = ${digestOfText(binder.bind(text, 'String'))}`;
 }
+
+const valueAt = (place: number): string => `entries[${at(place)}].1`;
 
 /** The values of some places that are given one by one, each with its place, as the paths themselves rank them. */
 function shownSql(siteId: string, plan: PathsPlan, places: readonly number[], binder: Binder): string {

@@ -67,7 +67,7 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder, isListed 
       conditions: isBySession ? [] : [passes],
       columns: {
         actor: 'actor',
-        entry: packed('toUInt16(0)', isBySession ? `if(${passes}, ${digest}, ${NO_DIGEST})` : digest),
+        entry: packed('toUInt16(0)', binder.name(isBySession ? `if(${passes}, ${digest}, ${NO_DIGEST})` : digest)),
       },
     },
     binder,

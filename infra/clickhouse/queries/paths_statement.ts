@@ -14,7 +14,7 @@ import { NO_DIGEST, textsSql } from './text_digests.ts';
  */
 export function pathsStatement(siteId: string, plan: PathsPlan): Statement {
   const binder = createBinder();
-  const texts = textsSql(siteId, askedSpan(plan, binder), plan.by, binder);
+  const texts = binder.shared(textsSql(siteId, askedSpan(plan, binder), plan.by, binder));
   const bySource = `SELECT place, source, count() AS total, groupArray(target) AS targets, groupArray(goes_on) AS goings
 FROM (${stepsSql(siteId, plan, binder)}) GROUP BY place, source`;
   const byTarget = `SELECT place, target, sum(went) AS total, groupArray((source_slot, source_given, source_texts, went, going_on)) AS steps

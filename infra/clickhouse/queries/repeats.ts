@@ -1,4 +1,5 @@
 import { FIRST_ROW } from './conditions.ts';
+import type { Binder } from './statement.ts';
 
 /**
  * SQL that tells which rows of event_rows are of an event that stands there more than once. A block that is inserted twice
@@ -20,26 +21,23 @@ const CHECKED = `(SELECT CAST(groupArray((place, checked_below)), 'Map(String, I
 /** Whether a row is in a part that has rows which nobody has looked for elsewhere. ClickHouse leaves out the other parts. */
 const IS_UNCHECKED = `${LAST_BLOCK} >= ${CHECKED}[${PLACE}]`;
 
-/** Of more rows than this, ids are not gathered in memory to look for them. */
-const UNCHECKED_MANY = 5_000_000;
-
 /** A row by where it lies: parts are those of one moment for a whole query (select_rows.ts). */
 const ROW = 'shardNum(), _part, _part_offset';
 
 /**
  * A condition for rows: of an event that stands there more than once only the first by FIRST_ROW.
  *
- * Copies have the same time, so that rows of before the first unchecked one are not read.
+ * What rows are looked for begins with columns of the sort key: where there are none, ClickHouse knows before it reads, and reads
+ * none. Copies have the same time, so that other days than those of unchecked rows are not read.
  *
  * @param ofSites The condition that chooses the site or the sites.
  * @param range Conditions for the rows that the statement reads, that of the sites among them: by what copies have in common.
  */
-export function countsOnce(ofSites: string, range: string): string {
-  const unchecked = (what: string): string => `(SELECT ${what} FROM event_rows WHERE ${range} AND ${IS_UNCHECKED})`;
-  const found = `SELECT event_hash FROM event_rows WHERE ${range} AND timestamp >= unchecked.2
-  AND (unchecked.1 > ${UNCHECKED_MANY} OR event_hash GLOBAL IN ${unchecked('event_hash')}) GROUP BY event_hash HAVING count() > 1`;
-  return `(${ROW}) GLOBAL NOT IN (WITH arrayConcat((SELECT groupArray(event_hash) FROM repeated_events WHERE ${ofSites}),
-  (SELECT groupArray(event_hash) FROM (WITH ${unchecked('(count(), minOrNull(timestamp))')} AS unchecked ${found}))) AS repeated,
-  arrayJoin(arraySlice(arraySort(groupArray((${FIRST_ROW}, ${ROW}))), 2)) AS further
-SELECT further.2, further.3, further.4 FROM event_rows WHERE ${range} AND notEmpty(repeated) AND has(repeated, event_hash) GROUP BY site_id, event_id)`;
+export function countsOnce(ofSites: string, range: string, binder: Binder): string {
+  const found = `SELECT site_id, event_hash FROM event_rows WHERE ${range}
+  AND (site_id, toDate(timestamp), event_hash) GLOBAL IN (SELECT site_id, toDate(timestamp), event_hash FROM event_rows WHERE ${range} AND ${IS_UNCHECKED})
+  GROUP BY site_id, event_hash HAVING count() > 1`;
+  const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${FIRST_ROW}, ${ROW}))), 2)) AS row FROM event_rows WHERE ${range}
+  AND (site_id, event_hash) GLOBAL IN (SELECT site_id, event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
+  return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin((SELECT groupArray((row.2, row.3, row.4)) FROM (${binder.shared(further)}))))`;
 }

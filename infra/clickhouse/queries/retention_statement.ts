@@ -67,8 +67,11 @@ export function startsAndReturnsSql(
 }
 
 /** Who has a start event before the question's time. */
-function begunBeforeSql(siteId: string, plan: RetentionPlan, binder: Binder): string {
+function begunBeforeSql(siteId: string, plan: RetentionPlan, outside: Binder): string {
+  const binder = outside.inside();
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
   const before = inRange(siteId, { from: 0, to: plan.from }, binder);
-  return `SELECT actor FROM event_rows WHERE ${[...before, ...filters, selects(plan.start, binder)].join(' AND ')} GROUP BY actor`;
+  return binder.withNames(
+    `SELECT actor FROM event_rows WHERE ${[...before, ...filters, selects(plan.start, binder)].join(' AND ')} GROUP BY actor`,
+  );
 }

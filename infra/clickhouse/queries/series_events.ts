@@ -17,23 +17,26 @@ export const textNames = ({ breakdown }: TrendsPlan): string[] =>
 export const digestOfValue = (texts: readonly string[]): string => `cityHash64(${texts.join(', ')})`;
 
 /**
- * A row for each series that an event is of: `series`, `bucket`, `person`, what is measured (`amount`, `digest`), and with a
+ * A row for each series that an event is of: `series`, `period`, `bucket`, `person`, what is measured (`amount`, `digest`), and with a
  * breakdown `found`, the digest of its value, and `text0`.., its texts.
  *
+ * @param spans The question's time and, where there is one, the time before, as `period` 0 and 1; they have no event in common.
  * @param more Other columns: expressions over event_rows by the names they are given.
  */
 export function seriesEventsSql(
   siteId: string,
   plan: TrendsPlan,
-  span: TimeSpan,
+  [span, before]: readonly [TimeSpan, TimeSpan?],
   binder: Binder,
   more: Readonly<Record<string, string>> = {},
 ): string {
   const conditions = plan.series.map((series) => selects(series, binder));
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
-  const name = seriesByName(plan, binder);
+  const byName = seriesByName(plan, binder);
+  const name = byName === null ? null : binder.name(byName);
   const columns = {
     ...(name === null ? { matched: listOf(conditions.map((condition) => `toBool(${condition})`)) } : { series: name }),
+    period: before === undefined ? '0' : `timestamp < ${span.from}`,
     person: 'actor',
     bucket: startOf(plan.interval, 'timestamp', plan.timeZone, binder),
     ...valueColumns(plan, binder),
@@ -41,7 +44,17 @@ export function seriesEventsSql(
     ...more,
   };
   const rows = firstRowsSql(
-    { siteId, span, selections: plan.series, conditions: [...filters, `(${conditions.join(' OR ')})`], columns },
+    {
+      siteId,
+      span: { from: before?.from ?? span.from, to: span.to },
+      selections: plan.series,
+      conditions: [
+        ...(before === undefined ? [] : [`(timestamp < ${before.to} OR timestamp >= ${span.from})`]),
+        ...filters,
+        `(${conditions.join(' OR ')})`,
+      ],
+      columns,
+    },
     binder,
   );
   if (name !== null) return rows;

@@ -7,29 +7,110 @@ export interface Statement {
   parameters: Record<string, ParameterValue>;
 }
 
-type ParameterType = 'String' | 'Float64' | 'Int64' | 'UInt64' | 'UInt32' | 'Array(String)' | 'Array(Float64)';
+type ParameterType =
+  | 'String'
+  | 'Float64'
+  | 'Int64'
+  | 'UInt64'
+  | 'UInt32'
+  | 'DateTime64(3)'
+  | 'Array(String)'
+  | 'Array(Float64)';
 
-/** Collects the values of one statement. */
+/** Collects the values of one statement, and what its SELECTs name. */
 export interface Binder {
   /** The placeholder of a value; equal values of one type share it. */
   bind(value: ParameterValue, type: ParameterType): string;
+  /** The placeholder of a time in milliseconds since 1970 UTC; there are none before. */
+  time(ms: number): string;
+  /**
+   * A name for an expression over a row, equal ones share it: what is written out twice is analysed twice. The SELECT that it is
+   * for has to be given to withNames.
+   */
+  name(expression: string): string;
+  /** A SELECT with what its names stand for. */
+  withNames(select: string): string;
+  /**
+   * The same SELECT, which is written once where the statement has it in parentheses more than once, as what is selected from.
+   */
+  shared(select: string): string;
+  /** For a SELECT inside of another, with names of its own. */
+  inside(): Binder;
   statement(sql: string): Statement;
 }
 
 export function createBinder(): Binder {
   const parameters: Record<string, ParameterValue> = {};
   const places = new Map<string, string>();
-  return {
-    bind(value, type) {
-      const known = JSON.stringify([type, value]);
-      let name = places.get(known);
-      if (name === undefined) {
-        name = `p${places.size}`;
-        places.set(known, name);
-        parameters[name] = value;
-      }
-      return `{${name}:${type}}`;
-    },
-    statement: (sql) => ({ sql, parameters }),
+  const shared = new Set<string>();
+  const bind: Binder['bind'] = (value, type) => {
+    const known = JSON.stringify([type, value]);
+    let name = places.get(known);
+    if (name === undefined) {
+      name = `p${places.size}`;
+      places.set(known, name);
+      parameters[name] = value;
+    }
+    return `{${name}:${type}}`;
   };
+  const numbers = { v: new Map<string, string>(), w: new Map<string, string>() };
+  const binderOf = (letter: keyof typeof numbers): Binder => {
+    const known = numbers[letter];
+    const named = new Map<string, string>();
+    return {
+      bind,
+      time: (ms) => bind((Math.max(0, ms) / 1000).toFixed(3), 'DateTime64(3)'),
+      name(expression) {
+        const name = known.get(expression) ?? `${letter}${known.size}`;
+        known.set(expression, name);
+        named.set(expression, name);
+        return name;
+      },
+      withNames: (select) => withNames(select, named),
+      shared(select) {
+        shared.add(select);
+        return select;
+      },
+      inside: () => binderOf('w'),
+      statement: (sql) => ({ sql: withShared(sql, shared), parameters }),
+    };
+  };
+  return binderOf('v');
+}
+
+/** What is named once is written where its name stands. An expression names what was named before it. */
+function withNames(select: string, named: ReadonlyMap<string, string>): string {
+  const written: string[] = [];
+  let text = select;
+  for (const [expression, name] of [...named].reverse()) {
+    const places = new RegExp(`\\b${name}\\b`, 'g');
+    const all = [...written, text].join();
+    const count = all.match(places)?.length ?? 0;
+    if (count === 1) {
+      text = text.replace(places, () => `(${expression})`);
+      written.forEach((one, index) => {
+        written[index] = one.replace(places, () => `(${expression})`);
+      });
+    }
+    if (count > 1) written.unshift(`${expression} AS ${name}`);
+  }
+  return written.length === 0 ? text : `WITH ${written.join(', ')} ${text}`;
+}
+
+/** Only with this setting do SELECTs inside of others know what is named in front of them all. */
+const SHARING = 'enable_global_with_statement = 1';
+
+function withShared(sql: string, shared: ReadonlySet<string>): string {
+  let written: string[] = [];
+  let text = sql;
+  // What contains others comes after them.
+  for (const select of [...shared].reverse()) {
+    const whole = `(${select})`;
+    if ([...written, text].join().split(whole).length < 3) continue;
+    const name = `shared${written.length}`;
+    text = text.replaceAll(whole, () => name);
+    written = [`${name} AS ${whole}`, ...written.map((one) => one.replaceAll(whole, () => name))];
+  }
+  if (written.length === 0) return text;
+  return `WITH ${written.join(',\n')}\n${text}${/\nSETTINGS .*$/.test(text) ? ', ' : '\nSETTINGS '}${SHARING}`;
 }

@@ -14,8 +14,8 @@ export const digestOfText = (text: string): string => `if(empty(${text}), ${NO_D
 
 /** `digest` and `text` of all different texts that a field has in a time. */
 export function textsSql(siteId: string, { from, to }: TimeSpan, field: Field, binder: Binder): string {
-  const text = textOf(field, binder);
+  const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found FROM event_rows
+  WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}`);
   return `SELECT ${digestOfText('found')} AS digest, any(found) AS text
-FROM (SELECT ${text} AS found FROM event_rows
-  WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}) GROUP BY digest`;
+FROM (${found}) GROUP BY digest`;
 }

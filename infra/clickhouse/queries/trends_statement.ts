@@ -12,11 +12,13 @@ const QUANTILE_ERROR = 0.005;
 /** The statement of trends. Rows: TrendRow. */
 export function trendsStatement(siteId: string, plan: TrendsPlan): Statement {
   const binder = createBinder();
-  const spans = [askedSpan(plan, binder), ...(plan.compares ? [spanBefore(plan, binder)] : [])];
-  const events = spans.map((span) => seriesEventsSql(siteId, plan, span, binder));
-  const all = events.map((sql, period) => `SELECT ${period} AS period, * FROM (${sql})`).join('\nUNION ALL ');
-  const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, events[0] ?? '');
-  const calendars = plan.filled ? spans.map((span, period) => startsSql(plan, period, span, binder)) : [];
+  const asked = askedSpan(plan, binder);
+  const spans: [TimeSpan, TimeSpan?] = plan.compares ? [asked, spanBefore(plan, binder)] : [asked];
+  const all = seriesEventsSql(siteId, plan, spans, binder);
+  const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all);
+  const calendars = plan.filled
+    ? spans.flatMap((span, period) => (span === undefined ? [] : startsSql(plan, period, span, binder)))
+    : [];
   return binder.statement(`SELECT * FROM (${[counted, ...calendars].join('\nUNION ALL ')})\n${SPILLED}`);
 }
 
@@ -33,13 +35,14 @@ GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
  * First the greatest values are found, then each event is counted under its value, or with the rest. A value is its digest, and
  * then the number of its place among the greatest, since groups of numbers take a fraction of the time of groups of texts.
  */
-function byValueSql(plan: TrendsPlan, events: string, asked: string): string {
+function byValueSql(plan: TrendsPlan, events: string): string {
   const given = textNames(plan);
+  const most = (plan.breakdown?.limit ?? 0) * plan.series.length;
   return `SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), [${given.map((name) => `any(${name})`).join(', ')}]) AS parts,
   grouping(slot) = 0 AND slot = 0 AS rest, uniqExactMerge(restValues) AS texts, bucket, ${figuresSql(plan)}
 FROM (SELECT period, series, slot, bucket, ${given.map((name) => `any(${name}) AS ${name}`).join(', ')}, uniqExactStateIf(found, slot = 0) AS restValues,
     ${statesSql(plan)}
-  FROM (SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, asked)})`)} AS slot FROM (${events}))
+  FROM (SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, events)})`, most)} AS slot FROM (${events}))
   GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
@@ -50,7 +53,7 @@ const ofSeries = ({ breakdown }: TrendsPlan): string =>
 
 /** Whether an event of a series is of a value that is not given one by one; over what seriesEventsSql selects. */
 export function isRestSql(siteId: string, plan: TrendsPlan, binder: Binder): string {
-  const asked = seriesEventsSql(siteId, plan, askedSpan(plan, binder), binder);
+  const asked = seriesEventsSql(siteId, plan, [askedSpan(plan, binder)], binder);
   return `${ofSeries(plan)} NOT IN (SELECT of FROM (${greatestSql(plan, asked)}))`;
 }
 
@@ -64,7 +67,7 @@ function greatestSql(plan: TrendsPlan, events: string): string {
   const ranks = ranked.map(({ rank }, index) => `series = ${index + 1}, ${RANKS[rank]}`);
   const texts = textNames(plan).map((name) => `any(${name})`);
   const groups = `SELECT series, found, [${texts.join(', ')}] AS parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
-  FROM (${events}) WHERE series <= ${ranked.length} GROUP BY series, found`;
+  FROM (${events}) WHERE NOT period AND series <= ${ranked.length} GROUP BY series, found`;
   return `SELECT greatest.3 AS found, ${ofSeries(plan)} AS of, greatest.2 AS parts
 FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts, found))) AS greatest FROM (${groups}) GROUP BY series)`;
 }

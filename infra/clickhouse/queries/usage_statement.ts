@@ -9,11 +9,11 @@ const DAY = "toString(toDate(received_at, 'UTC'))";
  * no row. Arrival has an index of its own, so that older months are not read.
  */
 export function usageStatement(siteIds: readonly string[], month: string): Statement {
-  const { bind, statement } = createBinder();
+  const binder = createBinder();
+  const { bind, time } = binder;
   const { from, to } = monthSpan(month);
   const ofSites = `site_id IN ${bind(siteIds, 'Array(String)')}`;
-  const time = (ms: number): string => `fromUnixTimestamp64Milli(${bind(ms, 'Int64')}, 'UTC')`;
   const range = `${ofSites} AND received_at >= ${time(from)} AND received_at < ${time(to)}`;
-  return statement(`SELECT toString(site_id) AS site_id, ${DAY} AS day, count() AS events FROM event_rows WHERE ${range} AND ${countsOnce(ofSites, range)}
+  return binder.statement(`SELECT toString(site_id) AS site_id, ${DAY} AS day, count() AS events FROM event_rows WHERE ${range} AND ${countsOnce(ofSites, range, binder)}
 GROUP BY site_id, day ORDER BY day, site_id`);
 }

@@ -5,6 +5,7 @@ import { EXAMPLES } from '#services/control/examples.ts';
 import { controlDocument } from '#services/control/openapi.ts';
 import { errorsOf, ROUTES } from '#services/control/routes.ts';
 import { schemaProblems } from '#services/control/schema_problems.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { resolved } from './documented.ts';
 import { control } from './harness.ts';
 
@@ -52,35 +53,37 @@ describe('the document', () => {
     expect(new Set(ids)).toEqual(new Set([...ROUTES.map(({ operationId }) => operationId), 'health']));
   });
 
-  it.each(operations)('%s is whole', (_name, path, operation) => {
-    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    const parameters = operation.parameters ?? [];
-    expect(parameters.filter((item) => item.in === 'path').map(({ name }) => name)).toEqual(inPath);
-    for (const parameter of parameters) {
-      expect(['path', 'query', 'header']).toContain(parameter.in);
-      expect(parameter.schema).toBeTypeOf('object');
-      if (parameter.in === 'path') expect(parameter.required).toBe(true);
-    }
-    for (const tag of operation.tags) expect(document.tags.map(({ name }) => name)).toContain(tag);
-    for (const need of operation.security) {
-      expect(Object.keys(document.components.securitySchemes)).toEqual(expect.arrayContaining(Object.keys(need)));
-    }
-    expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
-    for (const [status, response] of Object.entries(operation.responses)) {
-      expect(status).toMatch(/^[1-5]\d\d$/);
-      expect(response.description).not.toBe('');
-    }
-  });
-
-  it.each(ROUTES.map((route) => [route.operationId, route] as const))(
-    '%s names the codes of its errors',
-    (_id, route) => {
-      const responses = document.paths[route.path]?.[route.method.toLowerCase()]?.responses ?? {};
-      for (const code of errorsOf(route)) {
-        expect(responses[String(CONTROL_ERRORS[code].status)]?.description).toContain(`\`${code}\``);
+  it('has every operation whole', () =>
+    checkAll(operations, ([_name, path, operation]) => {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const parameters = operation.parameters ?? [];
+      expect(parameters.filter((item) => item.in === 'path').map(({ name }) => name)).toEqual(inPath);
+      for (const parameter of parameters) {
+        expect(['path', 'query', 'header']).toContain(parameter.in);
+        expect(parameter.schema).toBeTypeOf('object');
+        if (parameter.in === 'path') expect(parameter.required).toBe(true);
       }
-    },
-  );
+      for (const tag of operation.tags) expect(document.tags.map(({ name }) => name)).toContain(tag);
+      for (const need of operation.security) {
+        expect(Object.keys(document.components.securitySchemes)).toEqual(expect.arrayContaining(Object.keys(need)));
+      }
+      expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
+      for (const [status, response] of Object.entries(operation.responses)) {
+        expect(status).toMatch(/^[1-5]\d\d$/);
+        expect(response.description).not.toBe('');
+      }
+    }));
+
+  it('names with every route the codes of its errors', () =>
+    checkAll(
+      ROUTES.map((route) => [route.operationId, route] as const),
+      ([_id, route]) => {
+        const responses = document.paths[route.path]?.[route.method.toLowerCase()]?.responses ?? {};
+        for (const code of errorsOf(route)) {
+          expect(responses[String(CONTROL_ERRORS[code].status)]?.description).toContain(`\`${code}\``);
+        }
+      },
+    ));
 
   it('holds schemas of the same values that validate, not copies', () => {
     const route = ROUTES.find(({ operationId }) => operationId === 'changeSite');
@@ -111,11 +114,12 @@ describe('examples of request bodies', () => {
     ROUTES.flatMap(({ operationId, body }) => (body === null ? [] : [[operationId, body] as const])),
   );
 
-  it.each(Object.entries(EXAMPLES))('of %s is one that its schema takes', (operationId, example) => {
-    const schema = bodies.get(operationId);
-    if (schema === undefined) return expect.unreachable();
-    expect(schemaProblems(schema, example)).toEqual([]);
-  });
+  it('are ones that their schemas take', () =>
+    checkAll(Object.entries(EXAMPLES), ([operationId, example]) => {
+      const schema = bodies.get(operationId);
+      if (schema === undefined) return expect.unreachable();
+      expect(schemaProblems(schema, example)).toEqual([]);
+    }));
 
   it('are there for every query', () => {
     const queries = ROUTES.filter(({ tag, body }) => tag === 'Queries' && body !== null).map(

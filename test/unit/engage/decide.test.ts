@@ -3,6 +3,7 @@ import { readPageAddress } from '#pipelines/delivery/url_pattern.ts';
 import { decide, fitting, inShare, type Look } from '#pipelines/engage/decide.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { EngageMemory, SeenItem } from '#pipelines/engage/visitor_memory.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { engageItem } from './ready.ts';
 import { PROMO } from './samples.ts';
 
@@ -42,32 +43,36 @@ function shown(promos: object[], about: Looking = look(), { browser = {}, server
 const isShown = (promo: object, about?: Looking, known?: Known): boolean => shown([promo], about, known).length === 1;
 
 describe('an item is shown', () => {
-  it.each<[object, Partial<Look> & { url?: string }, boolean]>([
-    [{}, {}, true],
-    [{ enabled: false }, {}, false],
-    [{ starts_at: NOW_MS }, {}, true],
-    [{ starts_at: NOW_MS + 1 }, {}, false],
-    [{ ends_at: NOW_MS }, {}, false],
-    [{ ends_at: NOW_MS + 1 }, {}, true],
-    [{ targeting: { url_pattern: ['/cart'] } }, {}, true],
-    [{ targeting: { url_pattern: ['/blog/*', '/c*'] } }, {}, true],
-    [{ targeting: { url_pattern: ['/blog/*'] } }, {}, false],
-    [{ targeting: { url_exclude: ['*/cart'] } }, {}, false],
-    [{ targeting: { device: ['mobile'] } }, { device: 'mobile' }, true],
-    [{ targeting: { device: ['mobile'] } }, { device: 'desktop' }, false],
-    [{ targeting: { device: ['mobile'] } }, {}, false],
-    [{ targeting: { locale: ['de'] } }, { locale: 'de-AT' }, true],
-    [{ targeting: { locale: ['de-AT'] } }, { locale: 'de' }, false],
-    [{ targeting: { locale: ['de'] } }, { locale: 'den' }, false],
-    [{ targeting: { country: ['BE'] } }, { country: 'BE' }, true],
-    [{ targeting: { country: ['BE'] } }, { country: null }, false],
-    [{ consent_needed: 'ads' }, {}, false],
-    [{ consent_needed: 'ads' }, { consent: { analytics: false, ads: true } }, true],
-    [{ consent_needed: 'analytics' }, { consent: { analytics: false, ads: true } }, false],
-    [{ share_percent: 0 }, {}, false],
-  ])('%#: %j to %j: %s', (promo, about, expected) => {
-    expect(isShown(promo, look(about))).toBe(expected);
-  });
+  it('to those whom its rules mean', () =>
+    checkAll<[object, Partial<Look> & { url?: string }, boolean]>(
+      [
+        [{}, {}, true],
+        [{ enabled: false }, {}, false],
+        [{ starts_at: NOW_MS }, {}, true],
+        [{ starts_at: NOW_MS + 1 }, {}, false],
+        [{ ends_at: NOW_MS }, {}, false],
+        [{ ends_at: NOW_MS + 1 }, {}, true],
+        [{ targeting: { url_pattern: ['/cart'] } }, {}, true],
+        [{ targeting: { url_pattern: ['/blog/*', '/c*'] } }, {}, true],
+        [{ targeting: { url_pattern: ['/blog/*'] } }, {}, false],
+        [{ targeting: { url_exclude: ['*/cart'] } }, {}, false],
+        [{ targeting: { device: ['mobile'] } }, { device: 'mobile' }, true],
+        [{ targeting: { device: ['mobile'] } }, { device: 'desktop' }, false],
+        [{ targeting: { device: ['mobile'] } }, {}, false],
+        [{ targeting: { locale: ['de'] } }, { locale: 'de-AT' }, true],
+        [{ targeting: { locale: ['de-AT'] } }, { locale: 'de' }, false],
+        [{ targeting: { locale: ['de'] } }, { locale: 'den' }, false],
+        [{ targeting: { country: ['BE'] } }, { country: 'BE' }, true],
+        [{ targeting: { country: ['BE'] } }, { country: null }, false],
+        [{ consent_needed: 'ads' }, {}, false],
+        [{ consent_needed: 'ads' }, { consent: { analytics: false, ads: true } }, true],
+        [{ consent_needed: 'analytics' }, { consent: { analytics: false, ads: true } }, false],
+        [{ share_percent: 0 }, {}, false],
+      ],
+      ([promo, about, expected]) => {
+        expect(isShown(promo, look(about))).toBe(expected);
+      },
+    ));
 
   it('the more important first, five at most', () => {
     const promos = [10, 90, 50, 50, 20, 30, 0].map((priority) => ({ priority }));
@@ -108,25 +113,29 @@ describe('frequency', () => {
     expect(shown([{}, waits])).toEqual(['p0']);
   });
 
-  it.each<[object, Partial<SeenItem>, boolean]>([
-    [{}, { times: 0, lastMs: 0 }, true],
-    [{}, { times: 1, lastMs: NOW_MS - 170 * DAY_MS }, false],
-    [{ max_times: 2 }, { times: 1, lastMs: NOW_MS }, true],
-    [{ max_times: 2 }, { times: 2, lastMs: 0 }, false],
-    [{ max_times: null }, { times: 1_000, lastMs: NOW_MS }, true],
-    [{ max_times: null, every_days: 2 }, { times: 1, lastMs: NOW_MS - 2 * DAY_MS + 1 }, false],
-    [{ max_times: null, every_days: 2 }, { times: 1, lastMs: NOW_MS - 2 * DAY_MS }, true],
-    [{ max_times: null }, { times: 1, doneMs: 1 }, false],
-    [{ max_times: null, after_done: 3 }, { times: 1, doneMs: NOW_MS - 3 * DAY_MS }, true],
-    [{ max_times: null, after_done: 3 }, { times: 1, doneMs: NOW_MS - 3 * DAY_MS + 1 }, false],
-    [{ max_times: null, wait_any_days: 1 }, { times: 1, lastMs: NOW_MS - DAY_MS + 1 }, false],
-    [{ max_times: null, wait_any_days: 1 }, { times: 1, lastMs: NOW_MS - DAY_MS }, true],
-  ])('%j after %j: %s, by the browser’s memory as by the server’s', (frequency, changes, expected) => {
-    const item = { times: 1, lastMs: 0, doneMs: null, ...changes };
-    expect(isShown({ frequency }, look(), { browser: seen(item) })).toBe(expected);
-    expect(isShown({ frequency }, look(), { server: { seen: new Map([['promo:p0', item]]) } })).toBe(expected);
-    expect(isShown({ frequency }, look(), { browser: seen(item), server: null })).toBe(expected);
-  });
+  it('is counted by the browser’s memory as by the server’s', () =>
+    checkAll<[object, Partial<SeenItem>, boolean]>(
+      [
+        [{}, { times: 0, lastMs: 0 }, true],
+        [{}, { times: 1, lastMs: NOW_MS - 170 * DAY_MS }, false],
+        [{ max_times: 2 }, { times: 1, lastMs: NOW_MS }, true],
+        [{ max_times: 2 }, { times: 2, lastMs: 0 }, false],
+        [{ max_times: null }, { times: 1_000, lastMs: NOW_MS }, true],
+        [{ max_times: null, every_days: 2 }, { times: 1, lastMs: NOW_MS - 2 * DAY_MS + 1 }, false],
+        [{ max_times: null, every_days: 2 }, { times: 1, lastMs: NOW_MS - 2 * DAY_MS }, true],
+        [{ max_times: null }, { times: 1, doneMs: 1 }, false],
+        [{ max_times: null, after_done: 3 }, { times: 1, doneMs: NOW_MS - 3 * DAY_MS }, true],
+        [{ max_times: null, after_done: 3 }, { times: 1, doneMs: NOW_MS - 3 * DAY_MS + 1 }, false],
+        [{ max_times: null, wait_any_days: 1 }, { times: 1, lastMs: NOW_MS - DAY_MS + 1 }, false],
+        [{ max_times: null, wait_any_days: 1 }, { times: 1, lastMs: NOW_MS - DAY_MS }, true],
+      ],
+      ([frequency, changes, expected]) => {
+        const item = { times: 1, lastMs: 0, doneMs: null, ...changes };
+        expect(isShown({ frequency }, look(), { browser: seen(item) })).toBe(expected);
+        expect(isShown({ frequency }, look(), { server: { seen: new Map([['promo:p0', item]]) } })).toBe(expected);
+        expect(isShown({ frequency }, look(), { browser: seen(item), server: null })).toBe(expected);
+      },
+    ));
 
   it('the stricter of both memories counts', () => {
     const frequency = { max_times: 2, after_done: 'never' };
@@ -140,18 +149,22 @@ describe('an audience', () => {
   const audience = (conditions: object[]) => ({ targeting: { audience: conditions } });
   const did = (times: number, lastMs: number) => ({ events: new Map([['purchase', { times, lastMs }]]) });
 
-  it.each<[object, Partial<EngageMemory> | null, boolean]>([
-    [{ event: 'purchase' }, did(1, NOW_MS), true],
-    [{ event: 'purchase' }, {}, false],
-    [{ event: 'purchase', times: 2 }, did(1, NOW_MS), false],
-    [{ event: 'purchase', within_days: 7 }, did(1, NOW_MS - 7 * DAY_MS), false],
-    [{ event: 'purchase', did: false }, {}, true],
-    [{ event: 'purchase', did: false }, did(1, NOW_MS), false],
-    [{ event: 'purchase', did: false }, null, false],
-    [{ event: 'purchase' }, null, false],
-  ])('%#: %j', (condition, server, expected) => {
-    expect(isShown(audience([condition]), look(), { server })).toBe(expected);
-  });
+  it('holds whom its filters describe', () =>
+    checkAll<[object, Partial<EngageMemory> | null, boolean]>(
+      [
+        [{ event: 'purchase' }, did(1, NOW_MS), true],
+        [{ event: 'purchase' }, {}, false],
+        [{ event: 'purchase', times: 2 }, did(1, NOW_MS), false],
+        [{ event: 'purchase', within_days: 7 }, did(1, NOW_MS - 7 * DAY_MS), false],
+        [{ event: 'purchase', did: false }, {}, true],
+        [{ event: 'purchase', did: false }, did(1, NOW_MS), false],
+        [{ event: 'purchase', did: false }, null, false],
+        [{ event: 'purchase' }, null, false],
+      ],
+      ([condition, server, expected]) => {
+        expect(isShown(audience([condition]), look(), { server })).toBe(expected);
+      },
+    ));
 
   it('is all of its conditions', () => {
     const both = audience([{ event: 'purchase' }, { event: 'login' }]);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { parseDefinition, readDefinition } from '#pipelines/engage/engage_definition.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { FORM, open, PROMO, SURVEY } from './samples.ts';
 
 const LEAST: Record<EngageKind, object> = { survey: SURVEY, promo: PROMO, form: FORM };
@@ -28,40 +29,46 @@ describe.each(KINDS)('a %s', (kind) => {
     expect(input).toEqual(least);
   });
 
-  it.each([
-    [null],
-    [[]],
-    [{}],
-    [{ id: 'Big' }],
-    [{ id: 'constructor' }],
-    [{ name: '' }],
-    [{ name: 'a\nb' }],
-    [{ name: 'of jane@shop.example' }],
-    [{ priority: 101 }],
-    [{ share_percent: -1 }],
-    [{ unknown: 1 }],
-    [{ starts_at: 2, ends_at: 1 }],
-    [{ targeting: { url_pattern: Array(21).fill('/a') } }],
-    [{ targeting: { device: ['watch'] } }],
-    [{ targeting: { country: ['be'] } }],
-    [{ targeting: { audience: Array(6).fill({ event: 'purchase' }) } }],
-    [{ frequency: { max_times: 0 } }],
-    [{ frequency: { every_days: 181 } }],
-    [{ show: { on: 'event' } }],
-    [{ show: { on: 'click' } }],
-    [{ place: 'inline' }],
-    [{ place: 'inline', mount: '#quote[' }],
-    [{ show: { on: 'click', selector: 'a:contains(Quote)' } }],
-    [{ theme: { accent: 'red;background:url(//x)' } }],
-    [{ translations: { de: { 'nothing.of.it': 'x' } } }],
-    [{ translations: { a: 1 } }],
-    [{ translations: { a: null } }],
-    [{ translations: { '': {} } }],
-  ])('is refused with %j', (change) => {
-    const input =
-      change === null || Array.isArray(change) || Object.keys(change).length === 0 ? change : { ...least, ...change };
-    expect(readDefinition(kind, input)).toMatchObject({ ok: false });
-  });
+  it('is refused with what is malformed in any definition', () =>
+    checkAll(
+      [
+        [null],
+        [[]],
+        [{}],
+        [{ id: 'Big' }],
+        [{ id: 'constructor' }],
+        [{ name: '' }],
+        [{ name: 'a\nb' }],
+        [{ name: 'of jane@shop.example' }],
+        [{ priority: 101 }],
+        [{ share_percent: -1 }],
+        [{ unknown: 1 }],
+        [{ starts_at: 2, ends_at: 1 }],
+        [{ targeting: { url_pattern: Array(21).fill('/a') } }],
+        [{ targeting: { device: ['watch'] } }],
+        [{ targeting: { country: ['be'] } }],
+        [{ targeting: { audience: Array(6).fill({ event: 'purchase' }) } }],
+        [{ frequency: { max_times: 0 } }],
+        [{ frequency: { every_days: 181 } }],
+        [{ show: { on: 'event' } }],
+        [{ show: { on: 'click' } }],
+        [{ place: 'inline' }],
+        [{ place: 'inline', mount: '#quote[' }],
+        [{ show: { on: 'click', selector: 'a:contains(Quote)' } }],
+        [{ theme: { accent: 'red;background:url(//x)' } }],
+        [{ translations: { de: { 'nothing.of.it': 'x' } } }],
+        [{ translations: { a: 1 } }],
+        [{ translations: { a: null } }],
+        [{ translations: { '': {} } }],
+      ],
+      ([change]) => {
+        const input =
+          change === null || Array.isArray(change) || Object.keys(change).length === 0
+            ? change
+            : { ...least, ...change };
+        expect(readDefinition(kind, input)).toMatchObject({ ok: false });
+      },
+    ));
 
   it('is read as it is stored, with a selector that is malformed', () => {
     expect(parseDefinition(kind, JSON.stringify({ ...least, place: 'inline', mount: '((' }))).toMatchObject(least);
@@ -87,41 +94,55 @@ describe.each(KINDS)('a %s', (kind) => {
 });
 
 describe('a survey', () => {
-  it.each([
-    [{ scale: 5 }, [0], false],
-    [{ scale: 5 }, [6], false],
-    [{ scale: 5 }, [2.5], false],
-    [{ scale: 5 }, [1, 5], true],
-    [{ scale: 11 }, [0, 10], true],
-    [{ scale: 11 }, [11], false],
-  ])('compares a rating of %j with %j: %j', (scale, to, isRight) => {
-    const question = { id: 'a', type: 'rating', text: '?', ...scale, branches: [{ is: 'in', to, go_to: 'end' }] };
-    const survey = { ...SURVEY, questions: [question] };
-    expect(readDefinition('survey', survey).ok).toBe(isRight);
-    expect(readDefinition('survey', survey, true).ok).toBe(true);
-  });
+  it('compares ratings as numbers', () =>
+    checkAll(
+      [
+        [{ scale: 5 }, [0], false],
+        [{ scale: 5 }, [6], false],
+        [{ scale: 5 }, [2.5], false],
+        [{ scale: 5 }, [1, 5], true],
+        [{ scale: 11 }, [0, 10], true],
+        [{ scale: 11 }, [11], false],
+      ],
+      ([scale, to, isRight]) => {
+        const question = { id: 'a', type: 'rating', text: '?', ...scale, branches: [{ is: 'in', to, go_to: 'end' }] };
+        const survey = { ...SURVEY, questions: [question] };
+        expect(readDefinition('survey', survey).ok).toBe(isRight);
+        expect(readDefinition('survey', survey, true).ok).toBe(true);
+      },
+    ));
 
   const survey = (...questions: object[]) => ({ ...SURVEY, questions });
 
-  it.each([
-    ['no question', survey()],
-    ['21 questions', survey(...Array.from({ length: 21 }, (_, index) => open(`q${index}`)))],
-    ['two questions of one id', survey(open('a'), open('a'))],
-    ['a question called end', survey(open('end'))],
-    ['a question without text', survey(open('a', { text: '' }))],
-    ['a single choice', survey({ id: 'a', type: 'single', text: 'Which?', choices: [{ id: 'x', label: 'X' }] })],
-    ['a link to nowhere', survey({ id: 'a', type: 'link', text: 'See' })],
-    ['a link to a script', survey({ id: 'a', type: 'link', text: 'See', url: 'javascript:alert(1)' })],
-    ['a link to another host without scheme', survey({ id: 'a', type: 'link', text: 'See', url: '//evil.example' })],
-    ['a comparison of an open answer', survey(open('a', { branches: [{ is: 'equals', to: ['x'], go_to: 'end' }] }))],
-    ['a branch on an unknown choice', survey(choice({ is: 'equals', to: ['z'], go_to: 'end' }))],
-    ['a branch to an unknown question', survey(open('a', { branches: [{ is: 'answered', go_to: 'b' }] }))],
-    ['a next question that is not there', survey(open('a', { next: 'b' }))],
-    ['a question that comes after itself', survey(open('a', { next: 'a' }))],
-    ['a way back', survey(open('a'), open('b', { branches: [{ is: 'answered', go_to: 'a' }] }))],
-  ])('is refused with %s', (_what, input) => {
-    expect(readDefinition('survey', input)).toMatchObject({ ok: false });
-  });
+  it('is refused with what is malformed', () =>
+    checkAll(
+      [
+        ['no question', survey()],
+        ['21 questions', survey(...Array.from({ length: 21 }, (_, index) => open(`q${index}`)))],
+        ['two questions of one id', survey(open('a'), open('a'))],
+        ['a question called end', survey(open('end'))],
+        ['a question without text', survey(open('a', { text: '' }))],
+        ['a single choice', survey({ id: 'a', type: 'single', text: 'Which?', choices: [{ id: 'x', label: 'X' }] })],
+        ['a link to nowhere', survey({ id: 'a', type: 'link', text: 'See' })],
+        ['a link to a script', survey({ id: 'a', type: 'link', text: 'See', url: 'javascript:alert(1)' })],
+        [
+          'a link to another host without scheme',
+          survey({ id: 'a', type: 'link', text: 'See', url: '//evil.example' }),
+        ],
+        [
+          'a comparison of an open answer',
+          survey(open('a', { branches: [{ is: 'equals', to: ['x'], go_to: 'end' }] })),
+        ],
+        ['a branch on an unknown choice', survey(choice({ is: 'equals', to: ['z'], go_to: 'end' }))],
+        ['a branch to an unknown question', survey(open('a', { branches: [{ is: 'answered', go_to: 'b' }] }))],
+        ['a next question that is not there', survey(open('a', { next: 'b' }))],
+        ['a question that comes after itself', survey(open('a', { next: 'a' }))],
+        ['a way back', survey(open('a'), open('b', { branches: [{ is: 'answered', go_to: 'a' }] }))],
+      ],
+      ([_what, input]) => {
+        expect(readDefinition('survey', input)).toMatchObject({ ok: false });
+      },
+    ));
 
   it('may branch to the end, ahead and back as long as it ends', () => {
     const first = open('a', { next: 'c' });
@@ -176,29 +197,33 @@ describe('a promo', () => {
 describe('a form', () => {
   const email = { name: 'email', type: 'email', label: 'E-mail' };
 
-  it.each([
-    [{ fields: [] }, 'fields'],
-    [{ fields: [email, email] }, 'fields'],
-    [
-      {
-        fields: [
-          { ...email, map: 'email' },
-          { name: 'b', type: 'email', label: 'B', map: 'email' },
+  it('is refused with what is malformed', () =>
+    checkAll(
+      [
+        [{ fields: [] }, 'fields'],
+        [{ fields: [email, email] }, 'fields'],
+        [
+          {
+            fields: [
+              { ...email, map: 'email' },
+              { name: 'b', type: 'email', label: 'B', map: 'email' },
+            ],
+          },
+          'fields',
         ],
+        [{ fields: [{ name: 'size', type: 'select', label: 'Size' }] }, 'fields[0].options'],
+        [{ fields: [{ name: 'a', type: 'text' }] }, 'fields[0].label'],
+        [{ spam: { honeypot: 'email' } }, 'spam.honeypot'],
+        [{ conversion_event: ' lead' }, 'conversion_event'],
+        [{ redirect: 'http://shop.example/thanks' }, 'redirect'],
+        [{ redirect: 'javascript:alert(1)' }, 'redirect'],
+        [{ redirect: 'https://[shop/thanks' }, 'redirect'],
+        [{ redirect_invalid: 'https://shop:no/again' }, 'redirect_invalid'],
+      ],
+      ([change, field]) => {
+        expect(fieldsOf('form', { ...FORM, ...change })).toContain(field);
       },
-      'fields',
-    ],
-    [{ fields: [{ name: 'size', type: 'select', label: 'Size' }] }, 'fields[0].options'],
-    [{ fields: [{ name: 'a', type: 'text' }] }, 'fields[0].label'],
-    [{ spam: { honeypot: 'email' } }, 'spam.honeypot'],
-    [{ conversion_event: ' lead' }, 'conversion_event'],
-    [{ redirect: 'http://shop.example/thanks' }, 'redirect'],
-    [{ redirect: 'javascript:alert(1)' }, 'redirect'],
-    [{ redirect: 'https://[shop/thanks' }, 'redirect'],
-    [{ redirect_invalid: 'https://shop:no/again' }, 'redirect_invalid'],
-  ])('is refused with %j', (change, field) => {
-    expect(fieldsOf('form', { ...FORM, ...change })).toContain(field);
-  });
+    ));
 
   it('keeps nothing of a field that is not told to be kept', () => {
     const read = readDefinition('form', FORM);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isSolved, makeChallenge } from '#pipelines/engage/challenge.ts';
 import { checkEngageToken, issueEngageToken } from '#pipelines/engage/engage_token.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 
 const SECRET = Buffer.alloc(32, 7);
 const NOW_MS = Date.UTC(2026, 10, 24);
@@ -23,12 +24,10 @@ describe('a token', () => {
     expect(checkEngageToken(SECRET, other, token, NOW_MS)).toEqual({ ok: false, code: 'token_forged' });
   });
 
-  it.each(['x', token.replace('abc', 'xbc'), `1${token}`, `${token}x`, token.slice(0, -1), 'a.b.c'])(
-    'is none when it is %s',
-    (forged) => {
+  it('is none when it is changed, of another form, or old', () =>
+    checkAll(['x', token.replace('abc', 'xbc'), `1${token}`, `${token}x`, token.slice(0, -1), 'a.b.c'], (forged) => {
       expect(checkEngageToken(SECRET, subject, forged, NOW_MS)).toEqual({ ok: false, code: 'token_forged' });
-    },
-  );
+    }));
 
   it('is none of another secret, and none at all', () => {
     expect(checkEngageToken(Buffer.alloc(32, 8), subject, token, NOW_MS)).toMatchObject({ code: 'token_forged' });

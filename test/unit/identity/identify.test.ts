@@ -1,12 +1,15 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { identify } from '#pipelines/identity/identify.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { allQuestionsOf, type Identified, identify } from '#pipelines/identity/identify.ts';
+import { basePersonId, type IdentityAnswer, type IdentityStore } from '#pipelines/identity/resolve.ts';
 import type { Event } from '#schemas/event.ts';
 import { type EntryView, encodeEvent } from '#schemas/event_batch.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
+import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
 const SECRET = Buffer.alloc(32, 7);
+const RUNS = { seed: 372, numRuns: 100 };
 
 function viewsOf(events: readonly Partial<Event>[]): EntryView[] {
   return events.map((changes, index) => {
@@ -52,4 +55,157 @@ test('an event that may not stitch joins nothing', async () => {
   const link = { identify: false, distinct_id: 'u1', previous_distinct_id: 'a1' };
   const [visitor, previous] = await personsOf([link, { distinct_id: 'a1' }]);
   expect(visitor).not.toBe(previous);
+});
+
+/** A store that says of each asked person that it is itself, and writes down what it was asked. */
+function recording(answerOf: (personId: string) => Partial<IdentityAnswer> = () => ({})) {
+  const asked: { siteId: string; persons: string[] }[] = [];
+  const store: IdentityStore = {
+    async resolve(siteId, questions) {
+      asked.push({ siteId, persons: questions.map((question) => question.basePersonId) });
+      return questions.map(({ basePersonId: personId }) => ({
+        ...{ personId, identifiers: null, links: [], capped: 0 },
+        ...answerOf(personId),
+      }));
+    },
+  };
+  return { asked, store };
+}
+
+test('the store is asked once a site, in the order of the events, and not at all of nothing', async () => {
+  const { asked, store } = recording();
+  const events = [
+    { site_id: 'b', distinct_id: 'b1' },
+    { site_id: 'a', distinct_id: 'a1' },
+    { site_id: 'b', distinct_id: 'b2', identify: true, previous_distinct_id: 'b0' },
+    { site_id: 'b', distinct_id: 'b1' },
+  ];
+  const { entries } = await identify(viewsOf(events), store, SECRET);
+  expect(asked).toEqual([
+    { siteId: 'b', persons: ['b1', 'b0', 'b2', 'b1'].map((id) => basePersonId('b', id)) },
+    { siteId: 'a', persons: [basePersonId('a', 'a1')] },
+  ]);
+  expect(entries.map(({ person }) => person.person_id)).toEqual(
+    events.map(({ site_id, distinct_id }) => basePersonId(site_id, distinct_id)),
+  );
+  asked.length = 0;
+  expect(await identify([], store, SECRET)).toEqual({ entries: [], links: [], capped: 0 });
+  expect(asked).toEqual([]);
+});
+
+test('entries are in the order of the events though the first site answers last', async () => {
+  const { store } = recording();
+  const quick = Promise.withResolvers<void>();
+  const late: IdentityStore = {
+    async resolve(siteId, questions) {
+      if (siteId === 'slow') await quick.promise;
+      else setImmediate(quick.resolve);
+      return store.resolve(siteId, questions);
+    },
+  };
+  const events = ['slow', 'quick', 'slow', 'quick'].map((site_id) => ({ site_id }));
+  const { entries } = await identify(viewsOf(events), late, SECRET);
+  expect(entries.map(({ view, coordinate }) => [view.siteId, coordinate.offset])).toEqual([
+    ['slow', 0],
+    ['quick', 1],
+    ['slow', 2],
+    ['quick', 3],
+  ]);
+});
+
+test('events that were answered by one object have one person, with what is known of it', async () => {
+  const known = { ...NO_IDENTIFIERS, email: 'ab'.repeat(32) };
+  const answer: IdentityAnswer = { personId: 'p_x', identifiers: known, links: [], capped: 0 };
+  const store: IdentityStore = { resolve: async (_siteId, questions) => questions.map(() => answer) };
+  const { entries } = await identify(viewsOf([{}, {}]), store, SECRET);
+  expect(entries[0]?.person).toEqual({ person_id: 'p_x', identifiers: known });
+  expect(entries[1]?.person).toBe(entries[0]?.person);
+});
+
+test('links and capped identifiers are those of all questions, also of those of another id', async () => {
+  const linkOf = (person_id: string) => ({
+    ...{ site_id: 'shop', kind: 'edge' as const, target: 'n', first_seen: 1, version: 0 },
+    person_id,
+  });
+  const { store } = recording((personId) => ({ links: [linkOf(personId)], capped: 2 }));
+  const events = [{ distinct_id: 'u1', identify: true, previous_distinct_id: 'a1' }, { distinct_id: 'u2' }];
+  const { entries, links, capped } = await identify(viewsOf(events), store, SECRET);
+  expect(entries).toHaveLength(2);
+  expect(links).toEqual(['a1', 'u1', 'u2'].map((id) => linkOf(basePersonId('shop', id))));
+  expect(capped).toBe(6);
+});
+
+test('an event without its coordinate is refused before the store is asked', async () => {
+  const { asked, store } = recording();
+  const views = viewsOf([{}, {}]).map((view, at) => (at === 1 ? { ...view, coordinate: null } : view));
+  await expect(identify(views, store, SECRET)).rejects.toMatchObject({ code: 'coordinate_missing' });
+  expect(asked).toEqual([]);
+});
+
+test('a store that cannot answer for one site fails the whole batch', async () => {
+  const store: IdentityStore = {
+    async resolve(siteId, questions) {
+      if (siteId === 'broken') throw new Error('store is gone');
+      return recording().store.resolve(siteId, questions);
+    },
+  };
+  const events = [{ site_id: 'shop' }, { site_id: 'broken' }];
+  await expect(identify(viewsOf(events), store, SECRET)).rejects.toThrow('store is gone');
+});
+
+const hashed = fc.option(fc.constantFrom('ab'.repeat(32), 'cd'.repeat(32)));
+/** Events of few sites, visitors and identifiers, so that many meet. */
+const eventLists: fc.Arbitrary<Partial<Event>[]> = fc.array(
+  fc.record({
+    site_id: fc.constantFrom('shop', 'other'),
+    distinct_id: fc.constantFrom('v1', 'v2', 'v3'),
+    received_at: fc.integer({ min: 1, max: 4 }),
+    mode: fc.constantFrom('online' as const, 'offline' as const),
+    identify: fc.boolean(),
+    identifiers: fc.record({ email: hashed, phone: hashed }).map((some) => ({ ...NO_IDENTIFIERS, ...some })),
+    previous_distinct_id: fc.option(fc.constantFrom('v1', 'v4'), { nil: null }),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+test('a batch that is cut anywhere says the same of every event as the whole one', async () => {
+  await fc.assert(
+    fc.asyncProperty(eventLists, fc.nat(12), async (events, cut) => {
+      const views = viewsOf(events);
+      const whole = await identify(views, createMemoryIdentity(3), SECRET);
+      const store = createMemoryIdentity(3);
+      const halves = [
+        await identify(views.slice(0, cut), store, SECRET),
+        await identify(views.slice(cut), store, SECRET),
+      ];
+      const seen = ({ entries }: Identified) => entries.map(({ coordinate, person }) => ({ coordinate, person }));
+      expect(halves.flatMap(seen)).toEqual(seen(whole));
+      expect(halves.reduce((sum, { capped }) => sum + capped, 0)).toBe(whole.capped);
+      const bySite = (links: Identified['links']) => Map.groupBy(links, ({ site_id }) => site_id);
+      const ofHalves = bySite(halves.flatMap(({ links }) => links));
+      for (const [site, links] of bySite(whole.links)) expect(ofHalves.get(site)).toEqual(links);
+      expect(halves.flatMap(({ links }) => links)).toHaveLength(whole.links.length);
+    }),
+    RUNS,
+  );
+});
+
+test('every event has one question of its visitor, the last of its own, in the order of the events', () => {
+  fc.assert(
+    fc.property(eventLists, (events) => {
+      const views = viewsOf(events);
+      const questions = allQuestionsOf(views, SECRET);
+      const indexes = questions.map(({ index }) => index);
+      expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+      const ofVisitors = questions.filter(({ isOfVisitor }) => isOfVisitor);
+      expect(ofVisitors.map(({ index }) => index)).toEqual([...views.keys()]);
+      for (const { index, question } of ofVisitors) {
+        const view = views[index];
+        expect(question.basePersonId).toBe(basePersonId(view?.siteId ?? '', view?.distinctId ?? ''));
+        expect(question.coordinate).toBe(`0:${index}:0`);
+      }
+      expect(questions.every(({ isOfVisitor }, at) => isOfVisitor || questions[at + 1]?.isOfVisitor)).toBe(true);
+    }),
+    RUNS,
+  );
 });

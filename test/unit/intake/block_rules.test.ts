@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { BlockRule } from '#schemas/setting.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, refusal, server, siteWith, take } from './context.ts';
 
 type Sent = Record<string, unknown>;
@@ -11,40 +12,44 @@ function isBlocked(rule: Partial<BlockRule>, event: Sent = {}, context = browser
 }
 
 describe('a rule for an address', () => {
-  it.each([
-    ['203.0.113.9', '203.0.113.9', true],
-    ['203.0.113.9', '203.0.113.90', false],
-    [' 203.0.113.9 ', '203.0.113.9', true],
-    ['203.0.113.9', '::ffff:203.0.113.9', true],
-    ['::ffff:203.0.113.9', '203.0.113.9', true],
-    ['203.0.113.0/24', '203.0.113.255', true],
-    ['203.0.113.0/24', '203.0.114.0', false],
-    ['203.0.113.77/24', '203.0.113.1', true],
-    ['203.0.113.8/29', '203.0.113.15', true],
-    ['203.0.113.8/29', '203.0.113.16', false],
-    ['203.0.113.9/32', '203.0.113.9', true],
-    ['203.0.113.9/32', '203.0.113.8', false],
-    ['0.0.0.0/0', '198.51.100.1', true],
-    ['0.0.0.0/0', '2001:db8::1', false],
-    ['::ffff:203.0.113.0/120', '203.0.113.7', true],
-    ['::ffff:203.0.113.0/120', '203.0.114.7', false],
-    ['2001:db8::1', '2001:DB8:0:0::1', true],
-    ['2001:db8::/32', '2001:db8:ffff::1', true],
-    ['2001:db8::/32', '2001:db9::1', false],
-    ['2001:db8:0:8000::/49', '2001:db8:0:ffff::1', true],
-    ['2001:db8:0:8000::/49', '2001:db8:0:7fff::1', false],
-    ['::/0', '2001:db8::1', true],
-    ['::/0', '203.0.113.9', false],
-    ['203.0.113.0/33', '203.0.113.9', false],
-    ['203.0.113.0/', '203.0.113.9', false],
-    ['203.0.113.0/x', '203.0.113.9', false],
-    ['203.0.113.0/-1', '203.0.113.9', false],
-    ['203.0.113', '203.0.113.9', false],
-    ['office', '203.0.113.9', false],
-    ['', '203.0.113.9', false],
-  ])('%s on %s: %s', (value, clientIp, blocked) => {
-    expect(isBlocked({ kind: 'ip', value }, {}, browser({ clientIp }))).toBe(blocked);
-  });
+  it('holds for the addresses in it', () =>
+    checkAll(
+      [
+        ['203.0.113.9', '203.0.113.9', true],
+        ['203.0.113.9', '203.0.113.90', false],
+        [' 203.0.113.9 ', '203.0.113.9', true],
+        ['203.0.113.9', '::ffff:203.0.113.9', true],
+        ['::ffff:203.0.113.9', '203.0.113.9', true],
+        ['203.0.113.0/24', '203.0.113.255', true],
+        ['203.0.113.0/24', '203.0.114.0', false],
+        ['203.0.113.77/24', '203.0.113.1', true],
+        ['203.0.113.8/29', '203.0.113.15', true],
+        ['203.0.113.8/29', '203.0.113.16', false],
+        ['203.0.113.9/32', '203.0.113.9', true],
+        ['203.0.113.9/32', '203.0.113.8', false],
+        ['0.0.0.0/0', '198.51.100.1', true],
+        ['0.0.0.0/0', '2001:db8::1', false],
+        ['::ffff:203.0.113.0/120', '203.0.113.7', true],
+        ['::ffff:203.0.113.0/120', '203.0.114.7', false],
+        ['2001:db8::1', '2001:DB8:0:0::1', true],
+        ['2001:db8::/32', '2001:db8:ffff::1', true],
+        ['2001:db8::/32', '2001:db9::1', false],
+        ['2001:db8:0:8000::/49', '2001:db8:0:ffff::1', true],
+        ['2001:db8:0:8000::/49', '2001:db8:0:7fff::1', false],
+        ['::/0', '2001:db8::1', true],
+        ['::/0', '203.0.113.9', false],
+        ['203.0.113.0/33', '203.0.113.9', false],
+        ['203.0.113.0/', '203.0.113.9', false],
+        ['203.0.113.0/x', '203.0.113.9', false],
+        ['203.0.113.0/-1', '203.0.113.9', false],
+        ['203.0.113', '203.0.113.9', false],
+        ['office', '203.0.113.9', false],
+        ['', '203.0.113.9', false],
+      ],
+      ([value, clientIp, blocked]) => {
+        expect(isBlocked({ kind: 'ip', value }, {}, browser({ clientIp }))).toBe(blocked);
+      },
+    ));
 
   it('looks at the shopper’s address of a server’s event, at the peer of a browser’s', () => {
     const event = { properties: { client_ip_address: '192.0.2.1' } };
@@ -60,50 +65,62 @@ describe('a rule for an address', () => {
 });
 
 describe('a rule for a user agent', () => {
-  it.each([
-    ['chrome', true],
-    ['CHROME/126', true],
-    ['*chrome*', true],
-    ['windows*chrome*safari', true],
-    ['safari*chrome*windows', false],
-    ['firefox', false],
-    ['', false],
-    ['*', false],
-  ])('%j: %s', (value, blocked) => {
-    expect(isBlocked({ kind: 'user_agent', value })).toBe(blocked);
-  });
+  it('holds for the user agents that contain it', () =>
+    checkAll(
+      [
+        ['chrome', true],
+        ['CHROME/126', true],
+        ['*chrome*', true],
+        ['windows*chrome*safari', true],
+        ['safari*chrome*windows', false],
+        ['firefox', false],
+        ['', false],
+        ['*', false],
+      ],
+      ([value, blocked]) => {
+        expect(isBlocked({ kind: 'user_agent', value })).toBe(blocked);
+      },
+    ));
 });
 
 describe('a rule for a country', () => {
-  it.each([
-    ['DE', browser(), {}, true],
-    [' de ', browser(), {}, true],
-    ['FR', browser(), {}, false],
-    ['FR', browser(), { country: 'fr' }, false],
-    ['FR', browser({ country: null }), { country: 'fr' }, true],
-    ['FR', server(), { country: 'fr' }, true],
-    ['US', server(), {}, false],
-  ])('%j', (value, context, properties, blocked) => {
-    expect(isBlocked({ kind: 'country', value }, { properties }, context)).toBe(blocked);
-  });
+  it('holds for its country', () =>
+    checkAll(
+      [
+        ['DE', browser(), {}, true],
+        [' de ', browser(), {}, true],
+        ['FR', browser(), {}, false],
+        ['FR', browser(), { country: 'fr' }, false],
+        ['FR', browser({ country: null }), { country: 'fr' }, true],
+        ['FR', server(), { country: 'fr' }, true],
+        ['US', server(), {}, false],
+      ],
+      ([value, context, properties, blocked]) => {
+        expect(isBlocked({ kind: 'country', value }, { properties }, context)).toBe(blocked);
+      },
+    ));
 });
 
 describe('a rule for an event name', () => {
-  it.each([
-    ['page_view', true],
-    ['Page_View', false],
-    ['page', false],
-    ['page*', true],
-    ['*view', true],
-    ['*', true],
-    ['p*v*w', true],
-    ['p*x*w', false],
-    ['page_v*view', false],
-    ['*page_view*', true],
-    ['', false],
-  ])('%j: %s', (value, blocked) => {
-    expect(isBlocked({ kind: 'event', value })).toBe(blocked);
-  });
+  it('holds for its name', () =>
+    checkAll(
+      [
+        ['page_view', true],
+        ['Page_View', false],
+        ['page', false],
+        ['page*', true],
+        ['*view', true],
+        ['*', true],
+        ['p*v*w', true],
+        ['p*x*w', false],
+        ['page_v*view', false],
+        ['*page_view*', true],
+        ['', false],
+      ],
+      ([value, blocked]) => {
+        expect(isBlocked({ kind: 'event', value })).toBe(blocked);
+      },
+    ));
 });
 
 describe('a rule for a property', () => {
@@ -114,23 +131,27 @@ describe('a rule for a property', () => {
     value: 12,
     note: null,
   };
-  it.each([
-    ['env', 'staging', true],
-    ['env', 'Staging', false],
-    ['user.plan', 'free', true],
-    ['user.level', '3', true],
-    ['user.beta', 'true', true],
-    ['a.b', 'flat', true],
-    ['value', '12', true],
-    ['note', 'null', false],
-    ['user', '[object Object]', false],
-    ['user.plan.length', '4', false],
-    ['missing', 'undefined', false],
-    ['toString', '', false],
-    ['__proto__', '', false],
-  ])('%s equal to %j: %s', (property, value, blocked) => {
-    expect(isBlocked({ kind: 'property', property, value }, { properties })).toBe(blocked);
-  });
+  it('holds for values equal to its own', () =>
+    checkAll(
+      [
+        ['env', 'staging', true],
+        ['env', 'Staging', false],
+        ['user.plan', 'free', true],
+        ['user.level', '3', true],
+        ['user.beta', 'true', true],
+        ['a.b', 'flat', true],
+        ['value', '12', true],
+        ['note', 'null', false],
+        ['user', '[object Object]', false],
+        ['user.plan.length', '4', false],
+        ['missing', 'undefined', false],
+        ['toString', '', false],
+        ['__proto__', '', false],
+      ],
+      ([property, value, blocked]) => {
+        expect(isBlocked({ kind: 'property', property, value }, { properties })).toBe(blocked);
+      },
+    ));
 });
 
 describe('a rule for a distinct_id', () => {

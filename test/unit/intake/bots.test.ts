@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isBot } from '#pipelines/intake/bots.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import { HTTP_LIBRARIES } from '#pipelines/intake/user_agents.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, refusal, server } from './context.ts';
 
 const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';
@@ -33,27 +34,30 @@ const SHOPPERS = [
 ];
 
 describe('a crawler', () => {
-  it.each(CRAWLERS)('%s is a robot whoever shows it', (userAgent) => {
-    const context = { userAgent };
-    expect(refusal({ event: 'e' }, browser(context))).toBe('bot');
-    expect(refusal({ event: 'e' }, browser({ ...context, browserSigns: false }))).toBe('bot');
-    expect(refusal({ event: 'e' }, server(context))).toBe('bot');
-    expect(refusal({ event: 'e', properties: { client_user_agent: userAgent } }, server())).toBe('bot');
-  });
+  it('is a robot whoever shows it', () =>
+    checkAll(CRAWLERS, (userAgent) => {
+      const context = { userAgent };
+      expect(refusal({ event: 'e' }, browser(context))).toBe('bot');
+      expect(refusal({ event: 'e' }, browser({ ...context, browserSigns: false }))).toBe('bot');
+      expect(refusal({ event: 'e' }, server(context))).toBe('bot');
+      expect(refusal({ event: 'e', properties: { client_user_agent: userAgent } }, server())).toBe('bot');
+    }));
 });
 
 describe('a browser', () => {
-  it.each(SHOPPERS)('%s is no robot, in person or reported', (userAgent) => {
-    expect(refusal({ event: 'e' }, browser({ userAgent }))).toBeNull();
-    expect(refusal({ event: 'e', properties: { client_user_agent: userAgent } }, server())).toBeNull();
-  });
+  it('is no robot, in person or reported', () =>
+    checkAll(SHOPPERS, (userAgent) => {
+      expect(refusal({ event: 'e' }, browser({ userAgent }))).toBeNull();
+      expect(refusal({ event: 'e', properties: { client_user_agent: userAgent } }, server())).toBeNull();
+    }));
 
-  it.each([null, '', '  ', 'curl/8.5.0', 'python-requests/2.31.0', 'SomethingBot/1.0', 'Mozilla/5.0'])(
-    'that shows %j as its user agent is a robot',
-    (userAgent) => {
-      expect(refusal({ event: 'e' }, browser({ userAgent }))).toBe('bot');
-    },
-  );
+  it('that shows none, a library’s or a robot’s user agent is a robot', () =>
+    checkAll(
+      [null, '', '  ', 'curl/8.5.0', 'python-requests/2.31.0', 'SomethingBot/1.0', 'Mozilla/5.0'],
+      (userAgent) => {
+        expect(refusal({ event: 'e' }, browser({ userAgent }))).toBe('bot');
+      },
+    ));
 
   it.each([
     { webdriver: true },
@@ -84,24 +88,29 @@ describe('a browser', () => {
 });
 
 describe('a server', () => {
-  it.each([
-    ...HTTP_LIBRARIES,
-    null,
-    '',
-    'acme-chatbot/1.0',
-    'Order Monitor/2.1',
-    'crm-server',
-    'POS-Terminal/2.1',
-    'Shop (admin@shop.example)',
-    'Acme URL checker',
-  ])('that calls itself %j is no robot, with either key', (userAgent) => {
-    expect(refusal({ event: 'e' }, server({ userAgent }))).toBeNull();
-    expect(refusal({ event: 'e' }, browser({ userAgent, browserSigns: false }))).toBeNull();
-  });
+  it('that calls itself anything is no robot, with either key', () =>
+    checkAll(
+      [
+        ...HTTP_LIBRARIES,
+        null,
+        '',
+        'acme-chatbot/1.0',
+        'Order Monitor/2.1',
+        'crm-server',
+        'POS-Terminal/2.1',
+        'Shop (admin@shop.example)',
+        'Acme URL checker',
+      ],
+      (userAgent) => {
+        expect(refusal({ event: 'e' }, server({ userAgent }))).toBeNull();
+        expect(refusal({ event: 'e' }, browser({ userAgent, browserSigns: false }))).toBeNull();
+      },
+    ));
 
-  it.each(HTTP_LIBRARIES)('may report a shopper’s app that calls itself %j', (client_user_agent) => {
-    expect(refusal({ event: 'e', properties: { client_user_agent } }, server())).toBeNull();
-  });
+  it('may report a shopper’s app that calls itself as a library does', () =>
+    checkAll(HTTP_LIBRARIES, (client_user_agent) => {
+      expect(refusal({ event: 'e', properties: { client_user_agent } }, server())).toBeNull();
+    }));
 
   it('is not judged by the robots of its till', () => {
     const properties = { client_user_agent: 'Checkout Monitor Bot/1.0', $action_source: 'physical_store' };

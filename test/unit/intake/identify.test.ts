@@ -1,24 +1,25 @@
 import { describe, expect, it } from 'vitest';
+import { checkAll } from '#test/harness/check_all.ts';
 import { browser, siteWith, take } from './context.ts';
 
 const isIdentify = (event: string, changes = {}, properties = {}): boolean =>
   take({ event, properties }, browser({ site: siteWith(changes) })).identify;
 
 describe('an event may stitch identities', () => {
-  it.each(
-    '$identify,identify,Identify,$set,alias,$create_alias,sign_up,Sign Up,signUp,SignedUp,signup,login,Lead,lead,generate_lead,CompleteRegistration,complete_registration,Subscribe,Purchase,purchase,order_completed,Order Completed,order-completed'.split(
-      ',',
-    ),
-  )('by the name %s', (event) => {
-    expect(isIdentify(event)).toBe(true);
-  });
+  it('by each of these names', () =>
+    checkAll(
+      '$identify,identify,Identify,$set,alias,$create_alias,sign_up,Sign Up,signUp,SignedUp,signup,login,Lead,lead,generate_lead,CompleteRegistration,complete_registration,Subscribe,Purchase,purchase,order_completed,Order Completed,order-completed'.split(
+        ',',
+      ),
+      (event) => {
+        expect(isIdentify(event)).toBe(true);
+      },
+    ));
 
-  it.each(['page_view', 'add_to_cart', 'purchased', 'leads', 'identity', '$pageview'])(
-    'not by the name %s',
-    (event) => {
+  it('not by these names', () =>
+    checkAll(['page_view', 'add_to_cart', 'purchased', 'leads', 'identity', '$pageview'], (event) => {
       expect(isIdentify(event)).toBe(false);
-    },
-  );
+    }));
 
   it.each(['physical_store', 'phone_call', 'chat', 'email', 'system_generated'])('by the source %s', (source) => {
     expect(isIdentify('page_view', {}, { $action_source: source })).toBe(true);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Cleaning, cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 
 const ONLINE: Cleaning = { anonymous: false, defaultCountry: 'US', countries: ['US'], lifted: new Set() };
 const OFFLINE: Cleaning = { ...ONLINE, anonymous: true };
@@ -13,57 +14,62 @@ function clean(properties: JsonObject, cleaning = ONLINE) {
 }
 
 describe('keys that identify a person are removed', () => {
-  it.each(
-    [
-      'email e-mail E_Mail emailAddress email_address user_email userEmail EMAIL em $email customer-email billing.email',
-      'sha256_email_address hashedEmail email_hash friendEmail recipient_email emails emailAddresses',
-      'phone phone_number phoneNumber PhoneNo telephone mobilePhone mobile_number msisdn cell_phone userPhone phones',
-      'sha256_phone_number phone_hash ep.user_data.phone_number ud[ph] contactNumber',
-      'first_name firstName first-name FirstName fn givenName given_name forename user[first_name]',
-      'last_name lastName ln surname family_name familyName billing_last_name fullName full_name middle_name customerName',
-      'street street_address streetAddress address address1 address_line_2 billingAddress shipping_address',
-      'client_ip_address client_user_agent ip $ip ipAddress userAgent user_agent $raw_user_agent',
-    ]
-      .join(' ')
-      .split(' '),
-  )('%s, at every depth', (key) => {
-    const value = '4155550100';
-    const properties = { a: 1, [key]: value, deep: { list: [{ b: 2, [key]: value }] } };
-    expect(clean(properties).properties).toEqual({ a: 1, deep: { list: [{ b: 2 }] } });
-  });
+  it('by each of their names, at every depth', () =>
+    checkAll(
+      [
+        'email e-mail E_Mail emailAddress email_address user_email userEmail EMAIL em $email customer-email billing.email',
+        'sha256_email_address hashedEmail email_hash friendEmail recipient_email emails emailAddresses',
+        'phone phone_number phoneNumber PhoneNo telephone mobilePhone mobile_number msisdn cell_phone userPhone phones',
+        'sha256_phone_number phone_hash ep.user_data.phone_number ud[ph] contactNumber',
+        'first_name firstName first-name FirstName fn givenName given_name forename user[first_name]',
+        'last_name lastName ln surname family_name familyName billing_last_name fullName full_name middle_name customerName',
+        'street street_address streetAddress address address1 address_line_2 billingAddress shipping_address',
+        'client_ip_address client_user_agent ip $ip ipAddress userAgent user_agent $raw_user_agent',
+      ]
+        .join(' ')
+        .split(' '),
+      (key) => {
+        const value = '4155550100';
+        const properties = { a: 1, [key]: value, deep: { list: [{ b: 2, [key]: value }] } };
+        expect(clean(properties).properties).toEqual({ a: 1, deep: { list: [{ b: 2 }] } });
+      },
+    ));
 
-  it.each(['tel', 'mobile', 'cell', 'ph', 'whatsapp', 'work_phone2phone'])('%s when the value is a phone', (key) => {
-    expect(clean({ a: 1, [key]: '415-555-0100' }).properties).toEqual({ a: 1 });
-    expect(clean({ a: 1, [key]: 4155550100 }).properties).toEqual({ a: 1 });
-    expect(clean({ a: 1, [key]: 'iPhone 15' }).properties).toEqual({ a: 1, [key]: 'iPhone 15' });
-    expect(clean({ a: 1, [key]: 7.2 }).properties).toEqual({ a: 1, [key]: 7.2 });
-    expect(clean({ a: 1, [key]: true }).properties).toEqual({ a: 1, [key]: true });
-  });
+  it('where what may be a phone’s key has a phone as its value', () =>
+    checkAll(['tel', 'mobile', 'cell', 'ph', 'whatsapp', 'work_phone2phone'], (key) => {
+      expect(clean({ a: 1, [key]: '415-555-0100' }).properties).toEqual({ a: 1 });
+      expect(clean({ a: 1, [key]: 4155550100 }).properties).toEqual({ a: 1 });
+      expect(clean({ a: 1, [key]: 'iPhone 15' }).properties).toEqual({ a: 1, [key]: 'iPhone 15' });
+      expect(clean({ a: 1, [key]: 7.2 }).properties).toEqual({ a: 1, [key]: 7.2 });
+      expect(clean({ a: 1, [key]: true }).properties).toEqual({ a: 1, [key]: true });
+    }));
 
-  it.each(['user', 'customer', 'user_data', 'traits', '$set', 'person', 'recipient', 'guest', 'shipping'])(
-    'name inside %s, which is a person',
-    (key) => {
+  it('and the name inside of what is a person', () =>
+    checkAll(['user', 'customer', 'user_data', 'traits', '$set', 'person', 'recipient', 'guest', 'shipping'], (key) => {
       expect(clean({ [key]: { name: 'Jane Doe', plan: 'pro' } }).properties).toEqual({ [key]: { plan: 'pro' } });
       expect(clean({ order: { [key]: [{ name: 'Jane Doe', plan: 'pro' }] } }).properties).toEqual({
         order: { [key]: [{ plan: 'pro' }] },
       });
-    },
-  );
+    }));
 });
 
 describe('what does not identify a person stays', () => {
-  it.each<JsonObject>([
-    { name: 'Runner 2', items: [{ name: 'Shoe', brand: 'B' }] },
-    { email_opt_in: true, email: true, has_phone: false, newsletter_email: false },
-    { email: null, phone: null },
-    { filename: 'a.pdf', campaign_name: 'spring', phone_model: 'Pixel', headphone: 'WH-1000', microphone: 'M' },
-    { user: { company: { name: 'Acme' }, plan: 'pro' } },
-    { constructor: 'Ferrari', prototype: 1, toString: 'x', hasOwnProperty: 2 },
-    { gclid: 'a', fbp: 'fb.1.1.2', user_id: 'u-1', external_id: 'c-1', session_id: 's' },
-    { list: [1, null, true, 'x', [], {}], nothing: {} },
-  ])('%j', (properties) => {
-    expect(clean(properties).properties).toEqual(properties);
-  });
+  it('whatever it looks like', () =>
+    checkAll<JsonObject>(
+      [
+        { name: 'Runner 2', items: [{ name: 'Shoe', brand: 'B' }] },
+        { email_opt_in: true, email: true, has_phone: false, newsletter_email: false },
+        { email: null, phone: null },
+        { filename: 'a.pdf', campaign_name: 'spring', phone_model: 'Pixel', headphone: 'WH-1000', microphone: 'M' },
+        { user: { company: { name: 'Acme' }, plan: 'pro' } },
+        { constructor: 'Ferrari', prototype: 1, toString: 'x', hasOwnProperty: 2 },
+        { gclid: 'a', fbp: 'fb.1.1.2', user_id: 'u-1', external_id: 'c-1', session_id: 's' },
+        { list: [1, null, true, 'x', [], {}], nothing: {} },
+      ],
+      (properties) => {
+        expect(clean(properties).properties).toEqual(properties);
+      },
+    ));
 
   it('is shared with the input, which is left as it was', () => {
     const items = [{ name: 'Shoe' }];
@@ -105,16 +111,20 @@ describe('cleaning', () => {
     expect(clean({ value: 1, item: { value: 2 } }, cleaning).properties).toEqual({ item: { value: 2 } });
   });
 
-  it.each([
-    ['{"phone":"4155550100","a":1}', '{"a":1}'],
-    [' [{"first_name":"Jane","name":"Shoe"}]', '[{"name":"Shoe"}]'],
-    ['{"text":"{\\"email\\":\\"x\\",\\"b\\":2}"}', '{"text":"{\\"b\\":2}"}'],
-    ['{"a":"jane\\u0040example.com"}', '{"a":"redacted"}'],
-    ['{ "a": 1.0 }', '{ "a": 1.0 }'],
-    ['{not json jane@example.com', '{not json redacted'],
-  ])('cleans the JSON text %j as what it says: %j', (text, cleaned) => {
-    expect(clean({ text }).properties).toEqual({ text: cleaned });
-  });
+  it('cleans JSON texts as what they say', () =>
+    checkAll(
+      [
+        ['{"phone":"4155550100","a":1}', '{"a":1}'],
+        [' [{"first_name":"Jane","name":"Shoe"}]', '[{"name":"Shoe"}]'],
+        ['{"text":"{\\"email\\":\\"x\\",\\"b\\":2}"}', '{"text":"{\\"b\\":2}"}'],
+        ['{"a":"jane\\u0040example.com"}', '{"a":"redacted"}'],
+        ['{ "a": 1.0 }', '{ "a": 1.0 }'],
+        ['{not json jane@example.com', '{not json redacted'],
+      ],
+      ([text, cleaned]) => {
+        expect(clean({ text }).properties).toEqual({ text: cleaned });
+      },
+    ));
 
   it('writes what JSON has no word for as null', () => {
     expect(clean({ big: 1n, symbol: Symbol('s') }).properties).toEqual({ big: null, symbol: null });
@@ -123,42 +133,50 @@ describe('cleaning', () => {
 
 describe('identifiers', () => {
   const email = 'jane@example.com';
-  it.each([
-    { email },
-    { emailAddress: email },
-    { user_data: { em: email } },
-    { user_data: { em: [null, 'no address', email] } },
-    { user: { email } },
-    { customer: { 'e-mail': email } },
-    { traits: { email } },
-    { $set: { email } },
-    { $set_once: { email } },
-    { context: { traits: { email } } },
-    { 'user_data.email': email },
-    { 'ep.user_data.email': email },
-    { ud: { em: sha256(email) } },
-    { sha256_email_address: sha256(email) },
-    { user_data: JSON.stringify({ email }) },
-    { email: 'not an address', user: { email } },
-    { user: { email: 'other@example.com' }, email },
-  ])('are fed by %j', (properties) => {
-    expect(clean(properties).found.identifiers?.email).toBe(sha256(email));
-  });
+  it('are fed by each of these properties', () =>
+    checkAll(
+      [
+        { email },
+        { emailAddress: email },
+        { user_data: { em: email } },
+        { user_data: { em: [null, 'no address', email] } },
+        { user: { email } },
+        { customer: { 'e-mail': email } },
+        { traits: { email } },
+        { $set: { email } },
+        { $set_once: { email } },
+        { context: { traits: { email } } },
+        { 'user_data.email': email },
+        { 'ep.user_data.email': email },
+        { ud: { em: sha256(email) } },
+        { sha256_email_address: sha256(email) },
+        { user_data: JSON.stringify({ email }) },
+        { email: 'not an address', user: { email } },
+        { user: { email: 'other@example.com' }, email },
+      ],
+      (properties) => {
+        expect(clean(properties).found.identifiers?.email).toBe(sha256(email));
+      },
+    ));
 
-  it.each([
-    { friend_email: email },
-    { order: { email } },
-    { order: { customer: { email } } },
-    { items: [{ email }] },
-    { recipient: { email } },
-    { context: { email } },
-    { email: 'not an address' },
-    { email: createHash('md5').update(email).digest('hex') },
-    { note: email },
-    { 'items[0].email': email },
-  ])('are not fed by %j', (properties) => {
-    expect(clean(properties).found.identifiers).toBeNull();
-  });
+  it('are not fed by these properties', () =>
+    checkAll(
+      [
+        { friend_email: email },
+        { order: { email } },
+        { order: { customer: { email } } },
+        { items: [{ email }] },
+        { recipient: { email } },
+        { context: { email } },
+        { email: 'not an address' },
+        { email: createHash('md5').update(email).digest('hex') },
+        { note: email },
+        { 'items[0].email': email },
+      ],
+      (properties) => {
+        expect(clean(properties).found.identifiers).toBeNull();
+      },
+    ));
 
   it('of every kind are read from Google’s and Meta’s forms', () => {
     const google = {
@@ -230,14 +248,16 @@ describe('identifiers', () => {
 });
 
 describe('for an anonymous site', () => {
-  it.each(
-    'email phone first_name external_id user_id userId uid customer_id client_ip_address user_agent fbclid gclid wbraid gbraid ttclid msclkid twclid yclid some_new_clid fbp _fbp fbc _fbc ttp _ga gcl_aw svc_did distinct_id anonymousId device_id session_id username idfa gaid birthday'.split(
-      ' ',
-    ),
-  )('%s is removed at every depth', (key) => {
-    const properties = { a: 1, [key]: 'x-1', deep: { list: [{ b: 2, [key]: 'x-1' }] } };
-    expect(clean(properties, OFFLINE).properties).toEqual({ a: 1, deep: { list: [{ b: 2 }] } });
-  });
+  it('what identifies a visitor is removed at every depth', () =>
+    checkAll(
+      'email phone first_name external_id user_id userId uid customer_id client_ip_address user_agent fbclid gclid wbraid gbraid ttclid msclkid twclid yclid some_new_clid fbp _fbp fbc _fbc ttp _ga gcl_aw svc_did distinct_id anonymousId device_id session_id username idfa gaid birthday'.split(
+        ' ',
+      ),
+      (key) => {
+        const properties = { a: 1, [key]: 'x-1', deep: { list: [{ b: 2, [key]: 'x-1' }] } };
+        expect(clean(properties, OFFLINE).properties).toEqual({ a: 1, deep: { list: [{ b: 2 }] } });
+      },
+    ));
 
   it('what could lead to somebody in another way goes too, also of what foreign protocols bring', () => {
     const properties = {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { namesPersons } from '#pipelines/query/personal_fields.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 
 const SINGLING = [
   ...['email', 'phone', 'first_name', 'last_name', 'zip', 'external_id', 'client_ip_address', 'client_user_agent'],
@@ -22,16 +23,18 @@ const OF_MANY = [
   ],
 ];
 
-test.each(SINGLING)('a property %s singles somebody out, wherever a question names it', (name) => {
-  for (const property of [[name], ['details', name], [name, 'value']]) {
-    for (const question of questionsAbout({ property })) expect(namesPersons(question), property.join()).toBe(true);
-  }
-  expect(namesPersons({ filters: [{ field: { property: ['items'], each: [name] }, is: 'set' }] })).toBe(true);
-});
+test('a property of somebody singles somebody out, wherever a question names it', () =>
+  checkAll(SINGLING, (name) => {
+    for (const property of [[name], ['details', name], [name, 'value']]) {
+      for (const question of questionsAbout({ property })) expect(namesPersons(question), property.join()).toBe(true);
+    }
+    expect(namesPersons({ filters: [{ field: { property: ['items'], each: [name] }, is: 'set' }] })).toBe(true);
+  }));
 
-test.each(OF_MANY)('a property %s is asked about by who sees figures of many', (name) => {
-  for (const question of questionsAbout({ property: [name] })) expect(namesPersons(question)).toBe(false);
-});
+test('a property of no single person is asked about by who sees figures of many', () =>
+  checkAll(OF_MANY, (name) => {
+    for (const question of questionsAbout({ property: [name] })) expect(namesPersons(question)).toBe(false);
+  }));
 
 test('of an object that describes a person the whole singles out, and a part as its own name does', () => {
   for (const name of ['traits', 'user_data', '$set']) {

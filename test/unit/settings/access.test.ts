@@ -13,6 +13,7 @@ import { blankUser, isSessionValid, ownersOfAll } from '#pipelines/settings/dash
 import { accountKey, siteKey, userKey } from '#pipelines/settings/setting_address.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import type { Grant, Setting } from '#schemas/setting.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { account, NOW_MS, site } from './samples.ts';
 
 const NOTHING = { changed_at: 1, changed_by: 'test', account: null, site: null, key: null, destination: null };
@@ -95,25 +96,29 @@ describe('roles', () => {
 });
 
 /** Who gives what of users, and of tokens. */
-test.each([
-  ['owner of all', grant('owner'), grant('owner'), true, true],
-  ['owner of all', grant('owner'), grant('owner', SITE), true, true],
-  ['admin of all', grant('admin'), grant('owner'), false, false],
-  ['admin of all', grant('admin'), grant('owner', SITE), false, false],
-  ['admin of all', grant('admin'), grant('admin'), true, false],
-  ['admin of all', grant('admin'), grant('viewer'), true, false],
-  ['admin of all', grant('admin'), grant('admin', ACCOUNT), true, true],
-  ['owner of an account', grant('owner', ACCOUNT), grant('owner', ACCOUNT), true, true],
-  ['owner of an account', grant('owner', ACCOUNT), grant('viewer'), false, false],
-  ['owner of an account', grant('owner', ACCOUNT), grant('viewer', { site_id: 'b1' }), false, false],
-  ['owner of an account', grant('owner', ACCOUNT), grant('viewer', { site_id: 'gone' }), false, false],
-  ['admin of an account', grant('admin', ACCOUNT), grant('analyst', SITE), true, true],
-  ['admin of a site', grant('admin', SITE), grant('viewer', ACCOUNT), false, false],
-  ['analyst of all', grant('analyst'), grant('viewer', SITE), false, false],
-])('an %s: %j gives %j', (_who, own, given, users, tokens) => {
-  expect(mayGive(of(own), given, 'users.manage', table())).toBe(users);
-  expect(mayGive(of(own), given, 'tokens.manage', table())).toBe(tokens);
-});
+test('give what they have, where they were granted', () =>
+  checkAll(
+    [
+      ['owner of all', grant('owner'), grant('owner'), true, true],
+      ['owner of all', grant('owner'), grant('owner', SITE), true, true],
+      ['admin of all', grant('admin'), grant('owner'), false, false],
+      ['admin of all', grant('admin'), grant('owner', SITE), false, false],
+      ['admin of all', grant('admin'), grant('admin'), true, false],
+      ['admin of all', grant('admin'), grant('viewer'), true, false],
+      ['admin of all', grant('admin'), grant('admin', ACCOUNT), true, true],
+      ['owner of an account', grant('owner', ACCOUNT), grant('owner', ACCOUNT), true, true],
+      ['owner of an account', grant('owner', ACCOUNT), grant('viewer'), false, false],
+      ['owner of an account', grant('owner', ACCOUNT), grant('viewer', { site_id: 'b1' }), false, false],
+      ['owner of an account', grant('owner', ACCOUNT), grant('viewer', { site_id: 'gone' }), false, false],
+      ['admin of an account', grant('admin', ACCOUNT), grant('analyst', SITE), true, true],
+      ['admin of a site', grant('admin', SITE), grant('viewer', ACCOUNT), false, false],
+      ['analyst of all', grant('analyst'), grant('viewer', SITE), false, false],
+    ],
+    ([_who, own, given, users, tokens]) => {
+      expect(mayGive(of(own), given, 'users.manage', table())).toBe(users);
+      expect(mayGive(of(own), given, 'tokens.manage', table())).toBe(tokens);
+    },
+  ));
 
 test('owners of the installation are counted where they may sign in, and a session by when it began', () => {
   const all = table();

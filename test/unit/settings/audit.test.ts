@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { auditEntry, createAuditLog, doneEntry } from '#pipelines/settings/audit.ts';
 import { auditedRecords, createSettingsView } from '#pipelines/settings/journal.ts';
 import { AUDIT_SLOTS, auditKey, parseSettingKey } from '#pipelines/settings/setting_address.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { account, destination, NOW_MS, setting, site } from './samples.ts';
 
 const definition = (id: string, name: string) => JSON.stringify({ id, name, trigger: 'click' });
@@ -43,29 +44,34 @@ describe('the audit log', () => {
     expect(log.list(2, 100, ({ seq }) => seq % 2 === 0).map(({ seq }) => seq)).toEqual([98, 96]);
   });
 
-  it.each([
-    ['changes', 'change', 'access', 8_000],
-    ['sign-ins and refusals', 'access', 'change', 2_000],
-  ] as const)('keeps as many %s as have slots, however much comes of the other kind', (_, kept, other, slots) => {
-    const log = createAuditLog();
-    const write = (kind: 'change' | 'access', count: number): void => {
-      for (const seq of log.nextSeqs(kind, count)) {
-        log.apply({ ...setting({}), audit: doneEntry(seq, kind, {}) });
-      }
-    };
-    for (let times = 0; times < 3; times++) {
-      write(kept, 1);
-      write(other, 1);
-    }
-    write(kept, slots - 3);
-    write(other, 12_000);
-    const seqsOf = (kind: string) => log.list(20_000, null, (one) => one.setting_key === kind).map(({ seq }) => seq);
-    const before = seqsOf(kept);
-    expect(before).toHaveLength(slots);
-    write(kept, 1);
-    expect(seqsOf(kept)).toEqual([log.lastSeq, ...before.slice(0, -1)]);
-    expect(seqsOf(other)).toHaveLength(AUDIT_SLOTS - slots);
-  });
+  it('keeps as many of each kind as have slots, however much comes of the other kind', () =>
+    checkAll(
+      [
+        ['changes', 'change', 'access', 8_000],
+        ['sign-ins and refusals', 'access', 'change', 2_000],
+      ] as const,
+      ([, kept, other, slots]) => {
+        const log = createAuditLog();
+        const write = (kind: 'change' | 'access', count: number): void => {
+          for (const seq of log.nextSeqs(kind, count)) {
+            log.apply({ ...setting({}), audit: doneEntry(seq, kind, {}) });
+          }
+        };
+        for (let times = 0; times < 3; times++) {
+          write(kept, 1);
+          write(other, 1);
+        }
+        write(kept, slots - 3);
+        write(other, 12_000);
+        const seqsOf = (kind: string) =>
+          log.list(20_000, null, (one) => one.setting_key === kind).map(({ seq }) => seq);
+        const before = seqsOf(kept);
+        expect(before).toHaveLength(slots);
+        write(kept, 1);
+        expect(seqsOf(kept)).toEqual([log.lastSeq, ...before.slice(0, -1)]);
+        expect(seqsOf(other)).toHaveLength(AUDIT_SLOTS - slots);
+      },
+    ));
 
   it('reads on what was written before there were kinds, the oldest of which make room', () => {
     const log = createAuditLog();

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems, type SettingsDraft } from '#pipelines/settings/destination_settings.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { problemsOf } from './problems_of.ts';
 
 const schema = Type.Object({
@@ -63,9 +64,10 @@ describe('settings of a destination', () => {
       ['destination_setting_unknown constructor'],
     ],
   ];
-  it.each(cases)('%s', (_name, changes, problems) => {
-    expect(problemsOf(destinationSettingProblems(adapterNamed('other'), { ...good, ...changes }))).toEqual(problems);
-  });
+  it('are refused with what is malformed', () =>
+    checkAll(cases, ([_name, changes, problems]) => {
+      expect(problemsOf(destinationSettingProblems(adapterNamed('other'), { ...good, ...changes }))).toEqual(problems);
+    }));
 
   it('explains the field and never repeats a value', () => {
     const draft = { settings: { pixel_id: 'wrong-value' }, secrets: { access_token: 'bad-token' }, storedSecrets: [] };
@@ -76,17 +78,21 @@ describe('settings of a destination', () => {
 });
 
 describe('settings for the browser tag', () => {
-  it.each([
-    ['meta', { route_pixels: '[{"pixel_id":"12345","url_pattern":"/fr/*"}]' }, []],
-    ['meta', { route_pixels: '' }, []],
-    ['meta', { route_pixels: '[{}]' }, ['destination_setting_malformed route_pixels']],
-    ['meta', { route: 'browser' }, ['destination_setting_unknown route']],
-    ['ga4', { route: 'browser' }, []],
-    ['ga4', { route: 'server' }, []],
-    ['ga4', { route: 'both' }, ['destination_setting_malformed route']],
-    ['other', { route_pixels: '' }, ['destination_setting_unknown route_pixels']],
-  ])('of %s: %o', (name, settings, problems) => {
-    const draft = { ...good, settings: { pixel_id: '1', ...settings } };
-    expect(problemsOf(destinationSettingProblems(adapterNamed(name), draft))).toEqual(problems);
-  });
+  it('are what each destination shows', () =>
+    checkAll(
+      [
+        ['meta', { route_pixels: '[{"pixel_id":"12345","url_pattern":"/fr/*"}]' }, []],
+        ['meta', { route_pixels: '' }, []],
+        ['meta', { route_pixels: '[{}]' }, ['destination_setting_malformed route_pixels']],
+        ['meta', { route: 'browser' }, ['destination_setting_unknown route']],
+        ['ga4', { route: 'browser' }, []],
+        ['ga4', { route: 'server' }, []],
+        ['ga4', { route: 'both' }, ['destination_setting_malformed route']],
+        ['other', { route_pixels: '' }, ['destination_setting_unknown route_pixels']],
+      ],
+      ([name, settings, problems]) => {
+        const draft = { ...good, settings: { pixel_id: '1', ...settings } };
+        expect(problemsOf(destinationSettingProblems(adapterNamed(name), draft))).toEqual(problems);
+      },
+    ));
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseEventDefinition, readEventDefinition, TRIGGERS } from '#pipelines/settings/event_definitions.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 
 const complete = {
   id: 'buy',
@@ -42,37 +43,42 @@ describe('an event definition', () => {
     });
   });
 
-  it.each(TRIGGERS)('may be fired by %s', (trigger) => {
-    expect(readEventDefinition({ ...least, trigger }).ok).toBe(true);
-  });
+  it('may be fired by each of these', () =>
+    checkAll(TRIGGERS, (trigger) => {
+      expect(readEventDefinition({ ...least, trigger }).ok).toBe(true);
+    }));
 
-  it.each([
-    [null, 'is not an object'],
-    [[], 'is not an object'],
-    ['text', 'is not an object'],
-    [{ name: 'purchase', trigger: 'click' }, /id/],
-    [{ id: 'buy', trigger: 'click' }, /name/],
-    [{ id: 'buy', name: 'purchase' }, /trigger/],
-    [{ ...least, id: 'Buy' }, /^id /],
-    [{ ...least, id: 7 }, /^id /],
-    [{ ...least, name: '' }, /^name /],
-    [{ ...least, name: ' purchase' }, /^name /],
-    [{ ...least, name: 'a'.repeat(201) }, /^name /],
-    [{ ...least, trigger: 'hover' }, /^trigger /],
-    [{ ...least, selector: null }, /^selector /],
-    [{ ...least, selector: 'a'.repeat(1001) }, /^selector /],
-    [{ ...least, properties: [] }, /^properties /],
-    [{ ...least, properties: { a: 'x'.repeat(9000) } }, /^properties /],
-    [{ ...least, conversion_event: 'a\nb' }, /^conversion_event /],
-    [{ ...least, destinations: { meta: 'no' } }, /^destinations.meta /],
-    [{ ...least, field_selectors: { email: 1 } }, /^field_selectors.email /],
-    [{ ...least, enabled: 'yes' }, /^enabled /],
-    [{ ...least, secret: 'x' }, /secret/],
-  ])('%#: names what is wrong', (input, message) => {
-    const result = readEventDefinition(input);
-    expect(result.ok).toBe(false);
-    if (!result.ok) expect(result.message).toMatch(message);
-  });
+  it('names what is wrong', () =>
+    checkAll(
+      [
+        [null, 'is not an object'],
+        [[], 'is not an object'],
+        ['text', 'is not an object'],
+        [{ name: 'purchase', trigger: 'click' }, /id/],
+        [{ id: 'buy', trigger: 'click' }, /name/],
+        [{ id: 'buy', name: 'purchase' }, /trigger/],
+        [{ ...least, id: 'Buy' }, /^id /],
+        [{ ...least, id: 7 }, /^id /],
+        [{ ...least, name: '' }, /^name /],
+        [{ ...least, name: ' purchase' }, /^name /],
+        [{ ...least, name: 'a'.repeat(201) }, /^name /],
+        [{ ...least, trigger: 'hover' }, /^trigger /],
+        [{ ...least, selector: null }, /^selector /],
+        [{ ...least, selector: 'a'.repeat(1001) }, /^selector /],
+        [{ ...least, properties: [] }, /^properties /],
+        [{ ...least, properties: { a: 'x'.repeat(9000) } }, /^properties /],
+        [{ ...least, conversion_event: 'a\nb' }, /^conversion_event /],
+        [{ ...least, destinations: { meta: 'no' } }, /^destinations.meta /],
+        [{ ...least, field_selectors: { email: 1 } }, /^field_selectors.email /],
+        [{ ...least, enabled: 'yes' }, /^enabled /],
+        [{ ...least, secret: 'x' }, /secret/],
+      ],
+      ([input, message]) => {
+        const result = readEventDefinition(input);
+        expect(result.ok).toBe(false);
+        if (!result.ok) expect(result.message).toMatch(message);
+      },
+    ));
 
   it('is refused when it is not JSON', () => {
     expect(parseEventDefinition('{')).toEqual({ ok: false, message: 'is not JSON' });
@@ -84,32 +90,38 @@ describe('an event definition', () => {
 });
 
 describe('an event definition is refused', () => {
-  it.each([
-    ['{"id":"constructor"}'],
-    ['{"id":"__proto__"}'],
-    ['{"destinations":{"__proto__":true}}'],
-    ['{"destinations":{"constructor":true}}'],
-    ['{"field_selectors":{"__proto__":"#a"}}'],
-    ['{"field_selectors":{"toString":"#a"}}'],
-    ['{"properties":{"a":[{"__proto__":{"b":1}}]}}'],
-    ['{"name":"mail of jane@shop.example"}'],
-    ['{"conversion_event":"call +1 650 555 0142"}'],
-  ])('with %s', (text) => {
-    // Parsed and written again, as an object literal with __proto__ would have no such member.
-    const merged = `${JSON.stringify(least).slice(0, -1)},${text.slice(1)}`;
-    expect(parseEventDefinition(merged).ok).toBe(false);
-  });
+  it('with fields that are malformed', () =>
+    checkAll(
+      [
+        ['{"id":"constructor"}'],
+        ['{"id":"__proto__"}'],
+        ['{"destinations":{"__proto__":true}}'],
+        ['{"destinations":{"constructor":true}}'],
+        ['{"field_selectors":{"__proto__":"#a"}}'],
+        ['{"field_selectors":{"toString":"#a"}}'],
+        ['{"properties":{"a":[{"__proto__":{"b":1}}]}}'],
+        ['{"name":"mail of jane@shop.example"}'],
+        ['{"conversion_event":"call +1 650 555 0142"}'],
+      ],
+      ([text]) => {
+        // Parsed and written again, as an object literal with __proto__ would have no such member.
+        const merged = `${JSON.stringify(least).slice(0, -1)},${text.slice(1)}`;
+        expect(parseEventDefinition(merged).ok).toBe(false);
+      },
+    ));
 });
 
-it.each([
-  ['scroll', { scroll_percent: 75 }, true],
-  ['scroll', { scroll_percent: 0 }, false],
-  ['scroll', { scroll_percent: 101 }, false],
-  ['scroll', { scroll_percent: '75' }, false],
-  ['timer', { timer_seconds: 0.5 }, true],
-  ['timer', { timer_seconds: 3601 }, false],
-  ['timer', {}, true],
-  ['click', { scroll_percent: 'any' }, true],
-])('trigger %s with %j: %s', (trigger, properties, ok) =>
-  expect(readEventDefinition({ id: 'd', name: 'n', trigger, properties }).ok).toBe(ok),
-);
+it('with triggers that are malformed', () =>
+  checkAll(
+    [
+      ['scroll', { scroll_percent: 75 }, true],
+      ['scroll', { scroll_percent: 0 }, false],
+      ['scroll', { scroll_percent: 101 }, false],
+      ['scroll', { scroll_percent: '75' }, false],
+      ['timer', { timer_seconds: 0.5 }, true],
+      ['timer', { timer_seconds: 3601 }, false],
+      ['timer', {}, true],
+      ['click', { scroll_percent: 'any' }, true],
+    ],
+    ([trigger, properties, ok]) => expect(readEventDefinition({ id: 'd', name: 'n', trigger, properties }).ok).toBe(ok),
+  ));

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hashKey, isKeyFormat, issueKey } from '#pipelines/settings/keys.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -45,18 +46,22 @@ describe('an issued key', () => {
 });
 
 describe('the key format', () => {
-  it.each([
-    '',
-    'svc_pk_',
-    `svc_pk_${'a'.repeat(31)}`,
-    `svc_pk_${'a'.repeat(33)}`,
-    `svc_xk_${'a'.repeat(32)}`,
-    `SVC_pk_${'a'.repeat(32)}`,
-    `svc_pk_${'a'.repeat(31)}-`,
-    `svc_pk_${'a'.repeat(31)}\n`,
-    ` svc_pk_${'a'.repeat(31)}`,
-    `svc_pk_${'a'.repeat(1_000_000)}`,
-  ])('%#: refuses what is not one', (text) => {
-    expect(isKeyFormat(text)).toBe(false);
-  });
+  it('refuses what is not one', () =>
+    checkAll(
+      [
+        '',
+        'svc_pk_',
+        `svc_pk_${'a'.repeat(31)}`,
+        `svc_pk_${'a'.repeat(33)}`,
+        `svc_xk_${'a'.repeat(32)}`,
+        `SVC_pk_${'a'.repeat(32)}`,
+        `svc_pk_${'a'.repeat(31)}-`,
+        `svc_pk_${'a'.repeat(31)}\n`,
+        ` svc_pk_${'a'.repeat(31)}`,
+        `svc_pk_${'a'.repeat(1_000_000)}`,
+      ],
+      (text) => {
+        expect(isKeyFormat(text)).toBe(false);
+      },
+    ));
 });

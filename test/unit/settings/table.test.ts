@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { filledTable, put } from './filled_table.ts';
 import { account, apiKey, destination, domainProof, setting, site } from './samples.ts';
 
@@ -123,22 +124,26 @@ describe('the settings table', () => {
 });
 
 describe('a record that cannot be', () => {
-  it.each([
-    ['nonsense', setting({ account: account() }), 'setting_key_malformed'],
-    ['nonsense', null, 'setting_key_malformed'],
-    ['account/acme', setting({}), 'setting_body_malformed'],
-    ['account/acme', setting({ account: account(), site: site() }), 'setting_body_malformed'],
-    ['account/other', setting({ account: account() }), 'setting_key_mismatch'],
-    ['account/acme', setting({ site: site({ site_id: 'acme' }) }), 'setting_key_mismatch'],
-    ['destination/shop/tiktok', setting({ destination: destination() }), 'setting_key_mismatch'],
-    ['destination/other/meta', setting({ destination: destination() }), 'setting_key_mismatch'],
-    [`key/${'b'.repeat(64)}`, setting({ key: apiKey() }), 'setting_key_mismatch'],
-  ])('%s is an error value and changes nothing', (recordKey, record, code) => {
-    const table = createSettingsTable();
-    expect(table.apply(recordKey, record)).toEqual({ ok: false, code, recordKey });
-    expect(table.version).toBe(0);
-    expect([table.accounts(), table.sites(), table.keys(), table.destinations()]).toEqual([[], [], [], []]);
-  });
+  it('is an error value and changes nothing', () =>
+    checkAll(
+      [
+        ['nonsense', setting({ account: account() }), 'setting_key_malformed'],
+        ['nonsense', null, 'setting_key_malformed'],
+        ['account/acme', setting({}), 'setting_body_malformed'],
+        ['account/acme', setting({ account: account(), site: site() }), 'setting_body_malformed'],
+        ['account/other', setting({ account: account() }), 'setting_key_mismatch'],
+        ['account/acme', setting({ site: site({ site_id: 'acme' }) }), 'setting_key_mismatch'],
+        ['destination/shop/tiktok', setting({ destination: destination() }), 'setting_key_mismatch'],
+        ['destination/other/meta', setting({ destination: destination() }), 'setting_key_mismatch'],
+        [`key/${'b'.repeat(64)}`, setting({ key: apiKey() }), 'setting_key_mismatch'],
+      ],
+      ([recordKey, record, code]) => {
+        const table = createSettingsTable();
+        expect(table.apply(recordKey, record)).toEqual({ ok: false, code, recordKey });
+        expect(table.version).toBe(0);
+        expect([table.accounts(), table.sites(), table.keys(), table.destinations()]).toEqual([[], [], [], []]);
+      },
+    ));
 });
 
 describe('public names', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { accountProblems, destinationProblems, keyProblems } from '#pipelines/settings/validate.ts';
 import type { Account, ApiKey, Destination } from '#schemas/setting.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { filledTable } from './filled_table.ts';
 import { problemsOf } from './problems_of.ts';
 import { account, apiKey, destination, NOW_MS, site } from './samples.ts';
@@ -37,9 +38,10 @@ describe('an account', () => {
     [{ monthly_allowance: 1_000_000_000_001 }, ['allowance_malformed monthly_allowance']],
     [{ account_id: '', name: '' }, ['id_malformed account_id', 'name_malformed name']],
   ];
-  it.each(cases)('with %o', (changes, problems) => {
-    expect(problemsOf(accountProblems(account(changes)))).toEqual(problems);
-  });
+  it('is refused with what is malformed', () =>
+    checkAll(cases, ([changes, problems]) => {
+      expect(problemsOf(accountProblems(account(changes)))).toEqual(problems);
+    }));
 });
 
 describe('a key', () => {
@@ -69,9 +71,10 @@ describe('a key', () => {
     [{ rate_limit: 1.5 }, ['rate_limit_malformed rate_limit']],
     [{ rate_limit: 1_000_001 }, ['rate_limit_malformed rate_limit']],
   ];
-  it.each(cases)('%#: is checked', (changes, problems) => {
-    expect(problemsOf(keyProblems(apiKey(changes), table))).toEqual(problems);
-  });
+  it('is checked', () =>
+    checkAll(cases, ([changes, problems]) => {
+      expect(problemsOf(keyProblems(apiKey(changes), table))).toEqual(problems);
+    }));
 });
 
 describe('a destination', () => {
@@ -89,9 +92,10 @@ describe('a destination', () => {
     [{ secrets: { access_token: '' } }, ['secret_not_sealed access_token']],
     [{ secrets: { 'a b': SEALED } }, ['id_malformed secrets']],
   ];
-  it.each(cases)('%#: is checked', (changes, problems) => {
-    expect(problemsOf(destinationProblems(destination(changes), table))).toEqual(problems);
-  });
+  it('is checked', () =>
+    checkAll(cases, ([changes, problems]) => {
+      expect(problemsOf(destinationProblems(destination(changes), table))).toEqual(problems);
+    }));
 
   it('never repeats a secret in a problem', () => {
     const problems = destinationProblems(destination({ secrets: { access_token: 'EAAB in clear' } }), table);

@@ -6,6 +6,7 @@ import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, HIT_KEYS_MAX, HITS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { browser, SECRET, server } from '#test/unit/intake/context.ts';
 import { COLLECT_CASES, type CollectCase } from './cases.ts';
 
@@ -23,19 +24,21 @@ test('there are at least 60 requests', () => {
   expect(COLLECT_CASES.length).toBeGreaterThanOrEqual(60);
 });
 
-test.each(COLLECT_CASES)('$name', ({ query, body, caller, events }) => {
-  const expected = events.map((event) =>
-    event['uuid'] === 'digest' ? { ...event, uuid: expect.stringMatching(DIGEST) } : event,
-  );
-  expect(eventsOf(query, body, caller)).toStrictEqual(expected);
-});
+test('hits become the events that their cases say', () =>
+  checkAll(COLLECT_CASES, ({ query, body, caller, events }) => {
+    const expected = events.map((event) =>
+      event['uuid'] === 'digest' ? { ...event, uuid: expect.stringMatching(DIGEST) } : event,
+    );
+    expect(eventsOf(query, body, caller)).toStrictEqual(expected);
+  }));
 
 const identified = COLLECT_CASES.filter(({ identifiers }) => identifiers !== undefined);
 
-test.each(identified)('known by: $name', ({ query, body, identifiers = {} }) => {
-  const { taken } = takeBatch(eventsOf(query, body), browser());
-  expect(taken[0]?.identifiers).toMatchObject(identifiers);
-});
+test('a visitor is known by what each case sends', () =>
+  checkAll(identified, ({ query, body, identifiers = {} }) => {
+    const { taken } = takeBatch(eventsOf(query, body), browser());
+    expect(taken[0]?.identifiers).toMatchObject(identifiers);
+  }));
 
 test('a request that is sent again has the same ids, and each of its hits another', () => {
   const query = 'tid=G-SHOP1&cid=1.2&_p=7&_s=3';
@@ -99,17 +102,21 @@ const jsonIn = (text: string) => JSON.stringify({ inner: text });
 const linesOf = (count: number, line: string) => Array.from({ length: count }, () => line).join('\n');
 const TOO_MANY = { ok: false, problem: 'parameters_too_many' };
 
-test.each([
-  ['parameters', parameters('ep.a', 200), parameters('ep.a', 201)],
-  ['properties of the user', parameters('up.a', 200), parameters('up.a', 201)],
-  ['names in an item', `pr1=${itemOf(200)}`, `pr1=${itemOf(201)}`],
-  ['names in a value that is JSON', `ep.a=${jsonOf(199)}`, `ep.a=${jsonOf(200)}`],
-  ['names in JSON in JSON', `ep.a=${jsonIn(jsonOf(198))}`, `ep.a=${jsonIn(jsonOf(199))}`],
-  ['names in a list', `ep.a=[${jsonOf(199)},${jsonOf(199)}]`, `ep.a=[${jsonOf(100)},${jsonOf(200)}]`],
-])('a hit has at most 200 %s', (_, most, tooMany) => {
-  expect(readHits('', most)).toMatchObject({ ok: true });
-  expect(readHits('', tooMany)).toEqual(TOO_MANY);
-});
+test('a hit has at most 200 of everything that can be many', () =>
+  checkAll(
+    [
+      ['parameters', parameters('ep.a', 200), parameters('ep.a', 201)],
+      ['properties of the user', parameters('up.a', 200), parameters('up.a', 201)],
+      ['names in an item', `pr1=${itemOf(200)}`, `pr1=${itemOf(201)}`],
+      ['names in a value that is JSON', `ep.a=${jsonOf(199)}`, `ep.a=${jsonOf(200)}`],
+      ['names in JSON in JSON', `ep.a=${jsonIn(jsonOf(198))}`, `ep.a=${jsonIn(jsonOf(199))}`],
+      ['names in a list', `ep.a=[${jsonOf(199)},${jsonOf(199)}]`, `ep.a=[${jsonOf(100)},${jsonOf(200)}]`],
+    ],
+    ([, most, tooMany]) => {
+      expect(readHits('', most)).toMatchObject({ ok: true });
+      expect(readHits('', tooMany)).toEqual(TOO_MANY);
+    },
+  ));
 
 test('a request has at most 2,000 parameters, and those of its query count for each line', () => {
   expect(readHits('', linesOf(10, parameters('ep.a', 200)))).toMatchObject({ ok: true });

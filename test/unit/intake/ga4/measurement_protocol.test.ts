@@ -1,17 +1,20 @@
 import { expect, test } from 'vitest';
 import { measurementProblems } from '#pipelines/intake/ga4/measurement_problems.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
+import { checkAll } from '#test/harness/check_all.ts';
 import { SECRET } from '#test/unit/intake/context.ts';
 import { MEASUREMENT_CASES } from './cases.ts';
 
-test.each(MEASUREMENT_CASES)('$name', ({ body, events, problem }) => {
-  const expected = problem === undefined ? { ok: true, events } : { ok: false, problem };
-  expect(readMeasurements(body, SECRET)).toStrictEqual(expected);
-});
+test('bodies become the events that their cases say', () =>
+  checkAll(MEASUREMENT_CASES, ({ body, events, problem }) => {
+    const expected = problem === undefined ? { ok: true, events } : { ok: false, problem };
+    expect(readMeasurements(body, SECRET)).toStrictEqual(expected);
+  }));
 
-test.each(MEASUREMENT_CASES)('what Google would say: $name', ({ body, codes }) => {
-  expect(measurementProblems(body).map(({ validationCode }) => validationCode)).toEqual(codes);
-});
+test('what Google would say of bodies is said', () =>
+  checkAll(MEASUREMENT_CASES, ({ body, codes }) => {
+    expect(measurementProblems(body).map(({ validationCode }) => validationCode)).toEqual(codes);
+  }));
 
 test('no problem repeats what was sent', () => {
   const body = { client_id: 'c', user_properties: { 'jane@example.com': 1 }, events: [{ name: 'jane@example.com' }] };
