@@ -11,6 +11,6 @@ export const SEEDS = [
 export type WorldSeed = (typeof SEEDS)[number];
 export const WORLD_EVENTS = Number(process.env['WORLD_EVENTS'] ?? 5_000);
 /** Questions of each kind that a world is asked. */
-export const QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 5);
+export const QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 3);
 /** The same where each question brings others: each part of its chart is asked for its actors. */
-export const CHART_QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 3);
+export const CHART_QUESTIONS = Number(process.env['WORLD_QUESTIONS'] ?? 2);
