@@ -28,6 +28,12 @@ const SERVICE_IN_EVERY_RUN = [
   'test/integration/control/sign_in.test.ts',
 ];
 
+/** Integration tests that have the names of the one installation on the shared parts, one after the other (`useInstallation`). */
+const WITH_INSTALLATION = [
+  'test/integration/control/{journal,oidc}.test.ts',
+  'test/integration/query/{analyst,sql}.test.ts',
+];
+
 const PARTS = 'test/harness/shared_parts.ts';
 const SERVICE = 'test/harness/global_setup.ts';
 
@@ -94,7 +100,7 @@ const UNIT_ISOLATED = {
 const INTEGRATION = {
   name: 'integration',
   include: ['test/integration/**/*.test.ts'],
-  exclude: SERVICE_IN_EVERY_RUN,
+  exclude: [...SERVICE_IN_EVERY_RUN, ...WITH_INSTALLATION],
   globalSetup: [PARTS],
   ...WITH_PARTS,
   // Two files at once leave half of two cores idle: they mostly wait for the parts.
@@ -102,10 +108,19 @@ const INTEGRATION = {
   sequence: { groupOrder: 1 },
 };
 
+const INSTALLATION = {
+  name: 'installation',
+  include: WITH_INSTALLATION,
+  globalSetup: [PARTS],
+  ...WITH_PARTS,
+  ...ONE_BY_ONE,
+  sequence: { groupOrder: 2 },
+};
+
 /** The projects by the suites that `test/run.ts` has, in the order in which `npm run test:all` runs them. */
 export const SUITES = {
   default: [
-    [UNIT, UNIT_ISOLATED, INTEGRATION],
+    [UNIT, UNIT_ISOLATED, INTEGRATION, INSTALLATION],
     [
       {
         name: 'service',
