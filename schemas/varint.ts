@@ -15,21 +15,25 @@ const LONG_BYTES_MAX = 10;
 
 /** Reads one int or long. Throws MalformedError past the end or outside the safe integers. */
 export function readLong(cursor: Cursor): number {
-  let result = 0;
-  let factor = 1;
-  for (let read = 0; read < LONG_BYTES_MAX; read++) {
-    const byte = cursor.buffer[cursor.at++];
-    if (byte === undefined) throw new MalformedError('number past the end');
-    result += (byte & 0x7f) * factor;
-    if (byte < 0x80) return unzigzag(result);
+  const first = nextByte(cursor);
+  // Halved from the start, as twice a large safe integer is none.
+  let half = (first & 0x7f) >> 1;
+  let factor = 64;
+  let byte = first;
+  for (let read = 1; byte >= 0x80; read++) {
+    if (read === LONG_BYTES_MAX) throw new MalformedError('number too long');
+    byte = nextByte(cursor);
+    half += (byte & 0x7f) * factor;
     factor *= 128;
   }
-  throw new MalformedError('number too long');
+  if (!Number.isSafeInteger(half)) throw new MalformedError('number too large');
+  return (first & 1) === 0 ? half : -half - 1;
 }
 
-function unzigzag(encoded: number): number {
-  if (!Number.isSafeInteger(encoded)) throw new MalformedError('number too large');
-  return encoded % 2 === 0 ? encoded / 2 : -(encoded + 1) / 2;
+function nextByte(cursor: Cursor): number {
+  const byte = cursor.buffer[cursor.at++];
+  if (byte === undefined) throw new MalformedError('number past the end');
+  return byte;
 }
 
 /** Writes one int or long at a position and returns the position behind it. */

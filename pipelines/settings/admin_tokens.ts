@@ -6,7 +6,7 @@ import { type Problem, unless } from './problem.ts';
 import { type RandomBytes, randomBase62 } from './random_text.ts';
 import type { SettingsTable } from './table.ts';
 import { isPlainText } from './text_rules.ts';
-import { personalProblems } from './validate.ts';
+import { isExpiry, personalProblems } from './validate.ts';
 
 /** A token as issued. The secret is shown once and kept nowhere; the rest is stored. */
 export interface IssuedToken {
@@ -64,11 +64,10 @@ function stateOf(token: AdminToken | undefined, nowMs: number): TokenCheck {
 /** Checks a token before it is written; no problem: it may be. */
 export function tokenProblems(token: AdminToken): Problem[] {
   const { label, created_at: createdAt, expires_at: expiresAt } = token;
-  const expiryFits = expiresAt === null || (Number.isSafeInteger(expiresAt) && expiresAt > createdAt);
   return [
     ...unless(isPlainText(label, 1, LABEL_CHARACTERS_MAX), 'name_malformed', 'label', 'has 1 to 100 characters'),
     ...unless(!isReservedActor(label), 'name_malformed', 'label', 'names who changes settings without a token'),
     ...personalProblems(label, 'label'),
-    ...unless(expiryFits, 'expiry_malformed', 'expires_at', 'is a time after the token is created'),
+    ...unless(isExpiry(expiresAt, createdAt), 'expiry_malformed', 'expires_at', 'is a time after the token is created'),
   ];
 }

@@ -36,7 +36,12 @@ export function keyProblems(key: ApiKey, table: SettingsTable, before: ApiKey | 
     ...unless(isPlainText(key.label, 0, 100), 'name_malformed', 'label', 'has up to 100 characters, none of control'),
     ...personalProblems(key.label, 'label'),
     ...originProblems(key),
-    ...unless(expiryFits(key), 'expiry_malformed', 'expires_at', 'is a time after the key is created'),
+    ...unless(
+      isExpiry(key.expires_at, key.created_at),
+      'expiry_malformed',
+      'expires_at',
+      'is a time after the key is created',
+    ),
     ...unless(rateFits(key), 'rate_limit_malformed', 'rate_limit', `is a whole number from 1 to ${KEY_RATE_LIMIT_MAX}`),
   ];
   return newProblems(problems, before, key);
@@ -98,9 +103,10 @@ function originProblems(key: ApiKey): Problem[] {
   ];
 }
 
-function expiryFits(key: ApiKey): boolean {
-  if (key.expires_at === null) return true;
-  return Number.isSafeInteger(key.expires_at) && key.expires_at > key.created_at;
+/** Whether something that is created then may expire so: never, or at a later time that Avro's library writes. */
+export function isExpiry(expiresAt: number | null, createdAt: number): boolean {
+  if (expiresAt === null) return true;
+  return Number.isSafeInteger(expiresAt) && expiresAt > createdAt && expiresAt < Number.MAX_SAFE_INTEGER;
 }
 
 function rateFits({ rate_limit }: ApiKey): boolean {

@@ -17,7 +17,7 @@ const INTERRUPTED = 130;
 const { values } = parseArgs({
   options: {
     tester: { type: 'string' },
-    examples: { type: 'string', default: '50' },
+    examples: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
   },
 });

@@ -58,7 +58,7 @@ const DRAWING = [
   'test/contract/{claims,identity}/memory.test.ts',
   'test/unit/simulation/*.test.ts',
   'test/unit/{identity,limits}/*.test.ts',
-  'test/unit/schemas/{event_batch,event_encoder,walk}.test.ts',
+  'test/unit/schemas/{event_batch,event_encoder,varint,walk}.test.ts',
   'test/unit/intake/{event_id,outline,personal_data,properties_text,timestamp}.test.ts',
   'test/unit/intake/ga4/fuzz.test.ts',
   'test/unit/privacy/{keyed_hash,redact_text}.test.ts',

@@ -50,6 +50,7 @@ describe('a key', () => {
     [{}, []],
     [{ label: '', allowed_origins: ['https://shop.example', 'http://localhost:3000'] }, []],
     [{ caller: 'server', expires_at: NOW_MS + 1 }, []],
+    [{ caller: 'server', expires_at: Number.MAX_SAFE_INTEGER }, ['expiry_malformed expires_at']],
     [{ revoked_at: NOW_MS - 1 }, []],
     [{ key_hash: 'A'.repeat(64) }, ['hash_malformed key_hash']],
     [{ site_id: 'gone' }, ['site_unknown site_id']],
