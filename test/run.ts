@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 import type { Vitest } from 'vitest/node';
 import { onParentGone } from '#infra/local/parent.ts';
 import { runChecks } from './harness/run/checks.ts';
-import { type Command, commandsOf, runCommand } from './harness/run/commands.ts';
-import { SUITES, type SuiteName } from './harness/run/projects.ts';
+import { COMMANDS, type CommandName, runCommand } from './harness/run/commands.ts';
+import type { SuiteName } from './harness/run/projects.ts';
 import { makeScratch, type Scratch } from './harness/run/scratch.ts';
 import { runSuite } from './harness/run/suites.ts';
 import { add, failed, NOTHING, slowest, summary, type Tally, tooLong } from './harness/run/tally.ts';
@@ -16,6 +16,8 @@ const INTERRUPTED = 130;
 /** Of a file of the default run. */
 const FILE_MS_MAX = 20_000;
 const RECORDS = '.local/test';
+/** The suites in the order in which `npm run test:all` runs them. */
+const ORDER = ['default', 'e2e', 'browser', 'kill', 'fault', 'perf', 'fuzz', 'docs', 'outside'] as const;
 /** Linux counts CPU times in hundredths of a second. */
 const TICKS = 100;
 
@@ -23,10 +25,10 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     testNamePattern: { type: 'string', short: 't' },
-    suite: { type: 'string', default: 'default' },
+    suite: { type: 'string' },
   },
 });
-const suites = suitesOf(values.suite);
+const suites = suitesOf(values.suite ?? 'default');
 const chosen = { paths: positionals, name: values.testNamePattern };
 const isChosen = positionals.length > 0 || values.testNamePattern !== undefined;
 const scratch = await makeScratch();
@@ -37,7 +39,9 @@ onParentGone(() => void interrupt('the terminal is gone'));
 let tally = NOTHING;
 try {
   if (isChosen) {
-    for (const suite of Object.keys(SUITES) as SuiteName[]) tally = add(tally, await runSuite(suite, onStart, chosen));
+    // A file of the fuzz suite is one of another suite, with more cases.
+    const among = values.suite === undefined ? ORDER.filter((suite) => suite !== 'fuzz') : suites;
+    for (const suite of among) if (!isCommand(suite)) tally = add(tally, await runSuite(suite, onStart, chosen));
   } else for (const suite of suites) tally = add(tally, await runWhole(suite));
 } catch (error) {
   console.error(error);
@@ -53,23 +57,25 @@ if (tally.passed + tally.failed === 0) console.log('no test ran');
 console.log(summary(tally));
 process.exit(tally.failed === 0 && tally.passed > 0 ? 0 : 1);
 
-function suitesOf(name: string): (SuiteName | Command)[] {
-  const all = [...(Object.keys(SUITES) as SuiteName[]), ...commandsOf()];
-  if (name === 'all') return all;
-  const found = all.find((one) => (typeof one === 'string' ? one : one.name) === name);
+function suitesOf(name: string): readonly (SuiteName | CommandName)[] {
+  if (name === 'all') return ORDER;
+  const found = ORDER.find((one) => one === name);
   if (found !== undefined) return [found];
-  const names = all.map((one) => (typeof one === 'string' ? one : one.name));
-  process.stderr.write(`--suite must be one of: ${names.join(', ')}, all\n`);
+  process.stderr.write(`--suite must be one of: ${ORDER.join(', ')}, all\n`);
   process.exit(2);
 }
 
-/** Runs a suite and writes down how long each of its files took. */
-async function runWhole(suite: SuiteName | Command): Promise<Tally> {
+function isCommand(suite: SuiteName | CommandName): suite is CommandName {
+  return suite in COMMANDS;
+}
+
+/** Runs a suite, with parts that no other had, and writes down how long each of its files took. */
+async function runWhole(name: SuiteName | CommandName): Promise<Tally> {
   const startedMs = performance.now();
-  const name = typeof suite === 'string' ? suite : suite.name;
   console.log(`\nsuite ${name}`);
   let ran = name === 'default' ? runChecks() : NOTHING;
-  ran = add(ran, typeof suite === 'string' ? await runSuite(suite, onStart) : runCommand(suite));
+  ran = add(ran, isCommand(name) ? await runCommand(name) : await runSuite(name, onStart));
+  await endSharedParts();
   if (name === 'default') ran = add(ran, tooLong(ran, FILE_MS_MAX));
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   mkdirSync(RECORDS, { recursive: true });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { brokenCount, hostileCount, hostileSeed } from '#test/harness/hostile/config.ts';
+import { cases, testSeed } from '#test/harness/environment.ts';
 import { DOCUMENTED, runHostile } from '#test/harness/hostile/run.ts';
 import { runBroken } from '#test/harness/hostile/run_broken.ts';
 import { CONTROL_DOCUMENTED, controlRequest, edgeRequest } from '#test/harness/hostile/targets.ts';
@@ -16,9 +16,8 @@ import { until } from '#test/harness/until.ts';
 
 const service = sharedService();
 const { edge } = service.ready;
-const count = hostileCount();
-const seed = hostileSeed();
-const broken = brokenCount();
+const count = cases(1_000);
+const broken = cases(400);
 /** What 10 MB of buffers and caches come to, several times over; a leak of 2 KB a request is found by the long run. */
 const GROWTH_BYTES_MAX = 100 * 1024 * 1024;
 
@@ -36,12 +35,12 @@ function rssBytes(pid: number): number {
 test('hostile requests: documented answers, the same process, flat memory', {
   timeout: 60_000 + count * 20,
 }, async () => {
-  console.log(`${count} hostile requests of seed ${seed}`);
+  console.log(`${count} hostile requests of seed ${testSeed()}`);
   const before = await readyProcess(service, 'edge');
   const warm = Math.floor(count / 4);
-  const first = await runHostile(edge, site, { seed, count: warm });
+  const first = await runHostile(edge, site, { seed: testSeed(), count: warm });
   const rssBefore = rssBytes(before.pid);
-  const rest = await runHostile(edge, site, { seed, first: warm, count: count - warm });
+  const rest = await runHostile(edge, site, { seed: testSeed(), first: warm, count: count - warm });
   console.log('answers', first.statuses, rest.statuses, `slowest ${Math.round(rest.slowestMs)} ms`);
   expect([...first.surprises, ...rest.surprises]).toEqual([]);
   expect((await readyProcess(service, 'edge')).pid).toBe(before.pid);
@@ -60,17 +59,22 @@ test('connections broken at any byte: the same processes, flat memory, and every
   const ofEdge = Math.floor(broken * EDGE_SHARE);
   const warm = Math.floor(ofEdge / 4);
   const edgeRun = (first: number, to: number) =>
-    runBroken(edge, (chance) => edgeRequest(chance, site), { seed, first, count: to - first, documented: DOCUMENTED });
+    runBroken(edge, (chance) => edgeRequest(chance, site), {
+      seed: testSeed(),
+      first,
+      count: to - first,
+      documented: DOCUMENTED,
+    });
   const first = await edgeRun(0, warm);
   const rssBefore = rssBytes(before.edge.pid);
   const rest = await edgeRun(warm, ofEdge);
   const control = await runBroken(service.ready.control, (chance) => controlRequest(chance, token), {
-    seed,
+    seed: testSeed(),
     count: broken - ofEdge,
     documented: CONTROL_DOCUMENTED,
   });
   const promised = [...first.promised, ...rest.promised];
-  console.log(`${broken} broken connections of seed ${seed}`, rest.statuses, control.statuses);
+  console.log(`${broken} broken connections of seed ${testSeed()}`, rest.statuses, control.statuses);
   console.log(`${promised.length} events answered 200, memory ${(rssBytes(before.edge.pid) - rssBefore) >> 20} MiB`);
   expect([...first.surprises, ...rest.surprises, ...control.surprises]).toEqual([]);
   expect((await readyProcess(service, 'edge')).pid).toBe(before.edge.pid);

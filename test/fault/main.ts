@@ -1,8 +1,10 @@
 // What `npm run fault` runs: every row of the matrix, or those chosen, on real processes and real parts. Exit status 0
-// where every row held, or with --broken where every broken variant was caught. The logs of a row that failed are kept.
+// where every row held, or with --broken where every broken variant was caught; each counts as one in the last line, as a test does.
+// The logs of a row that failed are kept.
 import { cpSync } from 'node:fs';
 import { onParentGone } from '#infra/local/parent.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
+import { add, failed, NOTHING, summary, type Tally } from '#test/harness/run/tally.ts';
 import { logTails } from '#test/harness/service.ts';
 import { runBroken } from './broken/run_broken.ts';
 import { MATRIX } from './matrix.ts';
@@ -28,13 +30,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 onParentGone(() => void leave(INTERRUPTED));
 
 say(`seed ${options.seed}`);
-const held = await (options.broken ? allCaught(options) : allHeld(options)).catch((error: unknown) => {
+const tally = await (options.broken ? broken(options) : matrix(options)).catch((error: unknown) => {
   console.error(error);
-  return false;
+  return failed([`the run: ${String(error)}`]);
 });
-await leave(held ? 0 : 1);
+say(summary(tally));
+await leave(tally.failed === 0 && tally.passed > 0 ? 0 : 1);
 
-async function allHeld(wanted: FaultOptions): Promise<boolean> {
+/** Each row that held passed, and each that did not failed. */
+async function matrix(wanted: FaultOptions): Promise<Tally> {
   const rows = MATRIX.filter(({ name, smoke }) => isWanted(wanted, name) && (!wanted.smoke || smoke === true));
   const onFailed = (row: string, logs: string): void => {
     const kept = `.local/fault/${wanted.seed}-${row}`;
@@ -43,10 +47,11 @@ async function allHeld(wanted: FaultOptions): Promise<boolean> {
   };
   const results = await runRows(rows, scratch.path, { ...wanted, say, onFailed });
   say(`\n${report(results, wanted.seed)}`);
-  return results.length > 0 && results.every(({ problems }) => problems.length === 0);
+  return tallyOf(results.map(({ name, problems: [problem] }) => ({ name, problem })));
 }
 
-async function allCaught(wanted: FaultOptions): Promise<boolean> {
+/** Each variant that its row noticed passed, and each other failed. */
+async function broken(wanted: FaultOptions): Promise<Tally> {
   const dataDir = `${scratch.path}/broken`;
   const world = await startWorld({ dataDir, onProgress: say }).catch((error: unknown) => {
     say(logTails(dataDir));
@@ -55,5 +60,17 @@ async function allCaught(wanted: FaultOptions): Promise<boolean> {
   const caught = await runBroken(world, wanted, { ...wanted, say });
   await world.stop();
   say(`\n${caught.filter(({ problem }) => problem !== null).length} of ${caught.length} broken variants were caught`);
-  return caught.length > 0 && caught.every(({ problem }) => problem !== null);
+  return tallyOf(
+    caught.map(({ variant, row, problem }) => ({
+      name: variant,
+      problem: problem === null ? `not caught by ${row}` : undefined,
+    })),
+  );
+}
+
+function tallyOf(rows: readonly { name: string; problem: string | undefined }[]): Tally {
+  const failures = rows.flatMap(({ name, problem }) =>
+    problem === undefined ? [] : [`${name}: ${problem.split('\n', 1)[0]}`],
+  );
+  return add({ ...NOTHING, passed: rows.length - failures.length }, failed(failures));
 }

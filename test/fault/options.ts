@@ -14,19 +14,20 @@ export interface FaultOptions {
 }
 
 const SEED_MAX = 2 ** 31;
+const SEED = 1;
 const EVENTS = 2_000;
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
-/** Reads the words of the command line; without a seed one is drawn. Throws TypeError for words it does not know. */
+/** Reads the words of the command line; `--seed random` draws a seed. Throws TypeError for words it does not know. */
 export function faultOptions(words: readonly string[]): FaultOptions {
   const { values } = parseArgs({
     args: [...words],
     options: { seed: text, only: text, events: text, smoke: flag, broken: flag, list: flag },
   });
   return {
-    seed: values.seed === undefined ? randomInt(SEED_MAX) : whole('seed', values.seed),
+    seed: values.seed === 'random' ? randomInt(SEED_MAX) : whole('seed', values.seed ?? String(SEED)),
     only: values.only?.split(',') ?? null,
     events: values.events === undefined ? EVENTS : whole('events', values.events),
     smoke: values.smoke ?? false,

@@ -18,13 +18,25 @@ export function useTemporaryFolder(path: string): void {
   process.env[TEMPORARY_FOLDER] = path;
 }
 
+/** The seed that TEST_SEED says, in place of those that every run has. */
+export function drawnSeed(): number | undefined {
+  const said = process.env['TEST_SEED'];
+  if (said === undefined) return undefined;
+  const seed = Number(said);
+  if (!Number.isSafeInteger(seed)) throw new Error('TEST_SEED is no whole number');
+  return seed;
+}
+
 const SEED = 20_261;
 
 /** The one seed of all cases that are drawn. */
 export function testSeed(): number {
-  const seed = Number(process.env['TEST_SEED'] ?? SEED);
-  if (!Number.isSafeInteger(seed)) throw new Error('TEST_SEED is no whole number');
-  return seed;
+  return drawnSeed() ?? SEED;
+}
+
+/** How many cases to try of what is drawn, where every run tries `count`: TEST_TIMES as many, which `npm run test:fuzz` sets. */
+export function cases(count: number): number {
+  return count * Number(process.env['TEST_TIMES'] ?? 1);
 }
 
 /** Which of the runner's workers this process is, counted from 1: the next file in its place has the same. */

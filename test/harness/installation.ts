@@ -1,13 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { kafkaOf, quiet } from './kafka.ts';
-import { REDIS_DATABASES, type SharedParts } from './shared_parts.ts';
-import { until } from './until.ts';
-
-/** Others may have it before, one after the other. */
-const WAIT_MS = 280_000;
+import type { SharedParts } from './shared_parts.ts';
 
 /** Takes away what a file left under the service's own names. */
 const CLEAR = {
@@ -40,28 +35,10 @@ const CLEAR = {
 };
 
 /**
- * The names that an installation of the service has on the shared parts, for one file at a time: its topics and the first database
- * of Redis, or the database `svc` of ClickHouse, which are empty.
+ * The names that an installation of the service has on the shared parts: its topics and the first database of Redis, or the database
+ * `svc` of ClickHouse, which are empty. One file has them at a time: those files are a project of their own.
  */
 export function useInstallation(names: keyof typeof CLEAR): () => SharedParts {
-  const holder = randomUUID();
-  const key = `installation:${names}`;
-  const holders = () => createRedis(`${inject('parts').addresses.redisUrl}/${REDIS_DATABASES - 1}`, quiet);
-  beforeAll(async () => {
-    const redis = holders();
-    const take = async () => (await redis.set(key, holder, 'NX')) === 'OK';
-    await until(`the ${names} of the shared parts to be free`, take, Boolean, { timeoutMs: WAIT_MS }).finally(() =>
-      redis.disconnect(),
-    );
-  }, WAIT_MS);
-  afterAll(async () => {
-    const redis = holders();
-    try {
-      await CLEAR[names](inject('parts'));
-    } finally {
-      await redis.del(key);
-      redis.disconnect();
-    }
-  });
+  afterAll(() => CLEAR[names](inject('parts')));
   return () => inject('parts');
 }

@@ -1,6 +1,7 @@
 // Set up before every test file: what fast-check draws is the same in each run, and another under TEST_SEED. What it says of a
 // failure names the seed.
 import fc from 'fast-check';
-import { testSeed } from './environment.ts';
+import { cases, testSeed } from './environment.ts';
 
-fc.configureGlobal({ seed: testSeed() });
+const NUM_RUNS = 100;
+fc.configureGlobal({ seed: testSeed(), numRuns: cases(NUM_RUNS) });

@@ -10,6 +10,29 @@ const TIMES_MAX = 2.5;
 /** Less is not told apart. */
 const MS_MIN = 20;
 
+/**
+ * Holds what a run measured to the run that was recorded, and prints both. Less is better, and each is a ratio to something measured in
+ * the same run, so that it says the same on another machine. With PERF_RECORD=1 it is recorded instead, to be committed with the change
+ * that needs it.
+ *
+ * @param timesMax So many times what was recorded fails.
+ */
+export function compare(name: string, metrics: Readonly<Record<string, number>>, timesMax = 1.5): void {
+  const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, number>;
+  const now = Object.entries(metrics).map(([metric, value]) => [`${name}: ${metric}`, value] as const);
+  if (isRecording()) {
+    const rounded = now.map(([key, value]) => [key, Number(value.toPrecision(3))] as const);
+    const sorted = Object.entries({ ...recorded, ...Object.fromEntries(rounded) }).sort(([a], [b]) => (a < b ? -1 : 1));
+    writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
+    return;
+  }
+  const rows = now.map(([key, value]) => ({ key, value, times: value / (recorded[key] ?? Number.NaN) }));
+  for (const { key, value, times } of rows)
+    console.log(`${key}: ${value.toPrecision(3)}, recorded ${recorded[key] ?? 'never'}: ${times.toFixed(2)} times`);
+  // What was not measured is not above zero, and what was never recorded is no number of times.
+  expect(rows.filter(({ value, times }) => !(value > 0 && times < timesMax)).map(({ key }) => key)).toEqual([]);
+}
+
 let yardstick: number | undefined;
 
 /** CPU time of a piece of work that never changes, by which the times of machines compare. */
@@ -25,21 +48,7 @@ function yardstickMs(): number {
   return yardstick;
 }
 
-/**
- * Holds a time to that of the run that was recorded, in yardsticks. With PERF_RECORD=1 the time is recorded instead, to be
- * committed with the change that needs it.
- */
+/** Holds a time of this process to that of the run that was recorded. */
 export function expectAsRecorded(name: string, ms: number): void {
-  const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, number>;
-  const counted = Math.max(ms, MS_MIN) / yardstickMs();
-  if (isRecording()) {
-    const sorted = Object.entries({ ...recorded, [name]: Number(counted.toFixed(2)) }).sort(([a], [b]) =>
-      a < b ? -1 : 1,
-    );
-    writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
-    return;
-  }
-  const known = recorded[name] ?? expect.fail(`${name}: not recorded yet, which PERF_RECORD=1 does`);
-  console.log(`${name}: ${counted.toFixed(2)} yardsticks, recorded ${known}`);
-  expect(counted, name).toBeLessThan(TIMES_MAX * known);
+  compare(name, { yardsticks: Math.max(ms, MS_MIN) / yardstickMs() }, TIMES_MAX);
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { EDGE_NODE_ARGS } from '#services/local/start/processes.ts';
+import { childEnvironment } from '#test/harness/environment.ts';
 import { type EdgeAlone, type Preparation, say, withEdgeParts } from '../edge_alone.ts';
 import { requestBody } from './body.ts';
 import { type BenchChild, startChild } from './child.ts';
@@ -8,18 +9,32 @@ import { load } from './load.ts';
 const EVENTS_PER_REQUEST = 50;
 const CONCURRENCY = 64;
 const BODIES = 200;
-const WARM_MS = 8_000;
-const RUN_MS = 10_000;
-const ROUNDS = 3;
+const BENCH: Times = { rounds: 3, warmMs: 8_000, runMs: 10_000 };
 
-interface Subject {
+/** How long is measured. */
+export interface Times {
+  rounds: number;
+  /** Before each round, so that what is measured is compiled. */
+  warmMs: number;
+  runMs: number;
+}
+
+export interface Subject {
   name: string;
   path: string;
   key: string;
   start(): Promise<BenchChild>;
 }
 
-interface Figure {
+/** The floor below every edge in Fastify: parse the JSON and answer. */
+export const PARSE: Subject = {
+  name: 'parse and answer',
+  path: '/',
+  key: '',
+  start: () => startChild('./floor_parse.ts', [], childEnvironment()),
+};
+
+export interface Figure {
   cpuPerMillion: number;
   eventsPerSecond: number;
   p50Ms: number;
@@ -41,46 +56,49 @@ async function makeTopic({ session, eventPartitions }: Preparation): Promise<str
   return topic;
 }
 
-async function measure({ env, addresses, shop }: EdgeAlone, topic: string): Promise<void> {
-  const subjects: Subject[] = [
-    { name: 'parse and answer', path: '/', key: '', start: () => startChild('./floor_parse.ts', [], env) },
-    {
-      name: 'edge',
-      path: '/v1/ingest',
-      key: shop.serverKey,
-      start: () => startChild('../../../services/edge/main.ts', [], env, EDGE_NODE_ARGS),
-    },
-    {
-      name: 'record per event',
-      path: '/',
-      key: '',
-      start: () => startChild('./floor_record.ts', [addresses.kafkaBrokers, topic], env),
-    },
-  ];
-  report(await runAll(subjects));
+/** The edge with nothing behind it but the parts. */
+export function edgeSubject({ env, shop }: EdgeAlone): Subject {
+  return {
+    name: 'edge',
+    path: '/v1/ingest',
+    key: shop.serverKey,
+    start: () => startChild('../../../services/edge/main.ts', [], env, EDGE_NODE_ARGS),
+  };
 }
 
-async function runAll(subjects: readonly Subject[]): Promise<Map<string, Figure[]>> {
+async function measure(edge: EdgeAlone, topic: string): Promise<void> {
+  const { env, addresses } = edge;
+  const record: Subject = {
+    name: 'record per event',
+    path: '/',
+    key: '',
+    start: () => startChild('./floor_record.ts', [addresses.kafkaBrokers, topic], env),
+  };
+  report(await runAll([PARSE, edgeSubject(edge), record], BENCH));
+}
+
+/** Measures the subjects by turns. */
+export async function runAll(subjects: readonly Subject[], times: Times): Promise<Map<string, Figure[]>> {
   const bodies = Array.from({ length: BODIES }, () => requestBody(EVENTS_PER_REQUEST));
   say(
-    `\n${EVENTS_PER_REQUEST} events a request, ${Math.round(Buffer.byteLength(bodies[0] as string) / EVENTS_PER_REQUEST)} bytes an event, ${CONCURRENCY} requests open, ${ROUNDS} rounds of ${RUN_MS / 1000} s\n`,
+    `\n${EVENTS_PER_REQUEST} events a request, ${Math.round(Buffer.byteLength(bodies[0] as string) / EVENTS_PER_REQUEST)} bytes an event, ${CONCURRENCY} requests open, ${times.rounds} rounds of ${times.runMs / 1000} s\n`,
   );
   const figures = new Map<string, Figure[]>();
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < times.rounds; round++) {
     for (const subject of subjects) {
-      const figure = await runOne(subject, bodies);
+      const figure = await runOne(subject, bodies, times);
       figures.set(subject.name, [...(figures.get(subject.name) ?? []), figure]);
     }
   }
   return figures;
 }
 
-async function runOne({ path, key, start }: Subject, bodies: readonly string[]): Promise<Figure> {
+async function runOne({ path, key, start }: Subject, bodies: readonly string[], times: Times): Promise<Figure> {
   const child = await start();
   const options = { url: child.url, path, key, bodies, concurrency: CONCURRENCY };
-  await load({ ...options, durationMs: WARM_MS });
+  await load({ ...options, durationMs: times.warmMs });
   const before = child.cpuSeconds();
-  const result = await load({ ...options, durationMs: RUN_MS });
+  const result = await load({ ...options, durationMs: times.runMs });
   const cpu = child.cpuSeconds() - before;
   await child.stop();
   const events = result.requests * EVENTS_PER_REQUEST;
@@ -112,6 +130,7 @@ function report(figures: ReadonlyMap<string, readonly Figure[]>): void {
   if (ratio > 0.5) process.exitCode = 1;
 }
 
-function best(figures: ReadonlyMap<string, readonly Figure[]>, name: string): number {
+/** The least CPU seconds for a million events of a subject's rounds: what the machine does beside it only adds to them. */
+export function best(figures: ReadonlyMap<string, readonly Figure[]>, name: string): number {
   return Math.min(...(figures.get(name) ?? []).map(({ cpuPerMillion }) => cpuPerMillion));
 }

@@ -9,8 +9,7 @@ import { partsMade, type Watch, watchEvents } from './seen.ts';
 import { sendAtRate } from './sender.ts';
 
 const RATES = [200, 20_000];
-const WARM_MS = 15_000;
-const RUN_MS = 60_000;
+const BENCH = { warmMs: 15_000, runMs: 60_000 };
 const PROBE_EVERY_MS = 100;
 /** What is behind at the end is waited for, so that a rate that cannot be kept shows. */
 const CAUGHT_UP_MS = 180_000;
@@ -25,16 +24,28 @@ const NO_DELIVERY = 'ga4';
 export async function benchFlow(): Promise<void> {
   const scratch = await makeScratch();
   try {
-    const env = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0', DELIVERY_DESTINATIONS: NO_DELIVERY };
-    const service = await startService(`${scratch.path}/flow`, { env, onProgress: say });
-    try {
-      const site = await makeSite(service);
-      for (const rate of RATES) await measure(service, site, rate, processesOf(service));
-    } finally {
-      await service.stop();
-    }
+    await withFlow(`${scratch.path}/flow`, async (flow) => {
+      for (const rate of RATES) report(rate, await measureFlow(flow, rate, BENCH));
+    });
   } finally {
     await scratch.clear();
+  }
+}
+
+/** A service without deliveries, and a site of it that may send as much as it likes. */
+export interface Flow {
+  service: RunningService;
+  site: BenchSite;
+}
+
+/** Starts a service for what is measured, and ends it. */
+export async function withFlow(dataDir: string, run: (flow: Flow) => Promise<void>): Promise<void> {
+  const env = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0', DELIVERY_DESTINATIONS: NO_DELIVERY };
+  const service = await startService(dataDir, { env, onProgress: say });
+  try {
+    await run({ service, site: await makeSite(service) });
+  } finally {
+    await service.stop();
   }
 }
 
@@ -82,17 +93,18 @@ function processesOf({ ready, pid }: RunningService): Measured[] {
   return [...stages, ...parts, { name: 'sender', pid: process.pid }];
 }
 
-async function measure(
-  service: RunningService,
-  { site, key }: BenchSite,
+/** Sends events at a rate and waits until a query finds them. */
+export async function measureFlow(
+  { service, site: { site, key } }: Flow,
   eventsPerSecond: number,
-  processes: readonly Measured[],
-): Promise<void> {
+  { warmMs, runMs }: { warmMs: number; runMs: number },
+): Promise<Figures> {
+  const processes = processesOf(service);
   const { edge, clickhouse } = service.ready;
   const options = { edge, key, eventsPerSecond, probeEveryMs: PROBE_EVERY_MS };
   const warm = new Map<string, number>();
   const watchWarm = watchEvents(clickhouse, { site, event: 'warm', probes: warm });
-  await sendAtRate({ ...options, durationMs: WARM_MS, probe: 'warm', probes: warm });
+  await sendAtRate({ ...options, durationMs: warmMs, probe: 'warm', probes: warm });
   await allSeen(warm, watchWarm);
 
   const probe = `probe_${eventsPerSecond}`;
@@ -101,7 +113,7 @@ async function measure(
   const partsBefore = await partsMade(clickhouse);
   const countedMs = performance.now();
   const cpuBefore = new Map(processes.map(({ name, pid }) => [name, cpuOf(pid)]));
-  const sent = await sendAtRate({ ...options, durationMs: RUN_MS, probe, probes });
+  const sent = await sendAtRate({ ...options, durationMs: runMs, probe, probes });
   const partsAfter = await partsMade(clickhouse);
   // An edge that is behind answers for longer than is sent.
   const minutes = (performance.now() - countedMs) / 60_000;
@@ -110,7 +122,7 @@ async function measure(
 
   const times = [...probes].map(([id, ms]) => (watch.seen.get(id) ?? 0) - ms).sort((a, b) => a - b);
   const perMinute = (table: string): number => ((partsAfter.get(table) ?? 0) - (partsBefore.get(table) ?? 0)) / minutes;
-  report(eventsPerSecond, { sent, times, perMinute, tables: [...partsAfter.keys()], cpu });
+  return { sent, times, perMinute, tables: [...partsAfter.keys()], cpu };
 }
 
 async function allSeen(probes: ReadonlyMap<string, number>, { seen, stop }: Watch): Promise<void> {
@@ -146,10 +158,10 @@ function report(rate: number, { sent, times, perMinute, tables, cpu }: Figures):
   );
   const made = tables.map((table) => ({ table, parts: perMinute(table) })).filter(({ parts }) => parts > 0);
   say(`  parts a minute: ${made.map(({ table, parts }) => `${table} ${parts.toFixed(0)}`).join(', ')}`);
-  const perMillion = cpu
+  const shown = cpu
     .filter(({ seconds: used }) => used > 0.1)
     .map(({ name, seconds: used }) => `${name} ${((used / sent.accepted) * 1e6).toFixed(1)}`);
-  say(`  CPU seconds per million: ${perMillion.join(', ')}`);
+  say(`  CPU seconds per million: ${shown.join(', ')}`);
   const holds =
     at(0.5) < GOALS.medianMs && at(0.99) < GOALS.p99Ms && made.every(({ parts }) => parts < GOALS.partsPerMinute);
   say(

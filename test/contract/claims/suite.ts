@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Claim, type ClaimStore, claimOf } from '#pipelines/dedup/claim.ts';
+import { cases } from '#test/harness/environment.ts';
 
 export const DAY_MS = 86_400_000;
 export const WINDOW_MS = 8 * DAY_MS;
@@ -88,7 +89,7 @@ export function claimStoreSuite(name: string, create: () => ClaimStore): void {
             else expect(last).toBeDefined();
           }
         }),
-        { numRuns: 60 },
+        { numRuns: cases(60) },
       );
     });
   });

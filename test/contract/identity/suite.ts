@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
+import { cases } from '#test/harness/environment.ts';
 import { expectedLeaders, leadersOf } from './model.ts';
 import { NO_IDENTIFIERS, question, questionLists } from './questions.ts';
 
@@ -28,7 +29,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
           for (let at = 0; at < asked.length; at += cut) await store.resolve(site, asked.slice(at, at + cut));
           expect(await leadersIn(store, site, questions)).toEqual(expectedLeaders(questions));
         }),
-        { numRuns: 80 },
+        { numRuns: cases(80) },
       );
     });
 
@@ -52,7 +53,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
           }
           expect(leadersOf(written)).toEqual(expectedLeaders(questions));
         }),
-        { numRuns: 80 },
+        { numRuns: cases(80) },
       );
     });
 

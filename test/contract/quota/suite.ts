@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { NOTHING_SETTLED, type QuotaStore, type SettledRange, type Settlement } from '#pipelines/quota/settle.ts';
+import { cases } from '#test/harness/environment.ts';
 
 const MONTH = '2026-10';
 
@@ -154,7 +155,7 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
           expect(settled).toMatchObject({ used: sum, settledOffset: ranges.at(-1)?.nextOffset ?? 0 });
           expect(await view().counted(account, MONTH)).toMatchObject({ used: sum });
         }),
-        { numRuns: 100 },
+        { numRuns: cases(100) },
       );
     });
   });

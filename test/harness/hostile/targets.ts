@@ -62,5 +62,5 @@ const PUBLIC = ['GET /docs', 'GET /docs/openapi.json', 'GET /v1/admin/health'];
 
 /** Statuses that the control service may answer to such requests. */
 export const CONTROL_DOCUMENTED = new Set([
-  200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 421, 422, 428, 429, 431, 503,
+  200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 421, 422, 428, 429, 431, 501, 503,
 ]);

@@ -28,6 +28,12 @@ const SERVICE_IN_EVERY_RUN = [
   'test/integration/control/sign_in.test.ts',
 ];
 
+/** Integration tests that have the names of the one installation on the shared parts, one after the other (`useInstallation`). */
+const WITH_INSTALLATION = [
+  'test/integration/control/{journal,oidc}.test.ts',
+  'test/integration/query/{analyst,sql}.test.ts',
+];
+
 const PARTS = 'test/harness/shared_parts.ts';
 const SERVICE = 'test/harness/global_setup.ts';
 
@@ -43,6 +49,32 @@ const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 
 /** Unit tests that watch a module which other files have too where they share a process. */
 const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts'];
+
+/** Of `test/kill`, what kills processes of the one service. */
+const KILLING_THE_SERVICE = ['test/kill/operate/killed_process.test.ts'];
+
+/** What draws its cases by a seed: a few in the runs that have these files, and many others in `npm run test:fuzz`. */
+const DRAWING = [
+  'test/contract/{claims,identity}/memory.test.ts',
+  'test/unit/simulation/*.test.ts',
+  'test/unit/{identity,limits}/*.test.ts',
+  'test/unit/schemas/{event_batch,event_encoder,walk}.test.ts',
+  'test/unit/intake/{event_id,outline,personal_data,properties_text,timestamp}.test.ts',
+  'test/unit/intake/ga4/fuzz.test.ts',
+  'test/unit/privacy/{keyed_hash,redact_text}.test.ts',
+  'test/unit/openapi/public.test.ts',
+  'test/unit/settings/{event_definitions,key_format}.test.ts',
+  'test/unit/secrets/seal.test.ts',
+  'test/unit/delivery/lanes.test.ts',
+  'test/unit/kafka/partition_group.test.ts',
+  'test/unit/engage/{css_selector,engage_definition}.test.ts',
+  'test/unit/isolate/isolate.test.ts',
+  'test/unit/edge/{hostile,broken_connections}.test.ts',
+  'test/unit/control/broken_connections.test.ts',
+  'test/integration/redis/{claims,identity,quota}.test.ts',
+  'test/integration/query/{worlds,actors,paths}*.test.ts',
+  'test/e2e/hostile.test.ts',
+];
 
 const ALONE = { sequence: { groupOrder: 0 } };
 
@@ -68,7 +100,7 @@ const UNIT_ISOLATED = {
 const INTEGRATION = {
   name: 'integration',
   include: ['test/integration/**/*.test.ts'],
-  exclude: SERVICE_IN_EVERY_RUN,
+  exclude: [...SERVICE_IN_EVERY_RUN, ...WITH_INSTALLATION],
   globalSetup: [PARTS],
   ...WITH_PARTS,
   // Two files at once leave half of two cores idle: they mostly wait for the parts.
@@ -76,10 +108,19 @@ const INTEGRATION = {
   sequence: { groupOrder: 1 },
 };
 
+const INSTALLATION = {
+  name: 'installation',
+  include: WITH_INSTALLATION,
+  globalSetup: [PARTS],
+  ...WITH_PARTS,
+  ...ONE_BY_ONE,
+  sequence: { groupOrder: 2 },
+};
+
 /** The projects by the suites that `test/run.ts` has, in the order in which `npm run test:all` runs them. */
 export const SUITES = {
   default: [
-    [UNIT, UNIT_ISOLATED, INTEGRATION],
+    [UNIT, UNIT_ISOLATED, INTEGRATION, INSTALLATION],
     [
       {
         name: 'service',
@@ -131,10 +172,21 @@ export const SUITES = {
       {
         name: 'kill',
         include: ['test/kill/**/*.test.ts'],
+        exclude: KILLING_THE_SERVICE,
         globalSetup: [PARTS],
         ...WITH_PARTS,
         // Each file brings its own parts up, and mostly waits for them.
         maxWorkers: availableParallelism() + 1,
+        ...ALONE,
+      },
+    ],
+    [
+      {
+        name: 'kill-service',
+        include: KILLING_THE_SERVICE,
+        globalSetup: [PARTS, SERVICE],
+        ...WITH_PARTS,
+        ...ONE_BY_ONE,
         ...ALONE,
       },
     ],
@@ -155,8 +207,8 @@ export const SUITES = {
     [
       {
         name: 'fuzz',
-        include: ['test/fuzz/**/*.test.ts'],
-        globalSetup: [PARTS, SERVICE],
+        include: DRAWING,
+        globalSetup: ['test/fuzz/config.ts', PARTS, SERVICE],
         ...WITH_PARTS,
         ...ONE_BY_ONE,
         ...ALONE,

@@ -18,6 +18,7 @@ interface TestFile {
 export const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0, failures: [], files: [] };
 
 const SLOWEST = 10;
+const FAILED = 'failed: ';
 
 /** The tally of things that failed, each of which counts as one test. */
 export function failed(failures: string[]): Tally {
@@ -53,7 +54,15 @@ export function slowest({ files }: Tally): string[] {
  * end alone, so what failed at the beginning is said once more there.
  */
 export function summary({ passed, failed, failures }: Tally): string {
-  return [...failures.map((failure) => `failed: ${failure}`), `${passed} passed, ${failed} failed`].join('\n');
+  return [...failures.map((failure) => FAILED + failure), `${passed} passed, ${failed} failed`].join('\n');
+}
+
+/** What the last lines of a program come to that ends as `summary` says; undefined where it does not. */
+export function readSummary(lines: readonly string[]): Tally | undefined {
+  const [, passed, count] = lines.map((line) => /^(\d+) passed, (\d+) failed$/.exec(line)).findLast(Boolean) ?? [];
+  if (passed === undefined) return undefined;
+  const failures = lines.filter((line) => line.startsWith(FAILED)).map((line) => line.slice(FAILED.length));
+  return { ...NOTHING, passed: Number(passed), failed: Number(count), failures };
 }
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);

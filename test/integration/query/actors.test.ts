@@ -1,118 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
 import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
-import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
-import { useFilledWorld } from './filled_world.ts';
-import { type QueryWorld, useQueryWorld } from './query_world.ts';
-import { type Listed, listedByHand, sorted } from './reference/actors.ts';
-import { anyPaths } from './reference/any_paths.ts';
-import { funnelParts, pathsParts, retentionParts, trendsParts } from './reference/chart_parts.ts';
-import { waysByHand } from './reference/paths.ts';
-import { anyFunnel, anyRetention } from './reference/questions.ts';
-import type { Ledger } from './reference/reference_ledger.ts';
-import { untilItsEnd } from './reference/selecting.ts';
-import { anyTrends } from './reference/trend_questions.ts';
-import { CHART_QUESTIONS, SEEDS } from './worlds_config.ts';
+import { useQueryWorld } from './query_world.ts';
 
-const filled = useFilledWorld();
 const create = useQueryWorld();
-const TIMEOUT_MS = 1_200_000;
 const DAY_MS = 86_400_000;
-
-/** All pages of a list, put together. */
-async function listed(world: QueryWorld, of: ActorsQuery['of'], limit: number) {
-  const actors: Listed[] = [];
-  const totals = new Set<number | null>();
-  let after: string | null = null;
-  do {
-    const query: ActorsQuery = { of, limit, ...(after === null ? {} : { after }) };
-    const page: ActorsAnswer = await world.ask('actors', query);
-    actors.push(...page.actors.map(({ distinct_id: _id, ...actor }) => actor));
-    totals.add(page.total);
-    after = page.next;
-  } while (after !== null);
-  return { actors: sorted(actors), totals: [...totals] };
-}
-
-/** The part with the end of its chart's time in its conditions on persons, for the computation by hand. */
-function ofKnown(of: ActorsQuery['of']): ActorsQuery['of'] {
-  if ('funnel' in of) return { ...of, funnel: untilItsEnd(of.funnel) };
-  if ('paths' in of) return { ...of, paths: untilItsEnd(of.paths) };
-  return 'trends' in of ? { ...of, trends: untilItsEnd(of.trends) } : { ...of, retention: untilItsEnd(of.retention) };
-}
-
-test.for(SEEDS)(
-  'in world $kind $seed everybody who is counted in a chart is listed',
-  { timeout: TIMEOUT_MS },
-  async (from) => {
-    const { world, ledger } = await filled(from);
-    for (let number = 0; number < CHART_QUESTIONS; number++) {
-      const random = randomFor(`list ${from.kind} ${from.seed} ${number}`);
-      const [funnel, trends, retention] = [anyFunnel(random), anyTrends(random), anyRetention(random)] as const;
-      const charts = [
-        funnelParts(random, funnel, await world.ask<FunnelAnswer>('funnel', funnel)),
-        trendsParts(random, trends, await world.ask<TrendsAnswer>('trends', trends)),
-        retentionParts(retention, await world.ask<RetentionAnswer>('retention', retention)),
-      ];
-      for (const { of, count } of charts.flatMap((parts) => some(random, parts))) {
-        const { actors, totals } = await listed(world, of, pageOf(random, count));
-        expect([totals, actors.length], JSON.stringify(of)).toEqual([[count], count]);
-        expect(actors, JSON.stringify(of)).toEqual(listedByHand(ofKnown(of), ledger));
-      }
-    }
-  },
-);
-
-test.for(SEEDS)(
-  'in world $kind $seed everybody whose path is counted is listed',
-  { timeout: TIMEOUT_MS },
-  async (from) => {
-    const { world, ledger } = await filled(from);
-    for (let number = 0; number < CHART_QUESTIONS; number++) {
-      const random = randomFor(`ways ${from.kind} ${from.seed} ${number}`);
-      const paths = anyPaths(random);
-      const parts = pathsParts(paths, await world.ask<PathsAnswer>('paths', paths));
-      const [first, ...others] = parts;
-      if (first === undefined) continue;
-      const nulls = parts.filter(({ of }) => 'paths' in of && of.way.includes(null));
-      const ends = parts.filter(({ of, count }) => 'paths' in of && of.last !== undefined && count > 0);
-      const chosen = [random.pick([first, ...others]), random.pick([first, ...others])];
-      for (const { of, count } of [...chosen, ...some(random, nulls), ...some(random, ends)]) {
-        const { actors, totals } = await listed(world, of, pageOf(random, count));
-        expect([totals, actors.length], JSON.stringify(of)).toEqual([[count], count]);
-        expect(actors, JSON.stringify(of)).toEqual(listedByHand(ofKnown(of), ledger));
-      }
-      const way = longWay(random, paths, ledger);
-      if (way === null) continue;
-      const { actors } = await listed(world, way, 1_000);
-      expect(actors.length, JSON.stringify(way)).toBeGreaterThan(0);
-      expect(actors, JSON.stringify(way)).toEqual(listedByHand(ofKnown(way), ledger));
-    }
-  },
-);
-
-/** The whole way of some path, one of its values perhaps as one of the others. */
-function longWay(random: Random, paths: PathsQuery, ledger: Ledger): ActorsQuery['of'] | null {
-  const [first, ...others] = waysByHand(untilItsEnd(paths), ledger);
-  if (first === undefined) return null;
-  const { place, way } = random.pick([first, ...others]);
-  return { paths, place, way, begins: true };
-}
-
-/** Two at most, chosen by chance. */
-function some<Part>(random: Random, parts: readonly Part[]): Part[] {
-  const [first, ...others] = parts;
-  return first === undefined ? [] : [random.pick([first, ...others]), random.pick([first, ...others])];
-}
-
-/** One page, or three. */
-const pageOf = (random: Random, count: number): number =>
-  Math.min(1_000, random.chance(0.7) ? 1_000 : Math.max(1, Math.ceil(count / 3)));
 
 const viewed: ActorsQuery['of'] = { funnel: purchaseFunnel, step: 1, got: 'reached' };
 

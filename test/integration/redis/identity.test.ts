@@ -9,6 +9,7 @@ import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts
 import { expectedLeaders } from '#test/contract/identity/model.ts';
 import { NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
 import { identityStoreSuite } from '#test/contract/identity/suite.ts';
+import { cases } from '#test/harness/environment.ts';
 import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
@@ -74,7 +75,7 @@ test('links alone, compacted and in any order, make the same people of an empty 
       const expected = expectedLeaders(questions);
       expect(await peopleIn(store, site, [...expected.keys()])).toEqual(expected);
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 });
 
@@ -94,7 +95,7 @@ test('who was capped is capped again after a rebuild, and whatever is asked is a
         answers.map(({ personId, capped }) => ({ personId, capped }));
       expect(decided(await store.resolve(site, asked))).toEqual(decided(await memory.resolve(site, asked)));
     }),
-    { numRuns: 150, endOnFailure: true },
+    { numRuns: cases(150), endOnFailure: true },
   );
 });
 
@@ -120,7 +121,7 @@ test('what was decided by events that were lost with Redis before they were comm
         expect(answer?.capped).toBe(1);
       }
     }),
-    { numRuns: 100, endOnFailure: true },
+    { numRuns: cases(100), endOnFailure: true },
   );
 });
 
@@ -134,7 +135,7 @@ test('links that do not say what was decided make the same people, and nobody jo
       await rebuild(store, site, links, gen);
       expect(await peopleIn(store, site, EVERYBODY)).toEqual(before);
     }),
-    { numRuns: 60, endOnFailure: true },
+    { numRuns: cases(60), endOnFailure: true },
   );
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
@@ -150,7 +151,7 @@ test('links that do not say what was decided make the same people, and nobody jo
       );
       expect(answers.map(({ personId }) => personId)).toEqual(['x', 'y', 'z', 'g_1']);
     }),
-    { numRuns: 20, endOnFailure: true },
+    { numRuns: cases(20), endOnFailure: true },
   );
 });
 

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import type { SendResult } from '#infra/kafka/producer/sender.ts';
+import { cases, testSeed } from '#test/harness/environment.ts';
 import { DOCUMENTED } from '#test/harness/hostile/run.ts';
 import { runBroken } from '#test/harness/hostile/run_broken.ts';
 import { edgeRequest } from '#test/harness/hostile/targets.ts';
@@ -14,8 +15,7 @@ afterEach(async () => {
   await edge.close();
 });
 
-const COUNT = 1_500;
-const SEED = 1;
+const COUNT = cases(500);
 
 async function expectUnharmed(): Promise<void> {
   await until(
@@ -32,7 +32,7 @@ test('connections reset, half closed and cut at any byte: nothing unforeseen, no
 }, async () => {
   edge = await startEdge();
   const run = await runBroken(edge.url, (chance) => edgeRequest(chance, edge), {
-    seed: SEED,
+    seed: testSeed(),
     count: COUNT,
     documented: DOCUMENTED,
   });

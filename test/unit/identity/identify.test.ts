@@ -6,10 +6,11 @@ import type { Event } from '#schemas/event.ts';
 import { type EntryView, encodeEvent } from '#schemas/event_batch.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
+import { cases } from '#test/harness/environment.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
 const SECRET = Buffer.alloc(32, 7);
-const RUNS = { seed: 372, numRuns: 100 };
+const RUNS = { numRuns: cases(100) };
 
 function viewsOf(events: readonly Partial<Event>[]): EntryView[] {
   return events.map((changes, index) => {

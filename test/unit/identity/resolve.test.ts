@@ -5,9 +5,10 @@ import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityPart } from '#schemas/event_batch.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
 import { checkAll } from '#test/harness/check_all.ts';
+import { cases } from '#test/harness/environment.ts';
 
 const SECRET = Buffer.alloc(32, 7);
-const RUNS = { seed: 371, numRuns: 300 };
+const RUNS = { numRuns: cases(300) };
 const [EMAIL, PHONE, EXTERNAL] = ['ab'.repeat(32), 'cd'.repeat(32), 'ef'.repeat(32)];
 const ALL: Identifiers = { ...NO_IDENTIFIERS, email: EMAIL, phone: PHONE, external_id: EXTERNAL };
 

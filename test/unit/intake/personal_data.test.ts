@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { cases } from '#test/harness/environment.ts';
 import { browser, server, siteWith } from './context.ts';
 
 /** Spellings of keys under which senders put the value. */
@@ -104,7 +105,7 @@ describe('no raw e-mail address, phone number or name survives', () => {
         expect(batch.taken).toHaveLength(1);
         expect(residue(JSON.stringify(batch), planted)).toEqual([]);
       }),
-      { numRuns: 1500 },
+      { numRuns: cases(1500) },
     );
   });
 

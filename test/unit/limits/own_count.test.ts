@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { allowanceWithGrace } from '#pipelines/limits/admission.ts';
 import { createOwnCount } from '#pipelines/limits/own_count.ts';
 import { checkAll } from '#test/harness/check_all.ts';
+import { cases } from '#test/harness/environment.ts';
 
-const RUNS = { seed: 374, numRuns: 300 };
+const RUNS = { numRuns: cases(300) };
 
 test('an edge that nobody answers goes on from the usage it knew', () => {
   const own = createOwnCount();

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMemoryLimits, type MemoryLimits } from '#pipelines/limits/sliding_window.ts';
+import { cases } from '#test/harness/environment.ts';
 
 const WINDOW_MS = 1_000;
 const SLICE_MS = WINDOW_MS / 10;
 const START_MS = 1_790_000_000_000;
-const RUNS = { seed: 373, numRuns: 300 };
+const RUNS = { numRuns: cases(300) };
 
 const limitsOf = (perIp: number, perKey: number): MemoryLimits =>
   createMemoryLimits({ windowMs: WINDOW_MS, perIp, perKey });

@@ -9,6 +9,7 @@ import { segment } from '#services/edge/compat/segment.ts';
 import { publicDocument } from '#services/edge/openapi.ts';
 import { eventShape, inventoryBody } from '#services/edge/openapi_shapes.ts';
 import { checkAll } from '#test/harness/check_all.ts';
+import { cases } from '#test/harness/environment.ts';
 import { startEdge, type TestEdge } from '#test/unit/edge/edge.ts';
 import { engageItem } from '#test/unit/engage/ready.ts';
 import { refusal } from '#test/unit/intake/context.ts';
@@ -139,7 +140,7 @@ describe('a schema never promises what the intake refuses:', () => {
         fitted++;
         expect(refusal(sent)).toBeNull();
       }),
-      { numRuns: 3000 },
+      { numRuns: cases(3000) },
     );
     expect(fitted).toBeGreaterThan(100);
   });
@@ -157,7 +158,7 @@ describe('a schema never promises what the intake refuses:', () => {
       fc.property(inventories, (inventory) => {
         expect(Value.Check(inventoryBody, inventory)).toBe(readInventory(inventory, false, []).ok);
       }),
-      { numRuns: 3000 },
+      { numRuns: cases(3000) },
     );
   });
 });

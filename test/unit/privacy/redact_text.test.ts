@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import { checkAll } from '#test/harness/check_all.ts';
+import { cases } from '#test/harness/environment.ts';
 
 describe('a text', () => {
   it('loses its e-mail addresses', () =>
@@ -250,7 +251,7 @@ describe('redaction', () => {
       fc.property(noise, email, noise, fc.boolean(), (before, raw, after, anonymous) => {
         expect(redactText(before + raw + after, anonymous)).not.toContain(raw);
       }),
-      { numRuns: 3000 },
+      { numRuns: cases(3000) },
     );
   });
 
@@ -260,7 +261,7 @@ describe('redaction', () => {
         fc.pre(!/^\d/.test(after));
         expect(redactText(before + raw + after)).not.toContain(raw);
       }),
-      { numRuns: 3000 },
+      { numRuns: cases(3000) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { ACTION_SOURCES, type Event, type Identifiers } from '#schemas/event.ts';
 import { decodeEvent, encodeEvent, eventBatchType } from '#schemas/event_batch.ts';
 import { eventBytesBound, writeEvent } from '#schemas/event_encoder.ts';
+import { cases } from '#test/harness/environment.ts';
 import { sampleEvent } from './sample_event.ts';
 
 const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 90 }), fc.string({ maxLength: 300 }));
@@ -62,7 +63,7 @@ it('writes the bytes that the schema library writes', () => {
       const end = writeEvent(buffer, 0, event);
       expect(Buffer.compare(buffer.subarray(0, end), libraryBytes(event))).toBe(0);
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   );
 });
 

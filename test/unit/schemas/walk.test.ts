@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { type AvroType, schemaType } from '#schemas/avro.ts';
 import { MalformedError, writeLong } from '#schemas/varint.ts';
 import { assertHolds, endOfValue } from '#schemas/walk.ts';
+import { cases } from '#test/harness/environment.ts';
 
 const NAMES = [
   'quota_counts',
@@ -15,7 +16,7 @@ const NAMES = [
   'inventory',
   'dead_letter',
 ] as const;
-const ROUNDS = 300;
+const ROUNDS = cases(300);
 
 interface Shape {
   typeName: string;

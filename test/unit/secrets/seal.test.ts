@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
+import { cases } from '#test/harness/environment.ts';
 
 const key = (id: string, byte: number): string => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
 const ring = parseKeyRing(key('k1', 1));
@@ -89,7 +90,7 @@ describe('a sealed secret does not open', () => {
         parts[part] = bytes.toString('base64url');
         expect(openSecret(ring, place, parts.join('.'))).toEqual({ ok: false, code: 'secret_tampered' });
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     );
   });
 

@@ -7,13 +7,13 @@ import { measurementProblems } from '#pipelines/intake/ga4/measurement_problems.
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import { residue } from '#test/harness/canaries/canaries.ts';
+import { cases } from '#test/harness/environment.ts';
 import { browser, SECRET, server } from '#test/unit/intake/context.ts';
-import { fuzzCount } from './config.ts';
 
 const EMAIL = 'jane.doe.canary@example.com';
 const PHONE = '+16505551212';
 const RAW = [EMAIL, '16505551212', '6505551212'];
-const RUNS = { numRuns: fuzzCount() };
+const RUNS = { numRuns: cases(1_000) };
 const TIMEOUT_MS = 60_000 + 20 * RUNS.numRuns;
 
 const keys = fc.oneof(

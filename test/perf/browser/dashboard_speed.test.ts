@@ -1,27 +1,57 @@
 import { join } from 'node:path';
 import type { CDPSession } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { longestTaskOf } from '../harness/main_thread.ts';
-import { withConditions } from './harness/concern_answers.ts';
-import { withLive } from './harness/live_answers.ts';
-import { withTraffic } from './harness/overview_answers.ts';
-import { startStubApi } from './harness/stub_api.ts';
-import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
+import { withConditions } from '#test/browser/dashboard/harness/concern_answers.ts';
+import { withLive } from '#test/browser/dashboard/harness/live_answers.ts';
+import { withTraffic } from '#test/browser/dashboard/harness/overview_answers.ts';
+import { startStubApi } from '#test/browser/dashboard/harness/stub_api.ts';
+import { openStubDashboard, type StubDashboard } from '#test/browser/dashboard/harness/stub_dashboard.ts';
+import { compare } from '../recorded.ts';
+import { longestTaskOf } from './main_thread.ts';
 
-const LONG_TABLE = join(import.meta.dirname, 'harness/long_table.tsx');
-const THROTTLING = 4;
-const USABLE_MS_MAX = 1_000;
-const TASK_MS_MAX = 50;
+const LONG_TABLE = join(import.meta.dirname, 'long_table.tsx');
+const FLOOR = join(import.meta.dirname, 'floor_page.ts');
+const RUNS = 5;
+/** A single run's longest task. */
+const TASK_TIMES_MAX = 2;
 /** Layout that moves while the page loads: good is a tenth by Core Web Vitals. */
 const SHIFT_MAX = 0.05;
 const EVENTS_PER_SECOND = 200;
 
 let dashboard: StubDashboard;
 let table: StubDashboard;
+let floorPage: StubDashboard;
+/** What a page costs that only shows a table of 3,000 rows: its main thread's time, and its longest task. */
+let floor: { ownMs: number; longestTaskMs: number };
 beforeAll(async () => {
-  [dashboard, table] = await Promise.all([openStubDashboard('whole'), openStubDashboard('whole', LONG_TABLE)]);
+  [dashboard, table, floorPage] = await Promise.all([
+    openStubDashboard('whole'),
+    openStubDashboard('whole', LONG_TABLE),
+    openStubDashboard('whole', FLOOR),
+  ]);
+  floor = await measureFloor();
 });
-afterAll(() => Promise.all([dashboard.close(), table.close()]));
+afterAll(() => Promise.all([dashboard.close(), table.close(), floorPage.close()]));
+
+async function measureFloor(): Promise<typeof floor> {
+  const owns: number[] = [];
+  const tasks: number[] = [];
+  for (let run = 0; run < RUNS; run += 1) {
+    const { page, context } = await floorPage.open(startStubApi());
+    const tools = await context.newCDPSession(page);
+    await tools.send('Performance.enable', { timeDomain: 'threadTicks' });
+    await floorPage.browser.browser.startTracing(page, { categories: ['toplevel'] });
+    await page.goto(`${floorPage.url}/dashboard/`);
+    await page.getByText('row 2999').waitFor();
+    owns.push(await ownMs(tools));
+    tasks.push(longestTaskOf(await floorPage.browser.browser.stopTracing()));
+    await context.close();
+  }
+  const [least, longest] = [Math.min(...owns), Math.min(...tasks)];
+  console.log(`floor: ${least.toFixed(1)} ms of the main thread, longest task ${longest.toFixed(1)} ms`);
+  expect(Math.min(least, longest)).toBeGreaterThan(0);
+  return { ownMs: least, longestTaskMs: longest };
+}
 
 /** The milliseconds that the main thread itself was at work so far, without what the test had it do. */
 async function ownMs(tools: CDPSession): Promise<number> {
@@ -41,17 +71,14 @@ function shifts(): Promise<number> {
   });
 }
 
-test('on a slow processor the overview is usable within a second of the main thread', {
-  timeout: 120_000,
-}, async () => {
+test('the overview is usable after as much time of the main thread as recorded', { timeout: 120_000 }, async () => {
   const api = withConditions(withTraffic(startStubApi()));
   const took: { own: number; wall: number }[] = [];
   const moved: number[] = [];
-  for (let run = 0; run < 5; run += 1) {
+  for (let run = 0; run < RUNS; run += 1) {
     const { page, context } = await dashboard.open(api);
     const tools = await context.newCDPSession(page);
     await tools.send('Performance.enable', { timeDomain: 'threadTicks' });
-    await tools.send('Emulation.setCPUThrottlingRate', { rate: THROTTLING });
     await page.goto(`${dashboard.url}/dashboard/sites/shop/overview`);
     await page.getByRole('button', { name: /Visitors.*[1-9]/ }).waitFor();
     const wall = await page.evaluate(() => performance.now());
@@ -61,13 +88,13 @@ test('on a slow processor the overview is usable within a second of the main thr
   }
   const best = (of: 'own' | 'wall'): number => Math.min(...took.map((one) => one[of]));
   console.log(`usable after ${best('wall').toFixed(0)} ms, ${best('own').toFixed(0)} of them on the main thread`);
-  expect(best('own')).toBeLessThanOrEqual(USABLE_MS_MAX);
+  compare('dashboard', { 'usable overview, in floors': best('own') / floor.ownMs });
   // What the page itself has fetched of the API is taken up by its script, and not asked for twice.
   expect(api.requests.filter((asked) => asked === 'GET /v1/session')).toHaveLength(took.length);
   expect(Math.max(...moved)).toBeLessThanOrEqual(SHIFT_MAX);
 });
 
-test('with 200 events a second no task of Live takes more than 50 ms', { timeout: 120_000 }, async () => {
+test('with 200 events a second no task of Live takes longer than recorded', { timeout: 120_000 }, async () => {
   const api = withLive(withTraffic(startStubApi()), Date.now() - 60_000, EVENTS_PER_SECOND);
   const { page, context, faults } = await dashboard.visit('/sites/shop/live', api);
   await page.getByText('not shown').waitFor();
@@ -77,13 +104,12 @@ test('with 200 events a second no task of Live takes more than 50 ms', { timeout
   const seen = await page.locator('.live-bar .strong').textContent();
   console.log(`Live: the longest task took ${longest.toFixed(1)} ms, ${seen} events seen`);
   expect(Number(seen?.replaceAll(',', ''))).toBeGreaterThan(1_500);
-  expect(longest).toBeGreaterThan(0);
-  expect(longest).toBeLessThanOrEqual(TASK_MS_MAX);
+  compare('dashboard', { 'longest task of Live, in floors': longest / floor.longestTaskMs }, TASK_TIMES_MAX);
   expect(faults).toEqual([]);
   await context.close();
 });
 
-test('a table of 50,000 rows is scrolled without a task of more than 50 ms, and has few rows at once', {
+test('a table of 50,000 rows is scrolled without a longer task than recorded, and has few rows at once', {
   timeout: 120_000,
 }, async () => {
   const { page, context } = await table.visit('/', startStubApi());
@@ -103,8 +129,7 @@ test('a table of 50,000 rows is scrolled without a task of more than 50 ms, and 
   const longest = longestTaskOf(await table.browser.browser.stopTracing());
   console.log(`50,000 rows: the longest task of scrolling took ${longest.toFixed(1)} ms`);
   expect(Math.max(...drawn)).toBeLessThan(60);
-  expect(longest).toBeGreaterThan(0);
-  expect(longest).toBeLessThanOrEqual(TASK_MS_MAX);
+  compare('dashboard', { 'longest task of scrolling, in floors': longest / floor.longestTaskMs }, TASK_TIMES_MAX);
   expect(await page.locator('tbody tr').last().textContent()).toContain('49999');
   await context.close();
 });

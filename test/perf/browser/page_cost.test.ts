@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundle } from '#infra/bundler/bundle.ts';
+import { openTagWorld, type TagWorld } from '#test/browser/tag/harness/tag_world.ts';
 import { until } from '#test/harness/until.ts';
-import { longestTaskOf } from '../harness/main_thread.ts';
-import { BARE_SCRIPT, type PageHeap, pageHeap } from './harness/page_heap.ts';
-import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+import { compare } from '../recorded.ts';
+import { longestTaskOf } from './main_thread.ts';
+import { BARE_SCRIPT, type PageHeap, pageHeap } from './page_heap.ts';
 
 const RUNS = 12;
-const THROTTLING = 4;
-const RATIO_MAX = 1.5;
-const TASK_MS_MAX = 50;
-const TASK_RUNS_MAX = 15;
+const TASK_RUNS = 6;
+/** Of Plausible's time, as docs/tag.md says. */
+const PROMISED = 1.5;
 const EVENTS = 10_000;
 const EVENTS_AT_ONCE = 500;
 const EVENTS_WARM = 3_000;
@@ -28,7 +28,7 @@ const LINKS = Array.from({ length: 200 }, (_, at) => `<a href="/p/${at}">Product
 let world: TagWorld;
 beforeAll(async () => {
   world = await openTagWorld('whole');
-  const body = await bundle({ entry: join(import.meta.dirname, 'harness/plausible_page.ts'), format: 'iife' });
+  const body = await bundle({ entry: join(import.meta.dirname, 'plausible_page.ts'), format: 'iife' });
   world.edge.files['/plausible.js'] = { type: 'text/javascript', body: Buffer.from(body) };
 });
 afterAll(() => world.close());
@@ -67,44 +67,53 @@ const posts = (): number => world.edge.requests.filter(({ method }) => method ==
 const undisturbed = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[values.length >> 2] ?? Number.NaN;
 
-test("the tag's scripts take at most half more time than Plausible's", { timeout: 240_000 }, async () => {
+test("the tag's scripts take as much more time than Plausible's as recorded", { timeout: 240_000 }, async () => {
   const ours: number[] = [];
   const plausibles: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
     plausibles.push(await scriptMs('/plausible'));
     ours.push(await scriptMs('/ours'));
   }
-  console.log(`script ms: ours ${undisturbed(ours).toFixed(1)}, Plausible's ${undisturbed(plausibles).toFixed(1)}`);
-  expect(undisturbed(plausibles)).toBeGreaterThan(0);
-  expect(undisturbed(ours) / undisturbed(plausibles)).toBeLessThanOrEqual(RATIO_MAX);
+  const [tag, floor] = [undisturbed(ours), undisturbed(plausibles)];
+  console.log(`script ms: ours ${tag.toFixed(1)}, Plausible's ${floor.toFixed(1)}`);
+  expect(floor).toBeGreaterThan(0);
+  expect(tag / floor).toBeLessThanOrEqual(PROMISED);
+  compare('tag', { "script time, in Plausible's": tag / floor });
 });
 
-/** The longest task of a visit with a purchase, in milliseconds that the page's main thread itself ran on a slow processor. */
-async function longestTaskMs(): Promise<number> {
+/** The longest task of a visit, in milliseconds that the page's main thread itself ran. */
+async function longestTaskMs(path: '/ours' | '/plausible'): Promise<number> {
   const context = await world.visitor();
   const page = await context.newPage();
   const tools = await context.newCDPSession(page);
-  await tools.send('Emulation.setCPUThrottlingRate', { rate: THROTTLING });
   await world.browser.browser.startTracing(page, { categories: ['toplevel'] });
-  const [pages, purchases] = [world.events('$pageview').length, world.events('purchase').length];
-  await page.goto(`${world.shop}/ours`);
-  await world.taken('$pageview', pages + 1);
-  await tools.send('Runtime.evaluate', { expression: "window.svc.track('purchase', { value: 3 })" });
-  await world.taken('purchase', purchases + 1);
+  const [before, purchases] = [posts(), world.events('purchase').length];
+  await page.goto(world.shop + path);
+  await until('the pageview', posts, (seen) => seen > before);
+  if (path === '/ours') {
+    await tools.send('Runtime.evaluate', { expression: "window.svc.track('purchase', { value: 3 })" });
+    await world.taken('purchase', purchases + 1);
+  }
   await page.waitForTimeout(300);
   const trace = await world.browser.browser.stopTracing();
   await context.close();
   return longestTaskOf(trace);
 }
 
-test('no task of the page takes more than 50 ms on a slow processor', { timeout: 240_000 }, async () => {
+test("the longest task of a visit with a purchase is as long beside Plausible's as recorded", {
+  timeout: 240_000,
+}, async () => {
   // What the machine does beside it makes a task longer, never shorter: the least of some runs is the page's own.
-  const longest: number[] = [];
-  while (longest.length < TASK_RUNS_MAX && !longest.some((ms) => ms <= TASK_MS_MAX))
-    longest.push(await longestTaskMs());
-  console.log(`longest task ms: ${longest.map((ms) => ms.toFixed(1)).join(', ')}`);
-  expect(Math.min(...longest)).toBeGreaterThan(0);
-  expect(Math.min(...longest)).toBeLessThanOrEqual(TASK_MS_MAX);
+  const ours: number[] = [];
+  const plausibles: number[] = [];
+  for (let run = 0; run < TASK_RUNS; run += 1) {
+    plausibles.push(await longestTaskMs('/plausible'));
+    ours.push(await longestTaskMs('/ours'));
+  }
+  const [tag, floor] = [Math.min(...ours), Math.min(...plausibles)];
+  console.log(`longest task, ms: ours ${tag.toFixed(1)}, Plausible's ${floor.toFixed(1)}`);
+  expect(floor).toBeGreaterThan(0);
+  compare('tag', { "longest task, in Plausible's": tag / floor });
 });
 
 const STEP = `for (let at = 0; at < ${EVENTS_AT_ONCE}; at += 1) window.svc?.track('step', { at, price: at / 7 })`;
@@ -159,51 +168,4 @@ test('the heap stops growing after the first events, and 10,000 leave it within 
   expect(over(used)).toBeLessThanOrEqual(USED_BYTES_MAX);
   expect(over(used) - over(warm)).toBeLessThanOrEqual(GROWTH_BYTES_MAX);
   expect(own(used)).toBeLessThanOrEqual(HELD_BYTES_MAX);
-});
-
-/** How many wait, how many there were, and after how many milliseconds those ended that nobody cleared. */
-interface Timers {
-  open: number;
-  made: number;
-  ended: number[];
-}
-
-test('a page on which nothing happens has no timer', async () => {
-  const context = await world.visitor();
-  await context.addInitScript(() => {
-    const open = new Set<number>();
-    const ended: number[] = [];
-    let made = 0;
-    const { setTimeout: later, clearTimeout: forget } = window;
-    Object.assign(window, {
-      timers: () => ({ open: open.size, made, ended }),
-      setTimeout(run: () => void, ms?: number, ...given: []) {
-        made += 1;
-        const id: number = later(() => {
-          open.delete(id);
-          ended.push(ms ?? 0);
-          run(...given);
-        }, ms);
-        open.add(id);
-        return id;
-      },
-      clearTimeout(id: number) {
-        open.delete(id);
-        forget(id);
-      },
-      setInterval() {
-        throw new Error('an interval never rests');
-      },
-    });
-  });
-  const page = await world.visit(context, '/ours');
-  await page.evaluate(() => window.svc.track('purchase'));
-  await world.taken('purchase');
-  const timers = (): Promise<Timers> => page.evaluate(() => (window as unknown as { timers(): Timers }).timers());
-  const { made, ended } = await until('rest', timers, ({ open }) => open === 0, { timeoutMs: 15_000, everyMs: 500 });
-  // One waits for the configuration, and none for the store, which has answered.
-  expect(ended.filter((ms) => ms === 2_000)).toHaveLength(1);
-  await page.waitForTimeout(3_000);
-  expect(await timers()).toEqual({ open: 0, made, ended });
-  await context.close();
 });

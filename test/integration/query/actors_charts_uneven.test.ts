@@ -1,0 +1,3 @@
+import { chartListsSuite } from './world_lists.ts';
+
+chartListsSuite('uneven');

@@ -1,0 +1,3 @@
+import { pathListsSuite } from './world_lists.ts';
+
+pathListsSuite('even');
