@@ -2,10 +2,13 @@ import type { Environment } from '#infra/config/config.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
 import { armFailpoint } from '#infra/failpoint/failpoint.ts';
 import { createHttpServer, listen } from '#infra/http/http_server.ts';
+import { watchPartitions } from '#infra/kafka/partition_watch.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/session.ts';
+import { declareTopics } from '#infra/kafka/topics.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { readConfig, warnOfSettings } from './read_config.ts';
 
 /** What every process of the service has. */
@@ -34,6 +37,8 @@ export interface ReadyMessage {
   metricsPort: number | null;
   facts: Record<string, string | number>;
 }
+
+const DESTINATION_NAMES = DESTINATIONS.map(({ name }) => name);
 
 /** Longest a clean stop may take before the process leaves anyway. */
 const STOP_MS_MAX = 20_000;
@@ -98,6 +103,10 @@ async function start(
   const metricsPort = await serveMetrics(config, metrics, missing);
   const session = await openKafka(config.parts.kafka, `${config.parts.kafka.prefix}.${stage}`, logger);
   life.stops.push(() => session.stop());
+  const { eventPartitions } = config.parts.kafka;
+  const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, DESTINATION_NAMES), logger);
+  life.stops.push(async () => watch.stop());
+  conditions.set('partitions', () => watch.lacking().length === 0);
   await main({
     stage,
     config,

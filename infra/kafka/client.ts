@@ -8,6 +8,7 @@ import { patchCoordinatorCache } from './kafkajs_patches/coordinator_cache.ts';
 import { patchEncoderMemory } from './kafkajs_patches/encoder_memory.ts';
 import { patchOutOfRange } from './kafkajs_patches/out_of_range.ts';
 import { patchQueueTimer } from './kafkajs_patches/queue_timer.ts';
+import { patchUnknownPartition } from './kafkajs_patches/unknown_partition.ts';
 import { registerZstd } from './producer/compression.ts';
 
 /**
@@ -28,6 +29,7 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
   patchQueueTimer();
   patchOutOfRange();
   patchClosingConnection();
+  patchUnknownPartition();
   return new Kafka({
     clientId,
     brokers: config.brokers,

@@ -8,6 +8,7 @@ import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom 
 import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
 import { OTHERS_UNDELAYED, OTHERS_UNDELAYED_BY_PLATFORM } from './rows/others_undelayed.ts';
 import { DESTINATION_OUTAGE } from './rows/outage.ts';
+import { PARTITIONS_ADDED, PARTITIONS_BELIEVED } from './rows/partitions.ts';
 import {
   BROKER_STALLED_THEN_EDGE_KILLED,
   clickhouseThroughProxy,
@@ -75,4 +76,6 @@ export const MATRIX: readonly Row[] = [
   OTHERS_UNDELAYED_BY_PLATFORM,
   ONE_OF_THREE_KILLED,
   DISK_FULL,
+  PARTITIONS_ADDED,
+  PARTITIONS_BELIEVED,
 ];

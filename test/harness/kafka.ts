@@ -11,7 +11,8 @@ export const SESSION_TIMEOUT_MS = 6_000;
 
 export const quiet: Logger = createLogger('test', 'silent');
 
-export function kafkaOf(brokers: string, clientId = 'test'): Kafka {
+/** `retries`: of one request; without it as many as a service makes. */
+export function kafkaOf(brokers: string, clientId = 'test', retries?: number): Kafka {
   const config: KafkaConfig = {
     brokers: brokers.split(','),
     tls: false,
@@ -24,7 +25,7 @@ export function kafkaOf(brokers: string, clientId = 'test'): Kafka {
     watchdogMs: 300_000,
     prefix: 'test',
   };
-  return createKafka(config, clientId, quiet);
+  return createKafka(config, clientId, quiet, retries);
 }
 
 /** A name that no other test uses. */

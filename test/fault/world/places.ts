@@ -6,7 +6,7 @@ import { mountSmallDisk, type SmallDisk } from './small_disk.ts';
 import { startThreeBrokers } from './three_brokers.ts';
 
 /** Which kind of world a row needs. Most share the first. */
-export type PlaceKind = 'one_broker' | 'own_platforms' | 'three_brokers' | 'small_disk';
+export type PlaceKind = 'one_broker' | 'growing' | 'own_platforms' | 'three_brokers' | 'small_disk';
 
 /** A world with what is special about it. */
 export interface Place {
@@ -18,6 +18,8 @@ export interface Place {
 export function openPlace(kind: PlaceKind, dataDir: string, say: (line: string) => void): Promise<Place | string> {
   switch (kind) {
     case 'one_broker':
+    // Its topics get more partitions, which cannot be taken from them again.
+    case 'growing':
       return withoutMore({ dataDir, onProgress: say });
     case 'own_platforms':
       return ownPlatforms(dataDir, say);

@@ -1,0 +1,69 @@
+import type { Logger } from '#infra/log/logger.ts';
+import type { Admin } from './session.ts';
+import type { TopicDeclaration } from './topics.ts';
+
+const LOOK_MS = 10_000;
+
+/** How many partitions a topic has, where that is not what this process is configured for. */
+export interface PartitionMismatch {
+  topic: string;
+  configured: number;
+  found: number;
+}
+
+export interface PartitionWatch {
+  /** Topics with fewer partitions than this process writes to: what it chooses the others for cannot be stored. */
+  lacking(): readonly PartitionMismatch[];
+  stop(): void;
+}
+
+/** Topics that are there with another number of partitions than declared. Those that are not there are provisioning's matter. */
+export function mismatchesOf(
+  declared: readonly Pick<TopicDeclaration, 'name' | 'partitions'>[],
+  found: ReadonlyMap<string, number>,
+): PartitionMismatch[] {
+  return declared.flatMap(({ name: topic, partitions: configured }) => {
+    const count = found.get(topic) ?? configured;
+    return count === configured ? [] : [{ topic, configured, found: count }];
+  });
+}
+
+/**
+ * Compares the topics' partitions with the configured ones, now and every ten seconds, and logs what differs whenever that changes.
+ * More than configured is logged alone: all of them are read, and a process that is configured for fewer loses nothing, so that
+ * partitions can be added while the service runs. While Kafka does not answer the last answer counts.
+ */
+export async function watchPartitions(
+  admin: Pick<Admin, 'fetchTopicMetadata'>,
+  declared: readonly Pick<TopicDeclaration, 'name' | 'partitions'>[],
+  logger: Pick<Logger, 'error' | 'info'>,
+  lookMs = LOOK_MS,
+): Promise<PartitionWatch> {
+  let mismatches: PartitionMismatch[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  async function look(): Promise<void> {
+    const { topics } = await admin.fetchTopicMetadata();
+    const found = mismatchesOf(declared, new Map(topics.map(({ name, partitions }) => [name, partitions.length])));
+    const isNew = JSON.stringify(found) !== JSON.stringify(mismatches);
+    mismatches = found;
+    if (!isNew) return;
+    if (found.length === 0) logger.info('all topics have the configured partitions again');
+    else logger.error({ mismatches: found }, 'topics have other partitions than configured: see EVENT_PARTITIONS');
+  }
+
+  async function lookAgain(): Promise<void> {
+    await look().catch((error: unknown) => logger.info({ err: error }, 'partitions of topics are not known'));
+    if (!stopped) timer = setTimeout(() => void lookAgain(), lookMs).unref();
+  }
+
+  await lookAgain();
+  return {
+    lacking: () => mismatches.filter(({ configured, found }) => found < configured),
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

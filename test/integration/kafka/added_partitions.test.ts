@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
+import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+import { createTopic, kafkaOf, numbered, produce, readCommitted, uniqueName } from '#test/harness/kafka.ts';
+import { until } from '#test/harness/until.ts';
+import { openSender, PARTITIONS } from './sender_fixture.ts';
+import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
+
+const kafka = useKafka();
+/** Enough to renew metadata. */
+const RETRIES = 3;
+const RECORD = Buffer.from('event');
+
+async function grow(topic: string, count: number): Promise<void> {
+  await kafka().admin.createPartitions({ topicPartitions: [{ topic, count }] });
+}
+
+test('a record for a partition that the topic lacks is not acknowledged, and one beside it is', async () => {
+  const { sender } = await openSender(kafka());
+  expect(await sender.send(PARTITIONS, RECORD)).toEqual({ ok: false, code: 'not_acknowledged' });
+  expect(await sender.send(0, RECORD)).toEqual({ ok: true });
+});
+
+test('a record for a partition that was added after the client had its metadata is there when it is acknowledged', async () => {
+  const { topic, sender } = await openSender(kafka());
+  expect(await sender.send(0, Buffer.from('before'))).toEqual({ ok: true });
+  await grow(topic, PARTITIONS + 1);
+  expect(await sender.send(PARTITIONS, Buffer.from('after'))).toEqual({ ok: true });
+  const found = await readCommitted(kafka().kafka, topic, PARTITIONS + 1);
+  expect(found.map(({ partition, value }) => [partition, value]).toSorted()).toEqual([
+    [0, 'before'],
+    [PARTITIONS, 'after'],
+  ]);
+});
+
+test('a producer of keyed records and one with transactions throw for a partition that the topic lacks', async () => {
+  const { brokers, kafka: client } = kafka();
+  const topic = await createTopic(client, 'lacking', 1);
+  const keyed = await createKeyedProducer(kafkaOf(brokers, uniqueName('keyed'), RETRIES));
+  onTestFinished(() => keyed.stop());
+  const unknown = { type: 'UNKNOWN_TOPIC_OR_PARTITION' };
+  const record = { topic, partition: 1, value: RECORD };
+  await expect(keyed.send([record])).rejects.toMatchObject({ cause: unknown });
+  const fenced = await openFencedProducer(kafkaOf(brokers, uniqueName('fenced'), RETRIES), uniqueName('id'));
+  onTestFinished(() => fenced.close());
+  await expect(fenced.append(topic, 1, [{ key: 'k', value: RECORD }])).rejects.toMatchObject({ cause: unknown });
+  expect(await readCommitted(client, topic, 1)).toEqual([]);
+});
+
+test('a stage commits no offset before what it writes to a partition that its output lacks can be written', async () => {
+  const world = kafka();
+  const lane = await createLane(world, 1, 1);
+  const texts = numbered('grown', 10, 1);
+  await produce(world.kafka, lane.input, texts);
+  let tries = 0;
+  const pass = passOn(lane.output, 2);
+  await joinStage(world, lane, async (batch) => {
+    tries++;
+    return pass(batch);
+  });
+  await until('a second try', () => tries > 1);
+  expect(await isDone(world, lane)).toBe(false);
+  expect(await readCommitted(world.kafka, lane.output, 1)).toEqual([]);
+  await grow(lane.output, 2);
+  await until('the group to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, 2);
+  expect(found.map(({ value }) => value).toSorted()).toEqual(texts.map(({ value }) => value).toSorted());
+});
