@@ -140,7 +140,9 @@ test('a property is read with at most twice the bytes that it has in a column of
     const alone = await readBytes(database, `SELECT sum(cityHash64(${name})) FROM alone`);
     const binder = createBinder();
     const { sql, parameters } = binder.statement(
-      `SELECT count() FROM event_rows WHERE ${conditionOf({ field: { property: [name] }, is: 'equal', to: ['x'] }, binder)}`,
+      binder.withNames(
+        `SELECT count() FROM event_rows WHERE ${conditionOf({ field: { property: [name] }, is: 'equal', to: ['x'] }, binder)}`,
+      ),
     );
     const read = await readBytes(database, sql, parameters);
     expect(read).toBeLessThanOrEqual(2 * alone);
