@@ -76,8 +76,6 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
     optimize_aggregators_of_group_by_keys: 0,
     optimize_redundant_functions_in_order_by: 0,
     optimize_limit_by_function_keys: 0,
-    // Off, as what a SELECT names in WITH would be written anew into every SELECT inside of it.
-    enable_global_with_statement: 0,
     // Where a row lies is the same for all of a query (queries/repeats.ts).
     enable_shared_storage_snapshot_in_query: 1,
     // Otherwise an error in the middle of the rows would look like a row.

@@ -49,8 +49,7 @@ export function textOf(field: Field, binder: Binder): string {
  * would take as long as reading it.
  */
 const textOfJson = (json: string): string =>
-  `multiIf(startsWith(${json}, '"') AND position(${json}, '\\\\') = 0, substring(${json}, 2, length(${json}) - 2),
-  startsWith(${json}, '"'), JSONExtractString(${json}), ${json} = 'null', '', ${json})`;
+  `if(startsWith(${json}, '"'), if(position(${json}, '\\\\') = 0, substring(${json}, 2, length(${json}) - 2), JSONExtractString(${json})), if(${json} = 'null', '', ${json}))`;
 
 /** The host of an address with a scheme, between a sign-in and a port. ClickHouse's domain() has none for names without a dot. */
 const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[^/?#:]*)';
@@ -123,41 +122,34 @@ function holdsOfElements({ property, each }: Elements, condition: Condition, bin
 function holdsOfPerson({ person, seen, among }: PersonField, condition: Condition, binder: Binder): string {
   if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
   const inside = binder.inside();
-  const text = textOf(person, inside);
-  const number = 'column' in person && person.column === 'value' ? 'value' : null;
-  const range = [
-    `site_id = ${binder.bind(among.siteId, 'String')}`,
-    ...(among.before === null ? [] : [`timestamp < ${binder.time(among.before)}`]),
+  const site = binder.bind(among.siteId, 'String');
+  const hasNumber = 'column' in person && person.column === 'value';
+  const said = [
+    `${textOf(person, inside)} AS said`,
+    ...(hasNumber ? ['value AS number'] : []),
+    `${FIRST_ROW} AS place`,
   ];
-  const rows = [...range];
+  const until = among.before === null ? '' : ` AND timestamp < ${binder.time(among.before)}`;
+  const select = `SELECT site_id, actor, timestamp, ${said.join(', ')} FROM event_rows WHERE site_id = ${site}${until}`;
+  const rows = inside.withNames(select);
+  const isSo = holds({ text: 'said', number: hasNumber ? 'number' : 'toFloat64OrNull(said)' }, condition, binder);
+  const isSoOfNone = holds(ofText("''"), condition, binder);
+  const pick = seen === 'first' ? 'argMin' : 'argMax';
+  const others = (from: string, conditions = ''): string =>
+    `SELECT actor FROM ${from} WHERE ${conditions}said != '' GROUP BY actor HAVING ${pick}(${isSo}, place) != ${isSoOfNone}`;
+  let persons = others(`(${rows})`);
   if (seen === 'last' && among.since > 0) {
-    const since = `timestamp >= ${binder.time(among.since)}`;
-    const untold = inside.withNames(
-      `SELECT site_id, actor FROM event_rows WHERE ${allOf([...range, since])} GROUP BY site_id, actor HAVING NOT max(${isSet(person, inside)})`,
-    );
+    const since = binder.time(among.since);
+    const late = `SELECT actor, if(max(said != ''), argMaxIf(${isSo}, place, said != '') != ${isSoOfNone}, 2) AS tells
+  FROM told WHERE timestamp >= ${since} GROUP BY actor HAVING tells`;
+    const telling = (tells: 1 | 2): string =>
+      `(SELECT arrayJoin((SELECT groupArray((actor, tells)) FROM late)) AS person) WHERE person.2 = ${tells}`;
     // By the sort key's first column too, so that no earlier row is read where nobody is left.
-    rows.push(`(${since} OR (site_id, actor) GLOBAL IN (${untold}))`);
+    const untold = `(site_id, actor) GLOBAL IN (SELECT ${site}, person.1 FROM ${telling(2)})`;
+    persons = `WITH told AS (${rows}), late AS (${late})
+  SELECT person.1 AS actor FROM ${telling(1)} UNION ALL ${others('told', `timestamp < ${since} AND ${untold} AND `)}`;
   }
-  const ofNone = holds(ofText("''"), condition, binder);
-  const ofSaid = holds(
-    { text: 'said', number: number === null ? 'toFloat64OrNull(said)' : 'number' },
-    condition,
-    binder,
-  );
-  const said =
-    inside.withNames(`SELECT actor, ${text} AS said, ${number === null ? '' : `${number} AS number, `}${FIRST_ROW} AS place
-  FROM event_rows WHERE ${allOf(rows)}`);
-  const persons = binder.shared(
-    `SELECT actor FROM (${said}) WHERE said != '' GROUP BY actor HAVING ${seen === 'first' ? 'argMin' : 'argMax'}(${ofSaid}, place) != ${ofNone}`,
-  );
-  return `actor GLOBAL IN (SELECT arrayJoin((SELECT groupArray(actor) FROM (${persons})))) != ${ofNone}`;
-}
-
-/** Whether the text of a field is not empty. */
-function isSet(field: Field, binder: Binder): string {
-  if ('column' in field || field.part !== undefined || field.property.length > 1)
-    return `${textOf(field, binder)} != ''`;
-  return `${placeOf(field.property, binder).json} NOT IN ('', '""', 'null')`;
+  return `actor GLOBAL IN (SELECT arrayJoin((SELECT groupArray(actor) FROM (${binder.shared(persons)})))) != ${isSoOfNone}`;
 }
 
 /** The condition of a selection; `true` if it selects every event. */

@@ -20,7 +20,7 @@ export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const { siteId, columns, conditions } = wanted;
   const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
   const keys = [ofSite, ...keyConditions(wanted, binder)];
-  const named = Object.entries(columns).map(([name, of]) => `${of} AS ${name}`);
+  const named = Object.entries(columns).map(([name, of]) => (name === of ? name : `${of} AS ${name}`));
   const where = [...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '), binder)];
   return binder.shared(binder.withNames(`SELECT ${named.join(', ')} FROM event_rows WHERE ${where.join(' AND ')}`));
 }

@@ -28,13 +28,13 @@ ORDER BY kind, bucket LIMIT ${plan.groupsMax} BY kind`);
 function byValueSql(plan: FunnelPlan, limit: number, attempts: string, texts: string): string {
   const { trend } = plan;
   const sets = ['()', '(value)', ...(trend === null ? [] : ['(bucket)'])];
-  const states = AGGREGATES.map(([name, values], index) => `${withSuffix(name, 'State')}(${values}) AS state${index}`);
+  const states = AGGREGATES.map(([name, values], index) => `${withSuffix(name, 'State')}(${values}) AS s${index}`);
   const counted = `SELECT ${kindSql(plan)} AS of_kind, value, ${trend === null ? '0 AS bucket' : 'bucket'}, count() AS began,
   ${states.join(', ')}
 FROM (${attempts}) GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING began > 0`;
   const groups = `SELECT counted.*, texts.text AS of_text FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest`;
   const isRest = `of_kind = 'value' AND row_number() OVER (PARTITION BY of_kind ORDER BY began DESC, of_text) > ${limit}`;
-  const merged = AGGREGATES.map(([name], index) => `${withSuffix(name, 'Merge')}(state${index})`);
+  const merged = AGGREGATES.map(([name], index) => `${withSuffix(name, 'Merge')}(s${index})`);
   return `SELECT kind, text, bucket, count() AS texts, ${figuresOf(merged)}
 FROM (SELECT *, ${isRest} AS is_rest, if(is_rest, 'other', of_kind) AS kind, if(is_rest, '', of_text) AS text FROM (${groups}))
 GROUP BY kind, text, bucket

@@ -3,9 +3,9 @@ import type { PathsPlan } from '#pipelines/query/paths.ts';
 import { allOf, conditionOf, selects, textOf } from './conditions.ts';
 import { firstRowsSql } from './first_rows.ts';
 import { askedSpan } from './interval_starts.ts';
-import { actorOf, digestOf, markOf, packed, personArraysSql, timeOf } from './packed_events.ts';
+import { actorOf, digestOf, markOf, maskOf, packed, personArraysSql, timeOf } from './packed_events.ts';
 import type { Binder } from './statement.ts';
-import { digestOfText, NO_DIGEST } from './text_digests.ts';
+import { digestOfText } from './text_digests.ts';
 
 /**
  * A row for each path: `given`, digests of the values that are given of it, of which the one at `first` of all is the first and
@@ -58,7 +58,7 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder, isListed 
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
   const passes = allOf([...filters, selects(plan.selection, binder)]);
   const isBySession = plan.windowMs === null;
-  const digest = digestOfText(textOf(plan.by, binder));
+  const digest = binder.name(digestOfText(textOf(plan.by, binder)));
   const entries = firstRowsSql(
     {
       siteId,
@@ -67,14 +67,14 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder, isListed 
       conditions: isBySession ? [] : [passes],
       columns: {
         actor: 'actor',
-        entry: packed('toUInt16(0)', binder.name(isBySession ? `if(${passes}, ${digest}, ${NO_DIGEST})` : digest)),
+        entry: packed(isBySession ? `toUInt16(${passes})` : 'toUInt16(1)', digest),
       },
     },
     binder,
   );
   const pauses = `arrayDifference(arrayMap(x -> ${timeOf('x')}, packed))`;
   const parts = isBySession ? `arraySplit((x, pause) -> pause > ${SESSION_GAP_MS}, packed, ${pauses})` : '[packed]';
-  const valued = `SELECT arrayFilter(x -> ${digestOf('x')} != 0, part) AS valued
+  const valued = `SELECT arrayFilter(x -> ${digestOf('x')} != 0 AND ${maskOf('x')} = 1, part) AS valued
 FROM (${personArraysSql(entries, [])}) ARRAY JOIN ${parts} AS part`;
   const each = (of: (event: string) => string): string => `arrayMap(x -> ${of('x')}, valued)`;
   const known = isListed ? [`${actorOf('valued[1]')} AS actor`, `${each(markOf)} AS marks`] : [];

@@ -14,7 +14,9 @@ import { NO_DIGEST, textsSql } from './text_digests.ts';
  */
 export function pathsStatement(siteId: string, plan: PathsPlan): Statement {
   const binder = createBinder();
-  const texts = binder.shared(textsSql(siteId, askedSpan(plan, binder), plan.by, binder));
+  const listed = textsSql(siteId, askedSpan(plan, binder), plan.by, binder);
+  // As an array, which is worked out once for both ends.
+  const texts = `SELECT pair.1 AS digest, pair.2 AS text FROM (SELECT arrayJoin((SELECT groupArray((digest, text)) FROM (${listed}))) AS pair)`;
   const bySource = `SELECT place, source, count() AS total, groupArray(target) AS targets, groupArray(goes_on) AS goings
 FROM (${stepsSql(siteId, plan, binder)}) GROUP BY place, source`;
   const byTarget = `SELECT place, target, sum(went) AS total, groupArray((source_slot, source_given, source_texts, went, going_on)) AS steps
@@ -48,8 +50,7 @@ ARRAY JOIN arrayPushFront(given, ${NO_DIGEST}) AS source, arrayPushBack(given, $
  */
 function rankedSql(values: string, end: 'source' | 'target', texts: string, { top }: PathsPlan): string {
   const ranked = `SELECT *, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY total DESC, text)) AS rank
-FROM (WITH (SELECT (groupArray(digest), groupArray(text)) FROM (${texts})) AS known
-  SELECT *, transform(${end}, known.1, known.2, '') AS text FROM (${values}))`;
+FROM (SELECT counted.*, texts.text AS text FROM (${values}) AS counted LEFT JOIN (${texts}) AS texts ON counted.${end} = texts.digest)`;
   return `SELECT *, toUInt32(least(rank, ${top} + 1)) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_given,
   max(rank) OVER (PARTITION BY place) AS ${end}_texts
 FROM (${ranked})`;

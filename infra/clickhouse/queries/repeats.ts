@@ -1,4 +1,3 @@
-import { FIRST_ROW } from './conditions.ts';
 import type { Binder } from './statement.ts';
 
 /**
@@ -24,20 +23,21 @@ const IS_UNCHECKED = `${LAST_BLOCK} >= ${CHECKED}[${PLACE}]`;
 /** A row by where it lies: parts are those of one moment for a whole query (select_rows.ts). */
 const ROW = 'shardNum(), _part, _part_offset';
 
+/** What FIRST_ROW puts in order: of few rows, so that it need not be one number. */
+const ORDER = 'timestamp, received_at, raw_index';
+
 /**
  * A condition for rows: of an event that stands there more than once only the first by FIRST_ROW.
  *
- * What rows are looked for begins with columns of the sort key: where there are none, ClickHouse knows before it reads, and reads
- * none. Copies have the same time, so that other days than those of unchecked rows are not read.
+ * Where there are no rows to look for, ClickHouse knows before it reads that none is one of them, and reads none.
  *
  * @param ofSites The condition that chooses the site or the sites.
  * @param range Conditions for the rows that the statement reads, that of the sites among them: by what copies have in common.
  */
 export function countsOnce(ofSites: string, range: string, binder: Binder): string {
-  const found = `SELECT site_id, event_hash FROM event_rows WHERE ${range}
-  AND (site_id, toDate(timestamp), event_hash) GLOBAL IN (SELECT site_id, toDate(timestamp), event_hash FROM event_rows WHERE ${range} AND ${IS_UNCHECKED})
-  GROUP BY site_id, event_hash HAVING count() > 1`;
-  const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${FIRST_ROW}, ${ROW}))), 2)) AS row FROM event_rows WHERE ${range}
-  AND (site_id, event_hash) GLOBAL IN (SELECT site_id, event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
-  return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin((SELECT groupArray((row.2, row.3, row.4)) FROM (${binder.shared(further)}))))`;
+  const found = `SELECT event_hash FROM event_rows WHERE ${range}
+  AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${range} AND ${IS_UNCHECKED}) GROUP BY event_hash HAVING count() > 1`;
+  const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, ${ROW}))), 2)) AS row FROM event_rows WHERE ${range}
+  AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
+  return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin((SELECT groupArray((row.4, row.5, row.6)) FROM (${binder.shared(further)}))))`;
 }

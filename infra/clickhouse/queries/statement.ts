@@ -97,9 +97,6 @@ function withNames(select: string, named: ReadonlyMap<string, string>): string {
   return written.length === 0 ? text : `WITH ${written.join(', ')} ${text}`;
 }
 
-/** Only with this setting do SELECTs inside of others know what is named in front of them all. */
-const SHARING = 'enable_global_with_statement = 1';
-
 function withShared(sql: string, shared: ReadonlySet<string>): string {
   let written: string[] = [];
   let text = sql;
@@ -112,5 +109,5 @@ function withShared(sql: string, shared: ReadonlySet<string>): string {
     written = [`${name} AS ${whole}`, ...written.map((one) => one.replaceAll(whole, () => name))];
   }
   if (written.length === 0) return text;
-  return `WITH ${written.join(',\n')}\n${text}${/\nSETTINGS .*$/.test(text) ? ', ' : '\nSETTINGS '}${SHARING}`;
+  return `WITH ${written.join(',\n')}\n${text}`;
 }

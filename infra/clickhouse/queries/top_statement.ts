@@ -30,10 +30,10 @@ export function topStatement(siteId: string, plan: TopPlan): Statement {
     },
     binder,
   );
-  const greatest = `SELECT found FROM (${rows}) GROUP BY found ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
+  const greatest = `SELECT found FROM counted GROUP BY found ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
   return binder.statement(`SELECT if(slot = 0, '', any(text)) AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
   uniqExact(person) AS persons, toString(sum(amount)) AS units
-FROM (SELECT *, ${slotOf('found', greatest, plan.limit)} AS slot FROM (${rows}))
+FROM (WITH counted AS (${rows}) SELECT *, ${slotOf('found', greatest, plan.limit)} AS slot FROM counted)
 GROUP BY slot ORDER BY rest, slot
 ${SPILLED}`);
 }

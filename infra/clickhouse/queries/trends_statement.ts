@@ -42,7 +42,8 @@ function byValueSql(plan: TrendsPlan, events: string): string {
   grouping(slot) = 0 AND slot = 0 AS rest, uniqExactMerge(restValues) AS texts, bucket, ${figuresSql(plan)}
 FROM (SELECT period, series, slot, bucket, ${given.map((name) => `any(${name}) AS ${name}`).join(', ')}, uniqExactStateIf(found, slot = 0) AS restValues,
     ${statesSql(plan)}
-  FROM (SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, events)})`, most)} AS slot FROM (${events}))
+  FROM (WITH events AS (${events})
+    SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, 'events')})`, most)} AS slot FROM events)
   GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
@@ -54,20 +55,20 @@ const ofSeries = ({ breakdown }: TrendsPlan): string =>
 /** Whether an event of a series is of a value that is not given one by one; over what seriesEventsSql selects. */
 export function isRestSql(siteId: string, plan: TrendsPlan, binder: Binder): string {
   const asked = seriesEventsSql(siteId, plan, [askedSpan(plan, binder)], binder);
-  return `${ofSeries(plan)} NOT IN (SELECT of FROM (${greatestSql(plan, asked)}))`;
+  return `${ofSeries(plan)} NOT IN (SELECT of FROM (${greatestSql(plan, `(${asked})`)}))`;
 }
 
 const KIND = `multiIf(grouping(slot) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(slot) = 0, 'value',
   grouping(bucket) = 0, 'interval', 'all')`;
 
-/** The values that are given one by one: `of`, by which ofSeries finds them, and `parts`, their texts. */
+/** The values that are given one by one, of what `events` names or selects in parentheses: `of`, by which ofSeries finds them, and `parts`, their texts. */
 function greatestSql(plan: TrendsPlan, events: string): string {
   const { limit = 0, rankedBy = 'each' } = plan.breakdown ?? {};
   const ranked = rankedBy === 'first' ? plan.series.slice(0, 1) : plan.series;
   const ranks = ranked.map(({ rank }, index) => `series = ${index + 1}, ${RANKS[rank]}`);
   const texts = textNames(plan).map((name) => `any(${name})`);
   const groups = `SELECT series, found, [${texts.join(', ')}] AS parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
-  FROM (${events}) WHERE NOT period AND series <= ${ranked.length} GROUP BY series, found`;
+  FROM ${events} WHERE NOT period AND series <= ${ranked.length} GROUP BY series, found`;
   return `SELECT greatest.3 AS found, ${ofSeries(plan)} AS of, greatest.2 AS parts
 FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts, found))) AS greatest FROM (${groups}) GROUP BY series)`;
 }
