@@ -3,10 +3,10 @@ import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import { type DocumentedQuestion, documentedQuestions } from '#test/harness/documented_questions.ts';
+import { useOwnParts } from '#test/harness/own_parts.ts';
 import { cpuOf } from '../bench/cpu.ts';
-import { useParts } from '../integration/support/parts.ts';
 
-const parts = useParts('clickhouse');
+const parts = useOwnParts('clickhouse');
 /** Times that each question is analysed: processor time is counted in hundredths of a second. */
 const ROUNDS = 10;
 const TIMEOUT_MS = 600_000;

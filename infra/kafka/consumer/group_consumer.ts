@@ -17,6 +17,8 @@ export interface GroupConsumerOptions {
 
 /** The longest that a fetch waits for its least bytes. */
 const FETCH_WAIT_MS = 100;
+/** Partitions that were added to a topic are read after this long: the client looks for them when it renews its metadata. */
+const METADATA_MS_MAX = 10_000;
 /** Bytes that one fetch brings of a partition at the most, unless one record is larger. */
 const PARTITION_BYTES_MAX = 1024 * 1024;
 
@@ -35,6 +37,7 @@ export function createGroupConsumer(options: GroupConsumerOptions, listener: Dra
     maxBytes: 16 * 1024 * 1024,
     readUncommitted: false,
     allowAutoTopicCreation: false,
+    metadataMaxAge: METADATA_MS_MAX,
     retry: CONSUMER_RETRY,
   });
 }
