@@ -8,7 +8,6 @@ import { declareTopics } from '#infra/kafka/topics.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
-import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { readConfig, warnOfSettings } from './read_config.ts';
 
 /** What every process of the service has. */
@@ -37,8 +36,6 @@ export interface ReadyMessage {
   metricsPort: number | null;
   facts: Record<string, string | number>;
 }
-
-const DESTINATION_NAMES = DESTINATIONS.map(({ name }) => name);
 
 /** Longest a clean stop may take before the process leaves anyway. */
 const STOP_MS_MAX = 20_000;
@@ -104,7 +101,8 @@ async function start(
   const session = await openKafka(config.parts.kafka, `${config.parts.kafka.prefix}.${stage}`, logger);
   life.stops.push(() => session.stop());
   const { eventPartitions } = config.parts.kafka;
-  const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, DESTINATION_NAMES), logger);
+  // Lanes are the destinations', whose code only their processes load.
+  const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, []), logger);
   life.stops.push(async () => watch.stop());
   conditions.set('partitions', () => watch.lacking().length === 0);
   await main({
