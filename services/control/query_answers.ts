@@ -179,5 +179,5 @@ function codeOf(error: unknown): ControlErrorCode | null {
   if (error instanceof QueryPatternError) return 'query_pattern_invalid';
   if (error instanceof QueryCancelledError || error instanceof QueryBusyError) return error.code;
   if (!(error instanceof WarehouseError)) return null;
-  return error.code === 'warehouse_refused' ? 'internal' : 'query_unavailable';
+  return error.code === 'warehouse_unavailable' ? 'query_unavailable' : 'internal';
 }
