@@ -63,7 +63,7 @@ export interface Gathered<Row> {
   rows: Row[];
   /** Of the records that the rows are from. */
   bytes: number;
-  /** Since when the first record waits, in milliseconds since 1970 UTC. */
+  /** Since when the first record waits here, in milliseconds of a clock that only goes forward. */
   openedMs: number;
 }
 

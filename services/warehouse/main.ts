@@ -41,6 +41,6 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
     // Of an event that is older than the claims dedup has, the table is asked first: it may have passed dedup before.
     insert: createInsert({ warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, claimWindowMs }),
     committed: countStored(metrics, personReloader.changed),
-    nowMs: Date.now,
+    nowMs: monotonicMs,
   });
 });
