@@ -13,6 +13,9 @@ export type Warehouse = ClickHouseClient;
 
 const REQUEST_TIMEOUT_MS = 60_000;
 
+/** By itself the client takes 16 KiB, which signs of life have filled after some twenty minutes; this is for hours. */
+const HEADER_BYTES_MAX = 512 * 1024;
+
 /** Settings of a statement that may take longer: a header now and then, as a minute without a byte is a failure. */
 export const SIGNS_OF_LIFE = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '20000' } as const;
 
@@ -50,6 +53,7 @@ export function createWarehouse(url: string): Warehouse {
     password: decodeURIComponent(parsed.password),
     database: databaseOf(url),
     request_timeout: REQUEST_TIMEOUT_MS,
+    max_response_headers_size: HEADER_BYTES_MAX,
     // The client's own log would print queries and their arguments.
     log: { level: ClickHouseLogLevel.OFF },
     // Long arguments go into the body, because proxies in front of ClickHouse refuse long URLs.
