@@ -20,7 +20,7 @@ export type DeadReason =
   | 'transform_failed'
   /** The process dies whenever it takes the record. */
   | 'poison_pill'
-  /** ClickHouse refuses the row, which is kept without its event. */
+  /** ClickHouse refuses the row. */
   | 'warehouse_refused';
 
 /** Reasons that the version before wrote, and what they are called now. Its letters are there for weeks. */

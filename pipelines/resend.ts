@@ -1,6 +1,7 @@
 import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import { readWire } from '#schemas/wire.ts';
 import type { DeadReason } from './dead_letter.ts';
 import { type EventOutcome, eventState } from './letter_state.ts';
 import { placeOf } from './replay/choose.ts';
@@ -9,8 +10,13 @@ import { placeOf } from './replay/choose.ts';
 export const RESENDING_STAGES = ['dedup', 'identity', 'warehouse'] as const;
 export type ResendingStage = (typeof RESENDING_STAGES)[number];
 
-/** The reason of letters that hold a row, and no event to send in again. */
-const WITHOUT_EVENT: DeadReason = 'warehouse_refused';
+const REFUSED: DeadReason = 'warehouse_refused';
+
+/** Whether a letter holds a row, and no event to send in again: of a table without events, or of a former version. */
+const holdsRow = ({ reason, bytes }: DeadLetter): boolean => {
+  const wire = reason === REFUSED ? readWire(bytes) : null;
+  return wire?.ok === false && wire.code === 'wire_magic';
+};
 
 /**
  * What became of a letter that was to be sent in again:
@@ -46,14 +52,14 @@ const STAGES_OF_EVENTS: ReadonlySet<string> = new Set([...RESENDING_STAGES, 'del
 
 /** Whether a letter may hold events that can be read; whether they can is known once they are. */
 export function mayHoldEvents(letter: DeadLetter): boolean {
-  return STAGES_OF_EVENTS.has(letter.stage) && letter.reason !== WITHOUT_EVENT && !isCut(letter);
+  return STAGES_OF_EVENTS.has(letter.stage) && !holdsRow(letter) && !isCut(letter);
 }
 
 /** Why a letter cannot be sent in again, as far as the letter alone says; null where it can. */
 export function refusedAsIs(letter: DeadLetter): ResendOutcome | null {
   if (!STAGES_OF_EVENTS.has(letter.stage)) return 'not_resendable';
   if (letter.stage === 'delivery' && (letter.destination ?? '') === '') return 'not_resendable';
-  if (letter.reason === WITHOUT_EVENT) return 'not_resendable';
+  if (holdsRow(letter)) return 'not_resendable';
   return isCut(letter) ? 'cut' : null;
 }
 

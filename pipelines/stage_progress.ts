@@ -22,6 +22,6 @@ export function rateBetween(before: StageMoment | null, now: StageMoment): numbe
 
 /** The moment to compare with next time: the one before stays until the new one is far enough from it. */
 export function kept(before: StageMoment | null, now: StageMoment): StageMoment {
-  const isFar = before === null || now.atMs - before.atMs >= SPAN_MS_MIN * 3;
+  const isFar = before === null || Math.abs(now.atMs - before.atMs) >= SPAN_MS_MIN * 3;
   return isFar ? now : before;
 }

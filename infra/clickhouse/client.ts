@@ -13,18 +13,28 @@ export type Warehouse = ClickHouseClient;
 
 const REQUEST_TIMEOUT_MS = 60_000;
 
+/** By itself the client takes 16 KiB, which signs of life have filled after some twenty minutes; this is for hours. */
+const HEADER_BYTES_MAX = 512 * 1024;
+
 /** Settings of a statement that may take longer: a header now and then, as a minute without a byte is a failure. */
 export const SIGNS_OF_LIFE = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '20000' } as const;
 
-/** ClickHouse did not answer or is overloaded: try again. `refused`: it will never accept this; an operator must look. */
+const RECOVERIES = { warehouse_unavailable: 'again', warehouse_mismatch: 'wait', warehouse_refused: 'stop' } as const;
+
+/**
+ * By what is at fault:
+ * - warehouse_unavailable: the server, which did not answer or is overloaded
+ * - warehouse_mismatch: the table, which is not there or not as we know it; an operator or a migration makes it so
+ * - warehouse_refused: a value, which it will never accept
+ */
 export class WarehouseError extends Error {
-  readonly code: 'warehouse_unavailable' | 'warehouse_refused';
-  readonly recovery: 'again' | 'stop';
+  readonly code: keyof typeof RECOVERIES;
+  readonly recovery: (typeof RECOVERIES)[keyof typeof RECOVERIES];
 
   constructor(code: WarehouseError['code'], message: string) {
     super(message);
     this.code = code;
-    this.recovery = code === 'warehouse_unavailable' ? 'again' : 'stop';
+    this.recovery = RECOVERIES[code];
   }
 }
 
@@ -43,6 +53,7 @@ export function createWarehouse(url: string): Warehouse {
     password: decodeURIComponent(parsed.password),
     database: databaseOf(url),
     request_timeout: REQUEST_TIMEOUT_MS,
+    max_response_headers_size: HEADER_BYTES_MAX,
     // The client's own log would print queries and their arguments.
     log: { level: ClickHouseLogLevel.OFF },
     // Long arguments go into the body, because proxies in front of ClickHouse refuse long URLs.
@@ -133,19 +144,24 @@ function valuesOf(row: object, fields: readonly string[]): unknown[] {
 }
 
 /**
- * Codes of server errors that no repetition heals (ErrorCodes.cpp): texts that are no number, date, time, bool or UUID,
- * values out of range or null where none may be, unknown columns and tables, syntax. The message may quote rows: left out.
+ * Codes of server errors (ErrorCodes.cpp) that a value is to blame for: texts that are no number, date, time, bool or UUID,
+ * values out of range, too long, or null where none may be.
  */
-const REFUSALS = new Set('6 16 20 25 26 27 33 38 41 43 47 53 60 62 69 70 72 81 117 131 321 349 376 467 691'.split(' '));
+const OF_ROWS = new Set('6 25 26 27 33 38 41 53 69 70 72 117 131 321 349 376 467 691'.split(' '));
+
+/** Codes that all rows of a table meet: unknown columns, tables and databases, columns of other types, syntax. */
+const OF_TABLES = new Set('16 20 43 47 60 62 81 218'.split(' '));
 
 /** A failure of the client as our error, without the client's message, which may quote rows. */
 export function readError(error: unknown): WarehouseError {
   if (error instanceof ClickHouseError) {
     const kind = `${error.code} ${error.type ?? ''}`.trim();
-    return new WarehouseError(
-      REFUSALS.has(error.code) ? 'warehouse_refused' : 'warehouse_unavailable',
-      `clickhouse: ${kind}`,
-    );
+    return new WarehouseError(codeOf(error), `clickhouse: ${kind}`);
   }
   return new WarehouseError('warehouse_unavailable', `clickhouse: ${error instanceof Error ? error.name : 'error'}`);
+}
+
+function codeOf({ code }: ClickHouseError): WarehouseError['code'] {
+  if (OF_ROWS.has(code)) return 'warehouse_refused';
+  return OF_TABLES.has(code) ? 'warehouse_mismatch' : 'warehouse_unavailable';
 }

@@ -1,4 +1,4 @@
-import { readError, type Warehouse } from './client.ts';
+import { readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
 import { BASE_DICTIONARY, dictionaryFigures, reloadPersons } from './person_dictionaries.ts';
 
@@ -99,7 +99,9 @@ async function isRewriting(warehouse: Warehouse, cluster: string | null): Promis
 
 async function select<Row>(warehouse: Warehouse, query: string): Promise<Row[]> {
   try {
-    return await (await warehouse.query({ query, format: 'JSONEachRow' })).json<Row>();
+    return await (
+      await warehouse.query({ query, format: 'JSONEachRow', clickhouse_settings: SIGNS_OF_LIFE })
+    ).json<Row>();
   } catch (error) {
     throw readError(error);
   }
@@ -107,7 +109,7 @@ async function select<Row>(warehouse: Warehouse, query: string): Promise<Row[]> 
 
 async function run(warehouse: Warehouse, query: string): Promise<void> {
   try {
-    await warehouse.command({ query });
+    await warehouse.command({ query, clickhouse_settings: SIGNS_OF_LIFE });
   } catch (error) {
     throw readError(error);
   }

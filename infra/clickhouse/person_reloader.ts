@@ -30,6 +30,7 @@ export interface PersonReloaderOptions {
   cluster: string | null;
   report: ReloadReport;
   logger: Logger;
+  /** Monotonic milliseconds. */
   nowMs(): number;
 }
 

@@ -177,7 +177,8 @@ async function ask<Answer>(
     const result = await warehouse.query({ query, query_params, format: 'JSONEachRow' });
     return await result.json<Answer>();
   } catch (error) {
+    const { code, message } = readError(error);
     // Why a query was refused says nothing about the rows.
-    throw new WarehouseError('warehouse_unavailable', readError(error).message);
+    throw new WarehouseError(code === 'warehouse_refused' ? 'warehouse_mismatch' : code, message);
   }
 }

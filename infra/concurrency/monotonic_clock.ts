@@ -3,3 +3,6 @@
  * nobody is to be refused, nor anything taken for new, for as long as that.
  */
 export const monotonicMs = (): number => performance.now();
+
+/** When a time of that clock is by the time of day, as it is now. */
+export const wallMsOf = (ms: number): number => Date.now() + ms - monotonicMs();

@@ -114,8 +114,8 @@ export function createDeadLetterStore(
   async function open(): Promise<StoreWorld> {
     opened ??= {
       ...{ session, logger, nowMs },
-      codec: await createCodec<DeadLetter>(registry, TOPICS.resent, 'dead_letter'),
-      resolutions: await createCodec<DeadResolution>(registry, TOPICS.resolved, 'dead_resolution'),
+      codec: await createCodec<DeadLetter>(registry, TOPICS.resent, 'dead_letter', 'left_out'),
+      resolutions: await createCodec<DeadResolution>(registry, TOPICS.resolved, 'dead_resolution', 'left_out'),
       reader: await createEventBatchReader(registry, TOPICS.raw),
     };
     return opened;

@@ -101,15 +101,15 @@ export async function findLetters(
 }
 
 /**
- * A letter's events; null if they cannot be read. It does not wait for a schema that the registry does not know yet: one
- * such letter would hold up the others of a page or of a request.
+ * A letter's events; null if they cannot be read. It does not wait for a schema that the registry or this process does not
+ * know yet: one such letter would hold up the others of a page or of a request.
  */
 export async function eventsOf(reader: EventBatchReader, { bytes }: DeadLetter): Promise<EntryView[] | null> {
   try {
     const read = await reader.read(bytes);
     return read.ok ? read.value : null;
   } catch (error) {
-    if (error instanceof RegistryError && error.code === 'schema_awaited') return null;
+    if (error instanceof RegistryError && error.code !== 'registry_unavailable') return null;
     throw error;
   }
 }

@@ -145,8 +145,8 @@ class ProcessPart implements LocalPart {
 
   async #untilReady(child: ChildProcess): Promise<string> {
     const timeoutMs = this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS;
-    const deadline = Date.now() + timeoutMs;
-    while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
+    const deadline = performance.now() + timeoutMs;
+    while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
       if (await answerBy(this.#plan.isReady(), deadline)) return READY;
       await sleep(READY_POLL_MS);
     }
@@ -162,7 +162,7 @@ class ProcessPart implements LocalPart {
 /** Whether a question was answered true in time; a part that hangs may hold the connection open without an answer. */
 async function answerBy(question: Promise<boolean>, deadlineMs: number): Promise<boolean> {
   const late = new AbortController();
-  const timeout = sleep(Math.max(deadlineMs - Date.now(), 0), false, { signal: late.signal }).catch(() => false);
+  const timeout = sleep(Math.max(deadlineMs - performance.now(), 0), false, { signal: late.signal }).catch(() => false);
   const answer = await Promise.race([question.catch(() => false), timeout]);
   late.abort();
   return answer;

@@ -22,8 +22,8 @@ export function createRestarter(
   const restart = (name: PartName) => {
     if (cancelled) return;
     const last = deaths.get(name);
-    const count = last !== undefined && Date.now() - last.at < CALM_MS ? last.count + 1 : 0;
-    deaths.set(name, { count, at: Date.now() });
+    const count = last !== undefined && performance.now() - last.at < CALM_MS ? last.count + 1 : 0;
+    deaths.set(name, { count, at: performance.now() });
     timers.add(setTimeout(() => void begin(name), Math.min(PAUSE_MS_MIN * 2 ** count, PAUSE_MS_MAX)));
   };
   const begin = async (name: PartName) => {

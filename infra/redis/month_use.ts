@@ -15,7 +15,12 @@ export interface MonthUseView {
 const FRESH_MS = 500;
 const ACCOUNTS_PER_CALL = 1_000;
 
-export function createMonthUseView(redis: Redis, logger: Logger, nowMs: () => number): MonthUseView {
+export function createMonthUseView(
+  redis: Redis,
+  logger: Logger,
+  nowMs: () => number,
+  monotonicMs: () => number,
+): MonthUseView {
   let uses: ReadonlyMap<string, number> = new Map();
   let readAtMs = Number.NEGATIVE_INFINITY;
 
@@ -36,14 +41,14 @@ export function createMonthUseView(redis: Redis, logger: Logger, nowMs: () => nu
 
   return {
     async refresh(accountIds) {
-      if (nowMs() - readAtMs < FRESH_MS) return;
+      if (monotonicMs() - readAtMs < FRESH_MS) return;
       try {
         uses = await read(accountIds);
       } catch (error) {
         logger.warn({ err: error }, 'how much of the month is used is not known');
         uses = new Map();
       }
-      readAtMs = nowMs();
+      readAtMs = monotonicMs();
     },
     used: (accountId) => uses.get(accountId) ?? null,
   };

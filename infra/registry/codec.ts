@@ -4,7 +4,7 @@ import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.
 import { MalformedError } from '#schemas/varint.ts';
 import { assertHolds } from '#schemas/walk.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
-import type { Registry } from './schema_registry.ts';
+import { type Registry, RegistryError } from './schema_registry.ts';
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: UnreadableReason };
 
@@ -20,11 +20,22 @@ interface Reading {
   resolver: ReturnType<AvroType['createResolver']> | null;
 }
 
+/**
+ * What becomes of a record that a newer version of its schema wrote, which this process does not know: it waits until the
+ * process is upgraded, or is left out as one that cannot be read, by who follows a table and cannot wait for one record.
+ */
+type Newer = 'waits' | 'left_out';
+
 /** Encodes and decodes the values of one topic in the Confluent wire format. */
-export async function createCodec<T>(registry: Registry, topic: string, schema: SchemaName): Promise<Codec<T>> {
+export async function createCodec<T>(
+  registry: Registry,
+  topic: string,
+  schema: SchemaName,
+  newer: Newer = 'waits',
+): Promise<Codec<T>> {
   const type = schemaType(schema);
   const ownId = await registry.idOf(topic, schema);
-  const readings = createReadings(registry, type, ownId);
+  const readings = createReadings(registry, type, ownId, newer);
   return {
     encode: (value) => writeWire(ownId, type.toBuffer(value)),
     async decode(value) {
@@ -46,7 +57,7 @@ export interface EventBatchReader {
 
 export async function createEventBatchReader(registry: Registry, topic: string): Promise<EventBatchReader> {
   const schemaId = await registry.idOf(topic, 'event_batch');
-  const readings = createReadings(registry, eventBatchType, schemaId);
+  const readings = createReadings(registry, eventBatchType, schemaId, 'waits');
   return {
     schemaId,
     async read(value) {
@@ -62,11 +73,12 @@ export async function createEventBatchReader(registry: Registry, topic: string):
   };
 }
 
-/** Finds how bytes of a schema id are read, or why they cannot be. */
+/** Finds how bytes of a schema id are read, or why they cannot be. @throws RegistryError */
 function createReadings(
   registry: Registry,
   type: AvroType,
   ownId: number,
+  newer: Newer,
 ): (id: number) => Promise<Reading | UnreadableReason> {
   const known = new Map<number, Reading | UnreadableReason>([[ownId, { writer: type, resolver: null }]]);
   return async (id) => {
@@ -75,6 +87,11 @@ function createReadings(
     const writer = await registry.typeOf(id);
     if (writer === null) return 'schema_unknown';
     const made = readingOf(type, writer);
+    // Ids of a registry grow. One of another name is a record that stands on the wrong topic.
+    const isNewer = made === 'schema_mismatch' && id > ownId && writer.name === type.name;
+    if (isNewer && newer === 'waits') {
+      throw new RegistryError('schema_newer', `schema ${id} is newer than ${ownId}, which this process knows`, null);
+    }
     known.set(id, made);
     return made;
   };

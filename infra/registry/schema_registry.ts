@@ -3,11 +3,15 @@ import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/avro.ts';
 import { chooseCompatibility } from './compatibility.ts';
 
+/** What passes: the registry answers again, has the schema, or this process is upgraded. */
+const WAITED_FOR: ReadonlySet<string> = new Set(['registry_unavailable', 'schema_awaited', 'schema_newer']);
+
 /** The registry cannot be reached or refuses. Try again later, or stop. */
 export class RegistryError extends Error {
   readonly code:
     | 'registry_unavailable'
     | 'schema_awaited'
+    | 'schema_newer'
     | 'schema_incompatible'
     | 'compatibility_mismatch'
     | 'schema_unregistered';
@@ -16,7 +20,7 @@ export class RegistryError extends Error {
   constructor(code: RegistryError['code'], message: string, cause: unknown) {
     super(message, { cause });
     this.code = code;
-    this.recovery = code === 'registry_unavailable' || code === 'schema_awaited' ? 'wait' : 'stop';
+    this.recovery = WAITED_FOR.has(code) ? 'wait' : 'stop';
   }
 }
 

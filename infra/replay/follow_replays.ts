@@ -25,7 +25,7 @@ export async function followReplays(
   logger: Logger,
   onFatal: (error: unknown) => void,
 ): Promise<FollowedReplays> {
-  const codec = await createCodec<ReplayProgress>(registry, TOPICS.replays, 'replay_progress');
+  const codec = await createCodec<ReplayProgress>(registry, TOPICS.replays, 'replay_progress', 'left_out');
   const states = new Map<string, ReplayProgress>();
 
   async function apply(into: Map<string, ReplayProgress>, key: string, value: Buffer | null): Promise<void> {

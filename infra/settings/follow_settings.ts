@@ -26,7 +26,7 @@ export async function followSettings(
   onFatal: (error: unknown) => void,
 ): Promise<FollowedSettings> {
   const table = createSettingsTable();
-  const codec = await createCodec<Setting>(registry, TOPICS.settings, 'setting');
+  const codec = await createCodec<Setting>(registry, TOPICS.settings, 'setting', 'left_out');
   const following: Following = await followTopic({
     kafka: session.kafka,
     topic: TOPICS.settings,

@@ -46,7 +46,7 @@ export async function openSettingsJournal(
   logger: Logger,
   onFatal: (error: unknown) => void,
 ): Promise<OpenJournal> {
-  const codec = await createCodec<Setting>(registry, TOPICS.settings, 'setting');
+  const codec = await createCodec<Setting>(registry, TOPICS.settings, 'setting', 'left_out');
   const mutex = createMutex();
   const open = (): Promise<Turn> => openTurn(session, codec, logger, onFatal);
   let turn = await open();

@@ -13,12 +13,15 @@ export interface BreakerConfig {
   probeMs: number;
 }
 
+/** Longest wait that a platform's Retry-After is given, whoever waits: a proxy may ask for a week. */
+export const RETRY_AFTER_MS_MAX = 21_600_000;
+
 export const BREAKER_DEFAULTS: BreakerConfig = {
   failuresMax: 5,
   openMs: 5_000,
   openMsMax: 300_000,
   brokenOpenMs: 600_000,
-  throttleMsMax: 21_600_000,
+  throttleMsMax: RETRY_AFTER_MS_MAX,
   probeMs: 60_000,
 };
 
@@ -27,7 +30,7 @@ const TIMEOUT_WEIGHT = 3;
 
 type BreakerCause = 'failing' | 'throttled' | 'credentials_broken';
 
-/** The state of one breaker; a plain value. Times are milliseconds since 1970 UTC. */
+/** The state of one breaker; a plain value. Times are milliseconds of a clock that only goes forward. */
 export type Breaker =
   | { kind: 'closed'; failures: number }
   | { kind: 'open'; cause: BreakerCause; reason: string; untilMs: number; openedForMs: number }

@@ -43,7 +43,7 @@ interface Slot {
  * A table of breakers that holds at most `slotsMax`; calm ones take no room, and when it is full the one untouched for
  * longest is forgotten, which costs at most a few calls to a platform that is away.
  *
- * @param nowMs the clock, milliseconds since 1970 UTC.
+ * @param nowMs milliseconds of a clock that only goes forward.
  */
 export function createBreakers(config: BreakerConfig, slotsMax: number, nowMs: () => number): Breakers {
   const slots = new Map<string, Slot>();

@@ -32,7 +32,10 @@ export interface Shortfall {
 export interface DeliveryPorts {
   /** Makes the call; never rejects, as no answer is an Answer too. */
   send(request: HttpRequest, timeoutMs: number): Promise<Answer>;
+  /** Milliseconds since 1970 UTC. */
   nowMs(): number;
+  /** Milliseconds of a clock that only goes forward, for spans. */
+  monotonicMs(): number;
   /** The breaker of this destination and site. */
   breaker: BreakerPort;
   /** What is known of refusals of this destination and site. */

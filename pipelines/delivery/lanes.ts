@@ -1,3 +1,5 @@
+import { RETRY_AFTER_MS_MAX } from './breaker.ts';
+
 /** Retry lanes in order, with the wait before an attempt in milliseconds. The names are part of topic names. */
 export const LANES = [
   { name: '5s', delayMs: 5_000 },
@@ -31,7 +33,7 @@ export type LaneChoice = { kind: 'lane'; lane: Lane; dueAtMs: number } | { kind:
 /** The lane of an attempt is the shortest that the platform's wish allows; the last lane takes what waits longer. */
 function delayOf(question: LaneQuestion): { lane: Lane; delayMs: number } {
   const byAttempt = LANES[Math.min(Math.max(question.attempt, 1), LANES.length) - 1] ?? LANES[0];
-  const wishMs = question.retryAfterMs ?? 0;
+  const wishMs = Math.min(question.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
   const delayMs = Math.round(Math.max(byAttempt.delayMs, wishMs) * (1 + JITTER * question.random));
   if (wishMs <= byAttempt.delayMs) return { lane: byAttempt.name, delayMs };
   const byWish = LANES.findLast((lane) => lane.delayMs <= wishMs) ?? byAttempt;
@@ -40,7 +42,7 @@ function delayOf(question: LaneQuestion): { lane: Lane; delayMs: number } {
 
 /**
  * Where an event goes after an attempt that may be repeated. Delays are never shorter than the lane's or than the
- * platform's Retry-After, and up to a fifth longer by jitter. Dead reasons: `too_old` when the platform's age window
+ * platform's Retry-After, of which six hours count at the most, and up to a fifth longer by jitter. Dead reasons: `too_old` when the platform's age window
  * would be closed by then, `retries_exhausted` when 72 hours have passed since the first attempt.
  */
 export function nextLane(question: LaneQuestion): LaneChoice {

@@ -1,4 +1,4 @@
-import type { Health } from './breaker.ts';
+import { type Health, RETRY_AFTER_MS_MAX } from './breaker.ts';
 
 /** Limits of the watch over a whole destination; all times in milliseconds. */
 export interface OutageConfig {
@@ -80,10 +80,15 @@ export function reportOutage(
   }
 }
 
-/** Never for less than the platform asks for. */
+/** Never for less than the platform asks for, of which six hours count at the most. */
 function awayFor(health: Extract<Health, { reason: string }>, forMs: number, nowMs: number): Outage {
   const askedMs = health.kind === 'throttled' ? (health.retryAfterMs ?? 0) : 0;
-  return { kind: 'away', reason: health.reason, untilMs: nowMs + Math.max(forMs, askedMs), forMs };
+  return {
+    kind: 'away',
+    reason: health.reason,
+    untilMs: nowMs + Math.max(forMs, Math.min(askedMs, RETRY_AFTER_MS_MAX)),
+    forMs,
+  };
 }
 
 /**

@@ -26,22 +26,22 @@ export function call(run: Run, batch: readonly IndexedPiece[]): Promise<Called |
 async function callNow(run: Run, batch: readonly IndexedPiece[]): Promise<Called | null> {
   const { job, ports, settings, timeoutMs } = run;
   if (ports.stopping()) return null;
-  const startedMs = ports.nowMs();
+  const startedMs = ports.monotonicMs();
   run.token ??= tokenFor(run);
   const token = await run.token;
   if (token.kind === 'none') {
-    return { verdict: token.verdict, isShared: false, tookMs: ports.nowMs() - startedMs, answer: null };
+    return { verdict: token.verdict, isShared: false, tookMs: ports.monotonicMs() - startedMs, answer: null };
   }
   if (ports.stopping()) return null;
   const group = batch[0]?.group ?? '';
-  const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: startedMs };
+  const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: ports.nowMs() };
   const request = job.adapter.request(batch, context);
   const eventIds = batch.map((piece) => piece.entry.event.event_id);
   const answered = await ports.send(request, timeoutMs);
   const verdict = job.adapter.classify(answered, eventIds);
   if (verdict.kind === 'credentials_broken') forgetToken(run);
   const answer = answerExcerpt(answered, [...Object.values(job.secrets), token.token], countriesOf(job.site));
-  return { verdict, isShared: request.trusted, tookMs: ports.nowMs() - startedMs, answer };
+  return { verdict, isShared: request.trusted, tookMs: ports.monotonicMs() - startedMs, answer };
 }
 
 const countriesOf = ({ default_country }: Site): string[] => (default_country === null ? [] : [default_country]);
@@ -60,11 +60,11 @@ async function tokenFor(run: Run): Promise<TokenAnswer> {
   const { job, ports, settings, timeoutMs } = run;
   const { authorisation } = job.adapter;
   if (authorisation === undefined) return { kind: 'token', token: '', lifetimeMs: 0 };
-  const nowMs = ports.nowMs();
+  const nowMs = ports.monotonicMs();
   const key = tokenKey(run);
   const known = ports.tokens.get(key, nowMs);
   if (known !== null) return { kind: 'token', token: known, lifetimeMs: 0 };
-  const asked = authorisation.request({ settings, baseUrl: job.baseUrl, nowMs });
+  const asked = authorisation.request({ settings, baseUrl: job.baseUrl, nowMs: ports.nowMs() });
   if (asked.kind === 'none') return asked;
   const answer = authorisation.read(await ports.send(asked.request, timeoutMs));
   if (answer.kind === 'token') ports.tokens.put(key, answer.token, nowMs + answer.lifetimeMs);

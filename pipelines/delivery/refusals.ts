@@ -57,7 +57,7 @@ const newRow = (): Row => ({
 
 /**
  * @param sitesMax sites that are held in memory at the most; the one called longest ago is forgotten first.
- * @param nowMs the clock, milliseconds since 1970 UTC.
+ * @param nowMs milliseconds of a clock that only goes forward.
  */
 export function createRefusals(sitesMax: number, nowMs: () => number): Refusals {
   const rows = new Map<string, Row>();

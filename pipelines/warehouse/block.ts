@@ -14,10 +14,15 @@ function rangesOf(plan: BlockPlan): [partition: number, range: OffsetRange][] {
   return [...plan].sort(([a], [b]) => a - b);
 }
 
-/** Metadata of committed offsets that announces a block; every partition that it covers has the same. */
-export function writePlan(plan: BlockPlan): string {
-  return `plan:${rangesText(plan)}`;
+/**
+ * Metadata of committed offsets that announces a block; every partition that it covers has the same. `log` is the id of the
+ * topic, as the offsets of one that is made anew under its name mean other records.
+ */
+export function writePlan(plan: BlockPlan, log = ''): string {
+  return `plan${suffixOf(log)}:${rangesText(plan)}`;
 }
+
+const suffixOf = (log: string): string => (log === '' ? '' : `@${log}`);
 
 function rangesText(plan: BlockPlan): string {
   return rangesOf(plan)
@@ -31,7 +36,7 @@ function rangesText(plan: BlockPlan): string {
  */
 export function readPlan(metadata: string, partition: number): BlockPlan | null {
   const [, alone] = /^plan:(\d+-\d+)$/.exec(metadata) ?? [];
-  const text = alone === undefined ? metadata : `plan:${partition}:${alone}`;
+  const text = alone === undefined ? metadata.replace(/^plan@[\w-]+:/, 'plan:') : `plan:${partition}:${alone}`;
   if (!/^plan:\d+:\d+-\d+(,\d+:\d+-\d+)*$/.test(text)) return null;
   return new Map(
     [...text.matchAll(/(\d+):(\d+)-(\d+)/g)].map(([, at, first, last]) => [
@@ -41,11 +46,17 @@ export function readPlan(metadata: string, partition: number): BlockPlan | null 
   );
 }
 
-/** The name of a block: the same ranges of a topic are the same rows. */
-export function tokenOf(topic: string, plan: BlockPlan): string {
+/** The id of the topic whose offsets a plan means; empty where it does not say, as before plans had one. */
+export function logOfPlan(metadata: string): string {
+  return /^plan@([\w-]+):/.exec(metadata)?.[1] ?? '';
+}
+
+/** The name of a block: the same ranges of a topic, with the same id, are the same rows. */
+export function tokenOf(topic: string, plan: BlockPlan, log = ''): string {
   const [only] = plan;
-  if (only === undefined || plan.size > 1) return `${topic}/${rangesText(plan)}`;
-  return `${topic}/${only[0]}/${only[1].first}-${only[1].last}`;
+  const name = `${topic}${suffixOf(log)}`;
+  if (only === undefined || plan.size > 1) return `${name}/${rangesText(plan)}`;
+  return `${name}/${only[0]}/${only[1].first}-${only[1].last}`;
 }
 
 /** Where the first record of a block stands, by its token; rows that are refused become dead letters under it. */
@@ -63,7 +74,7 @@ export interface Gathered<Row> {
   rows: Row[];
   /** Of the records that the rows are from. */
   bytes: number;
-  /** Since when the first record waits, in milliseconds since 1970 UTC. */
+  /** Since when the first record waits here, in milliseconds of a clock that only goes forward. */
   openedMs: number;
 }
 

@@ -8,6 +8,7 @@ import { createRowEstimates } from '#infra/clickhouse/row_estimates.ts';
 import { createRunningQueries, type RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
 import { levelOf, workloadOf } from '#infra/clickhouse/workload.ts';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { SharedAnswers } from '#infra/redis/shared_answers.ts';
 import { logAnalysts } from './logged_analysts.ts';
@@ -51,7 +52,7 @@ export function openQueries({
   const probe = watchWarehouse(clickhouseUrl);
   const gate = createQueryGate(limits);
   const writeParquet = createParquetWriter(clickhouseUrl);
-  const estimate = createRowEstimates(overseer, cluster, Date.now);
+  const estimate = createRowEstimates(overseer, cluster, monotonicMs);
   const running = createRunningQueries(overseer, cluster);
   const sql = sqlUrl === null ? null : createSqlAsker(sqlUrl);
   const access = analystsUrl === null ? null : createWarehouse(analystsUrl);

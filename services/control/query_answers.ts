@@ -69,7 +69,8 @@ export function createQueryAnswers(
   async function answer(question: Asked, asker: Asker): Promise<Answered> {
     const name = JSON.stringify([question.asked, question.statement]);
     const before = kept.get(name);
-    const isFresh = before !== undefined && nowMs() - before.askedAtMs < question.keptMs;
+    // The time of day may be set back: an answer from ahead is no fresh one.
+    const isFresh = before !== undefined && Math.abs(nowMs() - before.askedAtMs) < question.keptMs;
     const one = isFresh ? before : begin(name, question, asker.label);
     return wait(one, asker.signal, () => forget(name, one));
   }
@@ -179,5 +180,5 @@ function codeOf(error: unknown): ControlErrorCode | null {
   if (error instanceof QueryPatternError) return 'query_pattern_invalid';
   if (error instanceof QueryCancelledError || error instanceof QueryBusyError) return error.code;
   if (!(error instanceof WarehouseError)) return null;
-  return error.code === 'warehouse_refused' ? 'internal' : 'query_unavailable';
+  return error.code === 'warehouse_unavailable' ? 'query_unavailable' : 'internal';
 }

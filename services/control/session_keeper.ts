@@ -38,6 +38,8 @@ export function createSessionKeeper(store: SessionStore, randomBytes: RandomByte
   /** Sessions with when Redis last said that they go on, the longest ago first. */
   const remembered = new Map<string, { session: Session; atMs: number }>();
   let awayMs = Number.NEGATIVE_INFINITY;
+  /** The time of day may be set back: what seems to lie ahead is as old as it is far. */
+  const spanTo = (atMs: number): number => Math.abs(nowMs() - atMs);
 
   const remember = (session: Session): void => {
     remembered.delete(session.id);
@@ -47,7 +49,7 @@ export function createSessionKeeper(store: SessionStore, randomBytes: RandomByte
   };
   const recall = (id: string): Session => {
     const known = remembered.get(id);
-    if (known === undefined || nowMs() - known.atMs > REMEMBERED_MS) {
+    if (known === undefined || spanTo(known.atMs) > REMEMBERED_MS) {
       throw new SessionsUnavailableError('redis does not answer');
     }
     return known.session;
@@ -64,7 +66,7 @@ export function createSessionKeeper(store: SessionStore, randomBytes: RandomByte
     async find(value) {
       if (!VALUE_PATTERN.test(value)) return null;
       const id = hash('sha256', value);
-      if (nowMs() - awayMs < AWAY_MS) return recall(id);
+      if (spanTo(awayMs) < AWAY_MS) return recall(id);
       try {
         const session = await store.find(id);
         if (session === null) remembered.delete(id);

@@ -63,5 +63,5 @@ function refusal(error: unknown, onFailure: (error: unknown) => void): Extract<S
   onFailure(error);
   if (error instanceof QueryTooHeavyError) return { ok: false, code: 'query_too_heavy' };
   if (!(error instanceof WarehouseError)) throw error;
-  return { ok: false, code: error.code === 'warehouse_refused' ? 'internal' : 'query_unavailable' };
+  return { ok: false, code: error.code === 'warehouse_unavailable' ? 'query_unavailable' : 'internal' };
 }

@@ -50,7 +50,7 @@ export function createStageView(options: StageWatchOptions): StageView {
   return {
     read(stages) {
       const key = stages.join();
-      if (shared === null || shared.key !== key || nowMs() - shared.atMs >= SHARED_MS) {
+      if (shared === null || shared.key !== key || Math.abs(nowMs() - shared.atMs) >= SHARED_MS) {
         shared = { key, atMs: nowMs(), items: ask(stages) };
       }
       return shared.items;

@@ -27,14 +27,15 @@ interface TestSenderOptions {
   baseUrls: Readonly<Record<string, string | null>>;
   /** Milliseconds since 1970 UTC. */
   nowMs(): number;
+  monotonicMs(): number;
 }
 
 /** What one call needs that many have in common in delivery: fresh each time, so that it depends on nothing before it. */
-function portsOf({ egress, nowMs }: TestSenderOptions, siteId: string): Parameters<typeof deliver>[1] {
+function portsOf({ egress, nowMs, monotonicMs }: TestSenderOptions, siteId: string): Parameters<typeof deliver>[1] {
   return {
-    ...{ send: egress.send, nowMs },
+    ...{ send: egress.send, nowMs, monotonicMs },
     breaker: { ask: () => ({ kind: 'go' }), report: () => undefined },
-    refusals: createRefusals(1, nowMs).of(siteId),
+    refusals: createRefusals(1, monotonicMs).of(siteId),
     turns: createTurns(1),
     tokens: createTokens(1),
     stopping: () => false,

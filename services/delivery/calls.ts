@@ -1,3 +1,4 @@
+import { monotonicMs, wallMsOf } from '#infra/concurrency/monotonic_clock.ts';
 import type { DeliveryConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
@@ -43,7 +44,7 @@ export function openCalls(
     allowLoopback,
   });
   onStop(() => egress.close());
-  const breakers = createBreakers(BREAKER_DEFAULTS, BREAKERS_MAX, Date.now);
+  const breakers = createBreakers(BREAKER_DEFAULTS, BREAKERS_MAX, monotonicMs);
   const sites = table.destinationsNamed(adapter.name);
   const watch = watchOutage({
     destination: adapter.name,
@@ -51,7 +52,8 @@ export function openCalls(
     breakers,
     sites: () => sites.size,
     logger,
-    nowMs: Date.now,
+    nowMs: monotonicMs,
+    wallMsOf,
   });
   const shortfall = metrics.counter(
     'svc_delivery_shortfall_events_total',
@@ -69,10 +71,11 @@ export function openCalls(
     watch,
     egress,
     uncommitted,
-    refusals: createRefusals(REFUSALS_MAX, Date.now),
+    refusals: createRefusals(REFUSALS_MAX, monotonicMs),
     fellShort: (events) => shortfall.inc(events),
     logger,
     nowMs: Date.now,
+    monotonicMs,
   });
   return { attempts, watch, uncommitted };
 }

@@ -22,7 +22,9 @@ export interface SharedByCalls {
   /** Told how many of a call's events a platform did not take without saying which. */
   fellShort(events: number): void;
   logger: Logger;
+  /** Milliseconds since 1970 UTC. */
   nowMs(): number;
+  monotonicMs(): number;
 }
 
 /** An event without an outcome. */
@@ -41,6 +43,7 @@ export function deliveryPorts(
   return {
     send: shared.egress.send,
     nowMs: shared.nowMs,
+    monotonicMs: shared.monotonicMs,
     turns: shared.turns,
     tokens,
     stopping,

@@ -18,7 +18,7 @@ export interface OutageWatch {
   report(siteId: string, health: Health): void;
   /** What a call has to wait for; null unless the destination is away. */
   trouble(): Extract<Permit, { kind: 'wait' }> | null;
-  /** When a batch is to be looked at again that could not be delivered; null unless the destination is away. */
+  /** When a batch is to be looked at again that could not be delivered, by the time of day; null unless the destination is away. */
   awayUntilMs(): number | null;
   /** A probe is over, whatever it brought; whether anything was held back by a site's breaker. */
   probed(heldBack: boolean): void;
@@ -31,11 +31,15 @@ export interface OutageWatchOptions {
   /** How many sites are delivered to it. */
   sites(): number;
   logger: Logger;
+  /** Monotonic milliseconds. */
   nowMs(): number;
+  /** When that is by the time of day, which is what a batch that rests is given. */
+  wallMsOf(ms: number): number;
 }
 
 /** Watches over a destination. While it is away its sites' breakers say nothing more, and are forgotten. */
-export function watchOutage({ destination, config, breakers, sites, logger, nowMs }: OutageWatchOptions): OutageWatch {
+export function watchOutage(options: OutageWatchOptions): OutageWatch {
+  const { destination, config, breakers, sites, logger, nowMs, wallMsOf } = options;
   let outage: Outage = HERE;
 
   function forgetSites(): void {
@@ -58,7 +62,8 @@ export function watchOutage({ destination, config, breakers, sites, logger, nowM
     ask() {
       const asked = askOutage(outage, config, nowMs());
       outage = asked.outage;
-      return asked.permit;
+      const { permit } = asked;
+      return permit.kind === 'wait' ? { ...permit, notBeforeMs: wallMsOf(permit.notBeforeMs) } : permit;
     },
     report: (siteId, health) => turnTo(reportOutage(outage, config, { siteId, health, sites: sites() }, nowMs())),
     trouble() {
@@ -66,7 +71,7 @@ export function watchOutage({ destination, config, breakers, sites, logger, nowM
       const waitMs = Math.max(0, outage.untilMs - nowMs());
       return { kind: 'wait', cause: 'failing', reason: outage.reason, waitMs };
     },
-    awayUntilMs: () => (outage.kind === 'away' ? outage.untilMs : null),
+    awayUntilMs: () => (outage.kind === 'away' ? wallMsOf(outage.untilMs) : null),
     probed(heldBack) {
       outage = withoutNews(outage, config, heldBack, nowMs());
     },

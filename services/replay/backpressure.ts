@@ -1,3 +1,4 @@
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { offsetsLeft } from '#infra/replay/offsets.ts';
 import { replayTopic } from '#pipelines/delivery/lanes.ts';
 import type { ReplayContext } from './run_context.ts';
@@ -8,7 +9,7 @@ const ASK_MS = 500;
 
 /** Lets so many events a second through, in steps. */
 export interface RateLimit {
-  /** When the next step may be; milliseconds since 1970 UTC. */
+  /** When the next step may be; monotonic milliseconds. */
   readyMs(): number;
   spent(events: number, nowMs: number): void;
 }
@@ -23,16 +24,16 @@ export function createRateLimit(rate: number): RateLimit {
   };
 }
 
-/** Asks now and then how much delivery has yet to take; answers until when to wait, where that is too much. */
-export function createBackpressure({ session, nowMs }: ReplayContext, destination: string): () => Promise<number> {
+/** Asks now and then how much delivery has yet to take; answers until when to wait, in monotonic milliseconds, where that is too much. */
+export function createBackpressure({ session }: ReplayContext, destination: string): () => Promise<number> {
   const group = session.groupOf(`delivery.${destination}`);
-  let askedMs = 0;
+  let askedMs = Number.NEGATIVE_INFINITY;
   let untilMs = 0;
   return async () => {
-    if (nowMs() - askedMs < ASK_MS) return untilMs;
-    askedMs = nowMs();
+    if (monotonicMs() - askedMs < ASK_MS) return untilMs;
+    askedMs = monotonicMs();
     const waiting = await offsetsLeft(session, group, replayTopic(destination));
-    untilMs = waiting > WAITING_MAX ? nowMs() + ASK_MS : 0;
+    untilMs = waiting > WAITING_MAX ? monotonicMs() + ASK_MS : 0;
     return untilMs;
   };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs, wallMsOf } from '#infra/concurrency/monotonic_clock.ts';
 import { createMutex } from '#infra/concurrency/mutex.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { jobRecords } from '#infra/replay/job_records.ts';
@@ -53,12 +54,12 @@ export async function count(run: ReplayRun): Promise<boolean> {
   const { log } = run;
   const { nowMs } = run.context;
   await log.note((now) => beginReading(now, 'counting', now.partitions, nowMs()));
-  let savedMs = 0;
+  let savedMs = Number.NEGATIVE_INFINITY;
   const judge = createJudge(run.context, run.replay, run.source);
   const take = async (slice: Slice): Promise<null> => {
     const add = added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs);
-    const isDue = nowMs() - savedMs >= SAVE_MS;
-    if (isDue) savedMs = nowMs();
+    const isDue = monotonicMs() - savedMs >= SAVE_MS;
+    if (isDue) savedMs = monotonicMs();
     await (isDue ? log.save(add) : log.note(add));
     return null;
   };
@@ -79,11 +80,11 @@ export async function send(run: ReplayRun): Promise<boolean> {
   /** One slice of all partitions after the other, so that none exceeds the rate. */
   const take = async (slice: Slice): Promise<number | null> => {
     const notBeforeMs = Math.max(rateLimit.readyMs(), await blockedUntilMs());
-    if (notBeforeMs > nowMs()) return notBeforeMs;
+    if (notBeforeMs > monotonicMs()) return wallMsOf(notBeforeMs);
     const judgement = await judge(slice, nextOf(log.now(), slice.partition));
     const records = jobRecords(replay.destination, judgement.chosen, run.jobs, context.eventSchemaId);
     await log.save(added(slice, judgement, nowMs), records);
-    rateLimit.spent(judgement.chosen.length, nowMs());
+    rateLimit.spent(judgement.chosen.length, monotonicMs());
     return null;
   };
   const recordsMax = Math.min(RECORDS_MAX, Math.ceil(replay.rate / STEPS_PER_S));

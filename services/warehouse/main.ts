@@ -1,6 +1,8 @@
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
 import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consume_options.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import { openProducer } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { openDeadLetters } from './dead_letters.ts';
@@ -8,6 +10,7 @@ import { createInsert } from './insert.ts';
 import { openWarehouse } from './open_warehouse.ts';
 import { createRowReader } from './row_reader.ts';
 import { countStored } from './stored_counts.ts';
+import { createTableWaits } from './table_waits.ts';
 import { createTables, type Row } from './tables.ts';
 
 /**
@@ -21,6 +24,10 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const { warehouse, personReloader } = await openWarehouse(runtime, config);
   const tables = await createTables(registry);
   const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics);
+  const waits = createTableWaits({ metrics, logger, nowMs: monotonicMs });
+  runtime.ableWhen('tables', waits.areNone);
+  const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
+  const { claimWindowMs } = config;
   return runSink<Row>({
     ...consumerOptions(runtime),
     admin: session.admin,
@@ -32,8 +39,8 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
     toRows: await createRowReader(registry, tables, deadLetters),
     deadLetter: deadLetters.writePoisonPill,
     // Of an event that is older than the claims dedup has, the table is asked first: it may have passed dedup before.
-    insert: createInsert({ warehouse, tables, deadLetters, metrics, logger, claimWindowMs: config.claimWindowMs }),
+    insert: createInsert({ warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, claimWindowMs }),
     committed: countStored(metrics, personReloader.changed),
-    nowMs: Date.now,
+    nowMs: monotonicMs,
   });
 });

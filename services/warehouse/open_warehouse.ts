@@ -1,6 +1,7 @@
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { watchWarehouse } from '#infra/clickhouse/health_probe.ts';
 import { createPersonReloader, type PersonReloader } from '#infra/clickhouse/person_reloader.ts';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import type { Runtime } from '#services/runtime.ts';
 import { personReport } from './person_report.ts';
@@ -23,7 +24,7 @@ export async function openWarehouse(
     cluster: clickhouseCluster,
     report: personReport(metrics),
     logger,
-    nowMs: Date.now,
+    nowMs: monotonicMs,
   });
   onStop(async () => personReloader.stop());
   await applyRetention(warehouse, config, clickhouseCluster);

@@ -1,11 +1,10 @@
-import { ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec, createEventBatchReader, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
 import { outcomeRows } from '#pipelines/warehouse/outcome_rows.ts';
-import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { DeliveryOutcomes, Duplicates, QuotaUsage } from '#schemas/records.ts';
@@ -108,9 +107,4 @@ async function duplicates(registry: Registry): Promise<Source> {
 
 function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows> {
   return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
-}
-
-/** A row as text, for a dead letter. */
-export function textOf(row: Row): Buffer {
-  return Buffer.from(JSON.stringify(row instanceof ColumnarEvent ? eventRow(decodeEntry(row.view)) : row));
 }

@@ -25,6 +25,7 @@ import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
 import { POISON } from './rows/poison.ts';
 import { REPLAY_MISSED } from './rows/replay.ts';
 import { IDLE_LANE } from './rows/retention.ts';
+import { TABLE_AWAY } from './rows/table_away.ts';
 import { TOKEN_FORGOTTEN } from './rows/token_forgotten.ts';
 
 const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
@@ -60,6 +61,7 @@ export const MATRIX: readonly Row[] = [
   clickhouseThroughProxy('mute', { kind: 'mute' }, 3),
   clickhouseThroughProxy('slow', { kind: 'slow', delayMs: 3_000 }, 3),
   TOKEN_FORGOTTEN,
+  TABLE_AWAY,
   partKilled('redis'),
   redisEmptied('restarted_empty', restartEmpty),
   redisEmptied('flushed', flushAll, 'smoke'),

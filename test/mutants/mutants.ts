@@ -37,9 +37,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a block without a token that names its place',
     path: 'pipelines/warehouse/block.ts',
-    before: 'export function tokenOf(topic: string, plan: BlockPlan): string {',
+    before: "export function tokenOf(topic: string, plan: BlockPlan, log = ''): string {",
     after:
-      "export function tokenOf(topic: string, plan: BlockPlan): string {\n  if (topic !== '') return `${topic}${performance.now()}`;",
+      "export function tokenOf(topic: string, plan: BlockPlan, log = ''): string {\n  if (topic !== '') return `${topic}${performance.now()}`;",
     tests: ['test/unit/warehouse', 'test/unit/simulation'],
   },
   {

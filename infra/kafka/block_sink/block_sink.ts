@@ -1,6 +1,7 @@
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { createPoisonPillGuard, type PoisonPillGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
+import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
 import type { SinkOptions } from './block_sink_options.ts';
 import { commitMetadata, deadLetterBatch, gatherBatch, gatherSearched } from './gather_rows.ts';
 import { resume } from './planned_block.ts';
@@ -18,7 +19,7 @@ const LOOK_MS_MIN = 25;
  * inserts it under the same token, which the table drops if it has it already. Only then it goes on behind its range.
  */
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
-  const sink = createSinkState(options);
+  const sink = createSinkState(options, await openTopicIds(options.kafka));
   const guard = guardOf(sink);
   const running = await consume({
     ...options,
@@ -39,6 +40,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     async stop() {
       clearInterval(timer);
       await running.stop();
+      await sink.logs.close();
     },
   };
 }

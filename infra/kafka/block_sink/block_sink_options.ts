@@ -39,5 +39,6 @@ export interface SinkOptions<Row> extends ConsumedBy {
   flushIntervalMs: number;
   /** Called when the rows of a partition are written and its offset is committed. */
   committed(topic: string, partition: number, rows: readonly Row[]): void;
+  /** Monotonic milliseconds. */
   nowMs(): number;
 }

@@ -66,6 +66,6 @@ export async function deadLetterBatch<Row>(sink: SinkState<Row>, batch: InBatch)
 function put<Row>({ open, options }: SinkState<Row>, batch: InBatch, record: InRecord, rows: readonly Row[]): void {
   const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
   open.set(nameOf(batch), gathered);
-  if (gathered.first === null) gathered.openedMs = Math.min(options.nowMs(), record.timestampMs);
+  if (gathered.first === null) gathered.openedMs = options.nowMs();
   gather(gathered, record.offset, rows, record.value?.length ?? 0);
 }

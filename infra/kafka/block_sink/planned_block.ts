@@ -1,6 +1,6 @@
 import { nameOf, type TopicPartition } from '#infra/kafka/consumer/partition_state.ts';
 import { readRanges } from '#infra/kafka/reader/read_ranges.ts';
-import { type BlockPlan, gatherFrom, readPlan, rowsOf, tokenOf } from '#pipelines/warehouse/block.ts';
+import { type BlockPlan, gatherFrom, logOfPlan, readPlan, rowsOf, tokenOf } from '#pipelines/warehouse/block.ts';
 import type { SinkOptions } from './block_sink_options.ts';
 import type { SinkState } from './sink_state.ts';
 
@@ -15,12 +15,17 @@ export async function resume<Row>(
   progressed: () => void,
 ): Promise<number | null> {
   sink.open.delete(nameOf(at));
+  const log = await sink.logs.of(at.topic);
+  sink.logOf.set(at.topic, log);
   const found = await sink.offsets.of(at);
   onFound(found?.metadata ?? '');
-  const plan = found === null ? null : readPlan(found.metadata, at.partition);
+  const planned = logOfPlan(found?.metadata ?? '');
+  // What was planned of a topic that was there before under the name is gone with it.
+  const isOurs = planned === '' || log === '' || planned === log;
+  const plan = found === null || !isOurs ? null : readPlan(found.metadata, at.partition);
   const own = plan?.get(at.partition);
   if (plan === null || own === undefined) return found === null ? null : found.offset;
-  await finishOnce(sink, at.topic, plan, progressed);
+  await finishOnce(sink, at.topic, plan, tokenOf(at.topic, plan, planned), progressed);
   sink.open.set(nameOf(at), gatherFrom(own.last + 1, 0));
   return own.last + 1;
 }
@@ -30,9 +35,9 @@ function finishOnce<Row>(
   { finished, options }: SinkState<Row>,
   topic: string,
   plan: BlockPlan,
+  token: string,
   progressed: () => void,
 ): Promise<void> {
-  const token = tokenOf(topic, plan);
   const known = finished.get(token);
   known?.waiting.add(progressed);
   if (known !== undefined) return known.done;

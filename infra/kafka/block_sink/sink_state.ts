@@ -1,6 +1,7 @@
 import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/watchdog.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { createGroupOffsets, type GroupOffsets } from '#infra/kafka/consumer/group_offsets.ts';
+import type { TopicIds } from '#infra/kafka/reader/topic_ids.ts';
 import type { Gathered } from '#pipelines/warehouse/block.ts';
 import type { SinkOptions } from './block_sink_options.ts';
 
@@ -9,6 +10,9 @@ export interface SinkState<Row> {
   readonly options: SinkOptions<Row>;
   readonly offsets: GroupOffsets;
   readonly watchdog: Watchdog;
+  readonly logs: TopicIds;
+  /** The id of each topic, as it was when one of its partitions was acquired last. */
+  readonly logOf: Map<string, string>;
   /** Rows of each partition that are not written yet, by its name. */
   readonly open: Map<string, Gathered<Row>>;
   /** The block of each topic that is being written. */
@@ -38,11 +42,13 @@ interface Writing {
   done: Promise<void>;
 }
 
-export function createSinkState<Row>(options: SinkOptions<Row>): SinkState<Row> {
+export function createSinkState<Row>(options: SinkOptions<Row>, logs: TopicIds): SinkState<Row> {
   return {
     options,
     offsets: createGroupOffsets(options.admin, options.groupId),
     watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
+    logs,
+    logOf: new Map(),
     open: new Map(),
     writing: new Map(),
     startedMs: options.nowMs(),

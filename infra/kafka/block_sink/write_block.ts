@@ -98,12 +98,12 @@ export async function writeBlock<Row>(
 
 /** Writes the plan into the metadata of each partition's committed offset, which stays where it is. */
 async function announce<Row>(
-  { offsets }: SinkState<Row>,
+  { offsets, logOf }: SinkState<Row>,
   consumption: Consumption,
   topic: string,
   plan: BlockPlan,
 ): Promise<void> {
-  const metadata = writePlan(plan);
+  const metadata = writePlan(plan, logOf.get(topic));
   await consumption.commitAll(
     [...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })),
   );
@@ -112,14 +112,14 @@ async function announce<Row>(
 }
 
 async function insert<Row>(
-  { options, watchdog }: SinkState<Row>,
+  { options, watchdog, logOf }: SinkState<Row>,
   topic: string,
   plan: BlockPlan,
   parts: ReadonlyMap<number, Gathered<Row>>,
 ): Promise<void> {
   const rows = rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []);
   await watchdog.watch('an insert', (progressed) =>
-    options.insert(topic, tokenOf(topic, plan), rows, false, progressed),
+    options.insert(topic, tokenOf(topic, plan, logOf.get(topic)), rows, false, progressed),
   );
 }
 

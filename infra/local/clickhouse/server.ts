@@ -88,7 +88,7 @@ async function close(): Promise<never> {
 }
 
 async function appears(file: string, timeoutMs: number): Promise<boolean> {
-  const deadline = Date.now() + timeoutMs;
-  while (!existsSync(file) && Date.now() < deadline) await sleep(POLL_MS);
+  const deadline = performance.now() + timeoutMs;
+  while (!existsSync(file) && performance.now() < deadline) await sleep(POLL_MS);
   return existsSync(file);
 }

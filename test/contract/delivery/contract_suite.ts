@@ -110,6 +110,7 @@ export function contractSuite(subject: Subject): void {
     };
     return deliver(job, {
       nowMs: () => bench.clockMs,
+      monotonicMs: () => bench.clockMs,
       breaker: breakers.of(adapter.name, job.site.site_id),
       turns: createTurns(100),
       tokens,

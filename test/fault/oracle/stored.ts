@@ -1,5 +1,6 @@
 import { select } from '#test/harness/clickhouse.ts';
 import type { World } from '../world/fault_world.ts';
+import { runStatement } from '../world/statement.ts';
 import { canonical } from './people.ts';
 
 /** How many rows each event id of a site has in the table, without FINAL. */
@@ -38,11 +39,7 @@ const NO_MERGES = 'max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_mer
 const ANY_MERGES = 'max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool';
 
 /** Stops or starts the merges of the events' table: they would take a second row of an event away before it is seen. */
-export async function setMerging({ ready }: Pick<World, 'ready'>, merging: 'STOP' | 'START'): Promise<void> {
-  const { username, password, origin, pathname } = new URL(ready.clickhouse);
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+export async function setMerging(world: Pick<World, 'ready'>, merging: 'STOP' | 'START'): Promise<void> {
   const change = merging === 'STOP' ? `MODIFY SETTING ${NO_MERGES}` : `RESET SETTING ${ANY_MERGES}`;
-  const body = `ALTER TABLE event_rows ${change}`;
-  const response = await fetch(`${origin}${pathname}`, { method: 'POST', body, headers: { authorization } });
-  if (!response.ok) throw new Error(`clickhouse answered ${response.status}: ${await response.text()}`);
+  await runStatement(world, `ALTER TABLE event_rows ${change}`);
 }

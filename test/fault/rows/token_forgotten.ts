@@ -1,5 +1,6 @@
 import type { Row } from '../row.ts';
 import type { World } from '../world/fault_world.ts';
+import { runStatement } from '../world/statement.ts';
 
 const CALM_REQUESTS_PER_SECOND = 15;
 /** Blocks whose tokens a table keeps meanwhile, of several months. */
@@ -37,7 +38,7 @@ const KEPT_OTHERWISE = 10_000;
 
 async function keepTokens(world: World, blocks: number): Promise<void> {
   for (const table of Object.keys(TABLES)) {
-    await run(world, `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = ${blocks}`);
+    await runStatement(world, `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = ${blocks}`);
   }
 }
 
@@ -46,14 +47,10 @@ async function insertOthers(world: World, round: number): Promise<void> {
   for (const [table, time] of Object.entries(TABLES)) {
     for (let block = 0; block <= KEPT; block++) {
       const settings = `insert_deduplication_token = 'other/${round}/${block}'`;
-      await run(world, `INSERT INTO ${table} (site_id, ${time}) SETTINGS ${settings} VALUES ('elsewhere', now64(3))`);
+      await runStatement(
+        world,
+        `INSERT INTO ${table} (site_id, ${time}) SETTINGS ${settings} VALUES ('elsewhere', now64(3))`,
+      );
     }
   }
-}
-
-async function run({ ready }: World, body: string): Promise<void> {
-  const { username, password, origin, pathname } = new URL(ready.clickhouse);
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  const response = await fetch(`${origin}${pathname}`, { method: 'POST', body, headers: { authorization } });
-  if (!response.ok) throw new Error(`clickhouse answered ${response.status}: ${await response.text()}`);
 }

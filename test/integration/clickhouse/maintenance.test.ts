@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { keepDays } from '#infra/clickhouse/maintenance.ts';
-import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 

@@ -1,7 +1,7 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { basePersonId } from '#pipelines/identity/resolve.ts';
-import { eventRow } from '#pipelines/warehouse/event_row.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
+import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf } from './warehouse_world.ts';
 

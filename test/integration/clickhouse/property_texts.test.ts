@@ -4,7 +4,7 @@ import { conditionOf } from '#infra/clickhouse/queries/conditions.ts';
 import { createBinder } from '#infra/clickhouse/queries/statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import type { Filter } from '#pipelines/query/filter_shapes.ts';
-import { eventRow } from '#pipelines/warehouse/event_row.ts';
+import { eventRow } from '#test/harness/event_row.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, useClickhouse } from './warehouse_world.ts';

@@ -240,6 +240,24 @@ test('rows that ClickHouse will never take stop the process', { timeout: TEST_MS
   expect(String(error)).not.toContain('secret');
 });
 
+test('rows of a topic that was made anew under its name are stored, though a block stood there before', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = parts();
+  const lane = await createSinkLane(world);
+  const earlier = await runHere(world, lane);
+  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'before' }]);
+  await until('the block', async () => (await wordsIn(world, lane)).length === 1);
+  await until('its offset', async () => (await committedIn(world, lane))?.offset === '1');
+  await earlier.stop();
+  await world.admin.deleteTopics({ topics: [lane.topic] });
+  await until('no topic', async () => !(await world.admin.listTopics()).includes(lane.topic));
+  await world.admin.createTopics({ topics: [{ topic: lane.topic, numPartitions: 1 }], waitForLeaders: true });
+  await runHere(world, lane);
+  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'after' }]);
+  await until('both blocks', async () => (await wordsIn(world, lane)).join() === 'after,before');
+});
+
 test('a planned block whose last record is gone takes none behind it', { timeout: TEST_MS }, async () => {
   const world = parts();
   const lane = await createSinkLane(world);

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { identify } from '#pipelines/identity/identify.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
-import { type EventRow, eventRow } from '#pipelines/warehouse/event_row.ts';
+import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import type { Event } from '#schemas/event.ts';
 import { decodeEntry, type EntryView, encodeEvent } from '#schemas/event_batch.ts';
 import type { DemoRequest } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
+import { eventRow } from '#test/harness/event_row.ts';
 import { site } from '#test/unit/settings/samples.ts';
 
 const SECRET = Buffer.alloc(32, 7);

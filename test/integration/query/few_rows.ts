@@ -1,7 +1,8 @@
 import { basePersonId } from '#pipelines/identity/resolve.ts';
 import type { FunnelQuery } from '#pipelines/query/shapes.ts';
-import { type EventRow, eventRow } from '#pipelines/warehouse/event_row.ts';
+import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import type { Event } from '#schemas/event.ts';
+import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
 export const START = Date.UTC(2026, 9, 5, 12);

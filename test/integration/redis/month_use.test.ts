@@ -13,7 +13,12 @@ test('what is settled of this month is read, and nothing used is told of who use
   await redis().hset(CHECKPOINTS_KEY, '0', '5');
   await redis().hset(quotaKey(used, '2026-10'), 'used', '41', 'held', '7');
   await redis().hset(quotaKey(unused, '2026-09'), 'used', '5');
-  const view = createMonthUseView(redis(), quiet, () => NOW_MS);
+  const view = createMonthUseView(
+    redis(),
+    quiet,
+    () => NOW_MS,
+    () => 0,
+  );
   expect(view.used(used)).toBeNull();
   await view.refresh([used, unused]);
   expect([used, unused, unasked].map(view.used)).toEqual([41, 0, null]);
@@ -21,7 +26,12 @@ test('what is settled of this month is read, and nothing used is told of who use
 
 test('of a Redis that has not got the counters again nothing is known', async () => {
   let nowMs = NOW_MS;
-  const view = createMonthUseView(redis(), quiet, () => nowMs);
+  const view = createMonthUseView(
+    redis(),
+    quiet,
+    () => nowMs,
+    () => nowMs,
+  );
   await redis().hset(CHECKPOINTS_KEY, '0', '5');
   await view.refresh(['a']);
   expect(view.used('a')).toBe(0);

@@ -54,6 +54,7 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
     egress: { send: () => Promise.reject(new Error('nothing is sent without a secret')), close: async () => {} },
     logger: createLogger('test', 'silent'),
     nowMs: () => CREATED_AT,
+    monotonicMs: () => CREATED_AT,
   });
   const writer = createBatchWriter(1);
   for (const after of [-1, 0, 1]) writer.addEvent(sampleEvent({ site_id: 'site_1', received_at: CREATED_AT + after }));

@@ -58,6 +58,7 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
     requests,
     breakers,
     nowMs,
+    monotonicMs: nowMs,
     breaker: breakers.of('any', 'site_1'),
     turns: createTurns(100),
     tokens: createTokens(10),

@@ -31,7 +31,9 @@ describe('the lane of an attempt', () => {
     ['between two lanes', 30_000, '5s', 30_000],
     ['as long as a lane', 60_000, '1m', 60_000],
     ['longer than a lane', 2 * HOUR_MS, '1h', 2 * HOUR_MS],
-    ['longer than all', 20 * HOUR_MS, '6h', 20 * HOUR_MS],
+    ['as long as the longest', 6 * HOUR_MS, '6h', 6 * HOUR_MS],
+    ['longer than all for as long as a breaker waits', 20 * HOUR_MS, '6h', 6 * HOUR_MS],
+    ['of a week', 7 * 24 * HOUR_MS, '6h', 6 * HOUR_MS],
   ])('heeds a Retry-After %s', (_, retryAfterMs, lane, dueAtMs) =>
     expect(nextLane(question({ retryAfterMs }))).toEqual({ kind: 'lane', lane, dueAtMs }),
   );
@@ -59,7 +61,7 @@ it('delays by at least the lane and the wish, and at most a fifth more', () => {
     attempt: fc.integer({ min: 1, max: 20 }),
     firstAttemptedAtMs: fc.constant(1_000),
     nowMs: fc.constant(1_000),
-    retryAfterMs: fc.option(fc.integer({ min: 0, max: 12 * HOUR_MS })),
+    retryAfterMs: fc.option(fc.integer({ min: 0, max: 400 * HOUR_MS })),
     deadlineMs: fc.constant(null),
     random: fc.double({ min: 0, max: 1, noNaN: true }),
   });
@@ -68,7 +70,7 @@ it('delays by at least the lane and the wish, and at most a fifth more', () => {
       const choice = nextLane(asked);
       if (choice.kind === 'dead') return false;
       const byAttempt = LANES[Math.min(asked.attempt, 5) - 1]?.delayMs ?? 0;
-      const leastMs = Math.max(byAttempt, asked.retryAfterMs ?? 0);
+      const leastMs = Math.max(byAttempt, Math.min(asked.retryAfterMs ?? 0, 6 * HOUR_MS));
       const waitMs = choice.dueAtMs - asked.nowMs;
       return waitMs >= leastMs && waitMs <= Math.ceil(leastMs * 1.2);
     }),

@@ -69,6 +69,11 @@ test('it stays away for as long as the platform asks', () => {
   expect(after(each(SIX, asked))).toMatchObject({ kind: 'away', untilMs: 60_000, forMs: CONFIG.awayMs });
 });
 
+test('it is asked again after six hours where a proxy asks for a week', () => {
+  const asked: Health = { kind: 'throttled', reason: 'http_429', retryAfterMs: 604_800_000 };
+  expect(after(each(SIX, asked))).toMatchObject({ kind: 'away', untilMs: 21_600_000 });
+});
+
 test('a probe that is never heard of again is given up', () => {
   const { outage } = askOutage(after(each(SIX, FAILING)), CONFIG, 2_000);
   expect(askOutage(outage, CONFIG, 2_000 + CONFIG.probeMs).permit.kind).toBe('probe');

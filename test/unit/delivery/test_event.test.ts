@@ -34,7 +34,7 @@ async function tryMeta(
   const secrets = { access_token: sealSecret(ring, place, 'EAAB-secret-token', (bytes) => new Uint8Array(bytes)) };
   const destination = { site_id: 'shop', name: 'meta', enabled: false, settings, secrets };
   const entry = testEntry({ siteId: 'shop', eventId: 'test-1', name: 'page_view', nowMs: NOW_MS });
-  const outcome = await createTestSender({ ring, egress, baseUrls, nowMs: () => NOW_MS })({
+  const outcome = await createTestSender({ ring, egress, baseUrls, nowMs: () => NOW_MS, monotonicMs: () => 0 })({
     ...{ adapter, site: SITE, destination, entry },
   });
   return { outcome, sent };

@@ -52,6 +52,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
     ...{ adapter: ga4, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
     breakers: createBreakers(BREAKER_DEFAULTS, 100, nowMs),
     turns: createTurns(1),
+    monotonicMs: nowMs,
     refusals: createRefusals(10, nowMs),
     fellShort: () => undefined,
     watch: { trouble: () => null, report: () => undefined },

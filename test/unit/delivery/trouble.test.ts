@@ -41,13 +41,21 @@ function world() {
   const logger = createLogger('test', 'silent');
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
   const sites = (): number => SITES.length;
-  const watch = watchOutage({ destination: 'meta', config: OUTAGE_DEFAULTS, breakers, sites, logger, nowMs });
+  const watch = watchOutage({
+    destination: 'meta',
+    config: OUTAGE_DEFAULTS,
+    breakers,
+    sites,
+    logger,
+    nowMs,
+    wallMsOf: (ms) => ms,
+  });
   const send = async (): Promise<Answer> => {
     platform.calls += 1;
     return platform.answer;
   };
   const attempts = createAttempts({
-    ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs },
+    ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs, monotonicMs: nowMs },
     turns: createTurns(10),
     uncommitted: createUncommittedOutcomes(100),
     refusals: createRefusals(10, nowMs),

@@ -4,6 +4,7 @@ import {
   type Gathered,
   gather,
   gatherFrom,
+  logOfPlan,
   PLAN_PARTITIONS_MAX,
   placeOf,
   planOf,
@@ -40,11 +41,25 @@ test('a plan of before, of one partition, is that of the partition it stands at'
   expect(readPlan('plan:5-9', 4)).toEqual(ALONE);
 });
 
+const LOG = 'q0Xf-_3kQ4mS2nV8yZ7w1A';
+
+test('a plan and a block of a topic that was made anew are others', () => {
+  const text = writePlan(SEVERAL, LOG);
+  expect(readPlan(text, 3)).toEqual(SEVERAL);
+  expect(logOfPlan(text)).toBe(LOG);
+  for (const before of [writePlan(SEVERAL), 'plan:5-9', '']) expect(logOfPlan(before)).toBe('');
+  for (const plan of [SEVERAL, ALONE]) {
+    const token = tokenOf('events.identified', plan, LOG);
+    expect(token).not.toBe(tokenOf('events.identified', plan, 'another'));
+    expect(placeOf(token)).toEqual(placeOf(tokenOf('events.identified', plan)));
+  }
+});
+
 test('a plan of as many partitions as there may be fits the metadata of an offset', () => {
   const ranges = Array.from({ length: PLAN_PARTITIONS_MAX }, (_, index) => {
     return [9_899 + index, { first: 10 ** 14, last: 10 ** 15 }] as const;
   });
-  expect(writePlan(new Map(ranges)).length).toBeLessThan(4_096);
+  expect(writePlan(new Map(ranges), LOG).length).toBeLessThan(4_096);
 });
 
 test.for([

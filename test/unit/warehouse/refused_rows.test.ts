@@ -42,3 +42,36 @@ test('a ClickHouse that does not answer is no row’s fault', async () => {
   };
   await expect(insertWithoutRefused(rows, 'block', insert)).rejects.toBe(away);
 });
+
+const refuses =
+  (message: (row: { id: number }) => string) =>
+  async (_token: string, some: readonly object[]): Promise<never> => {
+    throw new WarehouseError('warehouse_refused', message(some[0] as { id: number }));
+  };
+
+test('where every row of a block is refused for the same reason the table is at fault, until that was waited for', async () => {
+  const insert = refuses(() => 'clickhouse: 53 TYPE_MISMATCH');
+  const asked: string[] = [];
+  const soon = insertWithoutRefused(rows, 'block', insert, (reason) => {
+    asked.push(reason);
+    return false;
+  });
+  await expect(soon).rejects.toMatchObject({ code: 'warehouse_mismatch', recovery: 'wait' });
+  expect(asked).toEqual(['clickhouse: 53 TYPE_MISMATCH']);
+  const later = await insertWithoutRefused(rows, 'block', insert, () => true);
+  expect(later.map(({ item }) => item)).toEqual(rows);
+});
+
+test('rows that are all refused, each for a reason of its own, and a row that is alone, are to blame', async () => {
+  const apart = refuses(({ id }) => `clickhouse: ${id}`);
+  expect(await insertWithoutRefused(rows, 'block', apart, () => false)).toHaveLength(rows.length);
+  const alone = refuses(() => 'clickhouse: 53');
+  expect(await insertWithoutRefused(rows.slice(0, 1), 'block', alone, () => false)).toHaveLength(1);
+});
+
+test('a block with more refused rows than can be bad by themselves waits', async () => {
+  const many = Array.from({ length: 40 }, (_, id) => ({ id }));
+  const insert = refuses(({ id }) => `clickhouse: ${id % 2}`);
+  const inserting = insertWithoutRefused(many, 'block', insert, () => false);
+  await expect(inserting).rejects.toMatchObject({ code: 'warehouse_mismatch', recovery: 'wait' });
+});

@@ -1,7 +1,8 @@
 import { basePersonId } from '#pipelines/identity/resolve.ts';
-import { type EventRow, eventRow } from '#pipelines/warehouse/event_row.ts';
+import type { EventRow } from '#pipelines/warehouse/event_row.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
+import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import type { Deed, Ledger } from './reference_ledger.ts';
 

@@ -1,0 +1,40 @@
+import type { EventRow } from '#pipelines/warehouse/event_row.ts';
+import type { EventEntry, Identifiers } from '#schemas/event.ts';
+
+/** The row of an identified event. The same event gives the same row whenever it is asked. */
+export function eventRow({ event, person, coordinate }: EventEntry): EventRow {
+  const of = (name: keyof Identifiers): string => event.identifiers?.[name] ?? '';
+  return {
+    site_id: event.site_id,
+    event_id: event.event_id,
+    distinct_id: event.distinct_id,
+    arrived_person_id: person?.person_id ?? '',
+    event: event.event,
+    timestamp: event.timestamp,
+    received_at: event.received_at,
+    original_timestamp: event.original_timestamp,
+    mode: event.mode,
+    action_source: event.action_source,
+    caller: event.caller,
+    identify: event.identify,
+    email_sha256: of('email'),
+    phone_sha256: of('phone'),
+    first_name_sha256: of('first_name'),
+    last_name_sha256: of('last_name'),
+    external_id_sha256: of('external_id'),
+    city: event.city ?? '',
+    state: event.state ?? '',
+    zip: event.zip ?? '',
+    country: event.country ?? '',
+    client_ip: event.client_ip ?? '',
+    client_user_agent: event.client_user_agent ?? '',
+    value: event.value,
+    currency: event.currency ?? '',
+    order_id: event.order_id ?? '',
+    properties: event.properties,
+    raw_partition: coordinate?.partition ?? -1,
+    raw_offset: coordinate?.offset ?? -1,
+    raw_index: coordinate?.index ?? -1,
+    key_id: event.key_id ?? '',
+  };
+}

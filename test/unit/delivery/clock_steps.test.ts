@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createMetrics } from '#infra/metrics/metrics.ts';
+import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
+import { destinationNamed } from '#pipelines/delivery/registry.ts';
+import { createSettingsTable } from '#pipelines/settings/table.ts';
+import { openCalls } from '#services/delivery/calls.ts';
+import type { Runtime } from '#services/runtime.ts';
+
+const HOUR_MS = 3_600_000;
+
+afterEach(() => void vi.useRealTimers());
+
+test('a time of day that is set back by an hour keeps nobody waiting for an hour', () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: HOUR_MS * 10 });
+  const logger = pino({ level: 'silent' });
+  const runtime = { metrics: createMetrics('delivery.webhook'), logger, onStop: () => undefined };
+  const { watch } = openCalls(runtime as unknown as Runtime, destinationNamed('webhook'), createSettingsTable(), {
+    baseUrl: null,
+    allowLoopback: true,
+    secretsKeys: `k1:${randomBytes(32).toString('base64')}`,
+  });
+  for (let failures = 0; failures < 2 * OUTAGE_DEFAULTS.failuresMax; failures++) {
+    watch.report(`site-${failures}`, { kind: 'failing', reason: 'http_500' });
+  }
+  expect(watch.ask()).toEqual({ kind: 'wait', notBeforeMs: Date.now() + OUTAGE_DEFAULTS.awayMs });
+  vi.setSystemTime(Date.now() - HOUR_MS);
+  // What rests is given the time of day as it is now.
+  expect(watch.ask()).toEqual({ kind: 'wait', notBeforeMs: Date.now() + OUTAGE_DEFAULTS.awayMs });
+  expect(watch.awayUntilMs()).toBe(Date.now() + OUTAGE_DEFAULTS.awayMs);
+  vi.advanceTimersByTime(OUTAGE_DEFAULTS.awayMs);
+  expect(watch.ask().kind).toBe('probe');
+});

@@ -1,0 +1,109 @@
+import { Readable } from 'node:stream';
+import { ClickHouseError } from '@clickhouse/client';
+import { expect, test } from 'vitest';
+import type { Warehouse } from '#infra/clickhouse/client.ts';
+import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { refusedAsIs } from '#pipelines/resend.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
+import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
+import { createInsert } from '#services/warehouse/insert.ts';
+import { createTableWaits } from '#services/warehouse/table_waits.ts';
+import type { Row } from '#services/warehouse/tables.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+
+const BATCH = 7;
+const TOKEN = 'events.identified/3/40-41';
+
+function views(count: number) {
+  const writer = createBatchWriter(BATCH);
+  for (let index = 0; index < count; index++) {
+    const event = sampleEvent({ event_id: `e-${index}` });
+    writer.add({ partition: 3, offset: 40, index }, noPerson(), encodeEvent(event));
+  }
+  return readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
+}
+
+/** A warehouse whose ClickHouse answers every insert with an error, or takes it where there is none. */
+function world() {
+  const server = { error: null as ClickHouseError | null, inserts: 0, nowMs: 0 };
+  const letters: { reason: string; value: Buffer | null }[] = [];
+  const said: string[] = [];
+  const gauges: number[] = [];
+  const answer = async () => {
+    server.inserts++;
+    if (server.error !== null) throw server.error;
+    return { stream: Readable.from([]) };
+  };
+  const waits = createTableWaits({
+    metrics: { gauge: () => ({ set: (_labels: object, value: number) => void gauges.push(value) }) as never },
+    logger: { error: (_facts: object, text: string) => void said.push(text), info: () => undefined } as never,
+    nowMs: () => server.nowMs,
+  });
+  const insert = createInsert({
+    warehouse: { insert: answer, exec: answer, query: answer } as unknown as Warehouse,
+    tables: { tableOf: () => 'event_rows' },
+    deadLetters: {
+      write: async (_at, reason, _detail, value) => void letters.push({ reason, value }),
+      writePoisonPill: async () => undefined,
+    },
+    metrics: { in: () => undefined, dropped: () => undefined },
+    logger: { warn: () => undefined } as never,
+    claimWindowMs: Number.MAX_SAFE_INTEGER,
+    eventSchemaId: BATCH,
+    waits,
+  });
+  const write = (rows: readonly Row[], again = false) =>
+    insert('events.identified', TOKEN, rows, again, () => undefined);
+  return { server, letters, said, gauges, waits, write };
+}
+
+const unknownTable = new ClickHouseError({ code: '60', type: 'UNKNOWN_TABLE', message: '' });
+const wrongType = new ClickHouseError({ code: '53', type: 'TYPE_MISMATCH', message: '' });
+
+test('while the table is away no row is to blame, the process is not able, and one line says so', async () => {
+  const { server, letters, said, gauges, waits, write } = world();
+  const { rows } = columnarEvents(views(16));
+  server.error = unknownTable;
+  for (let tries = 0; tries < 3; tries++) {
+    await expect(write(rows)).rejects.toMatchObject({ code: 'warehouse_mismatch', recovery: 'wait' });
+  }
+  // After a failure the block is taken up, and looked for in the table that is away.
+  await expect(write(rows, true)).rejects.toMatchObject({ code: 'warehouse_mismatch', recovery: 'wait' });
+  expect(server.inserts).toBe(4);
+  expect(letters).toEqual([]);
+  expect(waits.areNone()).toBe(false);
+  expect(said).toHaveLength(1);
+  server.error = null;
+  await write(rows);
+  expect(waits.areNone()).toBe(true);
+  expect(gauges).toEqual([1, 0]);
+});
+
+test('rows that are all refused for one reason for minutes are to blame, and their letters can be sent in again', async () => {
+  const { server, letters, write } = world();
+  const events = views(2);
+  const { rows } = columnarEvents(events);
+  server.error = wrongType;
+  await expect(write(rows)).rejects.toMatchObject({ code: 'warehouse_mismatch' });
+  server.nowMs += 300_000;
+  await write(rows);
+  expect(letters.map(({ reason }) => reason)).toEqual(['warehouse_refused', 'warehouse_refused']);
+  for (const [at, { value }] of letters.entries()) {
+    const bytes = value as Buffer;
+    const letter = { stage: 'warehouse', reason: 'warehouse_refused', bytes, bytes_total: bytes.length };
+    expect(refusedAsIs(letter as never)).toBeNull();
+    const [again] = readBatch(bytes.subarray(WIRE_HEADER_BYTES));
+    expect(again?.coordinate).toEqual({ partition: 3, offset: 40, index: at });
+    expect(again?.eventBytes).toEqual(events[at]?.eventBytes);
+  }
+});
+
+test('a row of another table has no event, and its letter cannot be sent in again', async () => {
+  const { server, letters, write } = world();
+  server.error = wrongType;
+  await write([{ site_id: 'shop' }]);
+  const bytes = letters[0]?.value as Buffer;
+  expect(JSON.parse(bytes.toString())).toEqual({ site_id: 'shop' });
+  const letter = { stage: 'warehouse', reason: 'warehouse_refused', bytes, bytes_total: bytes.length };
+  expect(refusedAsIs(letter as never)).toBe('not_resendable');
+});
