@@ -1,3 +1,5 @@
+import { isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
+
 /** Reads event properties, whose names and types are the sender's. */
 export type Properties = Record<string, unknown>;
 
@@ -13,6 +15,10 @@ export function firstText(properties: Properties, names: readonly string[]): str
   }
   return null;
 }
+
+/** The first of the named properties that is an id: what many people share by mistake would be one person's elsewhere too. */
+export const firstId = (properties: Properties, names: readonly string[]): string | null =>
+  names.map((name) => firstText(properties, [name])).find((id) => id !== null && !isPlaceholderId(id)) ?? null;
 
 /** The first of the named properties that is a finite number, or a text that is one in decimal notation. */
 export function firstNumber(properties: Properties, names: readonly string[]): number | null {

@@ -35,6 +35,9 @@ export interface IntakeContext {
 /** Why an event does not count. */
 export type DropReason = 'bot' | 'prefetch' | 'blocked';
 
+/** What is wrong with an event that is taken all the same. */
+export type EventWarning = 'placeholder_id';
+
 /** A device that events come from. */
 export interface Device {
   ip: string | null;
@@ -65,6 +68,10 @@ export interface SentEvent {
   /** Lower-cased if it is a UUID, a keyed hash if it held personal text. */
   uuid: string | null;
   distinctId: string | null;
+  /** The other id of the visitor that the event names. */
+  previousId: string | null;
+  /** Whether one of these was sent as a placeholder, and so is none. */
+  hasPlaceholder: boolean;
   timestamp: number;
   originalTimestamp: string | null;
   /** The timestamp as it was written. */

@@ -1,6 +1,4 @@
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
-import { cleanDistinctId } from './distinct_id.ts';
-import type { IntakeContext, SentEvent } from './intake_types.ts';
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { readShortText } from './short_text.ts';
 
 /** The property that has the visitor's other id: PostHog's words. GA4's hits say theirs with events of any name. */
@@ -10,16 +8,14 @@ const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
   ['$merge_dangerously', 'alias'],
 ]);
 
-/** The other id of the visitor, as it may be stored; null where the event names none. */
-export function previousIdOf(
-  { name, properties, distinctId }: Pick<SentEvent, 'name' | 'properties' | 'distinctId'>,
-  { identitySecret, site }: IntakeContext,
-  reads?: PhoneReads,
-): string | null {
+/** The other id of the visitor as it was sent; null where the event names none. */
+export function readPreviousId(name: string, properties: JsonObject): string | null {
   const property = PROPERTY_OF.get(name) ?? PROPERTY;
-  if (distinctId === null || !Object.hasOwn(properties, property)) return null;
-  const sent = properties[property];
-  const previousId = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
-  if (previousId === null || previousId === distinctId) return null;
-  return cleanDistinctId(previousId, identitySecret, site, reads).distinctId;
+  const sent = Object.hasOwn(properties, property) ? properties[property] : null;
+  return readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
+}
+
+/** Whether the other id of an event of this name is one that its browser had before, rather than somebody else's. */
+export function isBrowsersOwn(name: string): boolean {
+  return !PROPERTY_OF.has(name);
 }

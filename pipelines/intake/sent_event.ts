@@ -1,10 +1,12 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
 import { readActionSource } from './action_source.ts';
 import { eventCountries, idCountries } from './event_countries.ts';
 import { readUuid } from './event_id.ts';
 import { readEventName } from './event_name.ts';
 import type { IntakeContext, SentEvent } from './intake_types.ts';
+import { isBrowsersOwn, readPreviousId } from './previous_id.ts';
 import type { RejectionCode } from './rejections.ts';
 import { readShortText } from './short_text.ts';
 import { readTimestamp } from './timestamp.ts';
@@ -41,9 +43,28 @@ export function readSentEvent(
   const { timestamp, original: originalTimestamp } = time;
   const sentTimestamp = typeof sent['timestamp'] === 'string' ? sent['timestamp'] : null;
   const { actionSource, isStated: isSourceStated } = source;
-  const ids = { name: name.name, uuid, distinctId };
+  const ids = { name: name.name, uuid, ...visitorIds(name.name, distinctId, properties) };
   const times = { timestamp, originalTimestamp, sentTimestamp };
   return { ok: true, event: { ...ids, ...times, actionSource, isSourceStated, properties, countries } };
+}
+
+/**
+ * The ids that say something. Where the visitor's own is a placeholder it is as if none had been sent, and the browser's
+ * id beside it stands for the visitor.
+ */
+function visitorIds(
+  name: string,
+  sent: string | null,
+  properties: JsonObject,
+): Pick<SentEvent, 'distinctId' | 'previousId' | 'hasPlaceholder'> {
+  const sentPrevious = readPreviousId(name, properties);
+  const isPlaceholder = sent !== null && isPlaceholderId(sent);
+  const hasPlaceholder = isPlaceholder || (sentPrevious !== null && isPlaceholderId(sentPrevious));
+  const previous = sentPrevious === null || isNobodysId(sentPrevious) ? null : sentPrevious;
+  if (isPlaceholder && isBrowsersOwn(name)) return { distinctId: previous, previousId: null, hasPlaceholder };
+  const distinctId = sent === null || isNobodysId(sent) ? null : sent;
+  const previousId = distinctId === null || previous === distinctId ? null : previous;
+  return { distinctId, previousId, hasPlaceholder };
 }
 
 function isObject(value: unknown): value is JsonObject {

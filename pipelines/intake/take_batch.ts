@@ -1,15 +1,18 @@
 import type { Event } from '#schemas/event.ts';
 import { openCall } from './call.ts';
-import type { Call, DropReason, IntakeContext } from './intake_types.ts';
+import type { Call, DropReason, EventWarning, IntakeContext } from './intake_types.ts';
 import type { RejectionCode } from './rejections.ts';
 import { takeEvent } from './take_event.ts';
 
 export type Rejection = { index: number; code: RejectionCode; message: string };
 type Drop = { index: number; reason: DropReason };
+type Warned = { index: number; code: EventWarning };
 export interface TakenBatch {
   taken: Event[];
   rejected: Rejection[];
   dropped: Drop[];
+  /** Of those that were taken. */
+  warned: Warned[];
 }
 
 /** The turns of the event loop in which long work is done. */
@@ -48,7 +51,7 @@ export async function takeBatchInTurns(
 }
 
 function emptyBatch(): TakenBatch {
-  return { taken: [], rejected: [], dropped: [] };
+  return { taken: [], rejected: [], dropped: [], warned: [] };
 }
 
 function takeOne(events: readonly unknown[], index: number, call: Call, batch: TakenBatch): void {
@@ -56,6 +59,7 @@ function takeOne(events: readonly unknown[], index: number, call: Call, batch: T
   switch (outcome.kind) {
     case 'taken':
       batch.taken.push(outcome.event);
+      if (outcome.warning !== null) batch.warned.push({ index, code: outcome.warning });
       break;
     case 'rejected':
       batch.rejected.push({ index, code: outcome.code, message: outcome.message });

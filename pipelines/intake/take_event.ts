@@ -5,19 +5,19 @@ import { isReachableAddress } from '#pipelines/privacy/reachable_address.ts';
 import type { Event } from '#schemas/event.ts';
 import { isBot } from './bots.ts';
 import { type Columns, readColumns } from './columns.ts';
+import { cleanDistinctId } from './distinct_id.ts';
 import { idCountries } from './event_countries.ts';
 import { eventIdOf } from './event_id.ts';
 import { cleanEventName } from './event_name.ts';
 import { isIdentifyName } from './identify_events.ts';
-import type { Call, Device, DropReason, IntakeContext, SentEvent } from './intake_types.ts';
-import { previousIdOf } from './previous_id.ts';
+import type { Call, Device, DropReason, EventWarning, IntakeContext, SentEvent } from './intake_types.ts';
 import { propertiesText } from './properties_text.ts';
 import { REJECTIONS, type RejectionCode } from './rejections.ts';
 import { readSentEvent } from './sent_event.ts';
 import { type Visitor, visitorOf } from './visitor.ts';
 
 export type EventOutcome =
-  | { kind: 'taken'; event: Event }
+  | { kind: 'taken'; event: Event; warning: EventWarning | null }
   | { kind: 'rejected'; code: RejectionCode; message: string }
   | { kind: 'dropped'; reason: DropReason };
 
@@ -63,7 +63,8 @@ function judgeEvent(read: ReadEvent, call: Call): EventOutcome {
   const visitor = visitorOf(read.sent, read.found, device, call);
   if (isBlocked(read, device, visitor, call)) return { kind: 'dropped', reason: 'blocked' };
   const event = call.context.site.mode === 'offline' ? anonymousEvent : identifiedEvent;
-  return { kind: 'taken', event: event(read, device, visitor, call) };
+  const warning = read.sent.hasPlaceholder || read.found.hasPlaceholder ? 'placeholder_id' : null;
+  return { kind: 'taken', event: event(read, device, visitor, call), warning };
 }
 
 /** Only a server may say whose device it reports for; of a browser the peer is the device. */
@@ -130,10 +131,15 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     currency: columns.currency,
     order_id: columns.order_id,
     properties: propertiesText(read.properties),
-    previous_distinct_id: previousIdOf(sent, context, call.reads),
+    previous_distinct_id: previousIdOf(sent, call),
     key_id: context.keyId,
     ...(found.further.length === 0 ? {} : { further_identifiers: found.further }),
   };
+}
+
+/** The other id of the visitor, as it may be stored. */
+function previousIdOf({ previousId }: SentEvent, { context: { identitySecret, site }, reads }: Call): string | null {
+  return previousId === null ? null : cleanDistinctId(previousId, identitySecret, site, reads).distinctId;
 }
 
 /** An event that says itself that it happened elsewhere than on a website: a report of somebody known by name. */

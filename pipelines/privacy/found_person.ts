@@ -8,6 +8,7 @@ import {
   otherForm,
   putIdentifier,
 } from './identifiers.ts';
+import { isCookielessId, isPlaceholderHash, isPlaceholderId } from './placeholder_id.ts';
 
 /** Further e-mail addresses and phone numbers of one event that are kept. */
 const FURTHER_MAX = 8;
@@ -30,6 +31,8 @@ export interface FoundPerson {
   others: Identifiers;
   /** Numbers that wait until the whole event is known, since its country says how they are read. */
   phones: Phone[];
+  /** Whether an identifier was a placeholder, and so is not among these. */
+  hasPlaceholder: boolean;
 }
 
 export const foundNobody = (): FoundPerson => ({
@@ -37,6 +40,7 @@ export const foundNobody = (): FoundPerson => ({
   further: [],
   others: noIdentifiers(),
   phones: [],
+  hasPlaceholder: false,
 });
 
 const NO_COUNTRY: Countries = { own: null, sites: null };
@@ -48,11 +52,20 @@ export function feedPerson(
   text: string,
   leads: boolean,
 ): boolean {
+  if (isNobodys(person, kind, text)) return false;
   return take(person, kind, text, leads, NO_COUNTRY);
+}
+
+/** Whether the text would make one person of all for whom it is sent. */
+function isNobodys(person: FoundPerson, kind: Identifier, text: string): boolean {
+  const isPlaceholder = kind === 'external_id' ? isPlaceholderId(text) : isPlaceholderHash(text);
+  person.hasPlaceholder ||= isPlaceholder;
+  return isPlaceholder || (kind === 'external_id' && isCookielessId(text));
 }
 
 /** The same of a phone number, which waits to be read. */
 export function feedPhone(person: FoundPerson, text: string, leads: boolean, isSure: boolean): boolean {
+  if (isNobodys(person, 'phone', text)) return false;
   if (person.phones.length < FURTHER_MAX) person.phones.push({ text, leads, isSure });
   return true;
 }

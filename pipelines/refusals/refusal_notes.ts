@@ -4,9 +4,9 @@ export const HOUR_MS = 3_600_000;
 
 /**
  * What was not accepted: `rejected`, an event that is malformed; `dropped`, a sound one that does not count; `refused`, a
- * request of which nothing was taken.
+ * request of which nothing was taken. And `warned`, an event that was accepted with a fault that its sender should mend.
  */
-export const REFUSAL_KINDS = ['rejected', 'dropped', 'refused'] as const;
+export const REFUSAL_KINDS = ['rejected', 'dropped', 'refused', 'warned'] as const;
 export type RefusalKind = (typeof REFUSAL_KINDS)[number];
 
 /** Why something was not accepted; `code` is one of docs/errors.md, or the reason of a drop. */

@@ -14,11 +14,11 @@ export const refusalQuery = closed({
 const reason = {
   kind: Type.Enum([...REFUSAL_KINDS], {
     description:
-      'rejected: an event that is malformed; dropped: a sound event that does not count; refused: a request of which nothing was taken',
+      'rejected: an event that is malformed; dropped: a sound event that does not count; refused: a request of which nothing was taken; warned: an event that was accepted with a fault',
   }),
   code: Type.String({
     description:
-      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance)',
+      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance); of warned ones placeholder_id',
   }),
 };
 const count = Type.Integer({ description: 'Events; of `refused` requests', minimum: 1 });

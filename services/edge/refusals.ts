@@ -37,9 +37,9 @@ export interface AnsweredEvents {
   places?: readonly number[] | undefined;
 }
 
-/** Counts by site and reason what the edge does not accept, and keeps samples of it. */
+/** Counts by site and reason what the edge does not accept, or accepts with a fault, and keeps samples of it. */
 export interface Refusals {
-  /** Of a request that was answered: its events that were not accepted. */
+  /** Of a request that was answered: its events that were not accepted, or with a fault. */
   sawEvents(sender: Sender, answered: AnsweredEvents): void;
   /** An event or call that is malformed, in its place of the request. */
   sawRejected(sender: Sender, code: string, index: number, sent: unknown): void;
@@ -77,6 +77,7 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
         sawEvent(sender, refusal, places?.[index] ?? index, events[index]);
       for (const { index, code } of batch.rejected) saw({ kind: 'rejected', code }, index);
       for (const { index, reason } of batch.dropped) saw({ kind: 'dropped', code: reason }, index);
+      for (const { index, code } of batch.warned) saw({ kind: 'warned', code }, index);
       if (overQuota === 0) return;
       for (const index of soundPlaces(events.length, batch).slice(-overQuota)) {
         saw({ kind: 'dropped', code: 'quota' }, index);

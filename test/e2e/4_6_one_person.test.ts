@@ -4,15 +4,24 @@ import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '#test/harness/webhook_receiver.ts';
 
 const service = sharedService();
 const { edge, clickhouse } = service.ready;
 
+let receiver: WebhookReceiver;
 let site: TestSite;
+let strangers: TestSite;
 beforeAll(async () => {
+  receiver = await startWebhookReceiver();
   site = await makeSite(service);
+  strangers = await makeSite(service, { webhookUrl: receiver.url });
 });
-afterAll(() => site.close());
+afterAll(async () => {
+  await site.close();
+  await strangers.close();
+  await receiver.close();
+});
 
 interface Visitor {
   distinct_id: string;
@@ -20,10 +29,10 @@ interface Visitor {
   events: number;
 }
 
-function visitors(): Promise<Visitor[]> {
+function visitors({ site: siteId }: TestSite = site): Promise<Visitor[]> {
   const query = `SELECT distinct_id, groupUniqArray(person_id) AS persons, toInt32(count()) AS events
     FROM events WHERE site_id = {site:String} GROUP BY distinct_id ORDER BY distinct_id`;
-  return select(clickhouse, query, { site: site.site });
+  return select(clickhouse, query, { site: siteId });
 }
 
 test('two browsers and a till that name one e-mail address are one person, a third browser is not', async () => {
@@ -49,7 +58,7 @@ test('two browsers and a till that name one e-mail address are one person, a thi
       persons.get('laptop') === persons.get('till')
     );
   };
-  const seen = await until('one person', visitors, isJoined);
+  const seen = await until('one person', () => visitors(), isJoined);
   expect(seen.map(({ distinct_id, events, persons }) => [distinct_id, events, persons.length])).toEqual([
     ['laptop', 2, 1],
     ['phone', 2, 1],
@@ -58,3 +67,42 @@ test('two browsers and a till that name one e-mail address are one person, a thi
   ]);
   expect(new Set(seen.map(({ persons }) => persons[0])).size).toBe(2);
 });
+
+test('two customers whose shop sends undefined for the number of both are two persons, and nothing of one goes out with the other', async () => {
+  const order = (distinct_id: string, properties: object) =>
+    newEvent({ event: 'purchase', distinct_id, properties: { external_id: 'undefined', ...properties } });
+  const identify = (distinct_id: string) =>
+    newEvent({ event: '$identify', distinct_id, properties: { $anon_distinct_id: 'undefined' } });
+  const requests = [
+    [order('a', { email: 'a@a.example' })],
+    [order('b', { phone: '+12025550143' })],
+    [identify('a'), identify('b')],
+  ];
+  for (const events of requests) {
+    expect(await postEvents(edge, strangers.serverKey, events)).toMatchObject({ body: { accepted: events.length } });
+  }
+  const isStored = (seen: Visitor[]) => seen.reduce((sum, { events }) => sum + events, 0) === requests.flat().length;
+  const seen = await until('all rows', () => visitors(strangers), isStored);
+  expect(seen.map(({ distinct_id, persons }) => [distinct_id, persons.length])).toEqual([
+    ['a', 1],
+    ['b', 1],
+  ]);
+  expect(seen[0]?.persons).not.toEqual(seen[1]?.persons);
+
+  const delivered = await until(
+    'all deliveries',
+    async () => receiver.deliveries.map(({ body }) => (JSON.parse(body) as { data: Delivered }).data),
+    (all) => all.length === requests.flat().length,
+  );
+  const told = (visitor: string) =>
+    delivered
+      .filter(({ distinct_id }) => distinct_id === visitor)
+      .flatMap(({ identifiers = {} }) => Object.keys(identifiers));
+  expect(new Set(told('a'))).toEqual(new Set(['email_sha256']));
+  expect(new Set(told('b'))).toEqual(new Set(['phone_sha256']));
+});
+
+interface Delivered {
+  distinct_id: string;
+  identifiers?: object;
+}

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isNobodysId } from '#pipelines/privacy/placeholder_id.ts';
 import {
   type Arrival,
   correctedTime,
@@ -30,14 +31,20 @@ export function mapSegmentCall(sent: unknown, type: SegmentCall | null, arrival:
   const kind = type ?? sent['type'];
   if (!isSegmentCall(kind)) return { ok: false, code: 'call_type_unknown' };
   const userId = idText(firstGiven(sent['userId']));
+  const anonymousId = idText(sent['anonymousId']);
   const shared = {
     uuid: firstGiven(idText(sent['messageId'])),
-    distinct_id: firstGiven(userId, idText(sent['anonymousId'])),
+    distinct_id: firstGiven(...[userId, anonymousId].filter(isSomebodys), userId, anonymousId),
     timestamp: happened(sent, arrival),
   };
   const context = contextProperties(sent);
   const event = { ...shared, event: nameOf(kind, sent), properties: propertiesOf(kind, sent, context, userId) };
   return { ok: true, event };
+}
+
+/** A placeholder gives way to the other id, and stands as the user's only where it is counted. */
+function isSomebodys(id: unknown): boolean {
+  return typeof id !== 'string' || !isNobodysId(id);
 }
 
 function isSegmentCall(kind: unknown): kind is SegmentCall {

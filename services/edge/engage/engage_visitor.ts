@@ -7,6 +7,7 @@ import { basePersonId } from '#pipelines/identity/resolve.ts';
 import { cleanDistinctId } from '#pipelines/intake/distinct_id.ts';
 import { readShortText } from '#pipelines/intake/short_text.ts';
 import { networkOf } from '#pipelines/privacy/network.ts';
+import { isNobodysId } from '#pipelines/privacy/placeholder_id.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { IngestCaller } from '../accept.ts';
 
@@ -25,7 +26,7 @@ export interface VisitorIds {
 
 export function idsOf(visitor: SentVisitor, { site, key }: Caller, identitySecret: Buffer): VisitorIds {
   const sent = site.mode === 'offline' ? null : readShortText(visitorId(visitor));
-  if (sent === null) return { distinctId: null, rememberedId: null };
+  if (sent === null || isNobodysId(sent)) return { distinctId: null, rememberedId: null };
   const { distinctId } = cleanDistinctId(sent, identitySecret, site);
   return { distinctId, rememberedId: key.caller === 'browser' && distinctId !== sent ? null : distinctId };
 }

@@ -17,6 +17,7 @@ const NEVER = [
   ...['script_not_configured', 'script_not_built'],
 ];
 const DROPS = ['bot', 'prefetch', 'blocked', 'quota'];
+const WARNINGS = ['placeholder_id'];
 
 test('of every reason it is said in a sentence what it means and what to do', () => {
   const codes = new Set([
@@ -24,6 +25,7 @@ test('of every reason it is said in a sentence what it means and what to do', ()
     ...Object.keys(REJECTIONS),
     ...Object.keys(CALL_PROBLEMS),
     ...DROPS,
+    ...WARNINGS,
   ]);
   for (const code of NEVER) codes.delete(code);
   expect(Object.keys(REASON_TEXTS).sort()).toEqual([...codes].sort());
@@ -45,6 +47,7 @@ test('lines over time are by hour, or by day of the zone of whoever looks', () =
       { name: 'Rejected events', values: [3, 1, 0] },
       { name: 'Dropped events', values: [0, 0, 5] },
       { name: 'Refused requests', values: [0, 0, 0] },
+      { name: 'Accepted events with a fault', values: [0, 0, 0] },
     ],
   });
   const days = refusalChart(answer, 'day', 'Europe/Brussels');
@@ -52,6 +55,7 @@ test('lines over time are by hour, or by day of the zone of whoever looks', () =
   expect(days.series.map(({ values }) => values)).toEqual([
     [3, 1],
     [0, 5],
+    [0, 0],
     [0, 0],
   ]);
 });

@@ -61,6 +61,16 @@ describe('what reaches the edge', () => {
     expect(await countsOf(edge)).toEqual({ 'dropped:blocked': 1, 'dropped:bot': 2 });
   });
 
+  test('an event with a placeholder for an id is accepted, and warned about', async () => {
+    await open();
+    const events = [newEvent(), newEvent({ event: 'purchase', properties: { external_id: 'undefined' } })];
+    expect(await postEvents(edge.url, edge.serverKey, events)).toMatchObject({ status: 200, body: { accepted: 2 } });
+    expect(await countsOf(edge)).toEqual({ 'warned:placeholder_id': 1 });
+    const { samples = [] } = (await edge.refused()).get('shop') ?? {};
+    expect(samples).toMatchObject([{ kind: 'warned', index: 1, event: 'purchase' }]);
+    expect(samples[0]?.fields).toContain('properties.external_id');
+  });
+
   test('what is over the allowance is noted, with the places of the last events that were sound', async () => {
     const reservation = { accountId: 'acme', month: '2026-01', granted: 1, lease: '' };
     const none = () => undefined;

@@ -79,6 +79,7 @@ describe('a browser', () => {
     expect(takeBatch([{ event: 'a' }, 7], browser({ prefetch: true }))).toEqual({
       taken: [],
       rejected: [],
+      warned: [],
       dropped: [
         { index: 0, reason: 'prefetch' },
         { index: 1, reason: 'prefetch' },

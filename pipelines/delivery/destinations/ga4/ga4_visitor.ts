@@ -8,7 +8,7 @@ import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { stateCode } from '#pipelines/delivery/places.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
-import { firstText, isRecord, type Properties } from '#pipelines/delivery/properties.ts';
+import { firstId, firstText, isRecord, type Properties } from '#pipelines/delivery/properties.ts';
 import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { Event } from '#schemas/event.ts';
 import { namesVisitor } from './names.ts';
@@ -25,7 +25,7 @@ const cookieId = (text: string | null): string | null => /^GA\d\.\d\.(\d+\.\d+)$
 const numberAt = (digest: Buffer, offset: number): number => digest.readUInt32BE(offset);
 
 function givenClientId(properties: Properties): string | null {
-  const own = firstText(properties, CLIENT_ID_NAMES);
+  const own = firstId(properties, CLIENT_ID_NAMES);
   return cookieId(own) ?? own ?? cookieId(firstText(properties, ['_ga', '$ga']));
 }
 

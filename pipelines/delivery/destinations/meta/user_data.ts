@@ -3,7 +3,7 @@ import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
 import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { oneOrList } from '#pipelines/delivery/present.ts';
-import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { firstId, firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';
 
 export type UserData = Record<string, string | readonly string[]>;
@@ -49,7 +49,7 @@ export function userData(event: Event, context: MapContext<unknown>): UserData {
     client_user_agent: clientUserAgent(event),
     fbc: clickId(event, properties),
     fbp: browserId(properties),
-    ...Object.fromEntries(PLAIN_IDS.map((name) => [name, firstText(properties, [name])])),
+    ...Object.fromEntries(PLAIN_IDS.map((name) => [name, firstId(properties, [name])])),
   };
   return Object.fromEntries(Object.entries(keys).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
 }

@@ -8,7 +8,7 @@ import { sha256Hex } from '#pipelines/delivery/hash.ts';
 import type { Item } from '#pipelines/delivery/items.ts';
 import { listOrNull, present } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
-import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { firstId, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
 import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { RedditSettings } from './settings.ts';
@@ -58,7 +58,7 @@ function userOf(
     external_id: identifiers.external_id,
     ip_address: address === null ? null : sha256Hex(address),
     user_agent: clientUserAgent(event),
-    uuid: firstText(properties, ['rdt_uuid', '_rdt_uuid', '$rdt_uuid']),
+    uuid: firstId(properties, ['rdt_uuid', '_rdt_uuid', '$rdt_uuid']),
     data_processing_options: isLimited ? dataProcessing(event) : null,
   });
 }

@@ -9,7 +9,7 @@ import type { Item } from '#pipelines/delivery/items.ts';
 import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
-import { firstText, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { firstId, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { SnapchatSettings } from './settings.ts';
 
@@ -52,7 +52,7 @@ function userData(event: Event, context: MapContext<unknown>): Record<string, un
     client_ip_address: clientAddress(event),
     client_user_agent: clientUserAgent(event),
     sc_click_id: textOrParameter(properties, ['sc_click_id', 'ScCid', '$sc_click_id'], 'ScCid'),
-    sc_cookie1: firstText(properties, ['sc_cookie1', '_scid', '$scid']),
+    sc_cookie1: firstId(properties, ['sc_cookie1', '_scid', '$scid']),
   });
 }
 

@@ -3,7 +3,7 @@ import type { MapContext } from '#pipelines/delivery/contract.ts';
 import { hashedPlace, plainPlace } from '#pipelines/delivery/hashed_place.ts';
 import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { oneOrList, present } from '#pipelines/delivery/present.ts';
-import { firstText, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { firstId, firstText, textOrParameter } from '#pipelines/delivery/properties.ts';
 import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { Event, Identifiers } from '#schemas/event.ts';
 
@@ -41,7 +41,7 @@ export function userOf(event: Event, context: MapContext<unknown>): Record<strin
     state: folded(event.state),
     country: countryCode(event.country),
     ttclid: textOrParameter(properties, ['ttclid', '$ttclid'], 'ttclid'),
-    ttp: firstText(properties, ['ttp', '_ttp', '$ttp']),
+    ttp: firstId(properties, ['ttp', '_ttp', '$ttp']),
     ip: clientAddress(event),
     user_agent: clientUserAgent(event),
     locale: firstText(properties, ['locale', '$locale', '$browser_language', 'language']),

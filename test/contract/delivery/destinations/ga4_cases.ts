@@ -138,6 +138,11 @@ const visitorCases: MappingCase[] = [
   ),
   visitor('visitor: a stable id where no browser gave one', {}, { client_id: '3414501396.583913858' }),
   visitor(
+    'visitor: a stable id where the client id is a placeholder that all visitors share',
+    { properties: { ...PAGE, client_id: 'undefined' } },
+    { client_id: '3414501396.583913858' },
+  ),
+  visitor(
     'visitor: hashed data by Google, and the user id beside it',
     { identifiers: JANE, city: 'New York', state: 'NY', zip: '10001', country: 'US' },
     {

@@ -6,6 +6,7 @@ export const KINDS: Readonly<Record<RefusalKind, { label: string; counted: strin
   rejected: { label: 'Rejected', counted: 'Rejected events', badge: 'bad' },
   dropped: { label: 'Dropped', counted: 'Dropped events', badge: 'plain' },
   refused: { label: 'Refused', counted: 'Refused requests', badge: 'warn' },
+  warned: { label: 'Warning', counted: 'Accepted events with a fault', badge: 'warn' },
 };
 
 const SHAPE = 'The body does not have the form of its route: correct what sends it.';
@@ -36,6 +37,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   prefetch: 'A browser loaded the page before anybody looked at it: nothing to do.',
   blocked: 'A block rule of the site matched: look at the rules if these should count.',
   quota: 'The allowance of the month and its grace are used up: raise the allowance of the account.',
+  // Events that were accepted.
+  placeholder_id: 'An id said nothing, as undefined or null, and was left out: send no id where nobody is logged in.',
   // Whole requests.
   origin_not_allowed:
     'A page of an origin that its key does not allow sent it: add the origin to the key if the page is yours.',

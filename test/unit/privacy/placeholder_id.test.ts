@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { isCookielessId, isNobodysId, isPlaceholderHash, isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
+import { checkAll } from '#test/harness/check_all.ts';
+
+/** As PostHog's documents and its pull requests 12010 and 17325 list them. */
+const POSTHOGS =
+  'anonymous|guest|distinctid|distinct_id|id|not_authenticated|email|undefined|true|false|[object Object]|NaN|None|none|null|0|"null"|"0"|"undefined"|\'null\''.split(
+    '|',
+  );
+const OTHERS = [
+  ...[' undefined ', 'Undefined', 'UNDEFINED', '`undefined`', '%22undefined%22', '"\\"null\\""', '<null>', '(none)'],
+  ...['nil', 'N/A', 'n/a', '-', '--', '-1', '"-1"', '0.0', '000', '?', '.', '[]', '{}', '""', "''"],
+  ...['not set', '(not set)', 'not_set', 'not-set', 'NotSet', 'unknown', 'Unknown', 'unset', 'missing', 'empty'],
+  ...['[object Undefined]', '[object Promise]', '[object%20Object]', '%5Bobject%20Object%5D'],
+  ...['AnonymousUser', 'anonymous user', 'Guest User', 'unauthenticated', 'not logged in', 'logged out'],
+  ...['user_id', 'customerId', 'client_id', 'external-id', 'visitorId'],
+  ...['00000000-0000-0000-0000-000000000000', '{00000000-0000-0000-0000-000000000000}', '0'.repeat(32)],
+  ...['{{ user.id }}', '{{customer_id}}', '{% raw %}', `$${'{userId}'}`, '<%= user.id %>', '%%USER_ID%%', '*|EMAIL|*'],
+];
+const hashOf = (algorithm: string, text: string): string => createHash(algorithm).update(text).digest('hex');
+const HASHED = [
+  ...['', 'undefined', 'null', 'NULL', 'None', 'none', 'NaN', '[object Object]', '0', '-1', 'guest', 'anonymous'],
+  ...['Unknown', 'N/A', '00000000-0000-0000-0000-000000000000'],
+];
+/** Ids that look like placeholders and are somebody's. */
+const REAL = [
+  ...['1', '10', '100', '-12', '0a', '00000000-0000-0000-0000-000000000001', 'u0', 'id1', 'id-0', 'guest-4711', '007'],
+  ...['undefined-1', 'nullable', 'nan.smith', 'Nanette', 'trueman', 'falsetto', 'emailer', 'anonymous_7', 'a', 'x-'],
+  ...['customer 0 one', 'unknown soldier', 'nilsson', 'user', 'test', 'e@x', 'true north', 'None Such', 'Ö', '空'],
+  ...['550e8400-e29b-41d4-a716-446655440000', 'anon_abcdefghijklmnopqrstuvwxyz', 'GA1.1.123.456', '%41', '{{a'],
+  ...[hashOf('sha256', 'jane@example.com'), hashOf('md5', 'jane'), 'undefined'.repeat(8)],
+];
+
+test('what stands for nobody is a placeholder, however it is written', () =>
+  checkAll([...POSTHOGS, ...OTHERS], (text) => {
+    expect(isPlaceholderId(text)).toBe(true);
+    expect(isNobodysId(text)).toBe(true);
+  }));
+
+test('so it is when it was hashed', () =>
+  checkAll(HASHED, (text) => {
+    for (const hashed of [hashOf('sha256', text), hashOf('md5', text).toUpperCase(), ` ${hashOf('sha256', text)} `]) {
+      expect(isPlaceholderHash(hashed)).toBe(true);
+      expect(isPlaceholderId(hashed)).toBe(true);
+    }
+  }));
+
+test('an id of somebody is none', () =>
+  checkAll(REAL, (text) => {
+    expect(isNobodysId(text)).toBe(false);
+  }));
+
+test("PostHog's word for a visitor without an id is nobody's, and no placeholder", () => {
+  expect([isNobodysId, isCookielessId, isPlaceholderId].map((is) => is('$posthog_cookieless'))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
