@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const suites = suitesOf(values.suite ?? 'default');
-const chosen = { paths: positionals, name: values.testNamePattern };
+const chosen = { paths: positionals, name: values.testNamePattern, bail: values.first ? 1 : 0 };
 const isChosen = positionals.length > 0 || values.testNamePattern !== undefined;
 const scratch = await makeScratch();
 const interrupt = interruption(scratch);

@@ -37,7 +37,7 @@ function isFound({ name, path, before, after, tests }: Mutant): boolean {
     join(copy, path),
     source.replace(before, () => after),
   );
-  const { stdout } = spawnSync(process.execPath, ['test/run.ts', ...tests], { cwd: copy, encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, ['test/run.ts', '--first', ...tests], { cwd: copy, encoding: 'utf8' });
   writeFileSync(join(copy, path), source);
   const failures = stdout.split('\n').filter((line) => line.startsWith('failed: ') && line.includes(' > '));
   console.log(`${failures.length > 0 ? 'found' : 'NOT FOUND'}: ${name}`);

@@ -8,6 +8,8 @@ export interface Chosen {
   paths: string[];
   /** Pattern of test names. */
   name: string | undefined;
+  /** After how many failures no further test begins; 0 for none. */
+  bail: number;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface Chosen {
 export async function runSuite(
   suite: SuiteName,
   onStart: (vitest: Vitest) => void,
-  chosen: Chosen = { paths: [], name: undefined },
+  chosen: Chosen = { paths: [], name: undefined, bail: 0 },
 ): Promise<Tally> {
   let tally = NOTHING;
   for (const projects of SUITES[suite]) {
@@ -27,9 +29,13 @@ export async function runSuite(
   return tally;
 }
 
-async function runOnce(project: string[], { paths, name }: Chosen, onStart: (vitest: Vitest) => void): Promise<Tally> {
+async function runOnce(
+  project: string[],
+  { paths, name, bail }: Chosen,
+  onStart: (vitest: Vitest) => void,
+): Promise<Tally> {
   const named = name === undefined ? {} : { testNamePattern: name };
-  const vitest = await createVitest({ watch: false, allowOnly: false, retry: 0, project, ...named });
+  const vitest = await createVitest({ watch: false, allowOnly: false, retry: 0, bail, project, ...named });
   onStart(vitest);
   try {
     if ((await vitest.globTestSpecifications(paths)).length === 0) return NOTHING;
