@@ -53,7 +53,7 @@ export interface IdentityStore {
 const JOINING = ['email', 'phone', 'external_id'] as const;
 
 /** Of a user's distinct id: an edge says by this that it was a claim. */
-export const USER_NODE = 'u:';
+const USER_NODE = 'u:';
 
 /** Bare hashes of phones can be enumerated; joined on an HMAC they are worth nothing outside. */
 function nodeOf(secret: Buffer, siteId: string, kind: string, hashed: string): string {
