@@ -1,6 +1,6 @@
 import avsc from 'avsc';
 import { type AvroType, schemaType } from './avro.ts';
-import type { Coordinate, Event, EventEntry, Identifiers, Person } from './event.ts';
+import type { Caller, Coordinate, Event, EventEntry, Identifiers, Person } from './event.ts';
 import { eventBytesBound, writeEvent } from './event_encoder.ts';
 import { type Cursor, longBytes, MalformedError, readLong, readString, writeLong } from './varint.ts';
 import { endOfValue } from './walk.ts';
@@ -90,9 +90,12 @@ export interface IdentityPart {
   identify: boolean;
   identifiers: Identifiers | null;
   previous_distinct_id: string | null;
+  event: string;
+  caller: Caller;
 }
 
-const identityPart = projection(eventType, ['mode', 'identify', 'identifiers', 'previous_distinct_id']);
+const IDENTITY_FIELDS = ['mode', 'identify', 'identifiers', 'previous_distinct_id', 'event', 'caller'];
+const identityPart = projection(eventType, IDENTITY_FIELDS);
 
 /** Decodes only what identity needs. */
 export function decodeIdentityPart(bytes: Buffer): IdentityPart {

@@ -1,11 +1,13 @@
 -- KEYS[1]: prefix of the site's keys (its hash tag inside). KEYS[2]: prefix of the keys of the index as a whole.
--- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate} and of
+-- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate,
+-- w: the node by which b is claimed or absent, y: whether that yields to a claim before it} and of
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known;
 -- then the cap on persons that may be one, then now (milliseconds), or '' to restore what was known: the index need not
 -- be whole then, a question may have o, a person that b was found to be part of, v, the version of that, or d, what was
 -- decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is answered. Answers
 -- 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
+-- w:PERSON -> the node by which it was claimed first,
 -- c:NODE -> set of persons that were refused there, as far as they were restored, i:LEADER -> hash of identifiers,
 -- x:LEADER -> coordinate of the last change, v -> version.
 local prefix = KEYS[1]
@@ -19,6 +21,9 @@ if not restoring then
 end
 -- First seen of a person of whom that is not known yet; every real time is smaller.
 local UNSEEN = 9007199254740991
+
+-- Before nodes that are those of a user's distinct id.
+local USER_NODE = 'u:'
 
 local function leader_of(person)
   return redis.call('GET', prefix .. 'p:' .. person) or person
@@ -90,6 +95,19 @@ local function holds_sooner(members, others)
   return choose(members) < choose(others)
 end
 
+-- Whether the person of the question was claimed by another user before.
+local function is_anothers(question, node)
+  if not question.y or question.w ~= node then return false end
+  local owner = redis.call('GET', prefix .. 'w:' .. question.b)
+  return owner and owner ~= node
+end
+
+-- An edge that is restored has no claim beside it; its node tells.
+local function claim(question, node)
+  local claimed = question.w == node or (question.d == 'joined' and string.sub(node, 1, #USER_NODE) == USER_NODE)
+  if claimed then redis.call('SET', prefix .. 'w:' .. question.b, node, 'NX') end
+end
+
 -- Whether the person of the question is one with who holds the node after this. `join` joins, where a limit allows it.
 local function follow(question, node, members, join)
   if question.d == 'capped' then
@@ -119,7 +137,7 @@ local function link(question)
     changed = true
   end
   local old_leaders = { leader }
-  local capped = {}
+  local capped, others = {}, {}
 
   -- Whether they are one after this; they are not where that would be more persons than the limit.
   local function join(other, limit, node)
@@ -136,9 +154,24 @@ local function link(question)
     return true
   end
 
+  local function is_followed(node)
+    local holder = redis.call('GET', prefix .. 'n:' .. node)
+    local other = holder and leader_of(holder)
+    for _, old in ipairs(old_leaders) do
+      if old == other then return true end
+    end
+    return false
+  end
+
   if question.o and not members[question.o] then join(leader_of(question.o), math.huge) end
   for at, node in ipairs(question.n) do
-    if not follow(question, node, members, join) then capped[#capped + 1] = at - 1 end
+    if is_anothers(question, node) and not is_followed(node) then
+      others[#others + 1] = at - 1
+    elseif follow(question, node, members, join) then
+      claim(question, node)
+    else
+      capped[#capped + 1] = at - 1
+    end
   end
   if changed then
     leader = store(members, old_leaders)
@@ -154,7 +187,7 @@ local function link(question)
       flat[#flat + 1] = string.format('%.0f', seen)
     end
   end
-  return leader, flat, capped
+  return leader, flat, capped, others
 end
 
 -- More would not fit Lua's stack.
@@ -177,10 +210,10 @@ local function answer(question)
   if question.v and question.v > tonumber(redis.call('GET', prefix .. 'v') or '0') then
     redis.call('SET', prefix .. 'v', string.format('%.0f', question.v))
   end
-  local leader, flat, capped = link(question)
+  local leader, flat, capped, others = link(question)
   if restoring then return nil end
   local known = redis.call('HGETALL', prefix .. 'i:' .. leader)
-  return { leader, known, flat, #flat > 0 and version() or '0', capped }
+  return { leader, known, flat, #flat > 0 and version() or '0', capped, others }
 end
 
 for index, question in ipairs(questions) do

@@ -9,8 +9,15 @@ import { createIndexScript } from './lua_script.ts';
 /** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
 export const DISTINCT_IDS_PER_PERSON_MAX = 100;
 
-/** `capped`: which of the question's nodes, from 0, were not followed. */
-type ScriptAnswer = [leader: string, identifiers: string[], members: string[], version: string, capped: number[]];
+/** Which of the question's nodes, from 0, were not followed: `capped` at the cap, `others` as another user has the person. */
+type ScriptAnswer = [
+  leader: string,
+  identifiers: string[],
+  members: string[],
+  version: string,
+  capped: number[],
+  others: number[],
+];
 type LookupAnswer = [leader: string, identifiers: string[]] | null;
 
 /** The identity graph in Redis. Throws IndexLostError if a part of it may be missing. */
@@ -88,6 +95,8 @@ function toScript(question: IdentityQuestion): object {
     i: question.identifiers === null ? null : withoutNulls(question.identifiers),
     t: question.receivedAtMs,
     c: question.coordinate,
+    w: question.claim?.node,
+    y: question.claim?.yields,
   };
 }
 
@@ -108,17 +117,23 @@ function toAnswers(siteId: string, item: Item, answer: ScriptAnswer | LookupAnsw
 }
 
 function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnswer): IdentityAnswer {
-  const [personId, identifiers, members, version, capped] = answer;
+  const [personId, identifiers, members, version, capped, others] = answer;
   return {
     personId,
     identifiers: knownOf(identifiers),
-    links: [...edges(siteId, question, capped), ...belongings(siteId, personId, members, Number(version))],
-    capped: capped.length,
+    links: [...edges(siteId, question, capped, others), ...belongings(siteId, personId, members, Number(version))],
+    capped: capped.length + others.length,
   };
 }
 
-function edges(siteId: string, question: IdentityQuestion, capped: readonly number[]): IdentityLink[] {
-  return question.nodes.map((node, at) => ({
+/** None of what another user's claim forbade: that claim is an edge, and forbids it again. */
+function edges(
+  siteId: string,
+  question: IdentityQuestion,
+  capped: readonly number[],
+  others: readonly number[],
+): IdentityLink[] {
+  const edge = (node: string, at: number): IdentityLink => ({
     site_id: siteId,
     kind: 'edge',
     person_id: question.basePersonId,
@@ -126,7 +141,8 @@ function edges(siteId: string, question: IdentityQuestion, capped: readonly numb
     first_seen: question.receivedAtMs,
     version: 0,
     decision: capped.includes(at) ? 'capped' : 'joined',
-  }));
+  });
+  return question.nodes.flatMap((node, at) => (others.includes(at) ? [] : [edge(node, at)]));
 }
 
 function belongings(siteId: string, personId: string, members: readonly string[], version: number): IdentityLink[] {

@@ -14,10 +14,20 @@ export interface IdentityQuestion {
   basePersonId: string;
   /** Keyed identifiers that link; empty where the event may not stitch. */
   nodes: string[];
+  /** Whose distinct id the question is of, where its event says that; null where it does not. */
+  claim: Claim | null;
   /** What the event says of the person, to be kept for destinations' matching. */
   identifiers: Identifiers | null;
   receivedAtMs: number;
   coordinate: string;
+}
+
+/** That a distinct id is a user's, or a browser's that a user has. It is that of whoever claims it first. */
+interface Claim {
+  /** One of the question's nodes: that of the user. */
+  node: string;
+  /** Whether the node is not followed where the distinct id is another user's already. */
+  yields: boolean;
 }
 
 export interface IdentityAnswer {
@@ -26,11 +36,14 @@ export interface IdentityAnswer {
   identifiers: Identifiers | null;
   /** Facts for identity.links: given again when the same event asks again. */
   links: IdentityLink[];
-  /** Identifiers that were not followed because a person would have grown past the cap. */
+  /** Identifiers that were not followed: a person would have grown past the cap, or the distinct id is another user's. */
   capped: number;
 }
 
-/** Holds who belongs together. Union is commutative and idempotent, so order and repetition do not matter. */
+/**
+ * Holds who belongs together. Union is commutative and idempotent, so order and repetition do not matter; but of two users
+ * who claim a distinct id the first has it, which its edge says.
+ */
 export interface IdentityStore {
   /** Questions of one site in the order of their events; answers in the same order, some of which may be one object. */
   resolve(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]>;
@@ -38,6 +51,9 @@ export interface IdentityStore {
 
 /** Identifiers that join people. Names do not. */
 const JOINING = ['email', 'phone', 'external_id'] as const;
+
+/** Of a user's distinct id: an edge says by this that it was a claim. */
+const USER_NODE = 'u:';
 
 /** Bare hashes of phones can be enumerated; joined on an HMAC they are worth nothing outside. */
 function nodeOf(secret: Buffer, siteId: string, kind: string, hashed: string): string {
@@ -65,7 +81,8 @@ export interface AskingEvent {
 
 /**
  * The questions of one event, the last of which is of its visitor. An event that names another id of the visitor asks of
- * that one first: both link by the visitor's id.
+ * that one first: both link by the visitor's id. A browser that is a user's already is no other's, whoever logs in there
+ * next, as in PostHog; only `$merge_dangerously` of a server joins users.
  */
 export function questionsOf(secret: Buffer, event: AskingEvent, part: IdentityPart): IdentityQuestion[] {
   const { siteId, distinctId, basePersonId: visitor, receivedAtMs } = event;
@@ -74,13 +91,16 @@ export function questionsOf(secret: Buffer, event: AskingEvent, part: IdentityPa
   const nodes = nodesOf(secret, siteId, part);
   const identifiers = nodes.length === 0 ? null : part.identifiers;
   const previousId = part.identify && part.mode === 'online' ? part.previous_distinct_id : null;
-  if (previousId === null) return [{ ...shared, basePersonId: visitor, nodes, identifiers }];
-  const visitorNode = nodeOf(secret, siteId, 'distinct_id', distinctId);
+  if (previousId === null) return [{ ...shared, basePersonId: visitor, nodes, claim: null, identifiers }];
+  const visitorNode = USER_NODE + nodeOf(secret, siteId, 'distinct_id', distinctId);
+  const isDangerous = part.event === '$merge_dangerously' && part.caller === 'server';
   const previous = {
     ...shared,
     basePersonId: basePersonId(siteId, previousId),
     nodes: [visitorNode],
+    claim: { node: visitorNode, yields: !isDangerous },
     identifiers: null,
   };
-  return [previous, { ...shared, basePersonId: visitor, nodes: [...nodes, visitorNode], identifiers }];
+  const own = { node: visitorNode, yields: false };
+  return [previous, { ...shared, basePersonId: visitor, nodes: [...nodes, visitorNode], claim: own, identifiers }];
 }

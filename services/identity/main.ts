@@ -23,7 +23,7 @@ runEventStage<IdentityConfig, StageEvent, Identified>('identity', identityConfig
   const persons = await openPersons(runtime, config, reader, links);
   const capped = metrics.counter(
     'svc_identity_capped_total',
-    'Identifiers left unjoined at the cap on distinct ids of a person',
+    'Identifiers left unjoined: at the cap on distinct ids of a person, or where a distinct id is another user’s',
     [],
   );
   return {

@@ -15,6 +15,8 @@ interface Site {
   leaders: Map<string, string>;
   /** By node a person that has it. */
   holders: Map<string, string>;
+  /** By person the node by which it was claimed first. */
+  claims: Map<string, string>;
   version: number;
 }
 
@@ -26,7 +28,13 @@ export function createMemoryIdentity(personsMax: number): IdentityStore {
   const sites = new Map<string, Site>();
   return {
     async resolve(siteId, questions) {
-      const site = sites.get(siteId) ?? { groups: new Map(), leaders: new Map(), holders: new Map(), version: 0 };
+      const site = sites.get(siteId) ?? {
+        groups: new Map(),
+        leaders: new Map(),
+        holders: new Map(),
+        claims: new Map(),
+        version: 0,
+      };
       sites.set(siteId, site);
       return questions.map((question) => answer(site, siteId, question, personsMax));
     },
@@ -51,37 +59,52 @@ function answer(site: Site, siteId: string, question: IdentityQuestion, personsM
     personId: leader,
     identifiers: Object.keys(known).length === 0 ? null : { ...NO_IDENTIFIERS, ...known },
     links: [
-      ...question.nodes.map((node) => ({
-        ...record('edge', question.basePersonId, node, question.receivedAtMs),
-        decision: linked?.capped.includes(node) ? ('capped' as const) : ('joined' as const),
-      })),
+      ...question.nodes
+        .filter((node) => !linked?.others.includes(node))
+        .map((node) => ({
+          ...record('edge', question.basePersonId, node, question.receivedAtMs),
+          decision: linked?.capped.includes(node) ? ('capped' as const) : ('joined' as const),
+        })),
       ...(isOwnChange ? [...members].map(([person, seen]) => record('person', person, leader, seen)) : []),
     ],
-    capped: linked?.capped.length ?? 0,
+    capped: (linked?.capped.length ?? 0) + (linked?.others.length ?? 0),
   };
 }
 
-function link(site: Site, question: IdentityQuestion, personsMax: number): { leader: string; capped: string[] } {
-  const { basePersonId: person, nodes, receivedAtMs, identifiers, coordinate } = question;
+interface Linked {
+  leader: string;
+  capped: string[];
+  /** Not followed as another user has the person. */
+  others: string[];
+}
+
+function link(site: Site, question: IdentityQuestion, personsMax: number): Linked {
+  const { basePersonId: person, nodes, receivedAtMs, identifiers, coordinate, claim } = question;
   let leader = leaderOf(site, person);
   const merged = [leader];
   const members = new Map(site.groups.get(leader)?.members);
   let changed = receivedAtMs < (members.get(person) ?? Number.POSITIVE_INFINITY);
   if (changed) members.set(person, receivedAtMs);
   const capped: string[] = [];
+  const others: string[] = [];
+  const claimed = site.claims.get(person);
   for (const node of nodes) {
-    const holder = site.holders.get(node);
-    if (holder === undefined) {
-      site.holders.set(node, person);
+    const isAnothers = claim?.node === node && claim.yields && claimed !== undefined && claimed !== node;
+    const other = leaderOf(site, site.holders.get(node) ?? person);
+    const isHeld = site.holders.has(node);
+    const joining = new Map([[other, UNSEEN], ...(site.groups.get(other)?.members ?? [])]);
+    const isOne = isHeld && merged.includes(other);
+    if (isAnothers && !isOne) {
+      others.push(node);
       continue;
     }
-    const other = leaderOf(site, holder);
-    if (merged.includes(other)) continue;
-    const joining = new Map([[other, UNSEEN], ...(site.groups.get(other)?.members ?? [])]);
-    if (members.size + joining.size > personsMax) {
+    if (isHeld && !isOne && members.size + joining.size > personsMax) {
       capped.push(node);
       continue;
     }
+    if (claim?.node === node && claimed === undefined) site.claims.set(person, node);
+    if (!isHeld) site.holders.set(node, person);
+    if (isOne || !isHeld) continue;
     for (const [one, seen] of joining) members.set(one, seen);
     merged.push(other);
     changed = true;
@@ -91,7 +114,7 @@ function link(site: Site, question: IdentityQuestion, personsMax: number): { lea
   for (const [field, value] of Object.entries(identifiers ?? {})) {
     if (group !== undefined && value !== null) group.known[field as keyof Identifiers] = value;
   }
-  return { leader, capped };
+  return { leader, capped, others };
 }
 
 /** Oldest first seen, then smallest id, leads: that depends on the people alone, not on the order they came in. */

@@ -21,11 +21,29 @@ export function question(siteId: string, person: string, changes: Partial<Identi
     siteId,
     basePersonId: person,
     nodes: [],
+    claim: null,
     identifiers: null,
     receivedAtMs: 1_790_000_000_000,
     coordinate: '0:0:0',
     ...changes,
   };
+}
+
+/** Questions of events by which few users log in on few browsers, and say their address now and then. */
+export function claimLists(siteId: string): fc.Arbitrary<IdentityQuestion[]> {
+  const person = fc.integer({ min: 0, max: 7 });
+  const one = fc.record({ user: person, previous: person, email: fc.option(person), isForced: fc.boolean() });
+  return fc.array(one, { minLength: 1, maxLength: 12 }).map((ones) =>
+    ones.flatMap(({ user, previous, email, isForced }, index) => {
+      const node = `u:${user}`;
+      const shared = { receivedAtMs: 1_790_000_000_000 + (index % 3), coordinate: `0:${index}:0` };
+      const nodes = [...(email === null ? [] : [`n_${email}`]), node];
+      return [
+        question(siteId, `p_${previous}`, { ...shared, nodes: [node], claim: { node, yields: !isForced } }),
+        question(siteId, `p_${user}`, { ...shared, nodes, claim: { node, yields: false } }),
+      ];
+    }),
+  );
 }
 
 /** Questions of few persons over few nodes, so that many of them meet; each from an event of its own. */

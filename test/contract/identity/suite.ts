@@ -98,6 +98,27 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       expect(edges.map(({ decision }) => decision)).toEqual(decisions);
     });
 
+    test('a person who is one user’s is no other’s, unless the claim does not yield', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const claims = (person: string, user: string, yields: boolean, at: number) => {
+        const node = `u:${user}`;
+        return question(site, person, {
+          nodes: [node],
+          claim: { node, yields },
+          coordinate: `0:${at}:0`,
+          receivedAtMs: at,
+        });
+      };
+      const first = [claims('p_1', 'a', true, 1), claims('p_1', 'b', true, 2), claims('p_2', 'b', true, 3)];
+      const answers = await store.resolve(site, [...first, ...first, claims('p_1', 'b', false, 4)]);
+      expect(answers.map(({ personId }) => personId)).toEqual(['p_1', 'p_1', 'p_2', 'p_1', 'p_1', 'p_2', 'p_1']);
+      expect(answers.map(({ capped }) => capped)).toEqual([0, 1, 0, 0, 1, 0, 0]);
+      const edges = answers.map(({ links }) => links.filter(({ kind }) => kind === 'edge').map(({ target }) => target));
+      expect(edges).toEqual([['u:a'], [], ['u:b'], ['u:a'], [], ['u:b'], ['u:b']]);
+      expect((await store.resolve(site, [question(site, 'p_2')]))[0]?.personId).toBe('p_1');
+    });
+
     test('an event that says nothing is answered by what was known where it stands', async () => {
       const store = create(NO_CAP);
       const site = randomUUID();

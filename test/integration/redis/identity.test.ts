@@ -7,7 +7,7 @@ import { RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { expectedLeaders } from '#test/contract/identity/model.ts';
-import { NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
+import { claimLists, NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
 import { identityStoreSuite } from '#test/contract/identity/suite.ts';
 import { cases } from '#test/harness/environment.ts';
 import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
@@ -79,9 +79,12 @@ test('links alone, compacted and in any order, make the same people of an empty 
   );
 });
 
-test('who was capped is capped again after a rebuild, and whatever is asked is answered as if nothing had been lost', async () => {
+test.for([
+  ['who was capped is capped again', questionLists],
+  ['whose a distinct id is it stays', claimLists],
+] as const)('%s after a rebuild, and whatever is asked is answered as if nothing had been lost', async ([, lists]) => {
   await fc.assert(
-    fc.asyncProperty(fc.gen(), questionLists('run'), questionLists('later'), async (gen, questions, more) => {
+    fc.asyncProperty(fc.gen(), lists('run'), lists('later'), async (gen, questions, more) => {
       const cap = capOf(gen);
       const store = createIdentityStore(redis(), cap);
       const memory = createMemoryIdentity(cap);
@@ -89,7 +92,7 @@ test('who was capped is capped again after a rebuild, and whatever is asked is a
       await memory.resolve(site, questions);
       const links = compacted(await learn(store, site, questions));
       await rebuild(store, site, links, gen);
-      const again = [...questions, ...more].map((one, at) => ({ ...one, coordinate: `1:${at}:0` }));
+      const again = [...more, ...questions].map((one, at) => ({ ...one, coordinate: `1:${at}:0` }));
       const asked = [...EVERYBODY.map((person) => question(site, person)), ...again];
       const decided = (answers: readonly IdentityAnswer[]) =>
         answers.map(({ personId, capped }) => ({ personId, capped }));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allQuestionsOf, type Identified, identify } from '#pipelines/identity/identify.ts';
 import { basePersonId, type IdentityAnswer, type IdentityStore } from '#pipelines/identity/resolve.ts';
 import type { Event } from '#schemas/event.ts';
@@ -50,6 +50,70 @@ test('one event has one person, and its links are written once each', async () =
   const edges = links.filter(({ kind }) => kind === 'edge');
   expect(new Set(edges.map(({ target }) => target)).size).toBe(1);
   expect(edges.map(({ person_id }) => person_id)).toEqual([basePersonId('shop', 'a1'), basePersonId('shop', 'u1')]);
+});
+
+/** Who is one person after a scene: of each distinct id the distinct ids that are the same person. */
+async function scene(events: readonly Partial<Event>[]): Promise<Record<string, string>> {
+  const ids = [...new Set(events.flatMap((event) => [event.distinct_id, event.previous_distinct_id]))]
+    .filter((id) => id !== null && id !== undefined)
+    .sort();
+  const persons = (await personsOf([...events, ...ids.map((distinct_id) => ({ distinct_id }))])).slice(events.length);
+  return Object.fromEntries(
+    ids.map((id, at) => [id, ids.filter((_, other) => persons[other] === persons[at]).join(' ')]),
+  );
+}
+
+const logsIn = (distinct_id: string, previous_distinct_id: string, changes: Partial<Event> = {}): Partial<Event> => ({
+  ...{ event: '$identify', identify: true, distinct_id, previous_distinct_id },
+  ...changes,
+});
+
+describe('scenes of people', () => {
+  test('a daughter who logs in on the family’s tablet stays another person than her mother', async () => {
+    const logins = [logsIn('mother', 'tablet'), logsIn('daughter', 'tablet'), logsIn('daughter', 'phone')];
+    const separate = {
+      ...{ mother: 'mother tablet', tablet: 'mother tablet' },
+      ...{ daughter: 'daughter phone', phone: 'daughter phone' },
+    };
+    expect(await scene(logins)).toEqual(separate);
+    expect(await scene([...logins, ...logins.toReversed()])).toEqual(separate);
+  });
+
+  test('whoever logs in on several devices is one person', async () => {
+    const all = 'laptop mother phone';
+    const logins = [logsIn('mother', 'laptop'), logsIn('mother', 'phone')];
+    for (const order of [logins, logins.toReversed()]) {
+      expect(await scene(order)).toEqual({ laptop: all, mother: all, phone: all });
+    }
+  });
+
+  test('a user is not taken for the browser of another one', async () => {
+    const logins = [logsIn('mother', 'tablet'), logsIn('daughter', 'mother')];
+    expect(await scene(logins)).toEqual({ mother: 'mother tablet', tablet: 'mother tablet', daughter: 'daughter' });
+  });
+
+  test('an id that was an alias may have one of its own', async () => {
+    const all = 'p1 p2 p3';
+    const aliases = [logsIn('p1', 'p2', { event: '$create_alias' }), logsIn('p2', 'p3', { event: '$create_alias' })];
+    expect(await scene(aliases)).toEqual({ p1: all, p2: all, p3: all });
+  });
+
+  test('two users are joined by a server that merges them dangerously, and by no browser', async () => {
+    const logins = [logsIn('old', 'laptop'), logsIn('new', 'phone')];
+    const merge = (caller: Event['caller']) => logsIn('new', 'old', { event: '$merge_dangerously', caller });
+    const all = 'laptop new old phone';
+    expect(await scene([...logins, merge('server')])).toEqual({ laptop: all, new: all, old: all, phone: all });
+    expect(await scene([...logins, merge('browser')])).toMatchObject({ new: 'new phone', old: 'laptop old' });
+  });
+
+  test('a sale at a till joins by its e-mail address who bought on the web', async () => {
+    const email = { ...NO_IDENTIFIERS, email: 'e'.repeat(64) };
+    const sale = { event: 'sale', identify: true, distinct_id: 'till', identifiers: email };
+    const all = 'laptop mother till';
+    expect(await scene([logsIn('mother', 'laptop', { identifiers: email }), sale])).toEqual({
+      ...{ laptop: all, mother: all, till: all },
+    });
+  });
 });
 
 test('an event that may not stitch joins nothing', async () => {

@@ -17,6 +17,8 @@ const partOf = (changes: Partial<IdentityPart> = {}): IdentityPart => ({
   identify: true,
   identifiers: ALL,
   previous_distinct_id: null,
+  event: 'purchase',
+  caller: 'server',
   ...changes,
 });
 
@@ -42,6 +44,8 @@ const parts: fc.Arbitrary<IdentityPart> = fc.record({
   identify: fc.boolean(),
   identifiers: identifiersOfAnybody,
   previous_distinct_id: fc.option(fc.constantFrom('a1', 'u1', '')),
+  event: fc.constantFrom('$identify', '$merge_dangerously'),
+  caller: fc.constantFrom('browser' as const, 'server' as const),
 });
 const ids = fc.string({ unit: fc.constantFrom('a', 'b', '1', '-', '.', 'é', '\n'), maxLength: 4 });
 
@@ -123,6 +127,7 @@ describe('the questions of an event', () => {
         siteId: 'shop',
         basePersonId: basePersonId('shop', 'u1'),
         nodes: nodesOf(SECRET, 'shop', partOf()),
+        claim: null,
         identifiers: ALL,
         receivedAtMs: 1_790_000_000_000,
         coordinate: '3:41:2',
@@ -154,6 +159,19 @@ describe('the questions of an event', () => {
     expect(nodeFor({}, 'b1')).toEqual(previous?.nodes);
     expect(nodeFor({ distinctId: 'u2' }, 'a1')).not.toEqual(previous?.nodes);
     expect(nodeFor({ siteId: 'other' }, 'a1')).not.toEqual(previous?.nodes);
+  });
+
+  test('claim both ids for the visitor, and the other one only where it is nobody else’s, unless a server merges users', () => {
+    const claims = (changes: Partial<IdentityPart>) =>
+      questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1', ...changes })).map(
+        ({ claim }) => claim?.yields,
+      );
+    expect(claims({ event: '$identify' })).toEqual([true, false]);
+    expect(claims({ event: '$merge_dangerously', caller: 'browser' })).toEqual([true, false]);
+    expect(claims({ event: '$merge_dangerously', caller: 'server' })).toEqual([false, false]);
+    const [previous, own] = questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
+    expect([previous?.claim?.node, own?.claim?.node]).toEqual([previous?.nodes[0], own?.nodes.at(-1)]);
+    expect(previous?.nodes[0]).toMatch(/^u:[\w-]{32}$/);
   });
 
   test('of a visitor without identifiers join the two all the same, and keep nothing', () => {

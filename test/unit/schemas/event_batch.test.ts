@@ -86,6 +86,8 @@ describe('EventBatch', () => {
       identify: true,
       identifiers: person.identifiers,
       previous_distinct_id: 'a1',
+      event: event.event,
+      caller: event.caller,
     });
   });
 
