@@ -1,4 +1,4 @@
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import type { Effort } from '#pipelines/privacy/effort.ts';
 import { cleanDistinctId } from './distinct_id.ts';
 import type { IntakeContext, SentEvent } from './intake_types.ts';
 import { readShortText } from './short_text.ts';
@@ -14,12 +14,12 @@ const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
 export function previousIdOf(
   { name, properties, distinctId }: Pick<SentEvent, 'name' | 'properties' | 'distinctId'>,
   { identitySecret, site }: IntakeContext,
-  reads?: PhoneReads,
+  effort?: Effort,
 ): string | null {
   const property = PROPERTY_OF.get(name) ?? PROPERTY;
   if (distinctId === null || !Object.hasOwn(properties, property)) return null;
   const sent = properties[property];
   const previousId = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
   if (previousId === null || previousId === distinctId) return null;
-  return cleanDistinctId(previousId, identitySecret, site, reads).distinctId;
+  return cleanDistinctId(previousId, identitySecret, site, effort).distinctId;
 }
