@@ -26,6 +26,8 @@ const { values, positionals } = parseArgs({
   options: {
     testNamePattern: { type: 'string', short: 't' },
     suite: { type: 'string' },
+    // Ends at the first test that fails.
+    first: { type: 'boolean', default: false },
   },
 });
 const suites = suitesOf(values.suite ?? 'default');

@@ -1,19 +1,26 @@
 import { anonymousId } from '#pipelines/privacy/anonymous_id.ts';
+import { allowEffort } from '#pipelines/privacy/effort.ts';
 import { normaliseIp } from '#pipelines/privacy/network.ts';
-import { allowPhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { cleanUserAgent } from '#pipelines/privacy/user_agent.ts';
 import { isBot } from './bots.ts';
 import type { Call, Device, DropReason, IntakeContext } from './intake_types.ts';
 import { siteRules } from './site_rules.ts';
 
-export function openCall(context: IntakeContext): Call {
+const EVENTS_PER_PART = 50;
+
+/**
+ * What the events of a request share.
+ *
+ * @param events How many there are: as much may be done for each 50, which is what a request of ours may hold.
+ */
+export function openCall(context: IntakeContext, events: number): Call {
   const userAgent = context.userAgent === null ? null : cleanUserAgent(context.userAgent);
   return {
     context,
     rules: siteRules(context.site),
     peer: { ip: context.clientIp === null ? null : normaliseIp(context.clientIp), userAgent },
     countries: [context.site.default_country, context.country].filter((country) => country !== null),
-    reads: allowPhoneReads(),
+    effort: allowEffort(Math.max(1, Math.ceil(events / EVENTS_PER_PART))),
     dropAll: dropAll(context),
     peerAnonymousId: null,
     occurrences: new Map(),

@@ -1,4 +1,4 @@
-import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
 import { readShortText } from './short_text.ts';
@@ -27,11 +27,11 @@ export function readColumns(
   properties: Readonly<Record<string, unknown>>,
   secret: Buffer,
   countries: readonly string[],
-  reads?: PhoneReads,
+  effort?: Effort,
 ): Columns {
   const value = readValue(own(properties, 'value'));
   const currency = readCurrency(own(properties, 'currency'));
-  const order_id = readOrderId(own(properties, 'order_id'), secret, countries, reads);
+  const order_id = readOrderId(own(properties, 'order_id'), secret, countries, effort);
   const lifted = Object.hasOwn(properties, '$action_source') ? ACTION_SOURCE_LIFTED : NOTHING_LIFTED;
   return { value, currency, order_id, lifted };
 }
@@ -53,7 +53,7 @@ function readCurrency(sent: unknown): string | null {
   return CURRENCY.test(text) ? text.toUpperCase() : null;
 }
 
-function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], reads?: PhoneReads): string | null {
+function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], effort?: Effort): string | null {
   const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
-  return id !== null && holdsPersonalText(id, countries, idReads(reads)) ? hashedSecretly(id, secret) : id;
+  return id !== null && holdsPersonalText(id, countries, idEffort(effort)) ? hashedSecretly(id, secret) : id;
 }

@@ -1,6 +1,6 @@
+import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
 import { normalisePhone } from '#pipelines/privacy/hash_phone.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_email.ts';
-import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { plainText } from '#pipelines/privacy/plain_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
 import { REDACTED } from '#pipelines/privacy/redacted.ts';
@@ -26,14 +26,14 @@ export function cleanDistinctId(
   sent: string,
   secret: Buffer,
   site: Pick<Site, 'default_country'>,
-  reads?: PhoneReads,
+  effort?: Effort,
 ): CleanDistinctId {
   const countries = idCountries(site);
-  if (!holdsPersonalText(sent, countries, idReads(reads))) return { distinctId: sent, identifier: null };
+  if (!holdsPersonalText(sent, countries, idEffort(effort))) return { distinctId: sent, identifier: null };
   const plain = plainText(decoded(sent), EVERYTHING);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
-  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idReads(reads)) === REDACTED;
+  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idEffort(effort)) === REDACTED;
   const phone = isPhone ? normalisePhone(plain, site.default_country) : null;
   if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
   return { distinctId: hashedSecretly(sent, secret), identifier: null };

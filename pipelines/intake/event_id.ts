@@ -1,7 +1,7 @@
 import { isShowingEventId } from '#pipelines/engage/showing_event_id.ts';
+import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
 import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
 import { networkOf } from '#pipelines/privacy/network.ts';
-import { idReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { canonicalJson } from './canonical_json.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
@@ -51,7 +51,7 @@ export function readUuid(
   sent: unknown,
   secret: Buffer,
   countries: readonly string[],
-  reads?: PhoneReads,
+  effort?: Effort,
   isOfShowings = false,
 ): string | null {
   const whole = typeof sent === 'string' ? uuidOrNull(sent) : null;
@@ -61,7 +61,7 @@ export function readUuid(
   const trimmed = uuidOrNull(uuid);
   if (trimmed !== null) return trimmed;
   if (isShowingEventId(uuid)) return isOfShowings ? uuid : hashedSecretly(uuid, secret);
-  return holdsPersonalText(uuid, countries, idReads(reads)) ? hashedSecretly(uuid, secret) : uuid;
+  return holdsPersonalText(uuid, countries, idEffort(effort)) ? hashedSecretly(uuid, secret) : uuid;
 }
 
 /** The event's event_id: what it came with, else a digest if it says when it happened, else a new one. */

@@ -1,4 +1,4 @@
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import type { Effort } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
 import type { RejectionCode } from './rejections.ts';
@@ -21,7 +21,7 @@ export function readEventName(sent: unknown): EventNameOutcome {
 }
 
 /** The name as it may be stored: an address in it is redacted, a name that is an address becomes a keyed hash. */
-export function cleanEventName(name: string, secret: Buffer, countries: readonly string[], reads?: PhoneReads): string {
-  const clean = redactText(name, false, countries, reads);
+export function cleanEventName(name: string, secret: Buffer, countries: readonly string[], effort?: Effort): string {
+  const clean = redactText(name, false, countries, effort);
   return clean !== name && WHOLE_EMAIL.test(name) ? hashedSecretly(name, secret) : clean;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import type { Effort } from '#pipelines/privacy/effort.ts';
 import type { ActionSource, Caller } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { SiteRules } from './site_rules.ts';
@@ -53,7 +53,7 @@ export interface Call {
   /** The countries whose phone numbers its texts may hold: the site's, and the peer's. */
   countries: readonly string[];
   /** What reading phone numbers may still cost. */
-  reads: PhoneReads;
+  effort: Effort;
   /** Why none of its events counts, or null. */
   dropAll: DropReason | null;
   /** The peer's anonymous id, once an event has asked for it. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { allowPhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import { allowEffort } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import type { InventoryElement } from '#schemas/inventory.ts';
 import { canonicalJson } from './canonical_json.ts';
@@ -51,7 +51,7 @@ export function readInventory(body: unknown, anonymous: boolean, countries: read
   if (!isText(title, 0, TITLE_CHARACTERS_MAX)) return refuse('title_invalid');
   if (!Array.isArray(elements)) return refuse('elements_invalid');
   if (elements.length > ELEMENTS_MAX) return refuse('elements_too_many');
-  const reads = allowPhoneReads();
+  const reads = allowEffort();
   const clean = (text: string): string => redactText(text.toWellFormed(), anonymous, countries, reads);
   const read: InventoryElement[] = [];
   for (const [index, sent] of elements.entries()) {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import type { PhoneReads } from '#pipelines/privacy/phone_reads.ts';
+import type { Effort } from '#pipelines/privacy/effort.ts';
 import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
 import { readActionSource } from './action_source.ts';
 import { eventCountries, idCountries } from './event_countries.ts';
@@ -22,7 +22,7 @@ export function readSentEvent(
   sent: unknown,
   context: IntakeContext,
   known: readonly string[],
-  reads?: PhoneReads,
+  effort?: Effort,
 ): SentEventOutcome {
   if (!isObject(sent)) return refuse('event_not_object');
   const name = readEventName(sent['event']);
@@ -30,7 +30,7 @@ export function readSentEvent(
   const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
   const uuid = isAbsent(sent['uuid'])
     ? null
-    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), reads, context.isOfShowings);
+    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), effort, context.isOfShowings);
   if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');

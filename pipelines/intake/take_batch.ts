@@ -29,7 +29,7 @@ export interface Turns {
  * place in the request.
  */
 export function takeBatch(events: readonly unknown[], context: IntakeContext): TakenBatch {
-  const call = openCall(context);
+  const call = openCall(context, events.length);
   const batch = emptyBatch();
   for (let index = 0; index < events.length; index += 1) takeOne(events, index, call, batch);
   return batch;
@@ -41,7 +41,7 @@ export async function takeBatchInTurns(
   context: IntakeContext,
   turns: Turns,
 ): Promise<TakenBatch> {
-  const call = openCall(context);
+  const call = openCall(context, events.length);
   const batch = emptyBatch();
   for (let index = 0; index < events.length; index += 1) {
     if (turns.isOver()) await turns.next();

@@ -1,6 +1,6 @@
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { startEvent } from '#pipelines/privacy/effort.ts';
 import type { Found } from '#pipelines/privacy/found.ts';
-import { startEventReads } from '#pipelines/privacy/phone_reads.ts';
 import { isReachableAddress } from '#pipelines/privacy/reachable_address.ts';
 import type { Event } from '#schemas/event.ts';
 import { isBot } from './bots.ts';
@@ -24,21 +24,21 @@ export type EventOutcome =
 /** Takes one event of a request: checks it, cleans its properties, and fills in what was left to defaults. */
 export function takeEvent(sent: unknown, call: Call): EventOutcome {
   if (call.dropAll !== null) return { kind: 'dropped', reason: call.dropAll };
-  startEventReads(call.reads);
-  const read = readSentEvent(sent, call.context, call.countries, call.reads);
+  startEvent(call.effort);
+  const read = readSentEvent(sent, call.context, call.countries, call.effort);
   if (!read.ok) return reject(read.code);
   const { countries } = read.event;
   const columns = readColumns(
     read.event.properties,
     call.context.identitySecret,
     idCountries(call.context.site),
-    call.reads,
+    call.effort,
   );
   const cleaned = cleanProperties(withPrivacyControl(read.event.properties, call.context), {
     anonymous: call.context.site.mode === 'offline',
     defaultCountry: call.context.site.default_country,
     countries,
-    reads: call.reads,
+    effort: call.effort,
     lifted: columns.lifted,
   });
   if (!cleaned.ok) return reject(cleaned.problem);
@@ -112,7 +112,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     event_id: eventIdOf(sent, device, call),
     distinct_id: visitor.distinctId,
     received_at: context.receivedAtMs,
-    event: cleanEventName(sent.name, context.identitySecret, sent.countries, call.reads),
+    event: cleanEventName(sent.name, context.identitySecret, sent.countries, call.effort),
     timestamp: sent.timestamp,
     original_timestamp: sent.originalTimestamp,
     mode: context.site.mode,
@@ -138,8 +138,8 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
 }
 
 /** The other id of the visitor, as it may be stored. */
-function previousIdOf({ previousId }: SentEvent, { context: { identitySecret, site }, reads }: Call): string | null {
-  return previousId === null ? null : cleanDistinctId(previousId, identitySecret, site, reads).distinctId;
+function previousIdOf({ previousId }: SentEvent, { context: { identitySecret, site }, effort }: Call): string | null {
+  return previousId === null ? null : cleanDistinctId(previousId, identitySecret, site, effort).distinctId;
 }
 
 /** An event that says itself that it happened elsewhere than on a website: a report of somebody known by name. */

@@ -20,7 +20,7 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
   if (site.mode === 'offline') return { distinctId: deviceAnonymousId(call, device), identifiers: null };
   if (sent.distinctId === null)
     return { distinctId: defaultId(sent, found, device, call), identifiers: found.identifiers };
-  const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret, site, call.reads);
+  const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret, site, call.effort);
   if (identifier === null) return { distinctId, identifiers: found.identifiers };
   const identifiers = found.identifiers ?? noIdentifiers();
   if (identifiers[identifier.kind] === null) {

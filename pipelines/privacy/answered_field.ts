@@ -16,11 +16,23 @@ const KIND = /type|kind|label|title/i;
 export function isAnswerPersonal(record: Readonly<Record<string, unknown>>, answer: unknown): boolean {
   if (typeof answer === 'number') return looksLikePhone(answer) && isFormRecord(record);
   if (typeof answer !== 'string' && !Array.isArray(answer)) return false;
-  return Object.keys(record).some((key) => FIELDS.has(key) && isPersonal(record[key], answer));
+  for (const key of FIELDS) if (Object.hasOwn(record, key) && isPersonal(record[key], answer)) return true;
+  return false;
 }
 
 /** Whether a record names a field that can only be a phone number's, and no money. */
 function isFormRecord(record: Readonly<Record<string, unknown>>): boolean {
+  const known = formRecords.get(record);
+  if (known !== undefined) return known;
+  const isForm = namesPhoneField(record);
+  formRecords.set(record, isForm);
+  return isForm;
+}
+
+/** Asked of each number of a record that may be an answer, and the same for all of them. */
+const formRecords = new WeakMap<object, boolean>();
+
+function namesPhoneField(record: Readonly<Record<string, unknown>>): boolean {
   const keys = Object.keys(record);
   if (keys.some((key) => MONEY.test(key))) return false;
   return keys.some((key) => FIELDS.has(key) && !KIND.test(key) && isSurelyPhone(record[key]));

@@ -1,16 +1,18 @@
 import { isAnswerPersonal, isPairPersonal } from './answered_field.ts';
-import { type Found, feed, foundNothing } from './found.ts';
+import { allowEffort, type Effort, spend } from './effort.ts';
+import { type Found, feed, foundNothing, MEMBERS_MAX } from './found.ts';
 import { settlePerson } from './found_person.ts';
 import { jsonIn } from './json_text.ts';
 import { type Feed, type KeyMeaning, keyMeaning, type Opens } from './key_meaning.ts';
 import { isBarePhone, looksLikePhone } from './phone_like.ts';
-import type { PhoneReads } from './phone_reads.ts';
 import { redactText } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
 
 const DEPTH_MAX = 16;
 const VALUES_MAX = 5000;
 const KEY_CHARACTERS_MAX = 200;
+/** JSON in texts of JSON: as many rounds of backslashes as are looked through where a text is searched as it stands. */
+const JSON_TEXTS_MAX = 3;
 
 type PropertiesProblem = 'properties_too_deep' | 'properties_too_many' | 'property_name_too_long';
 export type PropertiesOutcome =
@@ -26,14 +28,17 @@ export interface Cleaning {
   defaultCountry: string | null;
   /** Countries by whose numbering plans phone numbers are found in texts. */
   countries: readonly string[];
-  /** Those left to the event; absent, those of one event for each text. */
-  reads?: PhoneReads;
+  /** What is left to the event; absent, that of one. */
+  effort?: Effort;
   /** Top-level keys that went into columns of their own. */
   lifted: ReadonlySet<string>;
 }
 
 interface Walk extends Cleaning {
   found: Found;
+  effort: Effort;
+  /** In how many texts that are JSON the walk is. */
+  texts: number;
   valuesLeft: number;
   problem: PropertiesProblem | null;
   /** How many keys had to be told apart again. */
@@ -46,7 +51,15 @@ interface Walk extends Cleaning {
  * any are shared with it.
  */
 export function cleanProperties(properties: JsonObject, cleaning: Cleaning): PropertiesOutcome {
-  const walk: Walk = { ...cleaning, found: foundNothing(), valuesLeft: VALUES_MAX, problem: null, renamed: 0 };
+  const walk: Walk = {
+    ...cleaning,
+    found: foundNothing(),
+    effort: cleaning.effort ?? allowEffort(),
+    texts: 0,
+    valuesLeft: VALUES_MAX,
+    problem: null,
+    renamed: 0,
+  };
   const cleaned = cleanObject(properties, 'top', 1, walk);
   settlePerson(walk.found, walk.found.country, walk.defaultCountry);
   return walk.problem === null
@@ -66,7 +79,7 @@ function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk):
     if (key.length > KEY_CHARACTERS_MAX) walk.problem = 'property_name_too_long';
     if (walk.problem !== null) return object;
     const value = object[key];
-    const meaning = keyMeaning(key);
+    const meaning = keyMeaning(key, walk.effort);
     const isAnswer = meaning.answers && isAnswerPersonal(object, value);
     const kept = isAnswer ? REMOVED : cleanMember(key, meaning, value, role, depth, walk);
     const name = meaning.suspicious ? cleanName(key, walk) : key;
@@ -105,16 +118,23 @@ function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unk
   return typeof value === 'bigint' || typeof value === 'symbol' ? null : value;
 }
 
-/** A text that is itself JSON is cleaned as what it says. */
+/**
+ * A text that is itself JSON is cleaned as what it says, then the outermost once as it stands: what stands twice in JSON is
+ * read once. Beyond so many of them in each other nothing is read, and nothing kept.
+ */
 function cleanText(text: string, inner: Role, depth: number, walk: Walk): string {
-  const nested = jsonIn(text);
+  const nested = jsonIn(text, walk.effort);
   if (nested === null) return clean(text, walk);
+  if (nested === 'unread' || walk.texts >= JSON_TEXTS_MAX) return REDACTED;
+  walk.texts += 1;
   const kept = cleanNested(nested, inner, depth + 1, walk);
-  return kept === nested ? clean(text, walk) : JSON.stringify(kept);
+  walk.texts -= 1;
+  const said = kept === nested ? text : JSON.stringify(kept);
+  return walk.texts === 0 ? clean(said, walk) : said;
 }
 
-function clean(text: string, { anonymous, countries, reads }: Walk): string {
-  return redactText(text, anonymous, countries, reads);
+function clean(text: string, { anonymous, countries, effort }: Walk): string {
+  return redactText(text, anonymous, countries, effort);
 }
 
 function cleanNested(value: object, role: Role, depth: number, walk: Walk): unknown {
@@ -139,7 +159,10 @@ function cleanArray(values: readonly unknown[], role: Role, depth: number, walk:
 function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk): boolean {
   if (value === null || typeof value === 'boolean') return false;
   const kind = feedOf(meaning, role, walk.anonymous);
-  const isFed = kind !== null && feed(walk.found, kind, value, role === 'top', walk);
+  // What there is no effort left to read goes all the same.
+  const isFed =
+    kind !== null &&
+    (!spend(walk.effort, stepsToFeed(kind, value)) || feed(walk.found, kind, value, role === 'top', walk));
   switch (meaning.removal) {
     case 'never':
       return false;
@@ -160,6 +183,15 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
     case 'as_place':
       return isFed || (walk.anonymous && role !== 'plain' && (meaning.feeds === 'city' || meaning.feeds === 'zip'));
   }
+}
+
+/** A phone number is read by several plans; what else a person's record gives is hashed. */
+const PHONE_STEPS = 60;
+const FEED_STEPS = 10;
+
+function stepsToFeed(kind: Feed, value: unknown): number {
+  const each = kind === 'phone' || kind === 'maybe_phone' ? PHONE_STEPS : FEED_STEPS;
+  return each * (Array.isArray(value) ? Math.min(value.length, MEMBERS_MAX) : 1);
 }
 
 /** In offline mode only what the anonymous id and coarse analysis need is collected, and nothing of it is an identifier. */

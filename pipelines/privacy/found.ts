@@ -1,8 +1,8 @@
+import type { Effort } from './effort.ts';
 import { type FoundPerson, feedPerson, feedPhone, foundNobody } from './found_person.ts';
 import { asSha256 } from './hashed_form.ts';
 import type { Feed } from './key_meaning.ts';
 import { normaliseIp } from './network.ts';
-import type { PhoneReads } from './phone_reads.ts';
 import { isReachableAddress } from './reachable_address.ts';
 import { redactText } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
@@ -36,12 +36,12 @@ export function foundNothing(): Found {
 }
 
 /** Members of a list that are looked at. */
-const MEMBERS_MAX = 16;
+export const MEMBERS_MAX = 16;
 
 /** How the texts of a record are searched for phone numbers: as those of all properties. */
 interface Search {
   countries: readonly string[];
-  reads?: PhoneReads;
+  effort?: Effort;
 }
 
 /**
@@ -113,11 +113,11 @@ function put(found: Found, kind: Column, value: string | null): boolean {
   return true;
 }
 
-function read(kind: Column, text: string, { countries, reads }: Search): string | null {
-  if (kind === 'client_user_agent') return cleanUserAgent(text, reads);
+function read(kind: Column, text: string, { countries, effort }: Search): string | null {
+  if (kind === 'client_user_agent') return cleanUserAgent(text, effort);
   const given = asSha256(text.trim());
   if (given !== null) return given;
-  const place = redactText(text.trim(), false, kind === 'zip' ? [] : countries, reads);
+  const place = redactText(text.trim(), false, kind === 'zip' ? [] : countries, effort);
   if ((place.match(DIGIT)?.length ?? 0) > PLACE_DIGITS_MAX) return REDACTED;
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   return kind === 'country' && place.length === 2 ? place.toUpperCase() : place;

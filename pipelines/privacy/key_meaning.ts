@@ -1,4 +1,5 @@
 import { comparableForm } from './comparable_form.ts';
+import { type Effort, spend } from './effort.ts';
 import * as words from './key_words.ts';
 import { plainText } from './plain_text.ts';
 import { HOLDS_NUMBER, HOLDS_WRAPPED, scanText } from './scan_text.ts';
@@ -49,6 +50,9 @@ export interface KeyMeaning {
   answers: boolean;
 }
 
+/** What it costs to judge a name, with its characters. */
+const STEPS = 4;
+const CHARACTERS_PER_STEP = 8;
 const KEYS_CACHED_MAX = 4096;
 const KEY_CHARACTERS_CACHED_MAX = 64;
 const SEGMENT_ENDS = /[.[\]]+/;
@@ -67,18 +71,23 @@ const PHONE_PARTS: ReadonlySet<string> = new Set(
 const OTHER_PARTS: ReadonlySet<string> = new Set(words.NO_PHONE_PARTS.split(' '));
 
 const PLAIN: KeyMeaning = meaning('never', null);
+const UNJUDGED: KeyMeaning = { ...meaning('always', null), suspicious: true };
 const KNOWN = knownWords();
 const cache = new Map<string, KeyMeaning>();
 
-/** What a property's or a query parameter's name says about its value, whatever its case and separators. */
-export function keyMeaning(key: string): KeyMeaning {
-  const known = cache.get(key);
+/**
+ * What a property's or a query parameter's name says about its value, whatever its case and separators. Of one that there is no
+ * effort left for, that value and name are to go.
+ */
+export function keyMeaning(key: string, effort?: Effort): KeyMeaning {
+  const known = cache.get(key) ?? effort?.names.get(key);
   if (known !== undefined) return known;
+  if (effort !== undefined && !spend(effort, STEPS + Math.ceil(key.length / CHARACTERS_PER_STEP))) return UNJUDGED;
   const found = classify(key);
   if (mayKeep(key, found)) {
     if (cache.size >= KEYS_CACHED_MAX) cache.clear();
     cache.set(key, found);
-  }
+  } else effort?.names.set(key, found);
   return found;
 }
 

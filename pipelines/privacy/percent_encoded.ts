@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** What ends a part of a URL, or a word: none of it is in a value. */
 const ENDS = new Uint8Array(128);
 for (const code of Buffer.from('&?#;/= \t\r\n"\'<>')) ENDS[code] = 1;
@@ -34,14 +36,15 @@ function redactPart(part: string, redact: (decoded: string) => string): string {
   return clean === decoded ? part : encode(clean, FIRST_ESCAPE.exec(part)?.[1]?.length ?? 0);
 }
 
-/** Decodes a run of escapes, however often it was encoded; of one that is no UTF-8 what is ASCII. */
+/**
+ * Decodes a run of escapes, however often it was encoded; of one that is no UTF-8 what is ASCII. Without the exceptions of
+ * `decodeURIComponent`: each costs as much as a page of text, and a text may hold nothing else.
+ */
 function decode(run: string): string {
   const once = run.replace(ENCODED_AGAIN, '%');
-  try {
-    return decodeURIComponent(once);
-  } catch {
-    return once.replace(ASCII_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  }
+  const bytes = Buffer.from(once.replaceAll('%', ''), 'hex');
+  if (isUtf8(bytes)) return bytes.toString();
+  return once.replace(ASCII_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
 function encode(text: string, characters: number): string {

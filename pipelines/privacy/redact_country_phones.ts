@@ -1,7 +1,8 @@
 import { isIPv4 } from 'node:net';
 import type { PhoneNumber } from 'libphonenumber-js/max';
+import type { Effort } from './effort.ts';
 import { BEHIND_ESCAPE } from './literal_escape.ts';
-import { allowPhoneReads, type PhoneReads, readPhone } from './phone_reads.ts';
+import { readPhone } from './read_phone.ts';
 import { REDACTED } from './redacted.ts';
 import { HOLDS_DOUBLE_ZERO, HOLDS_GROUPS } from './scan_text.ts';
 
@@ -35,38 +36,32 @@ const DIGITS_MAX = 13;
  * the country. Digits without anything between them are left: they are an order number as likely.
  *
  * @param bits What `scanText` said of the text.
- * @param given The reads that are left to the event that the text is of; absent, those of one event.
+ * @param effort What is left to the event that the text is of.
  */
-export function redactCountryPhones(
-  text: string,
-  bits: number,
-  countries: readonly string[],
-  given?: PhoneReads,
-): string {
+export function redactCountryPhones(text: string, bits: number, countries: readonly string[], effort: Effort): string {
   if ((bits & (HOLDS_DOUBLE_ZERO | HOLDS_GROUPS)) === 0) return text;
-  const reads = given ?? allowPhoneReads();
   const clean =
-    (bits & HOLDS_DOUBLE_ZERO) === 0 ? text : text.replace(DOUBLE_ZERO, (match) => withoutNumber(match, reads));
+    (bits & HOLDS_DOUBLE_ZERO) === 0 ? text : text.replace(DOUBLE_ZERO, (match) => withoutNumber(match, effort));
   if ((bits & HOLDS_GROUPS) === 0 || countries.length === 0) return clean;
   return clean.replace(GROUPED, (match) => {
     const plain = match.replace(ESCAPE, ' ');
     const digits = digitsIn(plain);
     if (digits < DIGITS_MIN || digits > DIGITS_MAX || DATE.test(plain) || AMOUNT.test(plain)) return match;
     if (isIPv4(plain.split('/', 1)[0] ?? '')) return match;
-    if (isNumber(plain, countries, reads)) return REDACTED;
+    if (isNumber(plain, countries, effort)) return REDACTED;
     const head = FIRST_GROUP.exec(match)?.[0] ?? '';
     const rest = match.slice(head.length).replace(ESCAPE, ' ');
-    return head !== '' && digitsIn(rest) >= DIGITS_MIN && isNumber(rest, countries, reads) ? head + REDACTED : match;
+    return head !== '' && digitsIn(rest) >= DIGITS_MIN && isNumber(rest, countries, effort) ? head + REDACTED : match;
   });
 }
 
-function withoutNumber(match: string, reads: PhoneReads): string {
-  return readPhone(`+${match.slice(2)}`, null, reads) === null ? match : REDACTED;
+function withoutNumber(match: string, effort: Effort): string {
+  return readPhone(`+${match.slice(2)}`, null, effort) === null ? match : REDACTED;
 }
 
-function isNumber(text: string, countries: readonly string[], reads: PhoneReads): boolean {
+function isNumber(text: string, countries: readonly string[], effort: Effort): boolean {
   return countries.some((country) => {
-    const number = readPhone(text, country, reads);
+    const number = readPhone(text, country, effort);
     return number === 'unread' || (number !== null && isWrittenAsUsual(text, number));
   });
 }

@@ -1,5 +1,6 @@
+import type { Effort } from './effort.ts';
 import { BEHIND_ESCAPE } from './literal_escape.ts';
-import { type PhoneReads, readPhone } from './phone_reads.ts';
+import { readPhone } from './read_phone.ts';
 import { REDACTED } from './redacted.ts';
 
 const BETWEEN = String.raw`[\s().\-/+\u2010-\u2015]`;
@@ -17,27 +18,27 @@ const GROUPS = /[0-9]+/g;
 const GROUPS_MIN = 2;
 
 /** Replaces valid numbers that have `00` and a space, or the word plus, in place of the sign; whatever the country. */
-export function redactSpelledPhones(text: string, reads: PhoneReads): string {
-  return text.replace(SPELLED, (match, number: string) => withoutNumber(match, number, reads));
+export function redactSpelledPhones(text: string, effort: Effort): string {
+  return text.replace(SPELLED, (match, number: string) => withoutNumber(match, number, effort));
 }
 
 /** Replaces valid numbers with a plus whose groups are joined by commas or apostrophes, unless they are thousands. */
-export function redactJoinedPhones(text: string, reads: PhoneReads): string {
+export function redactJoinedPhones(text: string, effort: Effort): string {
   return text.replace(JOINED, (match, number: string) =>
-    THOUSANDS.test(number) ? match : withoutNumber(match, number, reads),
+    THOUSANDS.test(number) ? match : withoutNumber(match, number, effort),
   );
 }
 
 /** What follows the number may have been taken for a part of it: then it is valid without its last groups. */
-function withoutNumber(match: string, number: string, reads: PhoneReads): string {
+function withoutNumber(match: string, number: string, effort: Effort): string {
   for (let candidate = number; ; candidate = candidate.replace(LAST_GROUP, '')) {
     const groups = candidate.match(GROUPS) ?? [];
     if (groups.length < GROUPS_MIN) return match;
-    if (isNumber(groups, reads)) return REDACTED + number.slice(candidate.length);
+    if (isNumber(groups, effort)) return REDACTED + number.slice(candidate.length);
   }
 }
 
-function isNumber(groups: readonly string[], reads: PhoneReads): boolean {
-  const number = readPhone(`+${groups.join(' ')}`, null, reads);
+function isNumber(groups: readonly string[], effort: Effort): boolean {
+  const number = readPhone(`+${groups.join(' ')}`, null, effort);
   return number === 'unread' || (number !== null && number.countryCallingCode === groups[0]);
 }

@@ -1,3 +1,4 @@
+import type { Effort } from './effort.ts';
 import { keyMeaning } from './key_meaning.ts';
 import { mustGo } from './must_go.ts';
 import { REDACTED } from './redacted.ts';
@@ -17,10 +18,10 @@ const MEMBER = new RegExp(
  * Replaces the values of JSON members whose names say that they identify a person, in a text that holds JSON among
  * other things: in a log line, a URL, or cut off. With `anonymous` also those that identify a visitor.
  */
-export function redactMembers(text: string, anonymous: boolean): string {
+export function redactMembers(text: string, anonymous: boolean, effort: Effort): string {
   return text.replace(MEMBER, (member: string, name: string, held?: string, number?: string) => {
     const value = held ?? number ?? '';
-    if (!mustGo(keyMeaning(name), value, anonymous)) return member;
+    if (!mustGo(keyMeaning(name, effort), value, anonymous)) return member;
     return member.slice(0, member.length - value.length) + (number === undefined ? REDACTED : '0');
   });
 }

@@ -1,3 +1,4 @@
+import type { Effort } from './effort.ts';
 import { keyMeaning } from './key_meaning.ts';
 import { mustGo } from './must_go.ts';
 import { REDACTED } from './redacted.ts';
@@ -12,13 +13,13 @@ const VALUE_END = /[&#;\s"'<>\\]/g;
  * Replaces the values of query parameters whose names say that they identify a person (`email`, `phone`,
  * `user[first_name]`), and with `anonymous` also those that identify a visitor (`fbclid`, `uid`).
  */
-export function redactParameters(text: string, anonymous: boolean): string {
+export function redactParameters(text: string, anonymous: boolean, effort: Effort): string {
   let clean = '';
   let kept = 0;
   let equals = text.indexOf('=');
   while (equals >= 0) {
     const start = equals + 1 + quotesAt(text, equals + 1);
-    const meaning = keyMeaning(nameBefore(text, equals, kept));
+    const meaning = keyMeaning(nameBefore(text, equals, kept), effort);
     if (meaning.removal !== 'never' && mustGo(meaning, valueStart(text, start), anonymous)) {
       clean += text.slice(kept, start) + REDACTED;
       kept = valueEnd(text, start);

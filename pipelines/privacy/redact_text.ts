@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { outsideOfCodes } from './codes.ts';
+import { allowEffort, type Effort, spend } from './effort.ts';
 import { betweenNumbers } from './number_joints.ts';
 import { redactEncoded } from './percent_encoded.ts';
-import { allowPhoneReads, type PhoneReads } from './phone_reads.ts';
 import { plainText } from './plain_text.ts';
 import { redactCountryPhones } from './redact_country_phones.ts';
 import { redactJoinedPhones, redactSpelledPhones } from './redact_dialled_phones.ts';
@@ -25,6 +25,8 @@ import {
   HOLDS_QUOTE,
   HOLDS_WRAPPED,
   scanText,
+  stepsToRead,
+  stepsToRedact,
 } from './scan_text.ts';
 import { isUuidText } from './uuid_text.ts';
 
@@ -38,18 +40,18 @@ const NOWHERE: readonly string[] = [];
  *
  * @param anonymous Remove also what identifies a visitor: parameters such as click ids, and a text that is an IP address.
  * @param countries Those by whose numbering plans numbers without a country code are recognised (ISO 3166-1 alpha-2).
- * @param reads Those left to the event that the text is of; absent, those of one event.
+ * @param effort What is left to the event that the text is of; absent, that of one event.
  */
 export function redactText(
   text: string,
   anonymous = false,
   countries: readonly string[] = NOWHERE,
-  reads?: PhoneReads,
+  effort?: Effort,
 ): string {
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
   if (bits === 0 || isUuidText(text)) return text;
-  const how: Redaction = { anonymous, countries, reads };
+  const how: Redaction = { anonymous, countries, effort: effort ?? allowEffort() };
   const readable = redactReadable(text, bits, how);
   if ((bits & HOLDS_PERCENT) === 0) return readable;
   return redactEncoded(readable, (part) => {
@@ -59,42 +61,44 @@ export function redactText(
 }
 
 /** Whether the text holds a raw e-mail address or a phone number that is written as one. */
-export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, reads?: PhoneReads): boolean {
-  return redactText(text, false, countries, reads) !== text.toWellFormed();
+export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, effort?: Effort): boolean {
+  return redactText(text, false, countries, effort) !== text.toWellFormed();
 }
 
 interface Redaction {
   anonymous: boolean;
   countries: readonly string[];
-  reads: PhoneReads | undefined;
+  effort: Effort;
 }
 
 function redactReadable(text: string, bits: number, how: Redaction): string {
+  if (!spend(how.effort, stepsToRead(text, bits))) return REDACTED;
   const plain = plainText(text, bits);
-  const clean = redactPlain(plain, plain === text ? bits : scanText(plain), how);
+  const found = plain === text ? bits : scanText(plain);
+  if (!spend(how.effort, stepsToRedact(plain, found))) return REDACTED;
+  const clean = redactPlain(plain, found, how);
   if (clean !== plain) return clean;
   return (bits & HOLDS_NON_ASCII) === 0 ? text : text.toWellFormed();
 }
 
-function redactPlain(text: string, bits: number, { anonymous, countries, reads }: Redaction): string {
+function redactPlain(text: string, bits: number, how: Redaction): string {
+  const { anonymous, countries, effort } = how;
   let clean = text;
-  if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous);
-  if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous);
+  if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous, effort);
+  if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous, effort);
   if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactUserinfo(clean);
   if ((bits & HOLDS_AT) !== 0) clean = redactEmails(clean);
-  const left = reads ?? allowPhoneReads();
   if ((bits & HOLDS_WRAPPED) !== 0) {
-    const how: Redaction = { anonymous, countries, reads: left };
     clean = redactWrappedPhones(clean, (number) => redactPlain(number, scanText(number), how));
   }
-  if ((bits & (HOLDS_PLUS | HOLDS_PERCENT)) !== 0) clean = redactJoinedPhones(clean, left);
+  if ((bits & (HOLDS_PLUS | HOLDS_PERCENT)) !== 0) clean = redactJoinedPhones(clean, effort);
   if ((bits & HOLDS_NUMBER) === 0) return clean;
   const redactNumbers = (part: string): string =>
     redactCountryPhones(
-      redactNationalPhones(redactPhones(redactSpelledPhones(part, left), bits), bits),
+      redactNationalPhones(redactPhones(redactSpelledPhones(part, effort), bits), bits),
       bits,
       countries,
-      left,
+      effort,
     );
   return outsideOfCodes(clean, (part) =>
     (bits & HOLDS_GROUPS) === 0 ? redactNumbers(part) : betweenNumbers(part, redactNumbers),

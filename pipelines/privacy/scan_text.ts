@@ -24,6 +24,8 @@ export const HOLDS_WRAPPED = 8192;
 export const EVERYTHING = 16383;
 
 const NUMBER_DIGITS_MIN = 7;
+const PERCENT = 0x25;
+const AT = 0x40;
 const DIGIT_ZERO = 0x30;
 const DIGIT_NINE = 0x39;
 
@@ -121,4 +123,36 @@ function isDate(text: string, start: number, end: number): boolean {
 
 function isDigit(code: number): boolean {
   return code >= DIGIT_ZERO && code <= DIGIT_NINE;
+}
+
+/** Characters that it takes a step to look at, in the steps of `Effort`: more where any may stand for another. */
+const CHARACTERS_PER_STEP = 32;
+const WRITTEN_OTHERWISE_PER_STEP = 5;
+const WRITTEN_OTHERWISE = HOLDS_AMPERSAND | HOLDS_NON_ASCII | HOLDS_BACKSLASH;
+/** What an escape, an at sign, and a group of digits among others cost at the most. */
+const STEPS_PER_PERCENT = 2;
+const STEPS_PER_AT = 3;
+const STEPS_PER_GROUP = 4;
+
+/** The most that it costs to see what a text says. */
+export function stepsToRead(text: string, bits: number): number {
+  const perStep = (bits & WRITTEN_OTHERWISE) === 0 ? CHARACTERS_PER_STEP : WRITTEN_OTHERWISE_PER_STEP;
+  return Math.ceil(text.length / perStep);
+}
+
+/** The most that it then costs to redact it, beside reading names and phone numbers. */
+export function stepsToRedact(text: string, bits: number): number {
+  if ((bits & (HOLDS_AT | HOLDS_PERCENT | HOLDS_NUMBER)) === 0) return 0;
+  const perGroup = (bits & HOLDS_NUMBER) === 0 ? 0 : STEPS_PER_GROUP;
+  let steps = 0;
+  let wasDigit = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const digit = isDigit(code);
+    if (digit && !wasDigit) steps += perGroup;
+    else if (code === PERCENT) steps += STEPS_PER_PERCENT;
+    else if (code === AT) steps += STEPS_PER_AT;
+    wasDigit = digit;
+  }
+  return steps;
 }

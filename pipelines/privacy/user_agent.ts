@@ -1,4 +1,4 @@
-import type { PhoneReads } from './phone_reads.ts';
+import type { Effort } from './effort.ts';
 import { redactText } from './redact_text.ts';
 
 const CHARACTERS_MAX = 1024;
@@ -8,10 +8,10 @@ const CLEAN_MAX = 2048;
 const alreadyClean = new Set<string>();
 
 /** A user agent as it may be stored: at most 1024 characters, none of them a control, no personal text; null if empty. */
-export function cleanUserAgent(text: string, reads?: PhoneReads): string | null {
+export function cleanUserAgent(text: string, effort?: Effort): string | null {
   if (alreadyClean.has(text)) return text;
   const plain = text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim();
-  const clean = redactText(plain, false, [], reads);
+  const clean = redactText(plain, false, [], effort);
   if (clean === '') return null;
   if (clean === text) noteClean(text);
   return clean;

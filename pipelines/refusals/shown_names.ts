@@ -1,8 +1,8 @@
 import { eventCountries } from '#pipelines/intake/event_countries.ts';
 import { cleanEventName, readEventName } from '#pipelines/intake/event_name.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { allowEffort, type Effort } from '#pipelines/privacy/effort.ts';
 import { looksLikePhone } from '#pipelines/privacy/phone_like.ts';
-import { allowPhoneReads, type PhoneReads } from '#pipelines/privacy/phone_reads.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import { REDACTED } from '#pipelines/privacy/redacted.ts';
 
@@ -36,10 +36,10 @@ export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleani
   if (!isObject(sent)) return { event: null, fields: [] };
   const properties = isObject(sent['properties']) ? sent['properties'] : {};
   const countries = eventCountries(properties, defaultCountry === null ? [] : [defaultCountry]);
-  const reads = allowPhoneReads();
-  const shown = (name: string): string => fieldName(name, countries, reads);
+  const effort = allowEffort();
+  const shown = (name: string): string => fieldName(name, countries, effort);
   const eventName = (name: string): string =>
-    withoutNumbers(cleanEventName(withoutCredentials(name), secret, countries, reads));
+    withoutNumbers(cleanEventName(withoutCredentials(name), secret, countries, effort));
   const own = firstKeys(sent, FIELDS_MAX).map(shown);
   const ofProperties = firstKeys(properties, FIELDS_MAX - own.length).map((name) => `properties.${shown(name)}`);
   const named = readEventName(sent['event']);
@@ -49,9 +49,9 @@ export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleani
   };
 }
 
-function fieldName(name: string, countries: readonly string[], reads: PhoneReads): string {
+function fieldName(name: string, countries: readonly string[], effort: Effort): string {
   if (name.length > CHARACTERS_MAX) return TOO_LONG;
-  return withoutNumbers(redactText(withoutCredentials(name), true, countries, reads));
+  return withoutNumbers(redactText(withoutCredentials(name), true, countries, effort));
 }
 
 const withoutCredentials = (name: string): string => name.replace(CREDENTIALS, REDACTED);

@@ -1,16 +1,19 @@
-import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
-import type { InventoryMemory } from '#infra/redis/inventory.ts';
+import { INVENTORY_PAGES_MAX, type InventoryMemory } from '#infra/redis/inventory.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
+import type { Limited } from '#pipelines/limits/admission.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type { IngestCaller } from './accept.ts';
-import { type Answer, errorCodeOf, refusal, sendAnswer } from './answer.ts';
+import { type Answer, errorCodeOf, limitedAnswer, refusal, sendAnswer } from './answer.ts';
 import { BODY_BYTES_MAX, decompress, parseJson } from './decode.ts';
-import type { EdgeContext } from './edge_context.ts';
+import type { EdgeContext, RequestHook } from './edge_context.ts';
 import { errorAnswer } from './errors.ts';
+import { faultHandler } from './faults.ts';
 import { hasBody } from './payload.ts';
+import { refuseCounted } from './refuse_counted.ts';
 
 export interface InventoryOptions {
   sender: PartitionSender;
@@ -24,18 +27,33 @@ export interface InventoryOptions {
 /** Answers a request that says what a tag found. */
 export type InventoryIntake = (request: HttpRequestIn, caller: IngestCaller) => Promise<Answer>;
 
-/** POST /v1/inventory. */
-export function mountInventory(
-  app: HttpServer,
-  { keyed, sized, callerOf, refusals }: EdgeContext,
-  inventory: InventoryIntake,
-): void {
-  app.post('/v1/inventory', { onRequest: [keyed, sized] }, async (request, reply) => {
+/** POST /v1/inventory. Each request counts against the rate, also where nothing of it is taken. */
+export function mountInventory(app: HttpServer, context: EdgeContext, inventory: InventoryIntake): void {
+  const { acceptor, keyed, sized, callerOf, refusals } = context;
+  const limitedBeforeBody: RequestHook = async (request, reply) => {
+    const known = acceptor.limited(clientAddress(request), callerOf(request));
+    return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
+  };
+  const answerOf = async (request: HttpRequestIn): Promise<Answer> => {
     const caller = callerOf(request);
+    const limited = await acceptor.countRefused(clientAddress(request), caller, null);
+    if (limited !== null) return limitedAnswer(limited);
     const answer = hasBody(request) ? await inventory(request, caller) : refusal('content_type_unsupported');
     const code = errorCodeOf(answer);
     if (code !== null) refusals.sawRequest({ siteId: caller.site.site_id, key: caller.key }, code);
-    return sendAnswer(reply, answer);
+    return answer;
+  };
+  void app.register(async (scope) => {
+    scope.setErrorHandler(
+      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+        const caller = code === 'overloaded' ? undefined : context.knownCaller(request);
+        if (caller === undefined) return context.refuse(reply, code);
+        return sendAnswer(reply, await refuseCounted(acceptor, request, caller, refusal(code)));
+      }),
+    );
+    scope.post('/v1/inventory', { onRequest: [keyed, sized, limitedBeforeBody] }, async (request, reply) =>
+      sendAnswer(reply, await answerOf(request)),
+    );
   });
 }
 
@@ -53,7 +71,9 @@ export function createInventory(options: InventoryOptions): InventoryIntake {
     }
     const { inventory } = read;
     const found = contentHash(inventory);
-    if (await options.memory.isKnown(key.key_hash, inventory.page, found)) return accepted(0);
+    const standing = await options.memory.look(key.key_hash, inventory.page, found);
+    if (standing === 'known') return accepted(0);
+    if (standing === 'full') return limitedAnswer(fullUntilTomorrow(options.nowMs()));
     const record: InventoryRecord = {
       site_id: site.site_id,
       inventory_id: options.randomId(),
@@ -68,6 +88,14 @@ export function createInventory(options: InventoryOptions): InventoryIntake {
     return accepted(inventory.elements.length);
   };
 }
+
+/** A key has sent as many new pages as it may in a day. */
+function fullUntilTomorrow(nowMs: number): Limited {
+  const waitMs = DAY_MS - (nowMs % DAY_MS);
+  return { ok: false, kind: 'key', waitMs, rate: { limit: INVENTORY_PAGES_MAX, remaining: 0, resetMs: waitMs } };
+}
+
+const DAY_MS = 86_400_000;
 
 function accepted(count: number): Answer {
   return { status: 200, body: { accepted: count } };

@@ -113,7 +113,7 @@ async function openInventory(
   return createInventory({
     sender,
     codec: await createCodec<InventoryRecord>(registry, TOPICS.inventory, 'inventory'),
-    memory: createInventoryMemory(redis, logger),
+    memory: createInventoryMemory(redis, logger, Date.now),
     partitions: session.config.eventPartitions,
     randomId: uuidv7,
     nowMs: Date.now,

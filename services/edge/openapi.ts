@@ -146,7 +146,7 @@ const ROUTES: DocumentedRoute[] = [
     body: body(inventoryBody, INVENTORY_EXAMPLE),
     responses: [
       { status: 200, description: 'Elements that were stored; 0 when the page is known as it is', schema: accepted },
-      ...failures([...KEY_ERRORS, ...BODY_ERRORS, ...inventoryErrors()]),
+      ...failures([...KEY_ERRORS, ...BODY_ERRORS, ...inventoryErrors(), 'rate_limited']),
     ],
   },
   {

@@ -1,3 +1,4 @@
+import { allowEffort } from '#pipelines/privacy/effort.ts';
 import { areTooMany, parametersOfHit } from './parameter_limits.ts';
 
 /** One event as it is on GA4's wire. */
@@ -35,7 +36,8 @@ export function readHits(query: string, body: string): HitsRead {
   const keys = lines.reduce((sum, line) => sum + keysOf(query) + keysOf(line), 0);
   if (keys > REQUEST_KEYS_MAX) return { ok: false, problem: 'parameters_too_many' };
   const hits = hitsOf(query, lines);
-  const isOver = areTooMany(hits.map(({ fields }) => parametersOfHit(fields)));
+  const effort = allowEffort();
+  const isOver = areTooMany(hits.map(({ fields }) => parametersOfHit(fields, effort)));
   return isOver ? { ok: false, problem: 'parameters_too_many' } : { ok: true, hits };
 }
 

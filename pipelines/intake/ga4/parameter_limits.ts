@@ -1,5 +1,6 @@
 import { isObject, objectOr } from '#pipelines/intake/compat/foreign.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { allowEffort, type Effort } from '#pipelines/privacy/effort.ts';
 import { jsonIn } from '#pipelines/privacy/json_text.ts';
 
 /** Names that the sender chose: GA4 takes 25 parameters and 25 user properties of an event, and 27 of an item. */
@@ -22,12 +23,12 @@ export function areTooMany(counts: readonly number[]): boolean {
 }
 
 /** How many names a hit has of its own, those in values that are JSON among them. One that comes twice counts once. */
-export function parametersOfHit(fields: ReadonlyMap<string, string>): number {
+export function parametersOfHit(fields: ReadonlyMap<string, string>, effort: Effort): number {
   const names = new Set<string>();
   for (const [key, value] of fields) {
     if (OWN_KEY.test(key)) {
       names.add(key);
-      addNames(value, names, 0);
+      addNames(value, names, 0, effort);
     } else if (ITEM_KEY.test(key)) for (const [, name = ''] of value.matchAll(ITEM_OWN_NAME)) names.add(name);
   }
   return names.size;
@@ -35,25 +36,26 @@ export function parametersOfHit(fields: ReadonlyMap<string, string>): number {
 
 /** The same of each measurement, with the user properties that its body says for all. */
 export function parametersOfMeasurements(events: readonly unknown[], body: JsonObject): number[] {
-  const shared = namesIn([body['user_properties'], body['user_data'], body['consent'], body['device']]);
-  return events.map((event) => namesIn(isObject(event) ? objectOr(event['params']) : null) + shared);
+  const effort = allowEffort();
+  const shared = namesIn([body['user_properties'], body['user_data'], body['consent'], body['device']], effort);
+  return events.map((event) => namesIn(isObject(event) ? objectOr(event['params']) : null, effort) + shared);
 }
 
-function namesIn(value: unknown): number {
+function namesIn(value: unknown, effort: Effort): number {
   const names = new Set<string>();
-  addNames(value, names, 0);
+  addNames(value, names, 0, effort);
   return names.size;
 }
 
-/** Ends where there are too many already. */
-function addNames(value: unknown, names: Set<string>, depth: number): void {
+/** Ends where there are too many already, or no effort is left: then cleaning reads no more of it either. */
+function addNames(value: unknown, names: Set<string>, depth: number, effort: Effort): void {
   if (names.size > HIT_PARAMETERS_MAX || depth > DEPTH_MAX) return;
-  const inside = typeof value === 'string' ? jsonIn(value) : value;
+  const inside = typeof value === 'string' ? jsonIn(value, effort) : value;
   if (typeof inside !== 'object' || inside === null) return;
   const isList = Array.isArray(inside);
   for (const [name, member] of Object.entries(inside)) {
     if (!isList) names.add(name);
-    addNames(member, names, depth + 1);
+    addNames(member, names, depth + 1, effort);
     if (names.size > HIT_PARAMETERS_MAX) return;
   }
 }

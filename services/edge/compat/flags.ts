@@ -1,6 +1,7 @@
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import type { Limited } from '#pipelines/limits/admission.ts';
 import { checkKey } from '#pipelines/settings/keys.ts';
-import { limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
+import { type Answer, limitedHeaders, retryAfterOf, sendAnswer } from '#services/edge/answer.ts';
 import { pageOrigin } from '#services/edge/caller.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
@@ -22,6 +23,10 @@ const NO_FLAGS = {
   supportedCompression: ['gzip', 'gzip-js', 'base64'],
 };
 
+function limitedIn(limited: Limited): Answer {
+  return { ...posthogRefusal('rate_limited', []), ...limitedHeaders(limited) };
+}
+
 /** The routes where PostHog's libraries ask for feature flags. */
 export function mountFlags(app: HttpServer, context: EdgeContext): void {
   void app.register(async (scope) => {
@@ -34,14 +39,17 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
       const address = clientAddress(request);
       const limited = context.strangers.limited(address);
-      if (limited !== null)
-        return sendAnswer(reply, { ...posthogRefusal('rate_limited', []), ...limitedHeaders(limited) });
+      if (limited !== null) return sendAnswer(reply, limitedIn(limited));
       const bytes = sentBytes(request);
       const encoding = request.headers['content-encoding'];
       const text = await readForeignText(bytes, encoding, POSTHOG_KEY_PLACES, BODY_BYTES_MAX);
       const key = text.ok ? text.value.outline.key : null;
       const check = checkKey(context.table, key, pageOrigin(request), context.nowMs());
-      if (check.ok) return reply.send(NO_FLAGS);
+      if (check.ok) {
+        const over =
+          context.acceptor.limited(address, check) ?? (await context.acceptor.countRefused(address, check, null));
+        return over === null ? reply.send(NO_FLAGS) : sendAnswer(reply, limitedIn(over));
+      }
       context.strangers.saw(address);
       return refuse(reply, text.ok ? check.code : text.code);
     };

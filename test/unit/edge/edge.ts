@@ -77,6 +77,8 @@ export interface TestEdgeOptions {
   admitter?: Admitter;
   /** Requests without a key that an address may send in 10 s; absent: any number. */
   strangersMax?: number;
+  /** Pages that are kept of inventories; absent: any number. */
+  inventoryPagesMax?: number;
   /** What is served of the tag; absent: no script. */
   tag?: TagScripts;
   /** Whose X-Forwarded-For is believed. */
@@ -178,7 +180,13 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
       sender: memorySender(answers, (value) => inventories.push(inventoryType.fromBuffer(bodyOf(value)))),
       codec: { encode: (value) => writeWire(SCHEMA_ID, inventoryType.toBuffer(value)) },
       memory: {
-        isKnown: async (keyHash, page, found) => known.get(`${keyHash} ${page}`) === found,
+        look: async (keyHash, page, found) => {
+          const last = known.get(`${keyHash} ${page}`);
+          if (last === found) return 'known';
+          return last !== undefined || known.size < (options.inventoryPagesMax ?? Number.POSITIVE_INFINITY)
+            ? 'new'
+            : 'full';
+        },
         remember: async (keyHash, page, found) => void known.set(`${keyHash} ${page}`, found),
       },
       partitions: PARTITIONS,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Admitter } from '#services/edge/admission.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post } from './foreign.ts';
 
@@ -89,4 +90,54 @@ test('an unknown member is left out, and optional ones may be null', async () =>
   const element = { ...ELEMENT, href: null, event_hint: 'x', other: 'y' };
   expect(await send(inventory({ elements: [element] }))).toMatchObject({ status: 200 });
   expect(edge.inventories[0]?.elements).toEqual([{ ...ELEMENT, href: null, event_hint: 'x' }]);
+});
+
+test('a key that has sent all the pages it may is told when it may send others', async () => {
+  const full = await startEdge({ inventoryPagesMax: 1 });
+  const sendTo = (body: unknown) =>
+    post(full, '/v1/inventory', JSON.stringify(body), {
+      'content-type': 'application/json',
+      'x-svc-key': full.browserKey,
+    });
+  const first = inventory();
+  expect(await sendTo(first)).toMatchObject({ status: 200 });
+  const refused = await sendTo(inventory());
+  expect(refused).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } });
+  expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
+  expect(await sendTo(first)).toMatchObject({ status: 200, body: { accepted: 0 } });
+  expect(full.inventories).toHaveLength(1);
+  await full.close();
+});
+
+test.each([
+  ['/v1/inventory', (key: string) => [JSON.stringify(inventory()), { 'x-svc-key': key }] as const],
+  ['/v1/inventory', (key: string) => ['not JSON', { 'x-svc-key': key }] as const],
+  ['/flags/', (key: string) => [JSON.stringify({ token: key }), {}] as const],
+  ['/decide/', (key: string) => [JSON.stringify({ token: key }), {}] as const],
+])('requests to %s count against the rate', async (path, made) => {
+  let left = 2;
+  const rate = { limit: 2, remaining: 0, resetMs: 7_000 };
+  const admitter: Admitter = {
+    limited: () => null,
+    async admit({ account: { account_id } }, _arrivedMs, wanted) {
+      expect(wanted).toBe(0);
+      if (left-- <= 0) return { ok: false, kind: 'key', waitMs: 7_000, rate };
+      return { ok: true, rate: null, reservation: { accountId: account_id, month: '2026-01', granted: 0, lease: '' } };
+    },
+    release: () => undefined,
+    doubt: () => undefined,
+    isShared: () => false,
+    stop: () => undefined,
+  };
+  const limited = await startEdge({ admitter });
+  const statuses: number[] = [];
+  for (let request = 0; request < 3; request += 1) {
+    const [body, headers] = made(limited.browserKey);
+    const answer = await post(limited, path, body, { 'content-type': 'application/json', ...headers });
+    statuses.push(answer.status);
+    if (answer.status === 429) expect(answer.headers.get('retry-after')).toBe('7');
+  }
+  expect(statuses[2]).toBe(429);
+  expect(statuses.slice(0, 2)).not.toContain(429);
+  await limited.close();
 });
