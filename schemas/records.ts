@@ -8,6 +8,8 @@ export interface QuotaUsage {
   partition: number;
   used: number;
   settled_offset: number;
+  /** The cluster's id of the topic that the offset is of; empty where it is not known. */
+  log: string;
   settled_at: number;
 }
 
@@ -25,6 +27,8 @@ export interface QuotaCount {
 export interface QuotaCounts {
   partition: number;
   next_offset: number;
+  /** The cluster's id of the topic that the offset is of; empty where it is not known. */
+  log: string;
   counts: QuotaCount[];
 }
 

@@ -41,9 +41,9 @@ export interface EventStage<Event extends StageEvent, Decision> {
   /** Decides over events of a batch; again over parts of them, where one makes it throw. The same answer every time. */
   decide(events: readonly Event[], nowMs: number): Promise<Decision>;
   /** What goes out for the decisions, in the same transaction as the offsets. */
-  write(decisions: readonly Decision[], batchRead: BatchRead): OutRecord[];
+  write(decisions: readonly Decision[], batchRead: BatchRead): OutRecord[] | Promise<OutRecord[]>;
   /** What else goes out with the dead letter of a record that kills the process; nothing where it is absent. */
-  writeBesideDeadLetter?(batch: InBatch): OutRecord[];
+  writeBesideDeadLetter?(batch: InBatch): Promise<OutRecord[]>;
   /** How many events passed, and how many were dropped for which reason. */
   count(decisions: readonly Decision[]): { passed: number; dropped?: Readonly<Record<string, number>> };
   /** Called when the transaction has committed. */
@@ -76,7 +76,7 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
         (some) => stage.decide(some, startedMs),
       );
       const tally = tallyOf(stage.count(decided.results), events, decided.dead.length);
-      const outputs = stage.write(decided.results, { batch, records: read.records });
+      const outputs = await stage.write(decided.results, { batch, records: read.records });
       outputs.push(...deadRecords(name, [...read.dead, ...decided.dead], dead, tally, SMALL_PARTITIONS));
       return {
         outputs,
@@ -87,9 +87,9 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
       };
     }
 
-    function deadLetter(batch: InBatch): TransformResult {
+    async function deadLetter(batch: InBatch): Promise<TransformResult> {
       const { outputs, committed } = deadLetterResult(name, batch, dead, metrics);
-      return { outputs: [...outputs, ...(stage.writeBesideDeadLetter?.(batch) ?? [])], committed };
+      return { outputs: [...outputs, ...((await stage.writeBesideDeadLetter?.(batch)) ?? [])], committed };
     }
 
     return runTransactionalStage({

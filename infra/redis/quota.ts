@@ -1,11 +1,18 @@
-import type { AccountMonth, QuotaStore, Settled, SettledUsage, Settlement } from '#pipelines/quota/settle.ts';
+import {
+  type AccountMonth,
+  isSameLog,
+  type QuotaStore,
+  type Settled,
+  type SettledUsage,
+  type Settlement,
+} from '#pipelines/quota/settle.ts';
 import { asked, type Redis } from './client.ts';
 import { createScript } from './lua_script.ts';
 import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
 
 /**
  * Counters of usage, a hash for each account's month: `used` and `held` in all; `u:P` and `s:P` what is used and settled of a
- * partition; `h:LEASE` what is reserved under a lease. The settled offset lies in the same hash, so that settling twice adds once.
+ * partition, `l:P` the id of the topic that the offset is of; `h:LEASE` what is reserved under a lease. The settled offset lies in the same hash, so that settling twice adds once.
  */
 export function createQuotaStore(redis: Redis): QuotaStore {
   const settleScript = createScript(redis, 'settle.lua');
@@ -19,8 +26,8 @@ export function createQuotaStore(redis: Redis): QuotaStore {
     async settle(settlement, known) {
       const key = quotaKey(settlement.accountId, settlement.month);
       const answer = await settleScript.run([key], settleArguments(settlement, known));
-      const [used, settledOffset, released] = answer as [number, number, number];
-      return { used, settledOffset, released } satisfies Settled;
+      const [used, settledOffset, released, log] = answer as [number, number, number, string];
+      return { used, settledOffset, released, log } satisfies Settled;
     },
     async begin(partition, generation) {
       await asked(redis.hset(GENERATIONS_KEY, String(partition), generation));
@@ -54,8 +61,9 @@ export function createQuotaStore(redis: Redis): QuotaStore {
   };
 }
 
-function settleArguments({ partition, ranges }: Settlement, known: SettledUsage): (string | number)[] {
-  const args: (string | number)[] = [partition, MONTH_TTL_S, known.used, known.settledOffset];
+function settleArguments({ partition, log, ranges }: Settlement, known: SettledUsage): (string | number)[] {
+  const knownOffset = isSameLog(log, known.log) ? known.settledOffset : 0;
+  const args: (string | number)[] = [partition, MONTH_TTL_S, known.used, knownOffset, log];
   for (const { nextOffset, unique, arrived } of ranges) {
     args.push(nextOffset, unique, arrived.length);
     for (const { lease, events } of arrived) args.push(lease, events);

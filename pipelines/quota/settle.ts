@@ -37,6 +37,8 @@ export interface SettledUsage {
   used: number;
   /** Next offset of events.raw to settle. */
   settledOffset: number;
+  /** The id of the events.raw that the offset is of; empty where it is not known. */
+  log: string;
 }
 
 /** What a batch of quota.counts adds to one account's month. */
@@ -45,11 +47,13 @@ export interface Settlement {
   month: string;
   /** Partition of events.raw. */
   partition: number;
+  /** The id of the events.raw that the ranges are of; empty where it is not known. */
+  log: string;
   ranges: SettledRange[];
   newestMs: number;
 }
 
-export const NOTHING_SETTLED: SettledUsage = { used: 0, settledOffset: 0 };
+export const NOTHING_SETTLED: SettledUsage = { used: 0, settledOffset: 0, log: '' };
 
 /** What the counter holds after a settlement. */
 export interface Settled extends SettledUsage {
@@ -73,7 +77,8 @@ export interface Checkpoint {
 export interface QuotaStore {
   /**
    * Adds the ranges that lie behind what was settled, and releases what they held. `known` was settled before: where
-   * the counter has less, it was lost and is put back first. Settling again adds nothing.
+   * the counter has less, it was lost and is put back first. Settling again adds nothing. Offsets of an events.raw that
+   * was made anew under its name are others: what was settled before counts, and none of the new ranges was settled.
    */
   settle(settlement: Settlement, known: SettledUsage): Promise<Settled>;
   /** Begins a generation of a partition's counters; all that is known is to be put back in it before it is checkpointed. */
@@ -95,14 +100,30 @@ export interface QuotaStore {
   forgetLease(lease: string): Promise<void>;
 }
 
-/** Sums a batch of quota.counts, in its order, per account and month. What counts for nobody is left out. */
+/** Whether two offsets are of the same events.raw, as far as is known. */
+export function isSameLog(one: string, other: string): boolean {
+  return one === '' || other === '' || one === other;
+}
+
+/** A batch of quota.counts as stretches, each of one events.raw; at least one, which may be empty. */
+export function byLog(batch: readonly QuotaCounts[]): QuotaCounts[][] {
+  const stretches: QuotaCounts[][] = [[]];
+  for (const one of batch) {
+    const last = stretches.at(-1);
+    if (last?.[0] === undefined || last[0].log === one.log) last?.push(one);
+    else stretches.push([one]);
+  }
+  return stretches;
+}
+
+/** Sums counts of one events.raw, in their order, per account and month. What counts for nobody is left out. */
 export function settlementsOf(batch: readonly QuotaCounts[]): Settlement[] {
   const settlements = new Map<string, Settlement>();
-  for (const { partition, next_offset: nextOffset, counts } of batch) {
+  for (const { partition, next_offset: nextOffset, log, counts } of batch) {
     for (const { account_id: accountId, month, hold: lease, unique, duplicate, newest_at } of counts) {
       if (accountId === '') continue;
       const name = `${accountId} ${month}`;
-      const settlement = settlements.get(name) ?? { accountId, month, partition, ranges: [], newestMs: 0 };
+      const settlement = settlements.get(name) ?? { accountId, month, partition, log, ranges: [], newestMs: 0 };
       settlements.set(name, settlement);
       settlement.newestMs = Math.max(settlement.newestMs, newest_at);
       const range = rangeOf(settlement, nextOffset);

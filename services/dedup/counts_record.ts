@@ -7,27 +7,29 @@ import { countsOf } from '#pipelines/quota/counts.ts';
 import type { QuotaCounts } from '#schemas/records.ts';
 import { readReserved } from '#schemas/reserved.ts';
 import type { BatchRead } from '#services/event_stage.ts';
+import type { RawLog } from './raw_log.ts';
 
 export interface Counts {
   /**
    * What the batch counts for whom, for the transaction that passes its events on. It is written even where nothing counts:
    * it also says up to where the partition is done.
    */
-  of(read: BatchRead, passed: readonly RawEntry[]): OutRecord;
+  of(read: BatchRead, passed: readonly RawEntry[]): Promise<OutRecord>;
   /** The same for a batch of which nothing can be read: it counts for no account. */
-  ofUnread(batch: BatchRead['batch']): OutRecord;
+  ofUnread(batch: BatchRead['batch']): Promise<OutRecord>;
 }
 
 /** Writes quota.counts. */
-export async function openCounts(registry: Registry): Promise<Counts> {
+export async function openCounts(registry: Registry, rawLog: RawLog): Promise<Counts> {
   const codec = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
-  function of({ batch: { partition, records }, records: read }: BatchRead, passed: readonly RawEntry[]): OutRecord {
+  const of: Counts['of'] = async ({ batch: { partition, records }, records: read }, passed) => {
+    const log = await rawLog.of({ partition, records });
     const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
     const raw = read.map(({ offset, views }) => ({ offset, views, reserved: reserved.get(offset) ?? null }));
     const last = records.at(-1)?.offset ?? -1;
-    const value = codec.encode({ partition, next_offset: last + 1, counts: countsOf(raw, passed) });
+    const value = codec.encode({ partition, next_offset: last + 1, log, counts: countsOf(raw, passed) });
     return { topic: TOPICS.counts, partition, value };
-  }
+  };
 
   return { of, ofUnread: (batch) => of({ batch, records: [] }, []) };
 }

@@ -1,4 +1,5 @@
 import { type DedupConfig, dedupConfig } from '#infra/config/stage_config.ts';
+import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createEventBatchReader } from '#infra/registry/codec.ts';
 import type { Deduplicated, RawEntry } from '#pipelines/dedup/dedup.ts';
@@ -7,6 +8,7 @@ import { openClaims } from './claims.ts';
 import { openCounts } from './counts_record.ts';
 import { openDuplicates } from './duplicates_record.ts';
 import { passedEvents, rawEvents } from './events.ts';
+import { createRawLog } from './raw_log.ts';
 
 /** Bounds the transactions to four a second: one costs about the same for ten events and for a thousand. */
 const LINGER_MS = 250;
@@ -20,7 +22,9 @@ runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (
   // Reads event batches of any topic, and has the schema id under which those of events.unique are written.
   const reader = await createEventBatchReader(runtime.registry, TOPICS.unique);
   const claims = await openClaims(runtime, config, reader);
-  const counts = await openCounts(runtime.registry);
+  const ids = await openTopicIds(runtime.session.kafka);
+  runtime.onStop(() => ids.close());
+  const counts = await openCounts(runtime.registry, createRawLog(ids));
   const duplicates = await openDuplicates(runtime.registry);
   const { eventPartitions } = runtime.session.config;
   return {
@@ -29,16 +33,16 @@ runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (
     lingerMs: LINGER_MS,
     eventsOf: rawEvents,
     decide: claims.deduplicate,
-    write(decisions, batchRead) {
+    async write(decisions, batchRead) {
       const passed = decisions.flatMap((decision) => decision.passed);
       const dropped = decisions.flatMap((decision) => decision.dropped);
       return [
         ...passedEvents(passed, reader.schemaId, eventPartitions),
-        counts.of(batchRead, passed),
+        await counts.of(batchRead, passed),
         ...duplicates.of(batchRead.batch, dropped),
       ];
     },
-    writeBesideDeadLetter: (batch) => [counts.ofUnread(batch)],
+    writeBesideDeadLetter: async (batch) => [await counts.ofUnread(batch)],
     count: (decisions) => ({
       passed: decisions.reduce((sum, { passed }) => sum + passed.length, 0),
       dropped: { duplicate: decisions.reduce((sum, { dropped }) => sum + dropped.length, 0) },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { committed } from '#infra/kafka/consumer/group_offsets.ts';
+import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { isClosed } from '#pipelines/quota/month.ts';
@@ -24,7 +25,10 @@ export function openPartitions(
     readFacts: createUsageReader({ session, codec: usage, logger, isClosed: hasClosed, onFatal: fatal }),
     committedOffset: async (partition) => {
       const found = await committed(session.admin, groupId, { topic: TOPICS.counts, partition });
-      return Number(found?.metadata ?? 0);
+      const ends = await topicOffsets(session.admin, TOPICS.raw);
+      const end = Number(ends.find((one) => one.partition === partition)?.high ?? 0);
+      // A topic that was made anew ends before what was settled of the one before it.
+      return Math.min(Number(found?.metadata ?? 0), end);
     },
     isClosed: hasClosed,
     onRestored,

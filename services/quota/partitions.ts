@@ -6,17 +6,18 @@ import {
   readPartition,
   restoreIfLost,
   settleOne,
+  takeUp,
 } from './settled_partition.ts';
 
 /** The partitions of events.raw whose settlement is this process's. */
 export interface Partitions {
   /** To be called when a partition was assigned: reads what is settled of it. */
   load(partition: number): Promise<void>;
-  /** Settles, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
+  /** Settles up to an offset of an events.raw, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
   settle(
     partition: number,
     settlements: readonly Settlement[],
-    settledOffset: number,
+    upTo: { settledOffset: number; log: string },
     done: (settled: readonly Settled[]) => Promise<void>,
   ): Promise<number>;
   /** Puts back what Redis has lost of these partitions, and forgets those that are not among them. */
@@ -58,9 +59,10 @@ export function createPartitions(options: PartitionsOptions): Partitions {
       inTurn(partition, async () => {
         await load(partition);
       }),
-    settle: (partition, settlements, settledOffset, done) =>
+    settle: (partition, settlements, { settledOffset, log }, done) =>
       inTurn(partition, async () => {
         const state = states.get(partition) ?? (await load(partition));
+        takeUp(state, log);
         const settled = await Promise.all(settlements.map((settlement) => settleOne(store, settlement, state)));
         await done(settled);
         state.settledOffset = Math.max(state.settledOffset, settledOffset);

@@ -1,6 +1,7 @@
 import type { Logger } from '#infra/log/logger.ts';
 import {
   type Checkpoint,
+  isSameLog,
   NOTHING_SETTLED,
   type QuotaStore,
   type Settled,
@@ -13,6 +14,8 @@ export interface PartitionState {
   known: KnownUsage;
   /** Next offset of events.raw that is not settled. */
   settledOffset: number;
+  /** The id of the events.raw that was counted last; empty while it is not known. */
+  log: string;
   /** The generation of the counters that all of `known` is in. */
   generation: string;
 }
@@ -22,7 +25,7 @@ export interface PartitionsOptions {
   /** A name that was never given before. */
   newGeneration(): string;
   readFacts(): Promise<UsageFacts>;
-  /** Next offset of events.raw that was not settled at the last commit. */
+  /** Next offset of events.raw that was not settled at the last commit, or its end where that lies before. */
   committedOffset(partition: number): Promise<number>;
   isClosed(month: string): boolean;
   /** Called when counters were found lost and are put back. */
@@ -40,7 +43,7 @@ export async function readPartition(
   const settledOffset = await options.committedOffset(partition);
   const facts = await options.readFacts();
   const known = facts.get(partition) ?? new Map();
-  return { state: { known, settledOffset, generation: checkpoint?.generation ?? '' }, checkpoint };
+  return { state: { known, settledOffset, log: '', generation: checkpoint?.generation ?? '' }, checkpoint };
 }
 
 /** Settles against what is known of the month, and knows it afterwards. */
@@ -52,8 +55,15 @@ export async function settleOne(
   const name = nameOfMonth(settlement);
   const settled = await store.settle(settlement, known.get(name) ?? NOTHING_SETTLED);
   const { accountId, month } = settlement;
-  known.set(name, { accountId, month, used: settled.used, settledOffset: settled.settledOffset });
+  const { used, settledOffset, log } = settled;
+  known.set(name, { accountId, month, used, settledOffset, log });
   return settled;
+}
+
+/** Takes up counts of an events.raw; of one that was made anew under its name nothing is settled yet. */
+export function takeUp(state: PartitionState, log: string): void {
+  if (!isSameLog(state.log, log)) state.settledOffset = 0;
+  if (log !== '') state.log = log;
 }
 
 /** Puts a partition's counters back, unless the checkpoint in Redis shows that it has them. */
@@ -76,8 +86,8 @@ async function putBack(options: PartitionsOptions, partition: number, state: Par
   const { store } = options;
   state.generation = options.newGeneration();
   await store.begin(partition, state.generation);
-  for (const { accountId, month } of state.known.values()) {
-    await settleOne(store, { accountId, month, partition, ranges: [], newestMs: 0 }, state);
+  for (const { accountId, month, log } of state.known.values()) {
+    await settleOne(store, { accountId, month, partition, log, ranges: [], newestMs: 0 }, state);
     await store.dropReservations({ accountId, month });
   }
 }

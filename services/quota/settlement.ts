@@ -5,7 +5,7 @@ import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
+import { byLog, countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { deadRecords } from '#services/batches.ts';
 import type { Partitions } from './partitions.ts';
@@ -42,15 +42,18 @@ export async function createSettlement(options: SettlementOptions): Promise<Sett
       if (batch.records.length === 0) return undefined;
       const read = await readCounts(batch, counts, startedMs);
       const events = countedEvents(read.counts);
-      const settlements = settlementsOf(read.counts);
-      const settledOffset = read.counts.at(-1)?.next_offset ?? 0;
       const tally = emptyTally();
       const letters = deadRecords('quota', read.dead, deadLetters, tally, SMALL_PARTITIONS);
-      const checkpointed = await partitions.settle(batch.partition, settlements, settledOffset, async (settled) => {
-        failpoint('quota.after_settle');
-        await producer.send([...letters, ...usageRecords(settlements, settled, usage)]);
-        failpoint('quota.after_usage');
-      });
+      let checkpointed = 0;
+      for (const counted of byLog(read.counts)) {
+        const settlements = settlementsOf(counted);
+        const upTo = { settledOffset: counted.at(-1)?.next_offset ?? 0, log: counted[0]?.log ?? '' };
+        checkpointed = await partitions.settle(batch.partition, settlements, upTo, async (settled) => {
+          failpoint('quota.after_settle');
+          await producer.send([...letters.splice(0), ...usageRecords(settlements, settled, usage)]);
+          failpoint('quota.after_usage');
+        });
+      }
       await commit(endOf(batch), String(checkpointed));
       failpoint('quota.after_commit');
       tally.in += events.unique;

@@ -3,7 +3,7 @@ import type { KafkaSession } from '#infra/kafka/session.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Codec } from '#infra/registry/codec.ts';
-import type { AccountMonth, SettledUsage } from '#pipelines/quota/settle.ts';
+import { type AccountMonth, isSameLog, type SettledUsage } from '#pipelines/quota/settle.ts';
 import type { QuotaUsage } from '#schemas/records.ts';
 
 /** What is known to be settled of one partition, by account and month. */
@@ -68,7 +68,16 @@ async function readUsage({
 function keep(facts: Map<number, KnownUsage>, fact: QuotaUsage): void {
   const known = facts.get(fact.partition) ?? new Map();
   facts.set(fact.partition, known);
-  const one = { accountId: fact.account_id, month: fact.month, used: fact.used, settledOffset: fact.settled_offset };
+  const one = {
+    accountId: fact.account_id,
+    month: fact.month,
+    used: fact.used,
+    settledOffset: fact.settled_offset,
+    log: fact.log,
+  };
   const name = nameOfMonth(one);
-  if ((known.get(name)?.settledOffset ?? -1) < one.settledOffset) known.set(name, one);
+  const before = known.get(name);
+  // Of another events.raw the later fact is the newer one, whatever its offset.
+  const isNewer = before === undefined || !isSameLog(before.log, one.log) || before.settledOffset < one.settledOffset;
+  if (isNewer) known.set(name, one);
 }

@@ -13,9 +13,10 @@ export function usageRecords(
 ): OutRecord[] {
   return settlements.map((settlement, index) => {
     const { accountId, month, partition, newestMs } = settlement;
-    const { used, settledOffset } = settled[index] as SettledUsage;
+    const { used, settledOffset, log } = settled[index] as SettledUsage;
     const key = `${accountId}/${month}/${partition}`;
-    const fact = { account_id: accountId, month, partition, used, settled_offset: settledOffset, settled_at: newestMs };
+    const place = { settled_offset: settledOffset, log };
+    const fact = { account_id: accountId, month, partition, used, ...place, settled_at: newestMs };
     return { topic: TOPICS.usage, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(fact) };
   });
 }

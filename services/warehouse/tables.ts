@@ -78,7 +78,10 @@ async function links(registry: Registry): Promise<Source> {
 
 async function usage(registry: Registry): Promise<Source> {
   const codec = await createCodec<QuotaUsage>(registry, TOPICS.usage, 'quota_usage');
-  return { table: 'quota_usage', rowsOf: async (value) => mapped(await codec.decode(value), (fact) => [{ ...fact }]) };
+  return {
+    table: 'quota_usage',
+    rowsOf: async (value) => mapped(await codec.decode(value), ({ log: _log, ...fact }) => [fact]),
+  };
 }
 
 async function outcomes(registry: Registry): Promise<Source> {

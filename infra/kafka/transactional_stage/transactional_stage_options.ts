@@ -20,5 +20,5 @@ export interface TransactionalStageOptions extends Omit<ConsumeOptions, 'handler
   admin: Admin;
   transform(batch: InBatch): Promise<TransformResult>;
   /** Makes a dead letter of the one record of a batch because it kills the process. Absent: it is tried for ever. */
-  deadLetter?(batch: InBatch): TransformResult;
+  deadLetter?(batch: InBatch): TransformResult | Promise<TransformResult>;
 }

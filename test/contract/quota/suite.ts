@@ -14,8 +14,8 @@ export interface CounterView {
   lose(): Promise<void>;
 }
 
-function settlement(accountId: string, partition: number, ranges: SettledRange[], month = MONTH): Settlement {
-  return { accountId, month, partition, ranges, newestMs: 0 };
+function settlement(accountId: string, partition: number, ranges: SettledRange[], month = MONTH, log = ''): Settlement {
+  return { accountId, month, partition, log, ranges, newestMs: 0 };
 }
 
 function range(nextOffset: number, unique: number, arrived: SettledRange['arrived'] = []): SettledRange {
@@ -59,9 +59,35 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
           { lease: 'two', events: 5 },
         ]),
       ]);
-      expect(await store.settle(batch, NOTHING_SETTLED)).toEqual({ used: 5, settledOffset: 9, released: 12 });
-      expect(await store.settle(batch, NOTHING_SETTLED)).toEqual({ used: 5, settledOffset: 9, released: 0 });
+      expect(await store.settle(batch, NOTHING_SETTLED)).toEqual({ used: 5, settledOffset: 9, log: '', released: 12 });
+      expect(await store.settle(batch, NOTHING_SETTLED)).toEqual({ used: 5, settledOffset: 9, log: '', released: 0 });
       expect(await view().counted(account, MONTH)).toEqual({ used: 5, held: 3 });
+    });
+
+    test('of a topic that was made anew nothing is settled yet, and what was used stays', async () => {
+      const store = create();
+      const account = randomUUID();
+      const earlier = settlement(account, 0, [range(1_000, 3)], MONTH, 'earlier');
+      expect(await store.settle(earlier, NOTHING_SETTLED)).toMatchObject({ used: 3, settledOffset: 1_000 });
+      await view().reserve(account, MONTH, 'living', 10);
+      const anew = settlement(account, 0, [range(10, 4, [{ lease: 'living', events: 6 }])], MONTH, 'anew');
+      const settled = { used: 7, settledOffset: 10, log: 'anew' };
+      const known = { used: 3, settledOffset: 1_000, log: 'earlier' };
+      expect(await store.settle(anew, known)).toEqual({ ...settled, released: 6 });
+      expect(await store.settle(anew, settled)).toEqual({ ...settled, released: 0 });
+      expect(await view().counted(account, MONTH)).toEqual({ used: 7, held: 4 });
+      await view().lose();
+      expect(await store.settle(anew, known)).toEqual({ ...settled, released: 0 });
+    });
+
+    test('an offset of which it is not known what topic it is of is of the one that is there', async () => {
+      const store = create();
+      const account = randomUUID();
+      await store.settle(settlement(account, 0, [range(5, 3)]), NOTHING_SETTLED);
+      const named = settlement(account, 0, [range(5, 3), range(7, 1)], MONTH, 'one');
+      expect(await store.settle(named, NOTHING_SETTLED)).toMatchObject({ used: 4, settledOffset: 7, log: 'one' });
+      const nameless = settlement(account, 0, [range(7, 1), range(8, 1)]);
+      expect(await store.settle(nameless, NOTHING_SETTLED)).toMatchObject({ used: 5, settledOffset: 8, log: 'one' });
     });
 
     test('no more is released than is held', async () => {

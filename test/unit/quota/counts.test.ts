@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { countsOf } from '#pipelines/quota/counts.ts';
 import { isClosed, openMonths } from '#pipelines/quota/month.ts';
-import { countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
+import { byLog, countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { Reserved } from '#schemas/reserved.ts';
 
@@ -38,15 +38,16 @@ test('events are counted by account, month of arrival and lease', () => {
 test('counts are settled by account and month, in their order', () => {
   const count = { account_id: 'a', month: '2026-10', hold: 'x', unique: 3, duplicate: 2, newest_at: 7 };
   const batch = [
-    { partition: 1, next_offset: 4, counts: [count, { ...count, hold: '', newest_at: 9 }] },
-    { partition: 1, next_offset: 6, counts: [] },
-    { partition: 1, next_offset: 8, counts: [{ ...count, account_id: '' }, count] },
+    { partition: 1, next_offset: 4, log: 'one', counts: [count, { ...count, hold: '', newest_at: 9 }] },
+    { partition: 1, next_offset: 6, log: 'one', counts: [] },
+    { partition: 1, next_offset: 8, log: 'one', counts: [{ ...count, account_id: '' }, count] },
   ];
   expect(settlementsOf(batch)).toEqual([
     {
       accountId: 'a',
       month: '2026-10',
       partition: 1,
+      log: 'one',
       newestMs: 9,
       ranges: [
         { nextOffset: 4, unique: 6, arrived: [{ lease: 'x', events: 5 }] },
@@ -55,6 +56,13 @@ test('counts are settled by account and month, in their order', () => {
     },
   ]);
   expect(countedEvents(batch)).toEqual({ unique: 12, duplicate: 8, withoutAccount: 3 });
+});
+
+test('counts are cut where another events.raw begins', () => {
+  const of = (log: string, next_offset: number) => ({ partition: 1, next_offset, log, counts: [] });
+  const [old, older, anew] = [of('one', 8), of('one', 9), of('two', 1)];
+  expect(byLog([old, older, anew])).toEqual([[old, older], [anew]]);
+  expect(byLog([])).toEqual([[]]);
 });
 
 test('this month and the last are open', () => {

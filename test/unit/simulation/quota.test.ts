@@ -34,7 +34,7 @@ function createMemoryCounters({ offsetless }: World) {
   const store: QuotaStore = {
     async settle({ accountId, month, partition, ranges }, known) {
       const name = `${nameOfMonth({ accountId, month })} ${partition}`;
-      const cell = { ...(cells.get(name) ?? { used: 0, settledOffset: 0 }) };
+      const cell = { ...(cells.get(name) ?? { used: 0, settledOffset: 0, log: '' }) };
       if (cell.settledOffset < known.settledOffset) Object.assign(cell, known);
       for (const { nextOffset, unique } of ranges) {
         if (nextOffset <= cell.settledOffset && offsetless !== true) continue;
@@ -83,7 +83,7 @@ async function simulate(random: Random, kind: World): Promise<Outcome> {
     const known: KnownUsage = published.get(partition) ?? new Map();
     published.set(partition, known);
     if ((known.get(nameOfMonth(month))?.settledOffset ?? -1) > usage.settledOffset) return;
-    known.set(nameOfMonth(month), { ...month, used: usage.used, settledOffset: usage.settledOffset });
+    known.set(nameOfMonth(month), { ...month, used: usage.used, settledOffset: usage.settledOffset, log: '' });
   }
 
   let generations = 0;
@@ -108,12 +108,16 @@ async function simulate(random: Random, kind: World): Promise<Outcome> {
       const batch = await across(pause, () => log.read(partition, offset, BATCH));
       const settlements = settlementsOf(batch);
       const next = batch.at(-1)?.next_offset ?? 0;
-      const checkpointed = await partitions.settle(partition, settlements, next, (settled) =>
-        across(pause, () =>
-          settled.forEach((usage, index) => {
-            publish(partition, settlements[index] as AccountMonth, usage);
-          }),
-        ),
+      const checkpointed = await partitions.settle(
+        partition,
+        settlements,
+        { settledOffset: next, log: '' },
+        (settled) =>
+          across(pause, () =>
+            settled.forEach((usage, index) => {
+              publish(partition, settlements[index] as AccountMonth, usage);
+            }),
+          ),
       );
       const behind = offset + batch.length;
       await across(pause, () => log.commit(partition, token, behind, String(checkpointed), () => undefined));
@@ -147,7 +151,7 @@ function appendCounts(log: ReturnType<typeof createLog<QuotaCounts>>, random: Ra
     duplicate: 0,
     newest_at: 0,
   }));
-  log.append(partition, { partition, next_offset: before + 1, counts });
+  log.append(partition, { partition, next_offset: before + 1, log: '', counts });
   return counts.reduce((sum, { unique }) => sum + unique, 0);
 }
 
