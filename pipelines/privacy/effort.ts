@@ -1,5 +1,5 @@
 import type { PhoneNumber } from 'libphonenumber-js/max';
-import type { KeyMeaning } from './key_meaning.ts';
+import type { KeyMeaning } from './key_words.ts';
 
 /** In steps of a microsecond at most: what is left of 50 ms when a request is read and written. */
 export const REQUEST_STEPS_MAX = 40_000;

@@ -1,7 +1,7 @@
 import type { Effort } from './effort.ts';
 import { type FoundPerson, feedPerson, feedPhone, foundNobody } from './found_person.ts';
 import { asSha256 } from './hashed_form.ts';
-import type { Feed } from './key_meaning.ts';
+import type { Feed } from './key_words.ts';
 import { normaliseIp } from './network.ts';
 import { isReachableAddress } from './reachable_address.ts';
 import { redactText } from './redact_text.ts';

@@ -1,3 +1,49 @@
+/** What a person's record gives under a key. */
+export type Feed =
+  | 'email'
+  | 'phone'
+  /** Under a word that need not mean a phone. */
+  | 'maybe_phone'
+  | 'first_name'
+  | 'last_name'
+  | 'external_id'
+  | 'client_ip'
+  | 'client_user_agent'
+  | 'city'
+  | 'state'
+  | 'zip'
+  | 'country';
+/**
+ * When the value under a key is removed. `as_place`: when it went into a column. `if_bare_phone`: when
+ * it is a phone number and no more. `if_anonymous`: an id of a visitor, in offline
+ * mode. `if_offline`: other things that could lead to somebody, in offline mode; of an object that describes a person its
+ * members are judged instead. `id_if_offline`: the same, inside such an object.
+ */
+export type Removal =
+  | 'never'
+  | 'always'
+  | 'if_phone'
+  | 'if_bare_phone'
+  | 'in_person'
+  | 'if_anonymous'
+  | 'if_offline'
+  | 'id_if_offline'
+  | 'as_place';
+/** What the object under a key describes. */
+export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
+
+export interface KeyMeaning {
+  removal: Removal;
+  feeds: Feed | null;
+  /** Whether it feeds only from inside a person, because the spelling is too short to be sure elsewhere. */
+  feedsInPersonOnly: boolean;
+  opens: Opens;
+  /** Whether the key itself may hold personal text. */
+  suspicious: boolean;
+  /** Whether the value may be what somebody wrote into a field that another member names. */
+  answers: boolean;
+}
+
 /**
  * The spellings under which senders put what identifies a person, in lower case without separators: those of Meta's,
  * TikTok's, Google's, Segment's and PostHog's libraries, of shops and of hand-written tags.

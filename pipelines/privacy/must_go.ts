@@ -1,4 +1,4 @@
-import type { KeyMeaning } from './key_meaning.ts';
+import type { KeyMeaning } from './key_words.ts';
 import { isBarePhone, looksLikePhone } from './phone_like.ts';
 
 /** Whether the value that a text gives under a name is an identifier, for an anonymous site also of a visitor. */
