@@ -71,12 +71,14 @@ export const EDGE = Type.Object({
   openRequestsMax: integer('EDGE_OPEN_REQUESTS', {
     default: 10_000,
     minimum: 1,
-    description: 'Requests with a body that may be open at a time; more get a 503.',
+    description:
+      'Requests with a body that may be open at a time; more get a 503. One /24 or /64 has a quarter of them, and of all whose key is not known yet a quarter, one /24 or /64 a sixteenth.',
   }),
   openBytesMax: integer('EDGE_OPEN_BYTES', {
     default: 128 * MIB,
     minimum: 8 * MIB,
-    description: 'Bytes of request bodies that may be in memory at a time; requests beyond that get a 503.',
+    description:
+      'Bytes of request bodies that may be in memory at a time; requests beyond that get a 503. They are shared as the requests are.',
   }),
   requestsPerIp: integer('RATE_LIMIT_IP', {
     default: 200,

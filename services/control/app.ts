@@ -29,6 +29,8 @@ import { SessionsUnavailableError } from './session_keeper.ts';
 import { StagesError } from './stage_view.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
+/** Of somebody who has not shown who he is: many may send at once, and a sign-in is short. */
+const STRANGERS_BODY_BYTES_MAX = 16 * 1024;
 const REQUEST_MS_MAX = 30_000;
 /** An event's id has up to 200; what is longer is judged by the route's schema, up to here. */
 const PARAM_CHARACTERS_MAX = 500;
@@ -81,6 +83,7 @@ export function createControlApp(options: ControlOptions): HttpServer {
       method: route.method,
       url: fastifyPath(route.path),
       onRequest: admit(route),
+      bodyLimit: route.access === 'open' ? STRANGERS_BODY_BYTES_MAX : BODY_BYTES_MAX,
       handler: (request, reply) => answer(options, route, callers.get(request) ?? null, request, reply),
     });
   }

@@ -87,7 +87,7 @@ export const CONTROL_ERRORS = {
   query_cancelled: { status: 409, message: 'The query was cancelled while it ran.' },
   limit_reached: { status: 409, message: 'There are as many of these as there may be.' },
   version_conflict: { status: 412, message: 'It was changed since it was read: read it again and decide anew.' },
-  body_too_large: { status: 413, message: 'The body must not exceed 1 MiB.' },
+  body_too_large: { status: 413, message: 'The body must not exceed 1 MiB, nor 16 KiB where nobody has signed in.' },
   content_type_unsupported: { status: 415, message: 'Send application/json.' },
   host_unknown: {
     status: 421,

@@ -38,6 +38,8 @@ import { mountTlsCheck } from './tls_check.ts';
 export interface AppOptions extends EdgeParts, EdgeHealth {
   trustedProxies: string[];
   limiter: ConcurrencyLimiter;
+  /** Whether the limits do not hold for an address. */
+  isExempt(clientIp: string): boolean;
   /** Secret for the digests that are ids of hits. */
   identitySecret: Buffer;
   inventory: InventoryIntake;
@@ -62,9 +64,12 @@ export function createApp(options: AppOptions): HttpServer {
   countSuccesses(app, options.errors);
   const context = createEdgeContext(
     options,
-    givePermits(app, options.limiter, (request) => {
-      return bringsHit(request) || (request.method === 'GET' && isCollector(request));
-    }),
+    givePermits(
+      app,
+      options.limiter,
+      (request) => bringsHit(request) || (request.method === 'GET' && isCollector(request)),
+      options.isExempt,
+    ),
   );
   context.collectBodies(app, ['application/json', 'text/plain'], BODY_BYTES_MAX);
   // Before any route: it has to be told of all of them.

@@ -8,55 +8,135 @@ export interface ConcurrencyLimits {
 
 /** What one request may use; released when the request is done. */
 export interface Permit {
+  /** Its sender has shown a valid key: it takes no more of what strangers share. */
+  know(): void;
+  /** Begins its body; false where strangers have as many under way as they may, and it is one of theirs. */
+  begin(): boolean;
   /** Takes so many more bytes; false where the limit does not allow them. */
   reserveBytes(bytes: number): boolean;
+  /** Whether others may soon need what it holds. */
+  isWanted(): boolean;
   /** Gives back the permit and its bytes; a second call does nothing. */
   release: () => void;
 }
 
 /** Lets requests in up to a number of them and of bytes. */
 export interface ConcurrencyLimiter {
-  /** A permit, or null when all are taken. */
-  acquire(): Permit | null;
+  /** A permit, or null when all are taken, or all that a network may have; of no network: it shares with nobody. */
+  acquire(network?: string | null): Permit | null;
   readonly requests: number;
   readonly bytes: number;
 }
 
-/** Counts the bytes that have arrived, not those announced: a slow sender takes a permit, but no memory. */
-export function createConcurrencyLimiter({ requestsMax, bytesMax }: ConcurrencyLimits): ConcurrencyLimiter {
-  let requests = 0;
-  let bytes = 0;
+/** What one network may have of all; what those whose key is not known yet may; and what one network of theirs. */
+const NETWORK_SHARE = 1 / 4;
+const STRANGERS_SHARE = 1 / 4;
+const STRANGERS_NETWORK_SHARE = 1 / 16;
+const WANTED_FROM = 1 / 2;
 
-  function permit(): Permit {
+interface Pool {
+  requests: number;
+  bytes: number;
+  readonly share: number;
+}
+
+interface Network {
+  all: Pool;
+  strangers: Pool;
+  permits: number;
+}
+
+/**
+ * Counts the bytes that have arrived, not those announced: a slow sender takes a permit, but no memory. Nobody can take all:
+ * bodies that stall leave the rest to others, and those without a key most of it to those with one.
+ */
+export function createConcurrencyLimiter({ requestsMax, bytesMax }: ConcurrencyLimits): ConcurrencyLimiter {
+  const all = poolOf(1);
+  const strangers = poolOf(STRANGERS_SHARE);
+  const networks = new Map<string, Network>();
+
+  const isFull = ({ requests, share }: Pool): boolean =>
+    requests >= Math.max(Math.min(1, requestsMax), Math.floor(requestsMax * share));
+  const holds = ({ bytes, share }: Pool, more: number): boolean => bytes + more <= bytesMax * share;
+  const isHalfUsed = ({ requests, bytes, share }: Pool): boolean =>
+    requests > requestsMax * share * WANTED_FROM || bytes > bytesMax * share * WANTED_FROM;
+
+  function join(name: string): Network {
+    const network = networks.get(name) ?? {
+      all: poolOf(NETWORK_SHARE),
+      strangers: poolOf(STRANGERS_NETWORK_SHARE),
+      permits: 0,
+    };
+    network.permits += 1;
+    networks.set(name, network);
+    return network;
+  }
+
+  function permit(name: string | null): Permit {
+    const network = name === null ? null : join(name);
+    const own: Pool[] = network === null ? [all] : [all, network.all];
+    const asStranger: Pool[] = network === null ? [strangers] : [strangers, network.strangers];
     let reserved = 0;
+    let isStranger = true;
+    let hasBegun = false;
     let isReleased = false;
+    take(own, 1, 0);
+
+    function leaveStrangers(): void {
+      if (isStranger && hasBegun) take(asStranger, -1, -reserved);
+      isStranger = false;
+    }
+
     return {
-      reserveBytes(more) {
-        if (isReleased || bytes + more > bytesMax) return false;
-        reserved += more;
-        bytes += more;
+      know() {
+        if (!isReleased) leaveStrangers();
+      },
+      begin() {
+        if (isReleased || (isStranger && asStranger.some(isFull))) return false;
+        if (isStranger && !hasBegun) take(asStranger, 1, 0);
+        hasBegun = true;
         return true;
       },
+      reserveBytes(more) {
+        const pools = isStranger && hasBegun ? [...own, ...asStranger] : own;
+        if (isReleased || !pools.every((pool) => holds(pool, more))) return false;
+        reserved += more;
+        take(pools, 0, more);
+        return true;
+      },
+      isWanted: () => [...own, ...(isStranger ? asStranger : [])].some(isHalfUsed),
       release() {
         if (isReleased) return;
+        leaveStrangers();
         isReleased = true;
-        requests -= 1;
-        bytes -= reserved;
+        take(own, -1, -reserved);
+        if (network !== null && --network.permits === 0 && name !== null) networks.delete(name);
       },
     };
   }
 
   return {
-    acquire() {
-      if (requests >= requestsMax) return null;
-      requests += 1;
-      return permit();
+    acquire(name = null) {
+      const network = name === null ? undefined : networks.get(name);
+      if (isFull(all) || (network !== undefined && isFull(network.all))) return null;
+      return permit(name);
     },
     get requests() {
-      return requests;
+      return all.requests;
     },
     get bytes() {
-      return bytes;
+      return all.bytes;
     },
   };
+}
+
+function poolOf(share: number): Pool {
+  return { requests: 0, bytes: 0, share };
+}
+
+function take(pools: readonly Pool[], requests: number, bytes: number): void {
+  for (const pool of pools) {
+    pool.requests += requests;
+    pool.bytes += bytes;
+  }
 }

@@ -31,6 +31,8 @@ export type RequestHook = (request: HttpRequestIn, reply: HttpReply) => Promise<
 export interface EdgeContext extends EdgeParts {
   /** Hook `onRequest` that checks the key before the body is read, and refuses where it is not valid. */
   keyed: RequestHook;
+  /** Says that the sender of a request has shown a valid key. */
+  letIn(request: HttpRequestIn): void;
   /** Hook `onRequest` that refuses a body which is announced as larger than may be. */
   sized: RequestHook;
   /** Who calls; undefined where `keyed` has let nobody in. */
@@ -64,9 +66,11 @@ export function createEdgeContext(
         return refuse(reply, check.code);
       }
       callers.set(request, check);
+      permitOf(request)?.know();
       parts.onKeyUsed(check.key.key_hash);
       return undefined;
     },
+    letIn: (request) => permitOf(request)?.know(),
     async sized(request, reply) {
       const announced = Number(request.headers['content-length'] ?? 0);
       return announced > BODY_BYTES_MAX ? refuse(reply, 'body_too_large') : undefined;

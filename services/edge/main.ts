@@ -52,6 +52,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     identitySecret: config.identitySecret,
     trustedProxies: config.trustedProxies,
     limiter: createConcurrencyLimiter({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
+    isExempt: (clientIp) => addressOf(clientIp) === null,
     acceptor: await openAcceptor(runtime, config, {
       redis,
       admitter,

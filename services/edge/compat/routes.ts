@@ -37,6 +37,7 @@ export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeCon
         context.noteRefused(check);
         return sendAnswer(reply, refused(dialect, check.code));
       }
+      if (check.ok) context.letIn(request);
       const address = clientAddress(request);
       const known = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
       return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
@@ -90,6 +91,7 @@ async function answer(
     context.noteRefused(caller);
     return refusedStranger(dialect, context, request, caller.code);
   }
+  context.letIn(request);
   context.onKeyUsed(caller.key.key_hash);
   const body = await parseForeignText(text.value);
   if (!body.ok) return refusedCounted(dialect, context, request, caller, body.code);

@@ -41,6 +41,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
   const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
     const check = checkSite(context, request, new URLSearchParams(sentQuery(request)).get('tid'));
     checks.set(request, check);
+    if (check.ok) context.letIn(request);
     const address = clientAddress(request);
     const limited = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
     if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
@@ -55,6 +56,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     const check = early?.ok === true ? early : checkSite(context, request, first?.fields.get('tid') ?? null);
     if (!check.ok) return refuseStranger(context, request, check);
     if (!areOfSite(context, read.hits, check)) return refuseKnown(context, request, check, 'measurement_ids_mixed');
+    context.letIn(request);
     context.onKeyUsed(check.key.key_hash);
     const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
     const peer = { clientIp: clientAddress(request), ...callerSigns(request) };

@@ -36,6 +36,7 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
       return context.refuse(reply, check.code);
     }
     callers.set(request, check);
+    context.letIn(request);
     context.onKeyUsed(check.key.key_hash);
     const limited = context.acceptor.limited(clientAddress(request), check);
     return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));

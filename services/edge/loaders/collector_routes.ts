@@ -33,6 +33,7 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
       return context.refuse(reply, check.code);
     }
     callers.set(request, check);
+    context.letIn(request);
     const limited = context.acceptor.limited(clientAddress(request), check);
     return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
   };

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
-import { afterEach, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { SendResult } from '#infra/kafka/producer/sender.ts';
 import { createConcurrencyLimiter } from '#services/edge/concurrency_limiter.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
@@ -8,6 +9,7 @@ import { startEdge, type TestEdge } from './edge.ts';
 
 let edge: TestEdge | undefined;
 afterEach(async () => {
+  vi.useRealTimers();
   await edge?.close();
   edge = undefined;
 });
@@ -21,6 +23,63 @@ test('a permit gives back what it held, once', () => {
   first?.release();
   expect([limiter.requests, limiter.bytes]).toEqual([1, 40]);
   expect(first?.reserveBytes(1)).toBe(false);
+});
+
+test('no network has more than a quarter, nor have all whose key is not known, and one of them a sixteenth', () => {
+  const limiter = createConcurrencyLimiter({ requestsMax: 32, bytesMax: 3_200 });
+  const stranger = (network: string) => limiter.acquire(network)?.begin() === true;
+  expect([stranger('a'), stranger('a'), stranger('a')]).toEqual([true, true, false]);
+  expect(['b', 'b', 'c', 'c', 'd', 'd', 'e'].map(stranger)).toEqual([true, true, true, true, true, true, false]);
+  const known = Array.from({ length: 9 }, () => {
+    const permit = limiter.acquire('f');
+    permit?.know();
+    return permit?.begin() === true;
+  });
+  expect(known).toEqual([...Array<boolean>(8).fill(true), false]);
+});
+
+test('bytes are shared as requests are, and a key that is found gives back what it took of the strangers', () => {
+  const limiter = createConcurrencyLimiter({ requestsMax: 320, bytesMax: 1_600 });
+  const [one, two, other] = [limiter.acquire('a'), limiter.acquire('a'), limiter.acquire('b')];
+  for (const permit of [one, two, other]) expect(permit?.begin()).toBe(true);
+  expect([one?.reserveBytes(100), two?.reserveBytes(1), other?.reserveBytes(100)]).toEqual([true, false, true]);
+  one?.know();
+  expect([two?.reserveBytes(100), one?.reserveBytes(200), one?.reserveBytes(1)]).toEqual([true, true, false]);
+  for (const permit of [one, two, other]) permit?.release();
+  expect([limiter.requests, limiter.bytes]).toEqual([0, 0]);
+  expect(limiter.acquire('a')?.begin()).toBe(true);
+});
+
+test('uploads that stall without a key leave the requests of others alone, and are cut when their place is wanted', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  edge = await startEdge({ limiter: { requestsMax: 160, bytesMax: 16 * 1024 * 1024 }, isExempt: () => false });
+  const { url, serverKey, limiter } = edge;
+  const port = Number(new URL(url).port);
+  const answers: string[] = [];
+  const sockets = Array.from({ length: 100 }, () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.on('data', (data) => answers.push(data.toString().slice(0, 12)));
+    socket.write(`POST /batch HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(200_000)}`);
+    return socket;
+  });
+  await until(
+    'all but a few refused',
+    () => answers.length,
+    (refused) => refused >= 90,
+  );
+  expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 503']));
+  expect(limiter.bytes).toBeLessThanOrEqual(1024 * 1024);
+  for (let sent = 0; sent < 20; sent += 1) {
+    expect(await postEvents(url, serverKey, [newEvent()])).toMatchObject({ status: 200 });
+  }
+  expect(limiter.requests).toBeGreaterThan(0);
+  vi.advanceTimersByTime(300_000);
+  await until(
+    'the stalled cut',
+    () => limiter.requests,
+    (open) => open === 0,
+  );
+  for (const socket of sockets) socket.destroy();
 });
 
 test('beyond the requests that may be open: 503 at once, and room again when they are answered', async () => {

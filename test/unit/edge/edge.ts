@@ -73,6 +73,8 @@ export interface TestEdgeOptions {
   site?: Partial<Site>;
   browserOrigins?: string[];
   limiter?: Partial<ConcurrencyLimits>;
+  /** Absent: no address has a share of its own of what may be open. */
+  isExempt?: (clientIp: string) => boolean;
   /** Absent: every request is admitted with all its events. */
   admitter?: Admitter;
   /** Requests without a key that an address may send in 10 s; absent: any number. */
@@ -173,6 +175,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     tag: options.tag ?? { sources: [], scripts: new Map() },
     identitySecret: Buffer.alloc(32, 2),
     limiter,
+    isExempt: options.isExempt ?? (() => true),
     acceptor,
     refusals,
     sharesLimits: () => false,
