@@ -29,6 +29,7 @@ export async function provisionTopics(
     if (missing.length > 0) await createTopics(admin, missing, replicationFactor);
     const present = declared.filter(({ name }) => existing.has(name));
     const mismatches = present.length === 0 ? [] : await findMismatches(admin, present);
+    mismatches.push(...(await offsetsForgottenEarly(admin)));
     return { created: missing.map(({ name }) => name), mismatches };
   } finally {
     await admin.disconnect();
@@ -120,6 +121,30 @@ async function findMismatches(admin: Admin, present: readonly TopicDeclaration[]
       return compare(declaration.name, name, declared, found ?? 'unset');
     }),
   ]);
+}
+
+/**
+ * What a topic has kept for nine days may be there for another week, as whole segments are deleted. Where offsets are
+ * forgotten before that, a stage that was away for that long begins anew with what it has done.
+ */
+const OFFSETS_MINUTES_MIN = 16 * 24 * 60;
+const OFFSETS_RETENTION = 'offsets.retention.minutes';
+
+/** Nothing where the brokers do not say. */
+async function offsetsForgottenEarly(admin: Admin): Promise<TopicMismatch[]> {
+  const { brokers } = await admin.describeCluster();
+  const resources = brokers.map(({ nodeId }) => ({
+    type: kafkajs.ConfigResourceTypes.BROKER,
+    name: String(nodeId),
+    configNames: [OFFSETS_RETENTION],
+  }));
+  const described = await admin.describeConfigs({ includeSynonyms: false, resources }).catch(() => null);
+  return (described?.resources ?? []).flatMap(({ resourceName, configEntries }) => {
+    const found = configEntries.find(({ configName }) => configName === OFFSETS_RETENTION)?.configValue;
+    if (found === undefined || Number(found) >= OFFSETS_MINUTES_MIN) return [];
+    const declared = `${OFFSETS_MINUTES_MIN} or more`;
+    return [{ topic: `__consumer_offsets (broker ${resourceName})`, setting: OFFSETS_RETENTION, declared, found }];
+  });
 }
 
 function compare(topic: string, setting: string, declared: string, found: string): TopicMismatch[] {

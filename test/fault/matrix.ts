@@ -3,6 +3,7 @@ import { allAtOnce } from './rows/all_at_once.ts';
 import { REDIS_LOST_WITH_CAPPED_PERSONS } from './rows/capped_persons.ts';
 import { REBALANCE_DURING_DELIVERY, TRANSACTION_FAILS } from './rows/delivery.ts';
 import { DUPLICATE_STORM } from './rows/duplicates.ts';
+import { GROUPS_DELETED } from './rows/group_deleted.ts';
 import { clientHangs } from './rows/hang.ts';
 import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
 import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
@@ -53,6 +54,7 @@ export const MATRIX: readonly Row[] = [
   partStalled('kafka', 20_000),
   BROKER_STALLED_THEN_EDGE_KILLED,
   clientHangs(['edge.1', 'dedup', 'warehouse', 'quota']),
+  GROUPS_DELETED,
   IDLE_LANE,
   REGISTRY_DOWN,
   partStopped('clickhouse', 60_000),

@@ -1,5 +1,6 @@
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
+import { openOffsetMarks } from '#infra/kafka/consumer/offset_marks.ts';
 import { createPoisonPillGuard, type PoisonPillGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
 import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
 import type { SinkOptions } from './block_sink_options.ts';
@@ -19,7 +20,9 @@ const LOOK_MS_MIN = 25;
  * inserts it under the same token, which the table drops if it has it already. Only then it goes on behind its range.
  */
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
-  const sink = createSinkState(options, await openTopicIds(options.kafka));
+  const logs = await openTopicIds(options.kafka);
+  const marks = await openOffsetMarks(options, logs);
+  const sink = createSinkState(options, logs, marks);
   const guard = guardOf(sink);
   const running = await consume({
     ...options,
@@ -40,7 +43,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     async stop() {
       clearInterval(timer);
       await running.stop();
-      await sink.logs.close();
+      await marks.close();
+      await logs.close();
     },
   };
 }

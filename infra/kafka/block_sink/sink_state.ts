@@ -1,4 +1,5 @@
 import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/watchdog.ts';
+import type { OffsetMarks } from '#infra/kafka/consumer/committed_offsets.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { createGroupOffsets, type GroupOffsets } from '#infra/kafka/consumer/group_offsets.ts';
 import type { TopicIds } from '#infra/kafka/reader/topic_ids.ts';
@@ -10,7 +11,7 @@ export interface SinkState<Row> {
   readonly options: SinkOptions<Row>;
   readonly offsets: GroupOffsets;
   readonly watchdog: Watchdog;
-  readonly logs: TopicIds;
+  readonly logs: Pick<TopicIds, 'of'>;
   /** The id of each topic, as it was when one of its partitions was acquired last. */
   readonly logOf: Map<string, string>;
   /** Rows of each partition that are not written yet, by its name. */
@@ -42,10 +43,14 @@ interface Writing {
   done: Promise<void>;
 }
 
-export function createSinkState<Row>(options: SinkOptions<Row>, logs: TopicIds): SinkState<Row> {
+export function createSinkState<Row>(
+  options: SinkOptions<Row>,
+  logs: Pick<TopicIds, 'of'>,
+  marks: OffsetMarks,
+): SinkState<Row> {
   return {
     options,
-    offsets: createGroupOffsets(options.admin, options.groupId),
+    offsets: createGroupOffsets(options.admin, options.groupId, marks),
     watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
     logs,
     logOf: new Map(),

@@ -36,3 +36,10 @@ export function createOwnCommits(): OwnCommits {
     },
   };
 }
+
+/** What a group has done, noted beside what it has committed. */
+export interface OffsetMarks {
+  note(at: TopicPartition, offset: number): void;
+  /** What was noted last of this very topic; null where nothing was. */
+  of(at: TopicPartition): Promise<number | null>;
+}

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
-import { type Committed, createOwnCommits } from './committed_offsets.ts';
+import { type Committed, createOwnCommits, type OffsetMarks } from './committed_offsets.ts';
 import type { TopicPartition } from './partition_state.ts';
 
 /** What a group has committed, as its coordinator and this process know it. */
@@ -9,18 +9,26 @@ export interface GroupOffsets {
   passed(at: TopicPartition, committed: Committed): void;
   /**
    * Asks the coordinator; answers the higher of its offset and this process's own, or null if nothing was ever committed. The
-   * process's own does not count if the log ends before it, as that of a topic that was made anew does.
+   * process's own does not count if the log ends before it, as that of a topic that was made anew does. Where the coordinator
+   * has nothing, what was noted a second time counts.
    */
   of(at: TopicPartition): Promise<Committed | null>;
 }
 
 /** The offsets of a group in a process that commits some of them. */
-export function createGroupOffsets(admin: Admin, groupId: string): GroupOffsets {
+export function createGroupOffsets(admin: Admin, groupId: string, marks: OffsetMarks): GroupOffsets {
   const own = createOwnCommits();
+  const noted = async (at: TopicPartition): Promise<Committed | null> => {
+    const offset = await marks.of(at);
+    return offset === null ? null : { offset, metadata: '' };
+  };
   return {
-    passed: own.passed,
+    passed(at, passed) {
+      own.passed(at, passed);
+      marks.note(at, passed.offset);
+    },
     async of(at) {
-      const said = await committed(admin, groupId, at);
+      const said = (await committed(admin, groupId, at)) ?? (await noted(at));
       const known = own.of(at, said);
       if (known === null || known.offset === said?.offset) return known;
       if (known.offset <= (await endOfLog(admin, at))) return known;

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Kafka } from 'kafkajs';
+import { openCluster } from '#infra/kafka/cluster.ts';
 
 /** Tells a topic from another one that was made under its name after it. */
 export interface TopicIds {
@@ -18,20 +19,6 @@ interface Decoder {
   buffer: Buffer;
 }
 
-interface Broker {
-  versions: Readonly<Record<number, { maxVersion: number }>>;
-  connectionPool: { send(exchange: { request: object; response: object }): Promise<string> };
-}
-
-interface Cluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  refreshMetadataIfNecessary(): Promise<void>;
-  findControllerBroker(): Promise<Broker>;
-}
-
-type ClusterOptions = { metadataMaxAge: number; allowAutoTopicCreation: boolean };
-
 const require = createRequire(import.meta.url);
 const Encoder = require('kafkajs/src/protocol/encoder.js') as new () => { writeBuffer(buffer: Buffer): unknown };
 const DecoderOfClient = require('kafkajs/src/protocol/decoder.js') as new (buffer: Buffer) => Decoder;
@@ -44,12 +31,10 @@ const METADATA = 3;
 /** The first that answers with ids where topics are asked for by name; the client itself speaks version 6. */
 const VERSION = 12;
 const ID_BYTES = 16;
-const METADATA_AGE_MS = 300_000;
 
 /** Asks over a connection of its own, by a request that the client (kafkajs 2.2.4) does not know. */
 export async function openTopicIds(kafka: Kafka): Promise<TopicIds> {
-  const cluster = clusterOf(kafka);
-  await cluster.connect();
+  const cluster = await openCluster(kafka);
   return {
     async of(topic) {
       await cluster.refreshMetadataIfNecessary();
@@ -65,17 +50,6 @@ export async function openTopicIds(kafka: Kafka): Promise<TopicIds> {
     },
     close: () => cluster.disconnect(),
   };
-}
-
-/** The client makes one for each consumer, producer and admin, and hands none out. */
-function clusterOf(kafka: Kafka): Cluster {
-  const own: Kafka = Object.getOwnPropertySymbols(kafka).length > 0 ? kafka : Object.getPrototypeOf(kafka);
-  const name = Object.getOwnPropertySymbols(own).find(
-    ({ description }) => description === 'private:Kafka:createCluster',
-  );
-  if (name === undefined) throw new Error('the client makes no clusters');
-  const create = Reflect.get(own, name) as (options: ClusterOptions) => Cluster;
-  return create({ metadataMaxAge: METADATA_AGE_MS, allowAutoTopicCreation: false });
 }
 
 /** The header's tagged fields, one topic by its name, made by nobody's asking, without rights, and the tagged fields. */

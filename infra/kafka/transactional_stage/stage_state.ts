@@ -16,6 +16,8 @@ export interface StageState {
   readonly leaders: Leaders;
   /** Every partition group that was ever assigned, by its transactional id. */
   readonly groups: Map<string, GroupState>;
+  /** Closes what it has opened beside the producers of the groups. */
+  close(): Promise<void>;
 }
 
 /** A partition group, whose partitions commit in one transaction, as this process has it. */

@@ -5,10 +5,12 @@ import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { createGroupOffsets } from '#infra/kafka/consumer/group_offsets.ts';
 import { endOf, type InBatch, type Leave } from '#infra/kafka/consumer/in_batch.ts';
+import { openOffsetMarks } from '#infra/kafka/consumer/offset_marks.ts';
 import { transactionalId } from '#infra/kafka/consumer/partition_group.ts';
 import type { TopicPartition } from '#infra/kafka/consumer/partition_state.ts';
 import { createPoisonPillGuard, type PoisonPillGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
 import { openLeaders } from '#infra/kafka/producer/partition_leaders.ts';
+import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
 import { createGather } from './grouped_flush.ts';
 import { type GroupState, isOurs, type StageState } from './stage_state.ts';
 import { commitParts } from './transaction.ts';
@@ -44,18 +46,24 @@ export async function runTransactionalStage(options: TransactionalStageOptions):
     async stop() {
       await consumption.stop();
       await Promise.all([...stage.groups.values()].map(closeProducer));
-      await stage.leaders.close();
+      await stage.close();
     },
   };
 }
 
 async function openStage(options: TransactionalStageOptions): Promise<StageState> {
+  const ids = await openTopicIds(options.kafka);
+  const marks = await openOffsetMarks(options, ids);
+  const leaders = await openLeaders(options.kafka);
   return {
     options,
     groups: new Map(),
-    offsets: createGroupOffsets(options.admin, options.groupId),
+    offsets: createGroupOffsets(options.admin, options.groupId, marks),
     watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
-    leaders: await openLeaders(options.kafka),
+    leaders,
+    async close() {
+      await Promise.all([leaders.close(), marks.close().then(ids.close)]);
+    },
   };
 }
 

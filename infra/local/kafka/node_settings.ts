@@ -35,6 +35,8 @@ export function renderSettings(node: KafkaNode): string {
     'message.max.bytes': RECORD_BYTES_MAX,
     'replica.fetch.max.bytes': RECORD_BYTES_MAX,
     'auto.create.topics.enable': 'false',
+    // Sixty days: longer than a topic has its records.
+    'offsets.retention.minutes': 86_400,
     'offsets.topic.num.partitions': 4,
     'offsets.topic.replication.factor': cluster.replicas,
     'transaction.state.log.num.partitions': 4,

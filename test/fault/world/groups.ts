@@ -41,7 +41,7 @@ export async function areCoordinated(world: World, names: readonly string[], tim
   return until('every coordinator', isAnswered, Boolean, { timeoutMs, everyMs: 500 }).catch(() => false);
 }
 
-async function withAdmin({ addresses }: World, task: (admin: Admin) => Promise<void>): Promise<void> {
+export async function withAdmin({ addresses }: World, task: (admin: Admin) => Promise<void>): Promise<void> {
   const kafka = new Kafka({ brokers: addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   await admin.connect();

@@ -48,3 +48,17 @@ test('fewer copies before an acknowledgement than are asked for are told', async
   const expected = [{ topic: declared.name, setting: 'min.insync.replicas', declared: '2', found: '1' }];
   expect((await provisionTopics(world.kafka, [declared], 3)).mismatches).toEqual(expected);
 });
+
+test('brokers that forget offsets before records are told', async () => {
+  const world = kafka();
+  const { brokers } = await world.admin.describeCluster();
+  const entry = { configName: 'offsets.retention.minutes', configValue: '10080' };
+  const resources = brokers.map(({ nodeId }) => ({ resourceName: String(nodeId), configEntries: [entry] }));
+  const admin = { ...world.admin, disconnect: async () => undefined, describeConfigs: async () => ({ resources }) };
+  const client = Object.assign(Object.create(world.kafka), { admin: () => admin });
+  const facts = { setting: 'offsets.retention.minutes', declared: '23040 or more', found: '10080' };
+  expect((await provisionTopics(client, [], 1)).mismatches).toEqual(
+    brokers.map(({ nodeId }) => ({ topic: `__consumer_offsets (broker ${nodeId})`, ...facts })),
+  );
+  expect((await provisionTopics(world.kafka, [], 1)).mismatches).toEqual([]);
+});

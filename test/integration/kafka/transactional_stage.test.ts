@@ -75,6 +75,33 @@ test('a coordinator that forgot what was committed doubles nothing', { timeout: 
   expect(differences(found, valuesOf(texts))).toEqual([]);
 });
 
+test('a group that is deleted while nobody is in it goes on where it was, but not in a topic made anew', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 2, OUTPUTS);
+  const texts = numbered('d', 40, 2);
+  await produce(world.kafka, lane.input, texts.slice(0, 20));
+  const earlier = await joinStage(world, lane, passOn(lane.output, OUTPUTS));
+  await until('the first half to be done', () => isDone(world, lane));
+  await earlier.stop();
+  await until('no members', () => world.admin.deleteGroups([lane.groupId]).then(() => true));
+  await produce(world.kafka, lane.input, texts.slice(20));
+  const later = await joinStage(world, lane, passOn(lane.output, OUTPUTS));
+  await until('the group to be done', () => isDone(world, lane));
+  expect(differences(await readCommitted(world.kafka, lane.output, OUTPUTS), valuesOf(texts))).toEqual([]);
+  await later.stop();
+  await world.admin.deleteTopics({ topics: [lane.input] });
+  await until('no topic', async () => !(await world.admin.listTopics()).includes(lane.input));
+  await world.admin.createTopics({ topics: [{ topic: lane.input, numPartitions: 2 }], waitForLeaders: true });
+  const anew = numbered('e', 10, 2);
+  await produce(world.kafka, lane.input, anew);
+  await joinStage(world, lane, passOn(lane.output, OUTPUTS));
+  await until('the topic made anew to be done', () => isDone(world, lane));
+  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  expect(differences(found, valuesOf([...texts, ...anew]))).toEqual([]);
+});
+
 test('what comes while a partition lingers goes into one batch', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const lane = await createLane(world, 1, OUTPUTS);
