@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
 
 /** What a broker of the client takes (kafkajs 2.2.4). */
-export interface Broker {
+interface Broker {
   versions: Readonly<Record<number, { maxVersion: number }>>;
   connectionPool: { send(exchange: { request: object; response: object }): Promise<string> };
   offsetCommit(request: {

@@ -6,7 +6,7 @@ import { asked, type Redis } from './client.ts';
  * How content stands to what is kept of its page: `known` is what the key sent of it last, of a `new` one it may be stored, and
  * of a `full` one not, as the key has sent so many others today.
  */
-export type InventoryStanding = 'known' | 'new' | 'full';
+type InventoryStanding = 'known' | 'new' | 'full';
 
 /** What each key last sent of each page, shared by all edges. */
 export interface InventoryMemory {

@@ -9,7 +9,7 @@ import { committed } from './group_offsets.ts';
 const NOTE_MS = 10_000;
 
 /** The name of the group that remembers a group's offsets; nobody is a member of it. */
-export const marksGroup = (groupId: string): string => `${groupId}.marks`;
+const marksGroup = (groupId: string): string => `${groupId}.marks`;
 
 /**
  * Notes a group's offsets a second time, as those of a group without members, with the id of the topic that they are of.
