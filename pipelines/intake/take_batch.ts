@@ -13,6 +13,8 @@ export interface TakenBatch {
   dropped: Drop[];
   /** Of those that were taken. */
   warned: Warned[];
+  /** What it cost, in the steps of `Effort`. */
+  steps: number;
 }
 
 /** The turns of the event loop in which long work is done. */
@@ -32,7 +34,7 @@ export function takeBatch(events: readonly unknown[], context: IntakeContext): T
   const call = openCall(context, events.length);
   const batch = emptyBatch();
   for (let index = 0; index < events.length; index += 1) takeOne(events, index, call, batch);
-  return batch;
+  return { ...batch, steps: call.effort.made.steps };
 }
 
 /** The same in several turns of the event loop where it is long: one ends with the event in which it is over. */
@@ -47,11 +49,11 @@ export async function takeBatchInTurns(
     if (turns.isOver()) await turns.next();
     takeOne(events, index, call, batch);
   }
-  return batch;
+  return { ...batch, steps: call.effort.made.steps };
 }
 
 function emptyBatch(): TakenBatch {
-  return { taken: [], rejected: [], dropped: [], warned: [] };
+  return { taken: [], rejected: [], dropped: [], warned: [], steps: 0 };
 }
 
 function takeOne(events: readonly unknown[], index: number, call: Call, batch: TakenBatch): void {

@@ -1,5 +1,4 @@
 import type { PhoneNumber } from 'libphonenumber-js/max';
-import type { KeyMeaning } from './key_words.ts';
 
 /** In steps of a microsecond at most: what is left of 50 ms when a request is read and written. */
 export const REQUEST_STEPS_MAX = 40_000;
@@ -21,8 +20,6 @@ export interface Effort {
   readonly made: { steps: number };
   /** By country and text: what repeats among the events of a request is read once. Gone with the request. */
   readonly phones: Map<string, PhoneNumber | null>;
-  /** Of names that are not kept for longer, as they may be an identifier themselves. */
-  readonly names: Map<string, KeyMeaning>;
 }
 
 /**
@@ -32,7 +29,7 @@ export interface Effort {
  */
 export function allowEffort(parts = 1): Effort {
   const allowed = REQUEST_STEPS_MAX * parts;
-  return { allowed, left: allowed, made: { steps: 0 }, phones: new Map(), names: new Map() };
+  return { allowed, left: allowed, made: { steps: 0 }, phones: new Map() };
 }
 
 /**
@@ -40,7 +37,7 @@ export function allowEffort(parts = 1): Effort {
  * another, as events would be counted twice.
  */
 export function idEffort({ allowed, made }: Effort = allowEffort()): Effort {
-  return { allowed, left: ID_STEPS_MAX, made, phones: new Map(), names: new Map() };
+  return { allowed, left: ID_STEPS_MAX, made, phones: new Map() };
 }
 
 /** Begins another event of the request. */

@@ -35,16 +35,20 @@ const cache = new Map<string, KeyMeaning>();
  * effort left for, that value and name are to go.
  */
 export function keyMeaning(key: string, effort?: Effort): KeyMeaning {
-  const known = cache.get(key) ?? effort?.names.get(key);
+  const known = cache.get(key) ?? (effort === undefined ? undefined : judged.get(effort)?.get(key));
   if (known !== undefined) return known;
   if (effort !== undefined && !spend(effort, STEPS + Math.ceil(key.length / CHARACTERS_PER_STEP))) return UNJUDGED;
   const found = classify(key);
   if (mayKeep(key, found)) {
     if (cache.size >= KEYS_CACHED_MAX) cache.clear();
     cache.set(key, found);
-  } else effort?.names.set(key, found);
+  } else if (effort !== undefined)
+    judged.set(effort, (judged.get(effort) ?? new Map<string, KeyMeaning>()).set(key, found));
   return found;
 }
+
+/** The others of a request, which go with it. */
+const judged = new WeakMap<Effort, Map<string, KeyMeaning>>();
 
 /** A key that may be an e-mail address or a phone number itself is not held in memory. */
 function mayKeep(key: string, found: KeyMeaning): boolean {

@@ -87,7 +87,7 @@ export interface Acceptor {
 }
 
 /**
- * Takes any number of events: cleans and hashes them, reserves their place in the month, writes them as records of at most
+ * Takes any number of events: reserves their place in the month, cleans and hashes them, writes them as records of at most
  * 50, and answers when Kafka has acknowledged every record. Where one is not, the client sends all again, and dedup drops
  * those that were held. Over the allowance it is the last events of a request that are dropped.
  */
@@ -111,14 +111,20 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
     async accept(events, peer, caller, places) {
       const { key, site, account } = caller;
       const receivedAtMs = options.nowMs();
-      const batch = await takeBatchInTurns(events, contextOf(peer, caller, receivedAtMs, options), openTurns());
-      const { taken } = batch;
       const requester = { key, account, clientIp: peer.clientIp };
-      const admitted = await admitter.admit(requester, receivedAtMs, taken.length);
+      const admitted = await admitter.admit(requester, receivedAtMs, events.length);
       if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
       const { reservation, rate } = admitted;
-      const dropped = taken.length - reservation.granted;
+      const context = contextOf(peer, caller, receivedAtMs, options);
+      const batch = await takeBatchInTurns(events, context, openTurns()).catch((error: unknown) => {
+        admitter.release(reservation, reservation.granted);
+        throw error;
+      });
+      await chargeFor(batch.steps, events.length, requester, options);
+      const { taken } = batch;
+      const dropped = Math.max(0, taken.length - reservation.granted);
       if (dropped > 0) taken.length = reservation.granted;
+      if (taken.length < reservation.granted) admitter.release(reservation, reservation.granted - taken.length);
       const refusal =
         taken.length === 0
           ? null
@@ -150,6 +156,21 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       return admitted.ok ? null : admitted;
     },
   };
+}
+
+/** What a usual event costs with some to spare, and what beyond that counts as another request. */
+const EVENT_STEPS_FREE = 400;
+const STEPS_PER_REQUEST = 5_000;
+
+/** A request that takes as long as several counts as these: limits of requests bound no work by themselves. */
+async function chargeFor(
+  steps: number,
+  events: number,
+  requester: Parameters<Admitter['admit']>[0],
+  { admitter, nowMs }: AcceptOptions,
+): Promise<void> {
+  const requests = Math.floor((steps - events * EVENT_STEPS_FREE) / STEPS_PER_REQUEST);
+  await Promise.all(Array.from({ length: Math.max(0, requests) }, () => admitter.admit(requester, nowMs(), 0)));
 }
 
 function contextOf(

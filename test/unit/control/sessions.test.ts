@@ -36,6 +36,12 @@ function audited(world: Control) {
 }
 
 describe('signing in', () => {
+  it('takes no long body of somebody who has not signed in', async () => {
+    const world = await control();
+    expect(await signIn(world, { password: 'a'.repeat(16 * 1024) })).toMatchObject({ status: 413 });
+    expect(await signIn(world, { password: 'a'.repeat(900) })).not.toMatchObject({ status: 413 });
+  });
+
   it('answers who it is and what they may, and sets a cookie for this machine', async () => {
     const world = await control();
     await world.addUser();

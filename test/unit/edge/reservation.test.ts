@@ -45,10 +45,42 @@ test('the events that are granted no place are dropped, the last ones first', as
   const answer = await postEvents(url, serverKey, [...events(3), { event: '' }]);
   expect(answer).toMatchObject({ status: 200, body: { accepted: 2, dropped: 1, rejected: [{ index: 3 }] } });
   expect(records.map((record) => record.map(({ event }) => event))).toEqual([['event 0', 'event 1']]);
-  expect(asked).toEqual([3]);
+  expect(asked).toEqual([4]);
   expect(answer.headers.get('ratelimit-limit')).toBe('200');
   expect(answer.headers.get('ratelimit-remaining')).toBe('7');
   expect(answer.headers.get('ratelimit-reset')).toBe('2');
+});
+
+test('what is asked for is asked before the events are looked at, and what is not taken is given back', async () => {
+  const { url, serverKey, asked, released } = await start({});
+  const sent = [...events(2), { event: '' }, newEvent({ properties: { webdriver: true } })];
+  expect(await postEvents(url, serverKey, sent)).toMatchObject({ status: 200, body: { accepted: 2 } });
+  expect([asked, released]).toEqual([[4], [2]]);
+  expect(await postEvents(url, serverKey, [{ event: '' }])).toMatchObject({ status: 400 });
+  expect([asked, released]).toEqual([
+    [4, 1],
+    [2, 1],
+  ]);
+});
+
+test('a request that costs as much as several counts as these, and one of usual events as one', async () => {
+  const { url, serverKey, asked } = await start({});
+  const costly = Array.from({ length: 10 }, (_, at) => newEvent({ properties: { a: `${at}%E2=1&b@c `.repeat(900) } }));
+  expect(await postEvents(url, serverKey, costly)).toMatchObject({ status: 200, body: { accepted: 10 } });
+  expect(asked[0]).toBe(10);
+  expect(asked.length).toBeGreaterThan(4);
+  expect(asked.slice(1)).toEqual(Array<number>(asked.length - 1).fill(0));
+  asked.length = 0;
+  const usual = {
+    $current_url: 'https://www.shop.example/a?utm_campaign=spring%20sale&gclid=Cj0KCQjw1234567BhCPARIs',
+    id: 'SKU_12345',
+  };
+  await postEvents(
+    url,
+    serverKey,
+    Array.from({ length: 50 }, () => newEvent({ properties: usual })),
+  );
+  expect(asked).toEqual([50]);
 });
 
 test('with no place left nothing is produced', async () => {

@@ -84,6 +84,7 @@ describe('a browser', () => {
         { index: 0, reason: 'prefetch' },
         { index: 1, reason: 'prefetch' },
       ],
+      steps: 0,
     });
   });
 });
