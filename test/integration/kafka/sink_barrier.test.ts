@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
 import { numbered, produce } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { committedOffsets, createSinkLane, runHere, useSinkParts } from './sink_fixture.ts';
@@ -23,7 +24,10 @@ test('what all partitions have is one block, announced at each of them', { timeo
   const done = ['3 ', '3 ', '3 ', '3 '];
   await until('the block', async () => (await committedOffsets(world, lane)).join() === done.join());
   const ranges = '0:0-2,1:0-2,2:0-2,3:0-2';
-  expect(seen).toEqual([`${ranges} of 12`, ...done.map(() => `0 plan:${ranges}`)]);
+  const ids = await openTopicIds(world.kafka);
+  const plan = `plan@${await ids.of(lane.topic)}:${ranges}`;
+  await ids.close();
+  expect(seen).toEqual([`${ranges} of 12`, ...done.map(() => `0 ${plan}`)]);
 });
 
 test('the number of blocks does not grow with partitions and records', { timeout: TEST_MS }, async () => {
