@@ -70,14 +70,13 @@ describe('two control services', () => {
   it('lose no acknowledged change when both are written to at once', async () => {
     const second = await openReplica(env);
     const { account_id } = await createAccount(second);
-    await Promise.all(
-      [replica, second, replica, second].map((control) => countUp(control, `/accounts/${account_id}`, 3)),
-    );
+    // Each that writes fences the other, which opens the topic anew: a second for every time that they meet.
+    await Promise.all([replica, second].map((control) => countUp(control, `/accounts/${account_id}`, 3)));
     const last = await openReplica(env);
-    expect(await last.client.get(`/accounts/${account_id}`)).toMatchObject({ monthly_allowance: 12 });
+    expect(await last.client.get(`/accounts/${account_id}`)).toMatchObject({ monthly_allowance: 6 });
     const { items } = await last.client.get<AuditPage>(`/audit?limit=1000&setting_key=account/${account_id}`);
-    expect(items).toHaveLength(13);
-    expect(new Set(items.map(({ seq }) => seq)).size).toBe(13);
+    expect(items).toHaveLength(7);
+    expect(new Set(items.map(({ seq }) => seq)).size).toBe(7);
     await second.close();
     await last.close();
   });
