@@ -24,6 +24,7 @@ async function grow(world: World, count: number): Promise<void> {
   } finally {
     await admin.disconnect();
   }
+  world.eventPartitions = count;
 }
 
 /** Starts processes again with another number of partitions, one after the other. */
@@ -43,7 +44,6 @@ export const PARTITIONS_ADDED: Row = {
     await untilSent(events / 4);
     const partitions = world.eventPartitions + 2;
     await grow(world, partitions);
-    world.eventPartitions = partitions;
     await untilSent(ledger.size() + events / 4);
     await reconfigure(world, world.fleet.names(), partitions);
     await untilSent(ledger.size() + events / 4);
@@ -75,7 +75,6 @@ export const PARTITIONS_BELIEVED: Row = {
     // What they cannot store is refused meanwhile: before long every client is at such an event.
     await until('events that are not acknowledged', () => ledger.ids('unknown').size > 0);
     await grow(world, partitions);
-    world.eventPartitions = partitions;
     await untilSent(ledger.size() + events / 4);
     await until(
       'all to be ready again',
