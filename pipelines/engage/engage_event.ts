@@ -1,3 +1,5 @@
+import { given } from '#pipelines/intake/compat/foreign.ts';
+import { pageArrival } from '#pipelines/intake/page_arrival.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
 import type { SentPage, SentVisitor } from './engage_request.ts';
@@ -18,9 +20,8 @@ export interface Circumstances {
   timestamp?: string;
 }
 
-/** Parameters of a page's address that tell the campaign. */
+/** What a request may say of the campaign beside the address of its page. */
 export const CAMPAIGN = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
-const CAMPAIGN_CHARACTERS_MAX = 200;
 
 /**
  * An event of a survey, promo or form. Like every other it is cleaned by the edge before it is written; what is said of its
@@ -39,7 +40,7 @@ export function engageEvent(
     ...(distinctId === undefined ? {} : { distinct_id: distinctId }),
     ...(timestamp === undefined ? {} : { timestamp }),
     properties: {
-      ...withoutCards({ ...pageProperties(page), ...visitorProperties(visitor) }),
+      ...withoutCards({ ...pageProperties(page, visitor), ...visitorProperties(visitor) }),
       ...consentProperties(visitor),
       ...properties,
     },
@@ -52,8 +53,8 @@ export function visitorId(visitor: SentVisitor | undefined): string | undefined 
   return sent === undefined || holdsGroupedCard(sent) ? undefined : sent;
 }
 
-function withoutCards(texts: Readonly<Record<string, string>>): JsonObject {
-  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, redactCards(text)]));
+function withoutCards(texts: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, redactCards(String(text))]));
 }
 
 /** Both purposes wherever one is said: what is not said was not agreed to. */
@@ -68,18 +69,11 @@ function visitorProperties({ session_id, locale }: SentVisitor = {}): Record<str
   };
 }
 
-function pageProperties(page: Circumstances['page']): Record<string, string> {
+function pageProperties(page: SentPage | undefined, visitor: SentVisitor | undefined): JsonObject {
   if (page === undefined) return {};
-  const query = URL.parse(page.url)?.searchParams;
-  const campaign = CAMPAIGN.flatMap((name) => {
-    const value = query?.get(name) ?? page.campaign?.[name] ?? null;
-    // Cut off, an e-mail address would no longer be known for one.
-    return value === null || value === '' || value.length > CAMPAIGN_CHARACTERS_MAX ? [] : [[name, value] as const];
-  });
+  const { url, title, referrer, campaign } = page;
   return {
-    url: page.url,
-    ...(page.title === undefined ? {} : { title: page.title }),
-    ...(page.referrer === undefined || page.referrer === '' ? {} : { referrer: page.referrer }),
-    ...Object.fromEntries(campaign),
+    ...given({ url, title, referrer, ...campaign }),
+    ...pageArrival(url, visitor?.consent === undefined || visitor.consent.ads === true),
   };
 }

@@ -1,7 +1,9 @@
+import { consentOf } from '#pipelines/delivery/consent.ts';
 import { conversionName } from '#pipelines/delivery/conversion_names.ts';
 import { canonicalJson } from '#pipelines/intake/canonical_json.ts';
 import { given } from '#pipelines/intake/compat/foreign.ts';
 import { digestId } from '#pipelines/intake/event_id.ts';
+import { pageArrival } from '#pipelines/intake/page_arrival.ts';
 import { readShortText } from '#pipelines/intake/short_text.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Caller } from '#schemas/event.ts';
@@ -80,6 +82,7 @@ function eventOfHit(hit: Hit, arrival: HitArrival, names: Map<string, string>): 
   const { fields } = hit;
   const name = fields.get('en');
   const parameters = parametersOf(fields);
+  const said = { ...parameters, ...known(fields) };
   const clientId = textOf(fields, 'cid');
   const userId = textOf(fields, 'uid');
   return given({
@@ -87,8 +90,9 @@ function eventOfHit(hit: Hit, arrival: HitArrival, names: Map<string, string>): 
     uuid: eventId(hit, parameters, arrival, names),
     distinct_id: userId ?? clientId,
     properties: {
-      ...parameters,
-      ...known(fields),
+      // Google reads the campaign and the click out of the address; gtag says them apart only where a page sets them itself.
+      ...pageArrival(fields.get('dl'), consentOf(said).adUserData !== false),
+      ...said,
       ...given({
         order_id: parameters['order_id'] ?? parameters['transaction_id'],
         $session_id: fields.get('sid'),

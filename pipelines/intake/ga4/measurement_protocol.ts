@@ -1,5 +1,7 @@
+import { consentOf } from '#pipelines/delivery/consent.ts';
 import { conversionName } from '#pipelines/delivery/conversion_names.ts';
 import { firstGiven, given, idText, isObject, objectOr } from '#pipelines/intake/compat/foreign.ts';
+import { pageArrival } from '#pipelines/intake/page_arrival.ts';
 import { readShortText } from '#pipelines/intake/short_text.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { ITEMS_MAX, withoutLegacyNames } from './hit_items.ts';
@@ -88,6 +90,7 @@ function eventOf(event: JsonObject, { body, shared, secret }: Around): JsonObjec
   const sessionId = idText(parameters['session_id']);
   const isPurchase = typeof name === 'string' && conversionName(name).canonical === 'purchase';
   const clientId = clientIdOf(body);
+  const said = { ...parameters, ...shared };
   const byTransaction = isPurchase ? purchaseId({ transactionId, clientId, caller: 'server' }, secret) : null;
   return given({
     event: name,
@@ -95,8 +98,8 @@ function eventOf(event: JsonObject, { body, shared, secret }: Around): JsonObjec
     distinct_id: firstGiven(idText(body['user_id']), clientId),
     timestamp: happened(firstGiven(event['timestamp_micros'], body['timestamp_micros'])),
     properties: {
-      ...parameters,
-      ...shared,
+      ...pageArrival(said['page_location'], consentOf(said).adUserData !== false),
+      ...said,
       ...given({
         order_id: firstGiven(parameters['order_id'], transactionId),
         $session_id: sessionId,

@@ -3,6 +3,7 @@ import { given } from '#pipelines/intake/compat/foreign.ts';
 import { digestId } from '#pipelines/intake/event_id.ts';
 import type { Hit } from '#pipelines/intake/ga4/hits.ts';
 import { numberOr } from '#pipelines/intake/ga4/wire_number.ts';
+import { pageArrival } from '#pipelines/intake/page_arrival.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { PixelArrival } from './pixel_arrival.ts';
 import { pixelEventId } from './pixel_event_id.ts';
@@ -37,6 +38,7 @@ export function eventOfMetaHit({ text, fields }: Hit, { visitor, secret }: Pixel
     uuid: eventId === undefined ? placeId(text, fields, secret) : uuid,
     distinct_id: visitor ?? fbp,
     properties: given({
+      ...pageArrival(fields.get('dl')),
       ...Object.fromEntries(custom),
       $event_id: sentId,
       page_location: textOf(fields, 'dl'),

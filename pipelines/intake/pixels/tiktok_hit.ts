@@ -1,4 +1,5 @@
 import { firstGiven, given, idText, objectOr } from '#pipelines/intake/compat/foreign.ts';
+import { pageArrival } from '#pipelines/intake/page_arrival.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { PixelArrival } from './pixel_arrival.ts';
 import { pixelEventId } from './pixel_event_id.ts';
@@ -20,11 +21,12 @@ export function eventOfTiktokHit(body: JsonObject, { visitor, secret }: PixelArr
     uuid: firstGiven(uuid, idText(body['message_id'])),
     distinct_id: firstGiven(visitor, idText(anonymousId)),
     properties: given({
+      ...pageArrival(page['url']),
       ...objectOr(body['properties']),
       $event_id: sentId,
       page_location: page['url'],
       page_referrer: page['referrer'],
-      ttclid: ad['callback'],
+      ...given({ ttclid: ad['callback'] }),
       ttp: anonymousId,
       user_data: Object.keys(person).length === 0 ? undefined : person,
       $session_id: context['session_id'],
