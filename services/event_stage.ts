@@ -39,7 +39,7 @@ export interface EventStage<Event extends StageEvent, Decision> {
   /** The events of one readable record. */
   eventsOf(record: ReadRecord, batch: InBatch): Event[];
   /** Decides over events of a batch; again over parts of them, where one makes it throw. The same answer every time. */
-  decide(events: readonly Event[], nowMs: number): Promise<Decision>;
+  decide(events: readonly Event[]): Promise<Decision>;
   /** What goes out for the decisions, in the same transaction as the offsets. */
   write(decisions: readonly Decision[], batchRead: BatchRead): OutRecord[] | Promise<OutRecord[]>;
   /** What else goes out with the dead letter of a record that kills the process; nothing where it is absent. */
@@ -73,7 +73,7 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
         work,
         events,
         (event) => event,
-        (some) => stage.decide(some, startedMs),
+        (some) => stage.decide(some),
       );
       const tally = tallyOf(stage.count(decided.results), events, decided.dead.length);
       const outputs = await stage.write(decided.results, { batch, records: read.records });

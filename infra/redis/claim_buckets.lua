@@ -1,6 +1,9 @@
--- Comes before the scripts of claims. A bucket is a hash: field -> coordinate of the holder, then the hour of the claim.
--- Hours are text of this many characters that sorts as their numbers do.
+-- Comes before the scripts of claims. A bucket is a hash: field -> coordinate of the holder, then the hour of the claim, by
+-- the clock of this server: the clock of one caller must not end the claims of others.
+-- Hours are text of this many characters that sorts as their numbers do: until the year 2161.
 local HOUR_CHARS = 4
+local HOUR_DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
+local HOUR_MS = 3600000
 -- Base64url, as the names of buckets are.
 local DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 local BASE = #DIGITS
@@ -11,6 +14,17 @@ local FIELDS_A_DELETION = 500
 
 local function bucket_key(prefix, bucket)
   return prefix .. 'b:' .. bucket
+end
+
+-- The hour of a time in milliseconds.
+local function hour_of(ms)
+  local hour, text = math.floor(ms / HOUR_MS), ''
+  for _ = 1, HOUR_CHARS do
+    local digit = hour % #HOUR_DIGITS
+    text = string.sub(HOUR_DIGITS, digit + 1, digit + 1) .. text
+    hour = (hour - digit) / #HOUR_DIGITS
+  end
+  return text
 end
 
 local function is_old(value, oldest)

@@ -21,8 +21,6 @@ const CLAIMS_PER_SCRIPT = 500;
 /** Of how claims are written. */
 const FORMAT = 'v1';
 const HOUR_MS = 3_600_000;
-/** Until the year 2161; claim_buckets.lua cuts this many characters off. */
-const HOUR_CHARS = 4;
 /** How often in a window old claims are removed from each bucket: a claim is kept up to a quarter longer. */
 const ROUNDS_IN_WINDOW = 4;
 
@@ -30,7 +28,7 @@ const ROUNDS_IN_WINDOW = 4;
 export interface ClaimIndex extends ClaimStore {
   readonly incarnation: Incarnation;
   /** Restores claims that were made in the past; one that is there stays as it is. */
-  restore(claims: readonly PastClaim[], nowMs: number): Promise<void>;
+  restore(claims: readonly PastClaim[]): Promise<void>;
   /**
    * Opens the rebuild that a process has begun, with its progress. If a new one begins, claims of other layouts are
    * dropped.
@@ -43,7 +41,7 @@ const SHARDS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 
 /**
  * Claims packed into small hashes: about 30 bytes a claim while a hash stays below Redis's listpack limit, against 161 for
- * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, and the calls sweep the buckets in turn.
+ * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, by the clock of Redis, and the calls sweep the buckets in turn.
  */
 export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimIndex {
   const claimScript = createIndexScript(redis, 'claim_buckets.lua', 'claim.lua');
@@ -54,10 +52,10 @@ export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimInde
   return {
     incarnation: createIncarnation(redis, prefixes, layout),
     attempt: () => openAttempt(redis, prefixes, layout, () => dropOtherBuckets(redis, prefixes, options.bucketChars)),
-    async claim(claims, nowMs) {
+    async claim(claims) {
       const answers: (string | null)[] = new Array(claims.length).fill(null);
       await eachChunk(groupsOf(claims), async (shard, members) => {
-        const args = [layout, ...argumentsOf(options, shard, members, nowMs)];
+        const args = [layout, ...argumentsOf(options, shard, members)];
         const held = (await claimScript.run([prefixOf(shard)], args)) as (string | null)[];
         members.forEach(({ index }, at) => {
           answers[index] = held[at] ?? null;
@@ -65,12 +63,11 @@ export function createClaimStore(redis: Redis, options: ClaimOptions): ClaimInde
       });
       return answers;
     },
-    async restore(claims, nowMs) {
-      const oldest = hourOf(nowMs - options.windowMs);
+    async restore(claims) {
       await eachChunk(groupsOf(claims), async (shard, members) => {
         let lines = '';
         for (const { claim } of members) lines += restoredLine(claim);
-        await restoreScript.run([prefixOf(shard)], [oldest, lines]);
+        await restoreScript.run([prefixOf(shard)], [options.windowMs, lines]);
       });
     },
   };
@@ -118,25 +115,16 @@ function argumentsOf(
   { windowMs, bucketChars }: ClaimOptions,
   shard: string,
   members: readonly Member[],
-  nowMs: number,
 ): (string | number)[] {
   const chars = bucketChars - shard.length;
   const turnMs = windowMs / ROUNDS_IN_WINDOW / SHARDS.length ** chars;
   let lines = '';
   for (const { claim } of members) lines += `${claim.bucket} ${claim.field} ${claim.coordinate}\n`;
-  const oldest = hourOf(nowMs - windowMs);
-  return [nowMs, hourOf(nowMs), oldest, Math.floor(nowMs / turnMs), shard, chars, members.length, lines];
-}
-
-/** The hour of a time, as text that sorts as hours do. */
-function hourOf(ms: number): string {
-  return Math.floor(ms / HOUR_MS)
-    .toString(36)
-    .padStart(HOUR_CHARS, '0');
+  return [windowMs, turnMs, shard, chars, members.length, lines];
 }
 
 function restoredLine({ bucket, field, coordinate, claimedAtMs }: PastClaim): string {
-  return `${bucket} ${field} ${coordinate} ${hourOf(claimedAtMs)}\n`;
+  return `${bucket} ${field} ${coordinate} ${claimedAtMs}\n`;
 }
 
 function whole<T extends Claim>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {

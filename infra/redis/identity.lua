@@ -2,8 +2,7 @@
 -- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate,
 -- w: the node by which b is claimed or absent, y: whether that yields to a claim before it} and of
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known;
--- then the cap on persons that may be one, then now (milliseconds), or '' to restore what was known: the index need not
--- be whole then, a question may have o, a person that b was found to be part of, v, the version of that, or d, what was
+-- then the cap on persons that may be one, then '1' to restore what was known, else '0': the index need not be whole then, a question may have o, a person that b was found to be part of, v, the version of that, or d, what was
 -- decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is answered. Answers
 -- 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
@@ -13,11 +12,11 @@
 local prefix = KEYS[1]
 local questions = cjson.decode(ARGV[1])
 local cap = tonumber(ARGV[2])
-local restoring = ARGV[3] == ''
+local restoring = ARGV[3] == '1'
 local answers = {}
 if not restoring then
   if not is_whole(KEYS[2]) then return 'lost' end
-  redis.call('SET', KEYS[2] .. 'used', ARGV[3])
+  mark_used(KEYS[2], now_ms())
 end
 -- First seen of a person of whom that is not known yet; every real time is smaller.
 local UNSEEN = 9007199254740991

@@ -38,22 +38,19 @@ const QUESTIONS_PER_SCRIPT = 500;
 /** Before the keys of the index, and after it a site's own in braces: what must lie in their slot begins with these too. */
 const PREFIX = 'i:';
 export const personsPrefix = (siteId: string): string => `${PREFIX}{${siteId}}:`;
-const RESTORING = '';
+const RESTORING = 1;
+const RESOLVING = 0;
 
 /** An index that identity.links and events.identified can make again. */
-export function createIdentityStore(
-  redis: Redis,
-  personsMax = DISTINCT_IDS_PER_PERSON_MAX,
-  nowMs: () => number = Date.now,
-): IdentityIndex {
+export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX): IdentityIndex {
   const script = createIndexScript(redis, 'identity.lua');
-  const ask = (siteId: string, questions: readonly object[], mode: string): Promise<unknown> =>
+  const ask = (siteId: string, questions: readonly object[], mode: number): Promise<unknown> =>
     script.run([personsPrefix(siteId), PREFIX], [JSON.stringify(questions), personsMax, mode]);
 
   async function resolveSome(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]> {
     const { items, places } = asItems(questions);
     const asked = items.map((item) => ('question' in item ? toScript(item.question) : { p: item.lookups }));
-    const answers = (await ask(siteId, asked, String(nowMs()))) as (ScriptAnswer | LookupAnswer[])[];
+    const answers = (await ask(siteId, asked, RESOLVING)) as (ScriptAnswer | LookupAnswer[])[];
     const read = items.map((item, index) => toAnswers(siteId, item, answers[index]));
     return places.map(({ item, at }) => read[item]?.[at] as IdentityAnswer);
   }

@@ -1,8 +1,20 @@
 import { asked, type Redis } from './client.ts';
 import { createIndexScript } from './lua_script.ts';
 
+/** A server that holds a part of an index, and the time by its clock. */
+export interface IndexServer {
+  runId: string;
+  nowMs: number;
+}
+
 /** `sinceMs`: what was written before that time is there, what was written later may be lost; null: everything is lost. */
-type IndexState = { kind: 'whole' } | { kind: 'lost'; sinceMs: number | null; runIds: string[] };
+export type IndexState = { kind: 'whole' } | LostIndex;
+
+export interface LostIndex {
+  kind: 'lost';
+  sinceMs: number | null;
+  servers: IndexServer[];
+}
 
 /**
  * One life of an index in Redis. The incarnation is written beside the index when that is made, and names the server process;
@@ -17,8 +29,8 @@ export interface Incarnation {
   invalidate(token: string): Promise<void>;
   /** Renews the lock if it is still held. */
   keep(token: string, forMs: number): Promise<void>;
-  /** Begins the incarnation. False if the lock or the server was lost since: the index is to be rebuilt again. */
-  complete(token: string, runIds: readonly string[], begunMs: number): Promise<boolean>;
+  /** Begins the incarnation, on the servers that were there when the rebuild began. False if the lock or the server was lost since: the index is to be rebuilt again. */
+  complete(token: string, servers: readonly IndexServer[]): Promise<boolean>;
   /** Releases the lock. */
   release(token: string): Promise<void>;
 }
@@ -39,6 +51,7 @@ export function createIncarnation(redis: Redis, prefixes: readonly string[], lay
         runId: string,
         incarnation: string,
         used: string,
+        now: string,
       ][];
       const lost = found.filter(
         ([runId, incarnation]) => incarnation !== (layout === '' ? runId : `${runId} ${layout}`),
@@ -51,7 +64,7 @@ export function createIncarnation(redis: Redis, prefixes: readonly string[], lay
       return {
         kind: 'lost',
         sinceMs: since.includes(null) ? null : Math.min(...(since as number[])),
-        runIds: found.map(([runId]) => runId),
+        servers: found.map(([runId, , , now]) => ({ runId, nowMs: Number(now) })),
       };
     },
     async take(token, forMs) {
@@ -66,9 +79,10 @@ export function createIncarnation(redis: Redis, prefixes: readonly string[], lay
     async keep(token, forMs) {
       for (const prefix of prefixes) await keepScript.run([prefix], [token, forMs]);
     },
-    async complete(token, runIds, begunMs) {
+    async complete(token, servers) {
       for (const [at, prefix] of prefixes.entries()) {
-        if ((await completeScript.run([prefix], [token, runIds[at] ?? '', begunMs, layout])) !== 1) return false;
+        const { runId, nowMs } = servers[at] ?? { runId: '', nowMs: 0 };
+        if ((await completeScript.run([prefix], [token, runId, nowMs, layout])) !== 1) return false;
       }
       return true;
     },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { recoveryOf } from '#infra/errors.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { IndexLostError, type Redis, refuseEviction } from './client.ts';
-import type { Incarnation } from './incarnation.ts';
+import type { Incarnation, LostIndex } from './incarnation.ts';
 
 export interface RebuildableIndexOptions {
   /** The index's name in the log. */
@@ -10,14 +10,15 @@ export interface RebuildableIndexOptions {
   redis: Redis;
   incarnation: Incarnation;
   /**
-   * Writes again what was written from `sinceMs` on (milliseconds since 1970 UTC), or everything if that is null. Before it
-   * reads the log it must make sure that nothing that rests on the lost index can be committed any more.
+   * Writes again what was written from `sinceMs` on (milliseconds since 1970 UTC), or everything if that is null; `nowMs` is
+   * the time, by the clock of Redis as well. Before it reads the log it must make sure that nothing that rests on the lost
+   * index can be committed any more.
    */
-  rebuild(sinceMs: number | null): Promise<void>;
+  rebuild(sinceMs: number | null, nowMs: number): Promise<void>;
   /** Of this process and no other. */
   token: string;
   logger: Logger;
-  nowMs(): number;
+  monotonicMs(): number;
 }
 
 export interface RebuildableIndex {
@@ -93,7 +94,7 @@ async function makeWhole(options: RebuildableIndexOptions): Promise<void> {
     if (state.kind === 'whole') return;
     if (await incarnation.take(token, LOCK_MS)) {
       await incarnation.invalidate(token);
-      if (await rebuild(options, state.sinceMs, state.runIds)) return;
+      if (await rebuild(options, state)) return;
       continue;
     }
     if (!waited) logger.warn({ index: name }, 'another process rebuilds the index, waiting');
@@ -103,22 +104,21 @@ async function makeWhole(options: RebuildableIndexOptions): Promise<void> {
 }
 
 /** Rebuilds with the lock held. False if the index was lost again meanwhile. */
-async function rebuild(
-  options: RebuildableIndexOptions,
-  sinceMs: number | null,
-  runIds: readonly string[],
-): Promise<boolean> {
-  const { name, incarnation, logger, token } = options;
-  const begunMs = options.nowMs();
+async function rebuild(options: RebuildableIndexOptions, { sinceMs, servers }: LostIndex): Promise<boolean> {
+  const { name, incarnation, logger, token, monotonicMs } = options;
+  const begunMs = monotonicMs();
   logger.warn({ index: name, sinceMs }, 'redis lost what it held, rebuilding the index');
   const timer = setInterval(() => {
     // If Redis does not answer, the rebuild fails by itself.
     incarnation.keep(token, LOCK_MS).catch(() => undefined);
   }, RENEW_MS);
   try {
-    await options.rebuild(sinceMs);
-    const done = await incarnation.complete(token, runIds, begunMs);
-    logger.warn({ index: name, tookMs: options.nowMs() - begunMs, done }, done ? 'index rebuilt' : 'lost again');
+    await options.rebuild(sinceMs, Math.min(...servers.map(({ nowMs }) => nowMs)));
+    const done = await incarnation.complete(token, servers);
+    logger.warn(
+      { index: name, tookMs: Math.round(monotonicMs() - begunMs), done },
+      done ? 'index rebuilt' : 'lost again',
+    );
     return done;
   } catch (error) {
     // It ends by itself after LOCK_MS.

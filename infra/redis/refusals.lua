@@ -1,10 +1,12 @@
 -- Adds what an edge did not accept of a site. KEYS: counts and samples of the site. ARGV: JSON of the notes, milliseconds to
--- keep all, the oldest hour to keep, samples of one reason at the most, samples at the most.
+-- keep all, hours to keep, samples of one reason at the most, samples at the most.
 local notes = cjson.decode(ARGV[1])
 local function whole(number) return string.format('%.0f', number) end
 
--- Fields begin with their hour, and are dropped once that is too old; looked for only when one is added.
-local oldest = tonumber(ARGV[3])
+-- Fields begin with their hour, and are dropped once that is too old by this server's clock, which no edge may run ahead of for
+-- the others; looked for only when one is added.
+local time = redis.call('TIME')
+local oldest = math.floor(tonumber(time[1]) / 3600) - tonumber(ARGV[3])
 local grew = false
 for _, pair in ipairs(notes.counts) do
   if redis.call('HINCRBY', KEYS[1], pair[1], whole(pair[2])) == pair[2] then grew = true end

@@ -26,16 +26,12 @@ const SAMPLES_MAX = 100;
 const SINCE = 'refusals.since';
 
 /** Adds what an edge did not accept to what is remembered of a site. @throws RedisUnavailableError */
-export function createRefusalNoting(
-  redis: Redis,
-  nowMs: () => number,
-): (siteId: string, notes: RefusalNotes) => Promise<void> {
+export function createRefusalNoting(redis: Redis): (siteId: string, notes: RefusalNotes) => Promise<void> {
   const script = createScript(redis, 'refusals.lua');
   return async (siteId, { counts, samples }) => {
     const told = samples.map((sample) => [sample.atMs, `${reasonOf(sample)} ${JSON.stringify(sample)}`]);
     const text = JSON.stringify({ counts: [...counts], samples: told });
-    const oldestHour = Math.floor(nowMs() / HOUR_MS) - REFUSAL_HOURS;
-    await script.run(keysOf(siteId), [text, KEPT_MS, oldestHour, SAMPLES_OF_REASON_MAX, SAMPLES_MAX]);
+    await script.run(keysOf(siteId), [text, KEPT_MS, REFUSAL_HOURS, SAMPLES_OF_REASON_MAX, SAMPLES_MAX]);
   };
 }
 

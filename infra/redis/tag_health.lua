@@ -1,6 +1,11 @@
 -- Adds what an edge has seen of a site's tag. KEYS: facts, hours, pages, definitions of the site. ARGV: JSON of the notes,
--- milliseconds to keep all, pages at the most, definitions at the most, the oldest hour and the oldest day to keep.
+-- milliseconds to keep all, pages at the most, definitions at the most, hours and days to keep, by this
+-- server's clock.
 local notes = cjson.decode(ARGV[1])
+local time = redis.call('TIME')
+local seconds = tonumber(time[1])
+local oldest_hour = math.floor(seconds / 3600) - tonumber(ARGV[5])
+local oldest_day = math.floor(seconds / 86400) - tonumber(ARGV[6])
 local function whole(number) return string.format('%.0f', number) end
 
 -- Fields of a hash that begin with a number are dropped once that is too old; looked for only when one is added.
@@ -21,8 +26,8 @@ end
 -- Edges may pass their notes on in any order.
 local last = tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
 if notes.lastMs > last then redis.call('HSET', KEYS[1], 'last', whole(notes.lastMs)) end
-addAll(KEYS[2], notes.hours, tonumber(ARGV[5]))
-addAll(KEYS[1], notes.reported, tonumber(ARGV[6]))
+addAll(KEYS[2], notes.hours, oldest_hour)
+addAll(KEYS[1], notes.reported, oldest_day)
 
 for _, pair in ipairs(notes.pages) do redis.call('ZADD', KEYS[3], 'GT', whole(pair[2]), pair[1]) end
 redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -1 - tonumber(ARGV[3]))

@@ -1,6 +1,6 @@
 import type { FiredRecord } from '#pipelines/tag_health/judge_definition.ts';
 import { DAYS_KEPT } from '#pipelines/tag_health/judge_site.ts';
-import { DAY_MS, HOUR_MS, PAGES_MAX, type TagNotes } from '#pipelines/tag_health/notes.ts';
+import { DAY_MS, PAGES_MAX, type TagNotes } from '#pipelines/tag_health/notes.ts';
 import { asked, type Redis } from './client.ts';
 import { createScript } from './lua_script.ts';
 
@@ -24,15 +24,13 @@ const DEFINITIONS_MAX = 400;
 const REPORTED_DAYS = 7;
 
 /** Adds what an edge has seen to what is remembered of a site. @throws RedisUnavailableError */
-export function createTagNoting(redis: Redis, nowMs: () => number): (siteId: string, notes: TagNotes) => Promise<void> {
+export function createTagNoting(redis: Redis): (siteId: string, notes: TagNotes) => Promise<void> {
   const script = createScript(redis, 'tag_health.lua');
   return async (siteId, notes) => {
     const { lastMs, hours, pages, reported } = notes;
     const fired = [...notes.fired].map(([id, { count, firstMs, lastMs: firedMs }]) => [id, count, firstMs, firedMs]);
     const text = JSON.stringify({ lastMs, hours: [...hours], pages: [...pages], reported: [...reported], fired });
-    const oldestHour = Math.floor(nowMs() / HOUR_MS) - DAYS_KEPT * 24;
-    const oldestDay = Math.floor(nowMs() / DAY_MS) - REPORTED_DAYS + 1;
-    await script.run(keysOf(siteId), [text, KEPT_MS, PAGES_MAX, DEFINITIONS_MAX, oldestHour, oldestDay]);
+    await script.run(keysOf(siteId), [text, KEPT_MS, PAGES_MAX, DEFINITIONS_MAX, DAYS_KEPT * 24, REPORTED_DAYS - 1]);
   };
 }
 

@@ -6,6 +6,17 @@ local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
+-- Milliseconds since 1970, by this server's clock: all callers share it.
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- What was written before the last use is there after a loss of the last writes.
+local function mark_used(prefix, at)
+  redis.call('SET', prefix .. 'used', string.format('%.0f', at))
+end
+
 local function incarnation_of(server, layout)
   if layout == nil or layout == '' then return server end
   return server .. ' ' .. layout

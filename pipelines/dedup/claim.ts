@@ -42,7 +42,7 @@ export function coordinateOfClaim(text: string): Coordinate {
 /** Where claims are kept. Throws when it cannot be said who claimed. */
 export interface ClaimStore {
   /** For each claim, in order: null where it is new and now ours, else the coordinate that holds it. */
-  claim(claims: readonly Claim[], nowMs: number): Promise<(string | null)[]>;
+  claim(claims: readonly Claim[]): Promise<(string | null)[]>;
 }
 
 /** Whether the event that made this claim passes, given what the store answered. */

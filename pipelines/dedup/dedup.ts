@@ -26,10 +26,9 @@ export async function deduplicate(
   entries: readonly RawEntry[],
   store: ClaimStore,
   bucketChars: number,
-  nowMs: number,
 ): Promise<Deduplicated> {
   const claims = entries.map(({ view, coordinate }) => claimOf(view.siteId, view.eventId, coordinate, bucketChars));
-  const holders = claims.length === 0 ? [] : await store.claim(claims, nowMs);
+  const holders = claims.length === 0 ? [] : await store.claim(claims);
   const passed = entries.filter((_, index) => passes(claims[index] as Claim, holders[index] ?? null));
   return { passed, dropped: passed.length === entries.length ? [] : droppedOf(entries, claims, holders) };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { DedupConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createClaimStore } from '#infra/redis/claims.ts';
@@ -11,7 +12,7 @@ import { rebuildClaims } from './rebuild.ts';
 
 export interface Claims {
   /** Claims the id of each event, and says which were the first of theirs. */
-  deduplicate(events: readonly RawEntry[], nowMs: number): Promise<Deduplicated>;
+  deduplicate(events: readonly RawEntry[]): Promise<Deduplicated>;
 }
 
 /**
@@ -30,22 +31,22 @@ export async function openClaims(
     bucketChars: claimBucketChars,
     cluster: config.parts.redisCluster,
   });
-  const rebuild = { session, groupId: session.groupOf(stage), reader, claims, logger, nowMs: Date.now };
+  const rebuild = { session, groupId: session.groupOf(stage), reader, claims, logger };
   const index = createRebuildableIndex({
     name: 'claims',
     redis,
     incarnation: claims.incarnation,
-    rebuild: (sinceMs) =>
-      rebuildClaims({ ...rebuild, windowMs: claimWindowMs, bucketChars: claimBucketChars }, sinceMs),
+    rebuild: (sinceMs, nowMs) =>
+      rebuildClaims({ ...rebuild, windowMs: claimWindowMs, bucketChars: claimBucketChars }, sinceMs, nowMs),
     token: randomUUID(),
     logger,
-    nowMs: Date.now,
+    monotonicMs,
   });
   runtime.ableWhen('redis', index.isReady);
   await index.await();
   return {
-    async deduplicate(events, nowMs) {
-      const decided = await index.use(() => deduplicate(events, claims, claimBucketChars, nowMs));
+    async deduplicate(events) {
+      const decided = await index.use(() => deduplicate(events, claims, claimBucketChars));
       failpoint('dedup.after_claim');
       return decided;
     },

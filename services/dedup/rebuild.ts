@@ -18,7 +18,6 @@ export interface RebuildOptions {
   windowMs: number;
   bucketChars: number;
   logger: Logger;
-  nowMs(): number;
 }
 
 /**
@@ -33,14 +32,14 @@ const CLAIMS_PER_CALL = 5_000;
  * open transaction of dedup is ended, whoever runs it: what it let pass by a claim that is lost could else be committed
  * behind what is read here, and pass once more. Where somebody was interrupted at it, it goes on from there.
  */
-export async function rebuildClaims(options: RebuildOptions, sinceMs: number | null): Promise<void> {
-  const { session, reader, claims, bucketChars, logger, nowMs } = options;
+export async function rebuildClaims(options: RebuildOptions, sinceMs: number | null, nowMs: number): Promise<void> {
+  const { session, reader, claims, bucketChars, logger } = options;
   const raw = await topicOffsets(session.admin, TOPICS.raw);
   await fenceStage(session.kafka, options.groupId, TOPICS.raw, raw.length, session.config.partitionGroupSize);
-  const windowStartMs = nowMs() - options.windowMs;
+  const windowStartMs = nowMs - options.windowMs;
   const attempt = await claims.attempt();
   if (attempt.passed.size > 0) logger.warn({ index: 'claims' }, 'going on with a rebuilding that was interrupted');
-  const progress = createProgress(logger, 'claims', nowMs);
+  const progress = createProgress(logger, 'claims');
   await readBack({
     kafka: session.kafka,
     admin: session.admin,
@@ -56,12 +55,12 @@ export async function rebuildClaims(options: RebuildOptions, sinceMs: number | n
         // What cannot be read went to the dead letters of whoever reads the topic.
         if (read.ok) waiting.push(...pastClaims(read.value, bucketChars, record.timestampMs));
         if (waiting.length >= CLAIMS_PER_CALL) {
-          await claims.restore(waiting, nowMs());
+          await claims.restore(waiting);
           progress.count(waiting.length);
           waiting = [];
         }
       }
-      await claims.restore(waiting, nowMs());
+      await claims.restore(waiting);
       progress.count(waiting.length);
       const last = records.at(-1);
       if (last !== undefined) await attempt.pass(partition, last.offset + 1);

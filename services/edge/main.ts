@@ -93,13 +93,13 @@ function openKeyUse({ onStop }: Runtime, redis: Redis): KeyUse {
 }
 
 function openTagHealth({ onStop }: Runtime, redis: Redis, table: SettingsTable): TagHealth {
-  const tagHealth = createTagHealth({ table, note: createTagNoting(redis, Date.now), nowMs: Date.now });
+  const tagHealth = createTagHealth({ table, note: createTagNoting(redis), nowMs: Date.now });
   onStop(() => tagHealth.stop());
   return tagHealth;
 }
 
 function openRefusals({ onStop }: Runtime, redis: Redis, secret: Buffer): Refusals {
-  const note = createRefusalNoting(redis, Date.now);
+  const note = createRefusalNoting(redis);
   const markCounted = (): Promise<void> => markRefusalsCounted(redis, Date.now());
   const refusals = createRefusals({ note, markCounted, secret, nowMs: Date.now });
   onStop(() => refusals.stop());

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { IdentityConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint/failpoint.ts';
 import { createIdentityStore } from '#infra/redis/identity.ts';
@@ -29,7 +30,7 @@ export async function openPersons(
   const { session, logger, stage } = runtime;
   const redis = openRedis(runtime);
   const store = createIdentityStore(redis);
-  const rebuild = { session, groupId: session.groupOf(stage), reader, links, store, secret, logger, nowMs: Date.now };
+  const rebuild = { session, groupId: session.groupOf(stage), reader, links, store, secret, logger };
   const index = createRebuildableIndex({
     name: 'identity',
     redis,
@@ -37,7 +38,7 @@ export async function openPersons(
     rebuild: (sinceMs) => rebuildIdentity(rebuild, sinceMs),
     token: randomUUID(),
     logger,
-    nowMs: Date.now,
+    monotonicMs,
   });
   runtime.ableWhen('redis', index.isReady);
   await index.await();

@@ -21,7 +21,6 @@ export interface RebuildOptions {
   store: IdentityIndex;
   secret: Buffer;
   logger: Logger;
-  nowMs(): number;
 }
 
 /** Clocks of brokers and processes may differ by this; a record is stamped when it is produced, after it was learned. */
@@ -34,12 +33,12 @@ const PER_CALL = 500;
  * identifiers of persons come from the events that were identified and are still kept.
  */
 export async function rebuildIdentity(options: RebuildOptions, sinceMs: number | null): Promise<void> {
-  const { session, reader, store, secret, logger, nowMs } = options;
+  const { session, reader, store, secret, logger } = options;
   for (const topic of [TOPICS.unique, TOPICS.againIdentity]) {
     const { length } = await topicOffsets(session.admin, topic);
     await fenceStage(session.kafka, options.groupId, topic, length, session.config.partitionGroupSize);
   }
-  const progress = createProgress(logger, 'identity', nowMs);
+  const progress = createProgress(logger, 'identity');
 
   const readAll = (topic: string, onRecord: (record: InRecord) => Promise<Taught[]>): Promise<void> =>
     readBack({

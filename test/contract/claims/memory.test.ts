@@ -1,4 +1,4 @@
 import { createMemoryClaims } from './memory_claims.ts';
-import { claimStoreSuite, WINDOW_MS } from './suite.ts';
+import { claimStoreSuite, timedClaims, WINDOW_MS } from './suite.ts';
 
-claimStoreSuite('claims in memory', () => createMemoryClaims(WINDOW_MS));
+claimStoreSuite('claims in memory', () => timedClaims((nowMs) => createMemoryClaims(WINDOW_MS, nowMs)));

@@ -1,10 +1,11 @@
 import type { ClaimStore } from '#pipelines/dedup/claim.ts';
 
 /** Claims of one process, for tests that need no Redis. */
-export function createMemoryClaims(windowMs: number): ClaimStore {
+export function createMemoryClaims(windowMs: number, clock: () => number = () => 0): ClaimStore {
   const held = new Map<string, { coordinate: string; sinceMs: number }>();
   return {
-    async claim(claims, nowMs) {
+    async claim(claims) {
+      const nowMs = clock();
       return claims.map(({ bucket, field, coordinate }) => {
         const name = `${bucket}/${field}`;
         const holder = held.get(name);

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
-import { createClaimStore } from '#infra/redis/claims.ts';
-import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, WINDOW_MS } from '#test/contract/claims/suite.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type ClaimIndex, createClaimStore } from '#infra/redis/claims.ts';
+import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, timedClaims, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
+import { redisByClock } from '#test/harness/redis_clock.ts';
 
 const redis = useRedis();
 const OPTIONS = { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false };
@@ -12,26 +13,33 @@ let opened = 0;
 
 /** A store whose keys no other one of this file has: a site of another number is another digest. */
 function create(cluster: boolean) {
-  const store = createClaimStore(redis(), { ...OPTIONS, cluster });
   const mark = `${opened++}-`;
-  return {
-    async claim(claims: Parameters<typeof store.claim>[0], nowMs: number) {
-      await beginIncarnation(store.incarnation);
-      return store.claim(
-        claims.map((one) => ({ ...one, field: mark + one.field })),
-        nowMs,
-      );
-    },
-  };
+  return timedClaims((nowMs) => {
+    const store = createClaimStore(redisByClock(redis(), nowMs), { ...OPTIONS, cluster });
+    return {
+      async claim(claims) {
+        await beginIncarnation(store.incarnation);
+        return store.claim(claims.map((one) => ({ ...one, field: mark + one.field })));
+      },
+    };
+  });
 }
 
 claimStoreSuite('claims in Redis', () => create(false));
 claimStoreSuite('claims in Redis, cut for a cluster', () => create(true));
 
 /** A store in a Redis that holds nothing else. */
-async function alone(options: Partial<typeof OPTIONS> = {}) {
+async function alone(options: Partial<typeof OPTIONS> = {}): Promise<ClaimIndex> {
   await redis().flushdb();
   const store = createClaimStore(redis(), { ...OPTIONS, ...options });
+  await beginIncarnation(store.incarnation);
+  return store;
+}
+
+/** The same, and a clock that Redis goes by. */
+async function aloneAt(nowMs: () => number, options: Partial<typeof OPTIONS> = {}): Promise<ClaimIndex> {
+  await redis().flushdb();
+  const store = createClaimStore(redisByClock(redis(), nowMs), { ...OPTIONS, ...options });
   await beginIncarnation(store.incarnation);
   return store;
 }
@@ -40,33 +48,40 @@ const some = (count: number, name: string) => Array.from({ length: count }, (_, 
 
 for (const cluster of [false, true]) {
   test(`old claims are dropped in a round of calls, those that count are kept${cluster ? ', in a cluster' : ''}`, async () => {
-    const store = await alone({ cluster });
+    let nowMs = NOW_MS;
+    const store = await aloneAt(() => nowMs, { cluster });
     const kept = some(1_000, 'kept');
-    await store.claim(some(1_000, 'old'), NOW_MS);
-    await store.claim(kept, NOW_MS + 2 * ROUND_MS);
+    await store.claim(some(1_000, 'old'));
+    nowMs = NOW_MS + 2 * ROUND_MS;
+    await store.claim(kept);
     expect(await held()).toBe(2_000);
     const beginMs = NOW_MS + WINDOW_MS + 3_600_000;
     // Of a cluster each call sweeps as many buckets of each node as it has claims there; of one server with nothing to claim, a few.
     const [claims, calls] = cluster ? [kept, 100] : [[], 1_000];
-    for (let call = 0; call <= 1.1 * calls; call++) await store.claim(claims, beginMs + (call * ROUND_MS) / calls);
+    for (let call = 0; call <= 1.1 * calls; call++) {
+      nowMs = beginMs + Math.round((call * ROUND_MS) / calls);
+      await store.claim(claims);
+    }
     expect(await held()).toBe(1_000);
-    expect(await store.claim(kept, beginMs)).toEqual(kept.map(({ coordinate }) => coordinate));
+    nowMs = beginMs;
+    expect(await store.claim(kept)).toEqual(kept.map(({ coordinate }) => coordinate));
   });
 }
 
 test('a call sweeps no more buckets than it has claims for, and the calls after it go on from there', async () => {
-  const store = await alone();
-  await store.claim(some(1_000, 'old'), NOW_MS);
-  const laterMs = NOW_MS + 2 * WINDOW_MS;
+  let nowMs = NOW_MS;
+  const store = await aloneAt(() => nowMs);
+  await store.claim(some(1_000, 'old'));
+  nowMs += 2 * WINDOW_MS;
   const left: number[] = [];
   for (let call = 0; call < 3; call++) {
-    await store.claim([], laterMs);
+    await store.claim([]);
     left.push(await buckets());
   }
   const begun = left[0] ?? 0;
   expect(begun).toBeGreaterThan(800);
   expect(left.every((count, at) => count >= begun - at * 4)).toBe(true);
-  for (let call = 0; call < 1_024; call++) await store.claim([], laterMs);
+  for (let call = 0; call < 1_024; call++) await store.claim([]);
   expect(await held()).toBe(0);
 });
 
@@ -75,59 +90,90 @@ test('sweeping goes on after the window was made longer or shorter', async () =>
     [WINDOW_MS, 4 * WINDOW_MS],
     [4 * WINDOW_MS, WINDOW_MS],
   ] as const) {
-    const first = await alone({ windowMs: before });
-    await first.claim(some(200, 'old'), NOW_MS);
-    const store = createClaimStore(redis(), { ...OPTIONS, windowMs: after });
+    let nowMs = NOW_MS;
+    const first = await aloneAt(() => nowMs, { windowMs: before });
+    await first.claim(some(200, 'old'));
+    const store = createClaimStore(
+      redisByClock(redis(), () => nowMs),
+      { ...OPTIONS, windowMs: after },
+    );
     await beginIncarnation(store.incarnation);
     const beginMs = NOW_MS + after + DAY_MS;
-    for (let call = 0; call <= 1_100; call++) await store.claim([], beginMs + (call * after) / 4_000);
+    for (let call = 0; call <= 1_100; call++) {
+      nowMs = beginMs + Math.round((call * after) / 4_000);
+      await store.claim([]);
+    }
     expect(await held()).toBe(0);
+  }
+});
+
+test('a host 9 days ahead or behind claims and sweeps as the others do', { timeout: 60_000 }, async () => {
+  for (const days of [9, -9]) {
+    const store = await alone();
+    const claims = some(1_000, 'held');
+    expect(await store.claim(claims)).toEqual(claims.map(() => null));
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + days * DAY_MS });
+    onTestFinished(() => void vi.useRealTimers());
+    const other = createClaimStore(redis(), OPTIONS);
+    const taken = some(1_000, 'taken');
+    expect(await other.claim(taken)).toEqual(taken.map(() => null));
+    // More calls than one round of all buckets takes, if they all swept as much as a call may.
+    for (let call = 0; call < 1_100; call++) await other.claim([]);
+    vi.useRealTimers();
+    for (let call = 0; call < 1_100; call++) await store.claim([]);
+    const again = [...claims, ...taken].map((one) => ({ ...one, coordinate: 'later' }));
+    expect(await store.claim(again)).toEqual([...claims, ...taken].map(({ coordinate }) => coordinate));
   }
 });
 
 test('keys of one script call of a cluster share a hash tag', async () => {
   const store = await alone({ cluster: true });
-  await store.claim(some(50, 'id'), Date.now());
+  await store.claim(some(50, 'id'));
   const keys = await claimKeys();
   expect(keys.map((key) => /^d:\{(.)\}:b:\1/.test(key))).toEqual(keys.map(() => true));
 });
 
 test('claims made again are held, each as long as a claim of its time, and change none that counts', async () => {
-  const store = await alone();
-  const nowMs = Date.now();
-  await store.claim([claim('there', 1)], nowMs);
-  await store.claim([claim('gone', 8)], nowMs - 2 * WINDOW_MS);
-  const past = (id: string, offset: number, ageMs: number) => ({ ...claim(id, offset), claimedAtMs: nowMs - ageMs });
-  const again = [past('there', 2, 0), past('new', 3, 0), past('old', 4, WINDOW_MS), past('gone', 5, DAY_MS)];
-  await store.restore(again, nowMs);
-  const questions = ['there', 'new', 'old', 'gone'].map((id) => claim(id, 9));
-  expect(await store.claim(questions, nowMs)).toEqual(['0:1:0', '0:3:0', '0:4:0', '0:5:0']);
-  expect(await store.claim([claim('old', 10)], nowMs + WINDOW_MS)).toEqual([null]);
+  let nowMs = NOW_MS - 2 * WINDOW_MS;
+  const store = await aloneAt(() => nowMs);
+  await store.claim([claim('gone', 8)]);
+  nowMs = NOW_MS;
+  await store.claim([claim('there', 1)]);
+  const past = (id: string, offset: number, ageMs: number) => ({ ...claim(id, offset), claimedAtMs: NOW_MS - ageMs });
+  // The last of them in a record that was stamped by a clock far ahead: its claim is not kept for longer than the others.
+  const [old, ahead] = [past('old', 4, WINDOW_MS), past('ahead', 6, -3 * WINDOW_MS)];
+  await store.restore([past('there', 2, 0), past('new', 3, 0), old, past('gone', 5, DAY_MS), ahead]);
+  const questions = ['there', 'new', 'old', 'gone', 'ahead'].map((id) => claim(id, 9));
+  expect(await store.claim(questions)).toEqual(['0:1:0', '0:3:0', '0:4:0', '0:5:0', '0:6:0']);
+  nowMs += WINDOW_MS;
+  expect(await store.claim([claim('old', 10)])).toEqual([null]);
+  nowMs += DAY_MS;
+  expect(await store.claim([claim('ahead', 10)])).toEqual([null]);
 });
 
 test('claims made by another layout count as lost, all of them, and go when they are made again', async () => {
   const before = await alone();
-  await before.claim(some(200, 'id'), NOW_MS);
+  await before.claim(some(200, 'id'));
   for (const changed of [{ bucketChars: BUCKET_CHARS + 1 }, { windowMs: 2 * WINDOW_MS }]) {
     const store = createClaimStore(redis(), { ...OPTIONS, ...changed });
     expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
-    await expect(store.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
+    await expect(store.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   }
   const longer = createClaimStore(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
   await longer.incarnation.take('test', 5_000);
   await longer.incarnation.invalidate('test');
-  await expect(before.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
+  await expect(before.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   await longer.attempt();
   expect(await held()).toBe(0);
 });
 
 test('claims whose incarnation tells no layout are not trusted, and stay where they are until they are made again', async () => {
   const before = await alone();
-  await before.claim(some(200, 'id'), NOW_MS);
+  await before.claim(some(200, 'id'));
   const [runId = ''] = ((await redis().get('d:epoch')) ?? '').split(' ');
   await redis().set('d:epoch', runId);
   const store = createClaimStore(redis(), OPTIONS);
-  await expect(store.claim([claim('id-1', 9)], NOW_MS)).rejects.toMatchObject({ code: 'index_lost' });
+  await expect(store.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
   await store.incarnation.take('test', 5_000);
   await store.incarnation.invalidate('test');
@@ -135,7 +181,7 @@ test('claims whose incarnation tells no layout are not trusted, and stay where t
   await store.incarnation.release('test');
   await store.attempt();
   await beginIncarnation(store.incarnation);
-  expect(await store.claim([claim('id-1', 9)], NOW_MS)).toEqual([claim('id-1', 1).coordinate]);
+  expect(await store.claim([claim('id-1', 9)])).toEqual([claim('id-1', 1).coordinate]);
 });
 
 test('an attempt is gone on with while everything it restored is there, by the same layout', async () => {
@@ -171,7 +217,7 @@ test('an attempt inherits nothing from one before, wherever the process that beg
     for (const next of [store, createClaimStore(redis(), changed)]) {
       for (let writes = 0, isDead = true; isDead; writes += step) {
         await redis().flushdb();
-        await store.restore([{ ...claim('id', 1), claimedAtMs: NOW_MS }], NOW_MS);
+        await store.restore([{ ...claim('id', 1), claimedAtMs: Date.now() }]);
         const former = await store.attempt();
         await former.pass(3, 1_000_000);
         const dying = createClaimStore(dyingAfter(writes), changed).attempt();
@@ -216,12 +262,9 @@ test('claims go to Redis some hundreds at a time, so that nobody else waits for 
     },
   });
   const store = createClaimStore(counted, OPTIONS);
-  expect(await store.claim(claims, NOW_MS)).toEqual(claims.map(() => null));
-  expect(await store.claim(again, NOW_MS)).toEqual(claims.map(({ coordinate }) => coordinate));
-  await store.restore(
-    again.map((one) => ({ ...one, claimedAtMs: NOW_MS })),
-    NOW_MS,
-  );
+  expect(await store.claim(claims)).toEqual(claims.map(() => null));
+  expect(await store.claim(again)).toEqual(claims.map(({ coordinate }) => coordinate));
+  await store.restore(again.map((one) => ({ ...one, claimedAtMs: Date.now() })));
   expect(calls).toBeGreaterThanOrEqual((3 * claims.length) / 500);
 });
 

@@ -10,6 +10,7 @@ import {
   type RefusalSample,
 } from '#pipelines/refusals/refusal_notes.ts';
 import { useRedis } from '#test/harness/redis.ts';
+import { redisByClock } from '#test/harness/redis_clock.ts';
 
 const NOW_HOUR = 480_000;
 const NOW_MS = NOW_HOUR * HOUR_MS;
@@ -22,7 +23,8 @@ beforeEach(() => {
   siteId = `test-${randomUUID()}`;
 });
 
-const note = (notes: RefusalNotes, nowMs = NOW_MS) => createRefusalNoting(redis(), () => nowMs)(siteId, notes);
+const note = (notes: RefusalNotes, nowMs = NOW_MS) =>
+  createRefusalNoting(redisByClock(redis(), () => nowMs))(siteId, notes);
 const read = () => readRefusalRecord(redis(), siteId);
 const told = { keyId: 'k', caller: 'server', event: 'buy', index: 3, fields: ['event', 'properties.value'] } as const;
 

@@ -4,6 +4,7 @@ import { createTagNoting, readTagRecord } from '#infra/redis/tag_health.ts';
 import { DAY_MS, HOUR_MS, newNotes, noteEvent, type TagNotes } from '#pipelines/tag_health/notes.ts';
 import type { Signs } from '#pipelines/tag_health/signs.ts';
 import { useRedis } from '#test/harness/redis.ts';
+import { redisByClock } from '#test/harness/redis_clock.ts';
 
 const NOW_MS = 20_000 * DAY_MS;
 const HOUR = NOW_MS / HOUR_MS;
@@ -14,7 +15,7 @@ beforeEach(() => {
   siteId = `test-${randomUUID()}`;
 });
 
-const note = (site: string, notes: TagNotes) => createTagNoting(redis(), () => NOW_MS)(site, notes);
+const note = (site: string, notes: TagNotes) => createTagNoting(redisByClock(redis(), () => NOW_MS))(site, notes);
 
 const notesOf = (...events: [Partial<Signs>, number][]): TagNotes => {
   const notes = newNotes();

@@ -22,7 +22,7 @@ async function open() {
   const identity = createIdentityStore(redis);
   await beginIncarnation(identity.incarnation);
   const commands: Record<string, () => Promise<unknown>> = {
-    claim: () => claims.claim([{ ...claim('a', 1), field: SECRET }], Date.now()),
+    claim: () => claims.claim([{ ...claim('a', 1), field: SECRET }]),
     resolve: () => identity.resolve('shop', [question('shop', SECRET, { nodes: [SECRET] })]),
     set: () => asked(redis.set('key', SECRET)),
   };

@@ -18,12 +18,12 @@ test('the first of each id passes, within a batch and over batches, and the rest
   const claims = createMemoryClaims(1_000);
   const first = [entry('s', 'a', 0), entry('s', 'b', 0, 1), entry('s', 'a', 1), entry('t', 'a', 1, 1)];
   const passed = ['s/a@0.0', 's/b@0.1', 't/a@1.1'];
-  const one = await deduplicate(first, claims, 3, NOW_MS);
+  const one = await deduplicate(first, claims, 3);
   expect({ ids: idsOf(one.passed), duplicates: one.dropped.length }).toEqual({ ids: passed, duplicates: 1 });
-  const again = await deduplicate(first, claims, 3, NOW_MS);
+  const again = await deduplicate(first, claims, 3);
   expect({ ids: idsOf(again.passed), duplicates: again.dropped.length }).toEqual({ ids: passed, duplicates: 1 });
   expect(one.dropped).toEqual([{ entry: first[2], first: { partition: 0, offset: 0, index: 0 } }]);
-  const later = await deduplicate([entry('s', 'a', 9), entry('s', 'c', 9)], claims, 3, NOW_MS);
+  const later = await deduplicate([entry('s', 'a', 9), entry('s', 'c', 9)], claims, 3);
   expect({ ids: idsOf(later.passed), duplicates: later.dropped.length }).toEqual({ ids: ['s/c@9.0'], duplicates: 1 });
 });
 

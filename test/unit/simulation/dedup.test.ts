@@ -39,15 +39,15 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
     const token = await across(pause, () => raw.fence(partition));
     let { offset } = await across(pause, () => raw.committed(partition));
     const store: ClaimStore = {
-      async claim(asked, nowMs) {
-        const held = await across(pause, () => claims.claim(asked, nowMs));
+      async claim(asked) {
+        const held = await across(pause, () => claims.claim(asked));
         return broken.forgetful ? held.map((holder) => holder && 'another') : held;
       },
     };
     while (offset < raw.end(partition)) {
       const records = await across(pause, () => raw.read(partition, offset, 2));
       const entries = records.flatMap((ids, at) => ids.map((id, index) => entryOf(id, partition, offset + at, index)));
-      const { passed } = await deduplicate(entries, store, 3, 0);
+      const { passed } = await deduplicate(entries, store, 3);
       const next = offset + records.length;
       await across(pause, () =>
         raw.commit(partition, token, next, '', () => unique.push(...passed.map(({ view }) => view.eventId))),
