@@ -4,6 +4,7 @@ import { chosenName } from './chosen_names.ts';
 import type { Adapter, MapResult } from './contract.ts';
 import { conversionName } from './conversion_names.ts';
 import { type EventRule, eventRule } from './definitions.ts';
+import { keepsItselfFrom } from './event_destinations.ts';
 import { deadlineOfAge } from './event_time.ts';
 import { matchingIdentifiers } from './matching_identifiers.ts';
 import { isRestricted, type PrivacyChoices, privacyChoices } from './privacy_choices.ts';
@@ -41,6 +42,7 @@ export function prepare<Settings>(
   const reason = skipReason(adapter, event, rule, nowMs);
   if (reason !== null) return { kind: 'skip', reason };
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
+  if (keepsItselfFrom(properties, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
   if (isOptedOut(adapter, site, properties)) return { kind: 'skip', reason: 'gpc' };
   const choices = privacyChoices(properties, settings);
   if (isRefused(adapter, choices)) return { kind: 'skip', reason: 'consent_denied' };

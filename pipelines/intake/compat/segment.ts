@@ -1,3 +1,4 @@
+import { DESTINATIONS_PROPERTY } from '#pipelines/delivery/event_destinations.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_id.ts';
 import {
@@ -11,6 +12,7 @@ import {
   objectOr,
   timeOf,
 } from './foreign.ts';
+import { type DestinationFlags, destinationFlags } from './integrations.ts';
 
 /** The calls of Segment's HTTP Tracking API, by the path each has of its own. */
 export const SEGMENT_CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;
@@ -25,8 +27,14 @@ const READ_FROM_CONTEXT = new Set(['page', 'campaign', 'library', 'ip', 'userAge
  * is looked for, never among the event's own properties. An identify of both ids says the anonymous one as PostHog's does.
  *
  * @param type The call's type where its path says it; a call of a batch says it itself.
+ * @param ofBatch Where the calls of its batch may go, unless the call says it itself.
  */
-export function mapSegmentCall(sent: unknown, type: SegmentCall | null, arrival: Arrival): MappedCall {
+export function mapSegmentCall(
+  sent: unknown,
+  type: SegmentCall | null,
+  arrival: Arrival,
+  ofBatch: DestinationFlags = {},
+): MappedCall {
   if (!isObject(sent)) return { ok: true, event: sent };
   const kind = type ?? sent['type'];
   if (!isSegmentCall(kind)) return { ok: false, code: 'call_type_unknown' };
@@ -37,9 +45,15 @@ export function mapSegmentCall(sent: unknown, type: SegmentCall | null, arrival:
     distinct_id: firstGiven(...[userId, anonymousId].filter(isSomebodys), userId, anonymousId),
     timestamp: happened(sent, arrival),
   };
-  const context = contextProperties(sent);
-  const event = { ...shared, event: nameOf(kind, sent), properties: propertiesOf(kind, sent, context, userId) };
-  return { ok: true, event };
+  const properties = propertiesOf(kind, sent, contextProperties(sent), userId);
+  const flags = { ...ofBatch, ...destinationFlags(sent['integrations']) };
+  return { ok: true, event: { ...shared, event: nameOf(kind, sent), properties: withFlags(properties, flags) } };
+}
+
+/** Where nothing is kept from anywhere there is nothing to say. */
+function withFlags(properties: unknown, flags: DestinationFlags): unknown {
+  const says = isObject(properties) && Object.values(flags).includes(false);
+  return says ? { ...properties, [DESTINATIONS_PROPERTY]: flags } : properties;
 }
 
 /** A placeholder gives way to the other id, and stands as the user's only where it is counted. */

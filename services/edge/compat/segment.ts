@@ -1,4 +1,5 @@
 import { isObject, timeOf } from '#pipelines/intake/compat/foreign.ts';
+import { destinationFlags } from '#pipelines/intake/compat/integrations.ts';
 import { mapSegmentCall, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { type EdgeErrorCode, errorAnswer } from '#services/edge/errors.ts';
 import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from './dialect.ts';
@@ -49,12 +50,13 @@ function readRequest(path: string, body: unknown): ForeignRequest {
   const type = SEGMENT_CALL_PATHS[path] ?? null;
   const calls = type === null ? body['batch'] : [body];
   if (!Array.isArray(calls) || calls.length === 0) return { ok: false, code: 'body_not_calls' };
+  const ofBatch = destinationFlags(body['integrations']);
   return {
     ok: true,
     calls,
     sentAtMs: timeOf(body['sentAt']),
     map: (call, arrival) =>
-      isTooLarge(call) ? { ok: false, code: 'call_too_large' } : mapSegmentCall(call, type, arrival),
+      isTooLarge(call) ? { ok: false, code: 'call_too_large' } : mapSegmentCall(call, type, arrival, ofBatch),
   };
 }
 

@@ -34,6 +34,15 @@ test('a batch is stored as it says', async () => {
   ]);
 });
 
+test('where the calls of a batch may go is said by the batch, and by each call', async () => {
+  const batch = [call(1), call(2, { integrations: { 'Facebook Pixel': true } })];
+  expect(await segmentCall(edge, '/v1/batch', { batch, integrations: { All: false } })).toMatchObject(SUCCESS);
+  const said = edge.records
+    .flat()
+    .map(({ properties }) => (JSON.parse(properties) as object)['$destinations' as never]);
+  expect(said).toEqual([{ all: false }, { all: false, meta: true }]);
+});
+
 test('a large batch is several records of at most 50 events', async () => {
   expect(await segmentBatch(edge, calls(120))).toMatchObject(SUCCESS);
   expect(edge.records.map((events) => events.length)).toEqual([50, 50, 20]);

@@ -77,7 +77,7 @@ export function DestinationHealth({ siteId, row }: DestinationDialogProps): VNod
 const moment = (ms: number): string => `${ago(ms, Date.now())} (${dateTime(ms)})`;
 
 const WHY_SKIPPED: Readonly<Record<string, string>> = {
-  not_in_destinations: 'the event definition leaves it out',
+  not_in_destinations: 'the event or its definition leaves it out',
   anonymous_site: 'the site was in offline mode',
   too_old: 'too old for the platform',
   destination_disabled: 'it was to be tried again, and the destination was switched off by then',
