@@ -114,6 +114,8 @@ export interface User {
   oidc_subjects: string[];
   /** Sessions that began before are over; milliseconds since 1970 UTC. */
   sessions_from: number;
+  /** The key of the user or the token that made it, where that manages users in a part of the installation only. */
+  made_by?: string | null;
 }
 
 /** Who may change settings through the control service. */
@@ -209,6 +211,19 @@ export interface AuditEntry {
   after: string | null;
   /** Names of secrets that were set, replaced or removed. */
   secrets_changed: string[];
+  /** Whose ring it is in; null: the installation's. */
+  account_id?: string | null;
+  /** Where in the ring; null: where its number says, as before accounts had rings. */
+  slot?: number | null;
+}
+
+/** How many changes somebody has made of what they may make in a day, together with whoever goes back to them. */
+export interface ChangesMade {
+  /** Record key of the user or the token. */
+  by: string;
+  /** When the day began that is counted, in milliseconds since 1970 UTC. */
+  since: number;
+  count: number;
 }
 
 /** One fact of site.config; exactly one of the bodies is set. A body that is left out is written as null. */
@@ -226,4 +241,5 @@ export interface Setting {
   saved?: SavedItem | null;
   user?: User | null;
   audit?: AuditEntry | null;
+  changes_made?: ChangesMade | null;
 }

@@ -23,7 +23,7 @@ export async function provision(parts: PartsConfig, logger: Logger): Promise<Pro
 
 async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
   const destinations = DESTINATIONS.map(({ name }) => name);
-  const declared = declareTopics(parts.kafka.eventPartitions, destinations);
+  const declared = declareTopics(parts.kafka.eventPartitions, destinations, parts.kafka.auditDays);
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
   const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
   await registerSchemas(createRegistry(parts.registryUrl), declared);

@@ -74,6 +74,12 @@ const KAFKA = Type.Object({
     description:
       'Replication factor of the topics that provisioning creates; from 3 on they get `min.insync.replicas` 2.',
   }),
+  auditDays: integer('AUDIT_DAYS', {
+    default: 400,
+    minimum: 1,
+    maximum: 36_500,
+    description: 'How many days the topic `audit`, which provisioning creates, keeps every entry of the audit.',
+  }),
   sessionTimeoutMs: integer('KAFKA_SESSION_TIMEOUT_MS', {
     default: 10_000,
     minimum: 6_000,

@@ -11,6 +11,8 @@ export interface TopicDeclaration {
 
 const DAY_MS = 86_400_000;
 const DEAD_DAYS = 30;
+/** A year, and as much as it takes to look back on it. */
+const AUDIT_DAYS = 400;
 /**
  * Longer than the dead letters themselves are kept: none of them may be resent twice, or be open again. Kafka deletes a segment when its
  * newest record is old enough, and closes one after a week (segment.ms), so a letter can be there a week longer than its
@@ -33,6 +35,8 @@ export const TOPICS = {
   duplicates: 'dedup.duplicates',
   usage: 'quota.usage',
   settings: 'site.config',
+  /** Every entry of the audit, in the order that they were written in. */
+  audit: 'audit',
   replays: 'delivery.replays',
   inventory: 'inventory',
   /** Events of dead letters that only this stage is to take again. */
@@ -58,7 +62,11 @@ export const SMALL_PARTITIONS = 2;
  * Every topic of the service that delivers to these destinations. `eventPartitions` is the unit of parallelism and must
  * be the same for the events topics.
  */
-export function declareTopics(eventPartitions: number, destinations: readonly string[]): TopicDeclaration[] {
+export function declareTopics(
+  eventPartitions: number,
+  destinations: readonly string[],
+  auditDays: number = AUDIT_DAYS,
+): TopicDeclaration[] {
   const event = (name: string, days: number): TopicDeclaration => ({
     name,
     partitions: eventPartitions,
@@ -75,6 +83,7 @@ export function declareTopics(eventPartitions: number, destinations: readonly st
     { name: TOPICS.duplicates, partitions: eventPartitions, config: deletedAfter(9), schema: 'duplicates' },
     { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
+    { name: TOPICS.audit, partitions: 1, config: deletedAfter(auditDays), schema: 'setting' },
     { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },
     { name: TOPICS.inventory, partitions: eventPartitions, config: deletedAfter(9), schema: 'inventory' },
     small(TOPICS.againIdentity, 9, 'event_batch'),

@@ -28,6 +28,12 @@ interface Turn {
   producer: FencedProducer;
   view: SettingsView;
   following: Following;
+  logger: Logger;
+}
+
+interface Codecs {
+  settings: Codec<Setting>;
+  audit: Codec<Setting>;
 }
 
 const SEEN_MS_MAX = 10_000;
@@ -46,9 +52,12 @@ export async function openSettingsJournal(
   logger: Logger,
   onFatal: (error: unknown) => void,
 ): Promise<OpenJournal> {
-  const codec = await createCodec<Setting>(registry, TOPICS.settings, 'setting', 'left_out');
+  const codecs: Codecs = {
+    settings: await createCodec<Setting>(registry, TOPICS.settings, 'setting', 'left_out'),
+    audit: await createCodec<Setting>(registry, TOPICS.audit, 'setting', 'left_out'),
+  };
   const mutex = createMutex();
-  const open = (): Promise<Turn> => openTurn(session, codec, logger, onFatal);
+  const open = (): Promise<Turn> => openTurn(session, codecs.settings, logger, onFatal);
   let turn = await open();
   let writable = true;
 
@@ -64,7 +73,7 @@ export async function openSettingsJournal(
     const { records, result } = plan(turn.view);
     if (records.length === 0) return result;
     try {
-      await append(turn, codec, records);
+      await append(turn, codecs, records);
     } catch (error) {
       writable = false;
       await turn.producer.close();
@@ -108,7 +117,7 @@ async function openTurn(
     },
   });
   try {
-    return { producer, view, following: await following };
+    return { producer, view, following: await following, logger };
   } catch (error) {
     // The error that is being thrown says more than a failed close.
     await producer.close().catch(() => undefined);
@@ -116,19 +125,37 @@ async function openTurn(
   }
 }
 
-/** The topic has one partition, whose order is the order of the changes. */
-async function append(turn: Turn, codec: Codec<Setting>, records: readonly SettingRecord[]): Promise<void> {
-  const seq = Math.max(...records.map(({ setting }) => setting?.audit?.seq ?? 0));
-  await turn.producer.append(
-    TOPICS.settings,
-    0,
-    records.map(({ key, setting }) => ({ key, value: setting === null ? null : codec.encode(setting) })),
-  );
+/**
+ * The topic has one partition, whose order is the order of the changes. What the audit says of them goes with them to a topic that
+ * is kept by time, where no later entry takes its place, and to the log.
+ */
+async function append(turn: Turn, { settings, audit }: Codecs, records: readonly SettingRecord[]): Promise<void> {
+  const entries = records.filter(({ setting }) => setting?.audit);
+  const of = (codec: Codec<Setting>, some: readonly SettingRecord[]) =>
+    some.map(({ key, setting }) => ({ key, value: setting === null ? null : codec.encode(setting) }));
+  await turn.producer.appendAll([
+    [TOPICS.settings, 0, of(settings, records)],
+    ...(entries.length === 0 ? [] : [[TOPICS.audit, 0, of(audit, entries)] as const]),
+  ]);
+  for (const { setting } of entries) turn.logger.info(loggedEntry(setting), 'audit');
   const deadline = performance.now() + SEEN_MS_MAX;
-  while (turn.view.audit.lastSeq < seq) {
+  while (!isApplied(turn.view, records.at(-1))) {
     if (performance.now() > deadline) throw new JournalError('written, but not read back in time');
     await sleep(POLL_MS);
   }
+}
+
+function isApplied({ audit, record }: SettingsView, last: SettingRecord | undefined): boolean {
+  if (last === undefined) return true;
+  const { key, setting } = last;
+  if (setting?.audit) return audit.lastSeq >= setting.audit.seq;
+  return record(key)?.changed_at === setting?.changed_at;
+}
+
+/** Without what was changed: that may be about persons. */
+function loggedEntry(setting: Setting | null): Record<string, unknown> {
+  const { seq, setting_key, action, account_id, secrets_changed } = setting?.audit ?? {};
+  return { seq, changed_by: setting?.changed_by, action, setting_key, account_id, secrets_changed };
 }
 
 /** Turns Kafka's errors into the one error that callers know; any other error is our own fault and is thrown as it is. */

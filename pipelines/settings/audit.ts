@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditAction, AuditEntry, Setting, Site, User } from '#schemas/setting.ts';
+import type { AuditAction, AuditEntry, Grant, Setting, Site, User } from '#schemas/setting.ts';
+import { OWNER_OF_ALL, placeOf } from './access.ts';
+import { ownersOf } from './account_limits.ts';
 import { parseEventDefinition } from './event_definitions.ts';
-import { AUDIT_SLOTS } from './setting_address.ts';
+import { auditSlot, parseSettingKey } from './setting_address.ts';
+import type { SettingsTable } from './table.ts';
 
 /** One change with who made it and when, in milliseconds since 1970 UTC. */
 export interface AuditRecord extends AuditEntry {
@@ -12,19 +15,16 @@ export interface AuditRecord extends AuditEntry {
 /** What an entry is of: a change that somebody made, or a sign-in, or a refusal. */
 export type AuditKind = 'change' | 'access';
 
-/** The newest changes, newest first. */
+/** Where an entry goes: its number, and its place in the ring of whose it is. */
+export type AuditPlace = Pick<AuditEntry, 'seq'> & { account_id: string | null; slot: number };
+
+/** The newest changes, newest first: those of each account, and of the installation itself, in a ring of their own. */
 export interface AuditLog {
   /** Number of the newest entry; 0 when there was none. */
   readonly lastSeq: number;
-  /** The numbers of the next entries of a kind. They grow, and leave some out: the slot of an entry is what its number says. */
-  nextSeqs(kind: AuditKind, count: number): number[];
+  /** Where the next entries go, one for each account that is named; null: the installation. */
+  nextPlaces(kind: AuditKind, accountIds: readonly (string | null)[]): AuditPlace[];
   apply(setting: Setting): void;
-  /**
-   * How many changes, of those that are remembered, somebody has made since a time (milliseconds since 1970 UTC).
-   *
-   * @param isTheirs Whether what changes name so at a time is theirs.
-   */
-  changesSince(sinceMs: number, isTheirs: (changedBy: string, changedMs: number) => boolean): number;
   /**
    * @param beforeSeq Only changes with a smaller number; null for all.
    * @param matches Which changes are wanted.
@@ -32,54 +32,59 @@ export interface AuditLog {
   list(limit: number, beforeSeq: number | null, matches: (record: AuditRecord) => boolean): AuditRecord[];
 }
 
+type Slots = Record<AuditKind, { first: number; count: number }>;
+
 /** Each kind has slots of its own, so that neither pushes the other out. Slots filled before there were kinds are read on. */
-const SLOTS_OF: Record<AuditKind, { first: number; count: number }> = {
-  change: { first: 0, count: 8_000 },
-  access: { first: 8_000, count: 2_000 },
-};
+const OF_INSTALLATION: Slots = { change: { first: 0, count: 8_000 }, access: { first: 8_000, count: 2_000 } };
+/** More than two days of what one may change in a day, the end of one and the beginning of the next. */
+const OF_ACCOUNT: Slots = { change: { first: 0, count: 5_000 }, access: { first: 5_000, count: 2_000 } };
 
-const kindOf = (slot: number): AuditKind => (slot < SLOTS_OF.access.first ? 'change' : 'access');
+const slotsOf = (accountId: string | null): Slots => (accountId === null ? OF_INSTALLATION : OF_ACCOUNT);
 
-/** An empty log that remembers as many entries as there are slots, whatever order they come in. */
+interface Ring {
+  entries: Map<number, AuditRecord>;
+  /** The newest entry of each kind. */
+  newest: Partial<Record<AuditKind, AuditRecord>>;
+}
+
+/** An empty log that remembers as many entries of each ring as there are slots, whatever order they come in. */
 export function createAuditLog(): AuditLog {
-  const slots = new Map<number, AuditRecord>();
+  const rings = new Map<string | null, Ring>();
   let lastSeq = 0;
-  /** The number of the newest entry in the slots of each kind. */
-  const lastOf: Record<AuditKind, number> = { change: SLOTS_OF.change.first, access: SLOTS_OF.access.first };
   let newestFirst: readonly AuditRecord[] | null = null;
   return {
     get lastSeq() {
       return lastSeq;
     },
-    nextSeqs(kind, count) {
-      const own = SLOTS_OF[kind];
-      const seqs: number[] = [];
-      let slot = lastOf[kind] % AUDIT_SLOTS;
-      for (let last = lastSeq; seqs.length < count; seqs.push(last)) {
-        slot = own.first + ((slot + 1 - own.first) % own.count);
-        const inThisRound = last - (last % AUDIT_SLOTS) + slot;
-        last = inThisRound > last ? inThisRound : inThisRound + AUDIT_SLOTS;
-      }
-      return seqs;
+    nextPlaces(kind, accountIds) {
+      const nextSlot = new Map<string | null, number>();
+      return accountIds.map((account_id, index) => {
+        const { first, count } = slotsOf(account_id)[kind];
+        const newest = rings.get(account_id)?.newest[kind];
+        const slot = nextSlot.get(account_id) ?? (newest === undefined ? first : following(auditSlot(newest)));
+        nextSlot.set(account_id, following(slot));
+        return { seq: lastSeq + index + 1, account_id, slot };
+
+        function following(last: number): number {
+          return first + ((last + 1 - first) % count);
+        }
+      });
     },
     apply({ audit, changed_at, changed_by }) {
       if (!audit) return;
-      const slot = audit.seq % AUDIT_SLOTS;
-      if ((slots.get(slot)?.seq ?? 0) < audit.seq) slots.set(slot, { ...audit, changed_at, changed_by });
-      const kind = kindOf(slot);
-      lastOf[kind] = Math.max(lastOf[kind], audit.seq);
-      lastSeq = Math.max(lastSeq, audit.seq);
+      const { seq, account_id = null } = audit;
+      const ring: Ring = rings.get(account_id) ?? { entries: new Map(), newest: {} };
+      rings.set(account_id, ring);
+      const slot = auditSlot(audit);
+      const record = { ...audit, changed_at, changed_by };
+      if ((ring.entries.get(slot)?.seq ?? 0) < seq) ring.entries.set(slot, record);
+      const kind: AuditKind = slot < slotsOf(account_id).access.first ? 'change' : 'access';
+      if ((ring.newest[kind]?.seq ?? 0) < seq) ring.newest[kind] = record;
+      lastSeq = Math.max(lastSeq, seq);
       newestFirst = null;
     },
-    changesSince(sinceMs, isTheirs) {
-      let count = 0;
-      for (const [slot, { changed_by, changed_at }] of slots) {
-        if (changed_at > sinceMs && kindOf(slot) === 'change' && isTheirs(changed_by, changed_at)) count += 1;
-      }
-      return count;
-    },
     list(limit, beforeSeq, matches) {
-      newestFirst ??= [...slots.values()].sort((a, b) => b.seq - a.seq);
+      newestFirst ??= [...rings.values()].flatMap(({ entries }) => [...entries.values()]).sort((a, b) => b.seq - a.seq);
       const found: AuditRecord[] = [];
       for (const record of newestFirst) {
         if (found.length === limit) break;
@@ -90,11 +95,38 @@ export function createAuditLog(): AuditLog {
   };
 }
 
+/** Whose entries those about some grants are: the first account's, so that they turn no other's ring; null: the installation's. */
+export function accountOfGrants(grants: readonly Grant[], table: Pick<SettingsTable, 'site'>): string | null {
+  const owners = ownersOf(grants.map(placeOf), table);
+  return owners.includes(null) ? null : (owners.toSorted((a, b) => String(a).localeCompare(String(b)))[0] ?? null);
+}
+
+/** Whose entries those about a fact are: its account; null: the installation. */
+export function accountOfFact(key: string, setting: Setting | null, table: SettingsTable): string | null {
+  const address = parseSettingKey(key);
+  if (address === null) return null;
+  if (address.kind === 'account') return address.accountId;
+  if ('siteId' in address) return (setting?.site ?? table.site(address.siteId))?.account_id ?? null;
+  if ('userId' in address)
+    return accountOfGrants(setting?.user?.grants ?? table.user(address.userId)?.grants ?? [], table);
+  if ('tokenHash' in address) {
+    const token = setting?.admin_token ?? table.adminToken(address.tokenHash);
+    return accountOfGrants(token?.grants ?? [OWNER_OF_ALL], table);
+  }
+  const siteId = setting?.key?.site_id ?? setting?.replay?.site_id ?? null;
+  return siteId === null ? null : (table.site(siteId)?.account_id ?? null);
+}
+
 /** The entry for one change of a fact: the fields that differ, without secrets. */
-export function auditEntry(seq: number, settingKey: string, before: Setting | null, after: Setting | null): AuditEntry {
+export function auditEntry(
+  place: AuditPlace,
+  settingKey: string,
+  before: Setting | null,
+  after: Setting | null,
+): AuditEntry {
   const [left, right] = differences(shown(before), shown(after));
   return {
-    seq,
+    ...place,
     setting_key: settingKey,
     action: actionOf(before, after),
     before: left === null ? null : JSON.stringify(left),
@@ -104,9 +136,9 @@ export function auditEntry(seq: number, settingKey: string, before: Setting | nu
 }
 
 /** The entry for something that was done and changed no fact. */
-export function doneEntry(seq: number, about: string, done: Fields): AuditEntry {
+export function doneEntry(place: AuditPlace, about: string, done: Fields): AuditEntry {
   const after = JSON.stringify(shortened(done));
-  return { seq, setting_key: about, action: 'change', before: '{}', after, secrets_changed: [] };
+  return { ...place, setting_key: about, action: 'change', before: '{}', after, secrets_changed: [] };
 }
 
 function actionOf(before: Setting | null, after: Setting | null): AuditAction {

@@ -1,8 +1,16 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Setting } from '#schemas/setting.ts';
-import { type AuditKind, type AuditLog, auditEntry, createAuditLog, doneEntry } from './audit.ts';
-import { auditKey, keyOfSetting } from './setting_address.ts';
+import type { ChangesMade, Setting } from '#schemas/setting.ts';
+import {
+  type AuditKind,
+  type AuditLog,
+  type AuditPlace,
+  accountOfFact,
+  auditEntry,
+  createAuditLog,
+  doneEntry,
+} from './audit.ts';
+import { auditKey, changesMadeKey, keyOfSetting } from './setting_address.ts';
 import { type ApplyResult, createSettingsTable, type SettingsTable } from './table.ts';
 
 /** A record of site.config; a null setting removes the fact. */
@@ -82,30 +90,44 @@ export function auditedRecords(
   nowMs: number,
 ): SettingRecord[] {
   const changes = facts.map((fact) => changeOf(view, fact)).filter(({ before, body }) => !isSame(before, body));
-  const seqs = view.audit.nextSeqs('change', changes.length);
-  return changes.flatMap(({ key, before, body }, index) => {
+  const written = changes.map(({ key, before, body }) => {
     const changed = { changed_at: laterThan(before, nowMs), changed_by: changedBy };
-    const setting = body === null ? null : { ...changed, ...NOTHING, ...body };
-    const audit = auditEntry(seqs[index] as number, key, before, setting);
+    return { key, before, changed, setting: body === null ? null : { ...changed, ...NOTHING, ...body } };
+  });
+  const accounts = written.map(({ key, before, setting }) => accountOfFact(key, setting ?? before, view.table));
+  const places = view.audit.nextPlaces('change', accounts);
+  return written.flatMap(({ key, before, changed, setting }, index) => {
+    const audit = auditEntry(places[index] as AuditPlace, key, before, setting);
     return [
       { key, setting },
-      { key: auditKey(audit.seq), setting: { ...changed, ...NOTHING, audit } },
+      { key: auditKey(audit), setting: { ...changed, ...NOTHING, audit } },
     ];
   });
 }
 
-/** The record of something that was done and is no fact: in the audit alone. */
+/**
+ * The record of something that was done and is no fact: in the audit alone.
+ *
+ * @param who Who did it, and the account whose ring it is in where what it is about names none.
+ */
 export function notedRecord(
   view: SettingsView,
   about: string,
   done: Record<string, unknown>,
-  changedBy: string,
+  { actor, accountId = null }: { actor: string; accountId?: string | null },
   nowMs: number,
   kind: AuditKind = 'change',
 ): SettingRecord {
-  const [seq = 0] = view.audit.nextSeqs(kind, 1);
-  const audit = doneEntry(seq, about, done);
-  return { key: auditKey(seq), setting: { changed_at: nowMs, changed_by: changedBy, ...NOTHING, audit } };
+  const ring = kind === 'access' ? accountId : (accountOfFact(about, null, view.table) ?? accountId);
+  const [place] = view.audit.nextPlaces(kind, [ring]);
+  const audit = doneEntry(place as AuditPlace, about, done);
+  return { key: auditKey(audit), setting: { changed_at: nowMs, changed_by: actor, ...NOTHING, audit } };
+}
+
+/** The record of how many changes somebody has made of their day. */
+export function changesMadeRecord(changes_made: ChangesMade, changedBy: string, nowMs: number): SettingRecord {
+  const setting = { changed_at: nowMs, changed_by: changedBy, ...NOTHING, changes_made };
+  return { key: changesMadeKey(changes_made.by), setting };
 }
 
 interface FactChange {

@@ -1,4 +1,4 @@
-import type { EngageItem, SavedKind, Setting } from '#schemas/setting.ts';
+import type { AuditEntry, EngageItem, SavedKind, Setting } from '#schemas/setting.ts';
 import { ID_PATTERN } from './id_pattern.ts';
 import { canonicalDomain } from './web_names.ts';
 
@@ -14,7 +14,8 @@ export type SettingAddress =
   | { kind: 'domain_proof'; siteId: string; domain: string }
   | { kind: 'saved'; siteId: string; itemKind: SavedKind; itemId: string }
   | { kind: 'user'; userId: string }
-  | { kind: 'audit'; slot: number };
+  | { kind: 'audit'; accountId: string | null; slot: number }
+  | { kind: 'changes_made'; by: string };
 
 const HASH_PATTERN = /^[0-9a-f]{64}$/;
 
@@ -36,29 +37,49 @@ export const savedKey = (siteId: string, kind: SavedKind, id: string): string =>
 
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
-/** Entries of the audit that are remembered; of each kind the newest take the slots of the oldest. */
+/** Entries of the audit of the installation itself; of each kind the newest take the slots of the oldest. */
 export const AUDIT_SLOTS = 10_000;
 const SLOT_PATTERN = /^\d{1,4}$/;
-export const auditKey = (seq: number): string => `audit/${seq % AUDIT_SLOTS}`;
+/** Where an entry is in its ring. */
+export const auditSlot = ({ seq, slot = null }: AuditEntry): number => slot ?? seq % AUDIT_SLOTS;
+export function auditKey(entry: AuditEntry): string {
+  const { account_id = null } = entry;
+  return account_id === null ? `audit/${auditSlot(entry)}` : `audit/${account_id}/${auditSlot(entry)}`;
+}
+
+export const changesMadeKey = (by: string): string => `changes_made/${by}`;
 
 /** Reads a record key of site.config; null when it names no fact. */
 export function parseSettingKey(recordKey: string): SettingAddress | null {
   const [kind, id = '', name, ...rest] = recordKey.split('/');
   if (kind === 'engage') return engageAddress(id, name ?? '', rest);
   if (kind === 'saved') return savedAddress(id, name ?? '', rest);
+  if (kind === 'changes_made') return changesMadeAddress(recordKey.slice(kind.length + 1));
   if (rest.length > 0) return null;
+  if (kind === 'audit') return auditAddress(id, name);
   if (kind === 'destination') return destinationAddress(id, name ?? '');
   if (kind === 'domain_proof') return domainProofAddress(id, name ?? '');
   if (name !== undefined) return null;
   if (kind === 'key') return HASH_PATTERN.test(id) ? { kind, keyHash: id } : null;
   if (kind === 'admin_token') return HASH_PATTERN.test(id) ? { kind, tokenHash: id } : null;
-  if (kind === 'audit') return SLOT_PATTERN.test(id) ? { kind, slot: Number(id) } : null;
   if (!ID_PATTERN.test(id)) return null;
   if (kind === 'account') return { kind, accountId: id };
   if (kind === 'site') return { kind, siteId: id };
   if (kind === 'user') return { kind, userId: id };
   if (kind === 'replay') return { kind, replayId: id };
   return null;
+}
+
+function auditAddress(id: string, name: string | undefined): SettingAddress | null {
+  const slot = name ?? id;
+  const accountId = name === undefined ? null : id;
+  if (!SLOT_PATTERN.test(slot) || (accountId !== null && !ID_PATTERN.test(accountId))) return null;
+  return { kind: 'audit', accountId, slot: Number(slot) };
+}
+
+function changesMadeAddress(by: string): SettingAddress | null {
+  const kind = parseSettingKey(by)?.kind;
+  return kind === 'user' || kind === 'admin_token' ? { kind: 'changes_made', by } : null;
 }
 
 function engageAddress(siteId: string, itemKind: string, rest: readonly string[]): SettingAddress | null {
@@ -96,7 +117,8 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.domain_proof) keys.push(domainProofKey(setting.domain_proof.site_id, setting.domain_proof.domain));
   if (setting.saved) keys.push(savedKey(setting.saved.site_id, setting.saved.kind, setting.saved.id));
   if (setting.user) keys.push(userKey(setting.user.user_id));
-  if (setting.audit) keys.push(auditKey(setting.audit.seq));
+  if (setting.audit) keys.push(auditKey(setting.audit));
+  if (setting.changes_made) keys.push(changesMadeKey(setting.changes_made.by));
   const [only = null] = keys;
   return keys.length === 1 ? only : null;
 }

@@ -225,6 +225,7 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
     case 'user':
       return replace(state.users, address.userId, setting?.user ?? null);
     case 'audit':
+    case 'changes_made':
       return false;
   }
 }

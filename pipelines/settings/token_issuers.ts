@@ -1,5 +1,5 @@
 import type { AdminToken } from '#schemas/setting.ts';
-import type { Principal } from './access.ts';
+import { type Principal, placeOf } from './access.ts';
 import { userOfActor } from './dashboard_users.ts';
 import type { SettingsView } from './journal.ts';
 import { adminTokenKey, parseSettingKey, userKey } from './setting_address.ts';
@@ -18,35 +18,30 @@ export function issuingUser(view: IssuersView, token: AdminToken): string | null
   return address?.kind === 'user' ? address.userId : null;
 }
 
-/** Who stands behind somebody, by their own fact: the user or the token that a token goes back to, and else they themselves. */
+/**
+ * Who stands behind somebody, by their own fact: the user or the token that a token goes back to, and whoever made that user. Whoever
+ * may something in the whole installation stands for themselves.
+ */
 export function behind(view: IssuersView, principal: Principal): string {
   const token = principal.kind === 'token' ? view.table.adminToken(principal.id) : undefined;
-  return token === undefined ? issuerKey(principal) : firstIssuer(view, token);
+  return firstMaker(view, token === undefined ? issuerKey(principal) : firstIssuer(view, token));
 }
 
-/**
- * Whether a change was made by somebody or by a token that goes back to them.
- *
- * @param first A user, or a token that nobody issued, by their own fact.
- */
-export function madeUnder(view: IssuersView, first: string): (changedBy: string, changedMs: number) => boolean {
-  const oldestFirst = view.table.adminTokens().toSorted((a, b) => a.created_at - b.created_at);
-  const byLabel = Map.groupBy(oldestFirst, ({ label }) => label);
-  const isUnder = new Map<string, boolean>();
-  return (changedBy, changedMs) => {
-    const userId = userOfActor(changedBy);
-    if (userId !== null) return userKey(userId) === first;
-    const token = ofThatTime(byLabel.get(changedBy) ?? [], changedMs);
-    if (token === undefined) return false;
-    const known = isUnder.get(token.token_hash) ?? firstIssuer(view, token) === first;
-    isUnder.set(token.token_hash, known);
-    return known;
-  };
+function firstMaker(view: IssuersView, first: string): string {
+  const passed = new Set<string>();
+  let key = first;
+  for (;;) {
+    const address = parseSettingKey(key);
+    const user = address?.kind === 'user' ? view.table.user(address.userId) : undefined;
+    const maker = user?.made_by ?? null;
+    if (user === undefined || maker === null || passed.has(maker)) return key;
+    if (user.grants.some((grant) => placeOf(grant) === 'installation')) return key;
+    passed.add(maker);
+    const made = parseSettingKey(maker);
+    const token = made?.kind === 'admin_token' ? view.table.adminToken(made.tokenHash) : undefined;
+    key = token === undefined ? maker : firstIssuer(view, token);
+  }
 }
-
-/** Of tokens that had the same label, one after the other, whose it was at a time. Clocks differ: before all it was the first's. */
-const ofThatTime = (oldestFirst: readonly AdminToken[], timeMs: number): AdminToken | undefined =>
-  oldestFirst.findLast(({ created_at }) => created_at <= timeMs) ?? oldestFirst[0];
 
 /** The first of those who issued a token, and one another: a user, or the token that nobody issued. */
 function firstIssuer(view: IssuersView, token: AdminToken): string {

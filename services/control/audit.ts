@@ -24,7 +24,7 @@ export const auditRoutes: Route[] = [
     access: ofListed('audit.read'),
     tag: 'Audit',
     summary:
-      'List the newest 8,000 changes and 2,000 sign-ins and refusals, newest first: who changed what, when, from what to what',
+      'List the newest 5,000 changes and 2,000 sign-ins and refusals of each account, newest first: who changed what, when, from what to what',
     params: nothing,
     query: auditQuery,
     body: null,
@@ -63,7 +63,7 @@ function placeOfKey({ setting_key, before, after }: AuditRecord, table: Settings
   const address = parseSettingKey(setting_key);
   if (address === null) return 'installation';
   if ('siteId' in address) return { site: address.siteId };
-  if ('accountId' in address) return { account: address.accountId };
+  if (address.kind === 'account') return { account: address.accountId };
   // Keys and replays that made room for others are where they were.
   if ('keyHash' in address) return placeOfSite(table.keyByHash(address.keyHash)?.site_id ?? siteIn(before ?? after));
   if (!('replayId' in address)) return 'installation';

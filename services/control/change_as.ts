@@ -1,6 +1,13 @@
 import type { Principal } from '#pipelines/settings/access.ts';
-import type { Planned, SettingsJournal, SettingsView } from '#pipelines/settings/journal.ts';
-import { behind, issuerKey, madeUnder } from '#pipelines/settings/token_issuers.ts';
+import {
+  changesMadeRecord,
+  type Planned,
+  type SettingsJournal,
+  type SettingsView,
+} from '#pipelines/settings/journal.ts';
+import { changesMadeKey } from '#pipelines/settings/setting_address.ts';
+import { behind, issuerKey } from '#pipelines/settings/token_issuers.ts';
+import type { ChangesMade } from '#schemas/setting.ts';
 import type { Judge } from './judge_caller.ts';
 import { type Refused, refused } from './route.ts';
 
@@ -11,8 +18,8 @@ export interface ChangeParts {
 }
 
 /**
- * What one may change in a day, together with the tokens that go back to them; the audit keeps 8,000 changes, which nobody alone
- * may push out within days.
+ * What one may change in a day, together with the tokens and users that go back to them; the audit keeps 5,000 changes of an
+ * account, which nobody alone may push out within two days.
  */
 export const CHANGES_MAX = 2_000;
 /** Beyond that: who has used up the day, or had it used up by a thief, can still lock the thief out. */
@@ -43,14 +50,21 @@ export function changeAs<T>(
     const { principal } = judged.caller;
     const planned = plan(view, principal);
     const changes = planned.records.filter(({ setting }) => setting?.audit).length;
-    const isBeyond = changes > 0 && changedToday(view, principal, nowMs()) + changes > mostOf(view, principal, planned);
-    return isBeyond ? { records: [], result: refused('changes_limited') } : planned;
+    if (changes === 0) return planned;
+    const made = madeToday(view, behind(view, principal), nowMs());
+    const count = made.count + changes;
+    if (count > mostOf(view, principal, planned)) return { records: [], result: refused('changes_limited') };
+    // First, as what was written is waited for by its last entry of the audit.
+    const counted = changesMadeRecord({ ...made, count }, principal.actor, nowMs());
+    return { ...planned, records: [counted, ...planned.records] };
   });
 }
 
-/** Counted in the audit itself, which every control service and the next one has. */
-const changedToday = (view: SettingsView, principal: Principal, nowMs: number): number =>
-  view.audit.changesSince(nowMs - DAY_MS, madeUnder(view, behind(view, principal)));
+/** What those who stand behind somebody have made of a day, which begins with the first change after another. */
+function madeToday(view: SettingsView, by: string, nowMs: number): ChangesMade {
+  const made = view.record(changesMadeKey(by))?.changes_made ?? null;
+  return made === null || nowMs - made.since >= DAY_MS ? { by, since: nowMs, count: 0 } : made;
+}
 
 function mostOf(view: SettingsView, principal: Principal, { protects }: ChangePlan<unknown>): number {
   if (protects !== true) return CHANGES_MAX;

@@ -1,6 +1,13 @@
 import type { Logger } from '#infra/log/logger.ts';
+import type { AuditRecord } from '#pipelines/settings/audit.ts';
 import { type DnsResolver, domainRecords, findProof } from '#pipelines/settings/domain_proof.ts';
-import { auditedRecords, JournalError, type SettingsJournal } from '#pipelines/settings/journal.ts';
+import {
+  auditedRecords,
+  JournalError,
+  type SettingRecord,
+  type SettingsJournal,
+  type SettingsView,
+} from '#pipelines/settings/journal.ts';
 import { allClaims, foundFacts } from './domains.ts';
 import { createLookRounds, type LookRounds } from './look_rounds.ts';
 import type { DomainRules } from './route.ts';
@@ -17,6 +24,7 @@ export interface DomainWatchOptions {
 const WATCH_LABEL = 'domain-watch';
 /** Questions that are open at a time. */
 const TOGETHER = 16;
+const DAY_MS = 86_400_000;
 
 /**
  * Looks for the records of every claim that is due, and writes what has changed. Where two control services do so, the second
@@ -41,15 +49,35 @@ async function checkDomain(
   const now = nowMs();
   if (foundFacts(journal.view(), claim, finding, now, rules.graceMs).length === 0) return;
   try {
-    await journal.change((view) => ({
-      records: auditedRecords(view, foundFacts(view, claim, finding, now, rules.graceMs), WATCH_LABEL, now),
-      result: null,
-    }));
+    await journal.change((view) => {
+      const facts = foundFacts(view, claim, finding, now, rules.graceMs);
+      return { records: notedOnceADay(view, auditedRecords(view, facts, WATCH_LABEL, now), now), result: null };
+    });
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;
     logger.warn({ err: error, domain: claim.domain }, 'what was found of a domain could not be stored');
   }
 }
+
+/**
+ * A record that comes and goes, as whoever has the name server may make it, stands in the audit once a day as what is missing, and once
+ * as what is served: the rest of that day is written without.
+ */
+function notedOnceADay(view: SettingsView, records: readonly SettingRecord[], nowMs: number): SettingRecord[] {
+  const about = records.flatMap(({ setting }) => setting?.audit ?? []).at(0);
+  if (about === undefined) return [...records];
+  const isAlike = ({ changed_by, changed_at, setting_key, before, after }: AuditRecord): boolean =>
+    changed_by === WATCH_LABEL &&
+    changed_at > nowMs - DAY_MS &&
+    setting_key === about.setting_key &&
+    isOfService({ before, after }) === isOfService(about);
+  const isNoted = view.audit.list(1, null, isAlike).length > 0;
+  return isNoted ? records.filter(({ setting }) => !setting?.audit) : [...records];
+}
+
+/** Whether the domain was served after it and not before, or the other way round. */
+const isOfService = ({ before, after }: Pick<AuditRecord, 'before' | 'after'>): boolean =>
+  before === null || after === null || before.includes('verified_at');
 
 /** Checks now and then again and again, each time when the last is over. The function that is answered ends it. */
 export function watchDomains(

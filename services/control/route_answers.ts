@@ -4,6 +4,7 @@ import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import { wideNetworkOf } from '#pipelines/privacy/network.ts';
 import { may, type Permission, type Place, type Principal } from '#pipelines/settings/access.ts';
+import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import { domainRecords, findProof, type ProofFinding } from '#pipelines/settings/domain_proof.ts';
 import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
 import { accountKey, siteKey } from '#pipelines/settings/setting_address.ts';
@@ -79,7 +80,7 @@ function refuseLacking(
   place: Place | 'listed',
   reply: HttpReply,
 ): HttpReply {
-  signInAudit.permissionRefused(principal.actor, route.operationId, keyOfPlace(place));
+  signInAudit.permissionRefused(principal, route.operationId, keyOfPlace(place));
   return refuse(reply, 'permission_missing');
 }
 
@@ -252,8 +253,10 @@ async function answerGathered(
 /** Has the audit say what is about to be done, by who asks as they are then. */
 function noting(options: ControlOptions, judge: Judge, { protects }: Route): Sources['note'] {
   return async (about, what) => {
-    const refusal = await changeAs<null>(options, judge, (view, { actor }) => ({
-      records: [notedRecord(view, about, what, actor, options.nowMs())],
+    const refusal = await changeAs<null>(options, judge, (view, { actor, grants }) => ({
+      records: [
+        notedRecord(view, about, what, { actor, accountId: accountOfGrants(grants, view.table) }, options.nowMs()),
+      ],
       result: null,
       protects: protects === true,
     }));

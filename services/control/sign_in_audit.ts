@@ -1,4 +1,6 @@
 import type { Logger } from '#infra/log/logger.ts';
+import type { Principal } from '#pipelines/settings/access.ts';
+import { accountOfFact, accountOfGrants } from '#pipelines/settings/audit.ts';
 import { actorOf, STRANGER } from '#pipelines/settings/dashboard_users.ts';
 import { JournalError, notedRecord, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import { userKey } from '#pipelines/settings/setting_address.ts';
@@ -11,7 +13,7 @@ export interface SignInAudit {
   /** The password was right, and the code of the second factor is asked for: who goes no further may have stolen it. */
   codeAsked(userId: string, network: string): void;
   /** Somebody known asked for what they may not. */
-  permissionRefused(actor: string, operation: string, about: string): void;
+  permissionRefused(principal: Principal, operation: string, about: string): void;
 }
 
 const MINUTE_MS = 60_000;
@@ -21,7 +23,8 @@ interface Budget {
   sameMs: number;
   perHour: number;
 }
-/** The audit keeps 2,000 of them: refusals, which anybody can cause, must not displace the others within a day. */
+type Noted = { actor: string; accountId: string | null };
+/** Of one account. The audit keeps 2,000 of them: refusals, which anybody can cause, must not displace the others within a day. */
 const SIGN_INS: Budget = { sameMs: MINUTE_MS, perHour: 60 };
 /** Of one user: whoever can sign in can do so again and again. */
 const SIGNED_IN: Budget = { sameMs: 0, perHour: 60 };
@@ -32,50 +35,58 @@ const PERMISSIONS: Budget = { sameMs: HOUR_MS, perHour: 30 };
 const KINDS_MAX = 1_000;
 
 export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowMs: () => number): SignInAudit {
-  const [signIns, permissions] = [createBound(SIGN_INS, nowMs), createBound(PERMISSIONS, nowMs)];
+  const [signIns, permissions] = [boundOfEach(SIGN_INS, nowMs), boundOfEach(PERMISSIONS, nowMs)];
   const [signedIn, codesAsked] = [boundOfEach(SIGNED_IN, nowMs), boundOfEach(CODES_ASKED, nowMs)];
-  const record = (about: string, what: Record<string, unknown>, actor: string): void => {
+  const record = (about: string, what: Record<string, unknown>, who: Noted): void => {
     const write = (): Promise<null> =>
       journal.change((view) => ({
-        records: [notedRecord(view, about, what, actor, nowMs(), 'access')],
+        records: [notedRecord(view, about, what, who, nowMs(), 'access')],
         result: null,
       }));
     // Another control service may have written in between, which one try finds out.
     write()
       .catch((error: unknown) => (error instanceof JournalError ? write() : Promise.reject(error)))
-      .catch((error: unknown) => logger.error({ err: error, about, actor }, 'the audit lacks an entry'));
+      .catch((error: unknown) => logger.error({ err: error, about, actor: who.actor }, 'the audit lacks an entry'));
   };
-  const recordDue = (isDue: Bound, about: string, what: Record<string, unknown>, actor: string): void => {
-    const unrecorded = isDue(JSON.stringify([about, what, actor]));
-    if (unrecorded !== null) record(about, { ...what, ...(unrecorded > 0 ? { unrecorded } : {}) }, actor);
+  const recordDue = (isDue: Bound, about: string, what: Record<string, unknown>, who: Noted): void => {
+    const unrecorded = isDue(JSON.stringify([about, what, who.actor]));
+    if (unrecorded !== null) record(about, { ...what, ...(unrecorded > 0 ? { unrecorded } : {}) }, who);
   };
+  /** Of a user, whoever acts: in the ring of the user's account. */
+  const ofUser = (userId: string, actor: string): Noted => ({
+    actor,
+    accountId: accountOfFact(userKey(userId), null, journal.view().table),
+  });
   return {
     signedIn(userId, from) {
-      recordDue(signedIn(userId), userKey(userId), { done: 'user.sign_in', ...from }, actorOf(userId));
+      recordDue(signedIn(userId), userKey(userId), { done: 'user.sign_in', ...from }, ofUser(userId, actorOf(userId)));
     },
     signInRefused(userId, reason, network) {
       const about = userId === null ? 'user' : userKey(userId);
       logger.warn({ about, reason, network }, 'a sign-in was refused');
-      recordDue(signIns, about, { done: 'user.sign_in_refused', reason }, STRANGER);
+      const who = userId === null ? { actor: STRANGER, accountId: null } : ofUser(userId, STRANGER);
+      recordDue(signIns(who.accountId), about, { done: 'user.sign_in_refused', reason }, who);
     },
     codeAsked(userId, network) {
       const about = userKey(userId);
       logger.info({ about, network }, 'a password was right, and the second factor is asked for');
-      recordDue(codesAsked(userId), about, { done: 'user.code_asked', network }, STRANGER);
+      recordDue(codesAsked(userId), about, { done: 'user.code_asked', network }, ofUser(userId, STRANGER));
     },
-    permissionRefused: (actor, operation, about) =>
-      recordDue(permissions, about, { done: 'permission.refused', operation }, actor),
+    permissionRefused({ actor, grants }, operation, about) {
+      const who = { actor, accountId: accountOfGrants(grants, journal.view().table) };
+      recordDue(permissions(who.accountId), about, { done: 'permission.refused', operation }, who);
+    },
   };
 }
 
 type Bound = (kind: string) => number | null;
 
-/** A bound for each user that there is. */
-function boundOfEach(budget: Budget, nowMs: () => number): (userId: string) => Bound {
-  const bounds = new Map<string, Bound>();
-  return (userId) => {
-    const bound = bounds.get(userId) ?? createBound(budget, nowMs);
-    bounds.set(userId, bound);
+/** A bound for each user or account that there is. */
+function boundOfEach(budget: Budget, nowMs: () => number): (of: string | null) => Bound {
+  const bounds = new Map<string | null, Bound>();
+  return (of) => {
+    const bound = bounds.get(of) ?? createBound(budget, nowMs);
+    bounds.set(of, bound);
     return bound;
   };
 }

@@ -5,6 +5,7 @@ import { fullGrant } from '#pipelines/settings/grants.ts';
 import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problem.ts';
 import { userKey } from '#pipelines/settings/setting_address.ts';
+import { issuerKey } from '#pipelines/settings/token_issuers.ts';
 import { changedUser, managesUser, seesGrant, seesUser, type UserChange } from '#pipelines/settings/user_change.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
@@ -212,7 +213,7 @@ export const userRoutes: Route[] = [
         if (user === undefined) return { records: [], result: refused('user_unknown') };
         if (!managesUser(principal, user, view.table)) return { records: [], result: refused('permission_missing') };
         if (isOwn(asked, user_id)) return { records: [], result: ofOwnSignIn('invitation') };
-        const note = notedRecord(view, userKey(user_id), { done: 'user.invite' }, principal.actor, parts.nowMs());
+        const note = notedRecord(view, userKey(user_id), { done: 'user.invite' }, principal, parts.nowMs());
         return { records: [note], result: { user, inviter: { kind: principal.kind, id: principal.id } } };
       });
       if ('kind' in noted) return noted;
@@ -264,7 +265,8 @@ async function written(
     const before = view.table.user(userId);
     const change = plan(view, before, principal);
     if ('kind' in change) return { records: [], result: change };
-    const blank = blankUser(userId, userId, nowMs());
+    const isOfAll = may(principal, 'users.manage', 'installation', view.table);
+    const blank = { ...blankUser(userId, userId, nowMs()), made_by: isOfAll ? null : issuerKey(principal) };
     const changed = changedUser(principal, blank, before ?? null, change, view.table, nowMs());
     if (!changed.ok) {
       const problems = 'problems' in changed ? changed.problems : [];

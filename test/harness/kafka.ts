@@ -20,6 +20,7 @@ export function kafkaOf(brokers: string, clientId = 'test', retries?: number): K
     sasl: null,
     eventPartitions: 4,
     partitionGroupSize: 2,
+    auditDays: 1,
     replicationFactor: 1,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     watchdogMs: 300_000,

@@ -23,7 +23,7 @@ export function controlEnvironment(addresses: LocalAddresses): Record<string, st
   };
 }
 
-const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.replays];
+const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.audit, TOPICS.replays];
 
 /** Makes the topics that a control service follows, with their schemas. */
 export async function provisionFollowed(env: Record<string, string>): Promise<void> {

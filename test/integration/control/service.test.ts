@@ -57,7 +57,7 @@ describe('the edge obeys', () => {
 });
 
 describe('a secret', () => {
-  it('is in no answer, no log and no record', async () => {
+  it('is in no answer, no log and no record, and the change of it in the audit that is kept by time, and in the log', async () => {
     const { site } = await makePlace(client);
     const planted = 'whsec_UGxhbnRlZFNlY3JldE9mVGhlQ29udHJvbFRlc3Q=';
     const path = `/v1/admin/sites/${site}/destinations`;
@@ -74,10 +74,14 @@ describe('a secret', () => {
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 415, 201, 200, 200]);
     for (const { body } of answers) expect(body).not.toContain(planted);
     expect(filesWith(join(service.dataDir, 'log'), planted)).toEqual([]);
-    const records = await settingRecords();
+    const records = await recordsOf(TOPICS.settings);
     expect(records.filter((record) => record.includes(planted))).toEqual([]);
     // The search does find what is there: the address beside the secret, in the fact and in its audit entry.
     expect(records.filter((record) => record.includes(good.settings.url))).toHaveLength(2);
+    const kept = await recordsOf(TOPICS.audit);
+    expect(kept.filter((record) => record.includes(planted))).toEqual([]);
+    expect(kept.filter((record) => record.includes(good.settings.url))).toHaveLength(1);
+    expect(filesWith(join(service.dataDir, 'log'), `destination/${site}/webhook`)).not.toEqual([]);
   });
 });
 
@@ -113,12 +117,12 @@ async function get(path: string): Promise<Answer> {
   return httpTransport(service.ready.control)({ method: 'GET', path, headers, body: null });
 }
 
-/** Every record of site.config as it stands in Kafka, decompressed. */
-async function settingRecords(): Promise<Buffer[]> {
+/** Every record of a topic as it stands in Kafka, decompressed. */
+async function recordsOf(topic: string): Promise<Buffer[]> {
   const records: Buffer[] = [];
   const following = await followTopic({
     kafka: kafkaOf(service.ready.kafka),
-    topic: TOPICS.settings,
+    topic,
     groupPrefix: 'test',
     onRecord: (key, value) => void records.push(Buffer.concat([Buffer.from(key), value ?? Buffer.of()])),
     onFatal(error) {

@@ -113,6 +113,26 @@ test('a record that is gone is forgiven for the grace, and no longer', async () 
   expect((await world.call('GET', place)).body).toMatchObject({ state: 'lapsed', verified_at: null });
 });
 
+test('a record that comes and goes stands in the audit once a day, and is served as it is all the same', async () => {
+  const world = await verified();
+  const blink = async (): Promise<void> => {
+    const records = new Map(world.zone);
+    world.zone.clear();
+    await watch(world);
+    for (const [name, found] of records) world.zone.set(name, found);
+    world.clock.nowMs += 600_000;
+    await watch(world);
+    world.clock.nowMs += 600_000;
+  };
+  for (let times = 0; times < 20; times++) await blink();
+  const noted = async () => (await audited(world)).filter((line) => line.endsWith('domain-watch')).length;
+  expect(await noted()).toBe(1);
+  expect((await world.call('GET', place)).body).toMatchObject({ state: 'verified', failing_since: null });
+  world.clock.nowMs += 86_400_000;
+  await blink();
+  expect(await noted()).toBe(2);
+});
+
 test('a look that finds nothing new writes nothing', async () => {
   const world = await verified();
   world.journal.records.length = 0;

@@ -82,7 +82,8 @@ function memoryJournal(view: SettingsView = createSettingsView()): MemoryJournal
         // As read back from the topic: values of their own, that nobody else holds.
         const applied = view.apply(record.key, structuredClone(record.setting));
         if (!applied.ok) throw new Error(applied.code);
-        journal.records.push(record);
+        // How much somebody has made of their day is written with every change.
+        if (!record.setting?.changes_made) journal.records.push(record);
       }
       return result;
     },

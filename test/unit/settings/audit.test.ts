@@ -1,17 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { auditEntry, createAuditLog, doneEntry } from '#pipelines/settings/audit.ts';
+import {
+  type AuditKind,
+  type AuditLog,
+  accountOfFact,
+  accountOfGrants,
+  auditEntry,
+  createAuditLog,
+  doneEntry,
+} from '#pipelines/settings/audit.ts';
 import { auditedRecords, createSettingsView } from '#pipelines/settings/journal.ts';
 import { AUDIT_SLOTS, auditKey, parseSettingKey } from '#pipelines/settings/setting_address.ts';
+import type { Grant } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { account, destination, NOW_MS, setting, site } from './samples.ts';
 
+const PLACE = { seq: 1, account_id: null, slot: 1 };
 const definition = (id: string, name: string) => JSON.stringify({ id, name, trigger: 'click' });
 
 describe('an audit entry', () => {
   it('holds the fields that differ, below the top too', () => {
     const before = setting({ site: site({ event_definitions: [definition('a', 'one'), definition('b', 'two')] }) });
     const after = setting({ site: site({ event_definitions: [definition('a', 'one'), definition('b', 'new')] }) });
-    const entry = auditEntry(1, 'site/shop', before, after);
+    const entry = auditEntry(PLACE, 'site/shop', before, after);
     expect(JSON.parse(entry.before ?? '')).toEqual({ event_definitions: { b: { name: 'two' } } });
     expect(JSON.parse(entry.after ?? '')).toEqual({ event_definitions: { b: { name: 'new' } } });
   });
@@ -19,74 +29,86 @@ describe('an audit entry', () => {
   it('names secrets that changed and holds none', () => {
     const before = setting({ destination: destination({ secrets: { a: 'k1.old', b: 'k1.same', c: 'k1.gone' } }) });
     const after = setting({ destination: destination({ secrets: { a: 'k1.new', b: 'k1.same', d: 'k1.more' } }) });
-    const entry = auditEntry(1, 'destination/shop/meta', before, after);
+    const entry = auditEntry(PLACE, 'destination/shop/meta', before, after);
     expect(entry.secrets_changed).toEqual(['a', 'c', 'd']);
     expect(JSON.stringify(entry)).not.toContain('k1.');
   });
 
   it('bounds what is long', () => {
     const after = setting({ destination: destination({ settings: { note: 'n'.repeat(9000) } }) });
-    const entry = auditEntry(1, 'destination/shop/meta', null, after);
+    const entry = auditEntry(PLACE, 'destination/shop/meta', null, after);
     expect(JSON.parse(entry.after ?? '')).toMatchObject({ settings: { omitted_characters: 9011 } });
   });
 });
 
 describe('the audit log', () => {
-  it('remembers as many changes as there are slots, in whatever order they come', () => {
+  const write = (log: AuditLog, kind: AuditKind, account_id: string | null, count: number): void => {
+    for (const place of log.nextPlaces(kind, Array<string | null>(count).fill(account_id))) {
+      log.apply({ ...setting({}), audit: doneEntry(place, `${account_id}/${kind}`, {}) });
+    }
+  };
+  const seqsOf = (log: AuditLog, account_id: string | null, kind: AuditKind): number[] =>
+    log.list(50_000, null, (one) => one.setting_key === `${account_id}/${kind}`).map(({ seq }) => seq);
+
+  it('reads on what was written before there were rings, in whatever order it comes', () => {
     const log = createAuditLog();
     const seqs = Array.from({ length: AUDIT_SLOTS + 5 }, (_, index) => index + 1);
     for (const seq of seqs.toReversed()) {
-      const entry = auditEntry(seq, 'account/acme', null, setting({ account: account() }));
+      const { account_id: _account, slot: _slot, ...entry } = doneEntry({ ...PLACE, seq }, 'account/acme', {});
       log.apply({ ...setting({}), audit: entry });
     }
     const found = log.list(AUDIT_SLOTS + 5, null, () => true).map(({ seq }) => seq);
     expect(found).toEqual(seqs.slice(5).toReversed());
     expect(log.list(2, 100, ({ seq }) => seq % 2 === 0).map(({ seq }) => seq)).toEqual([98, 96]);
+    expect(log.nextPlaces('change', [null, 'acme', null])).toEqual([
+      { seq: 10_006, account_id: null, slot: 6 },
+      { seq: 10_007, account_id: 'acme', slot: 0 },
+      { seq: 10_008, account_id: null, slot: 7 },
+    ]);
   });
 
-  it('keeps as many of each kind as have slots, however much comes of the other kind', () =>
+  it('keeps as many of each kind and account as have slots, however much comes of the others', () =>
     checkAll(
       [
-        ['changes', 'change', 'access', 8_000],
-        ['sign-ins and refusals', 'access', 'change', 2_000],
+        ['changes of the installation', null, 'change', 8_000],
+        ['sign-ins and refusals of the installation', null, 'access', 2_000],
+        ['changes of an account', 'acme', 'change', 5_000],
+        ['sign-ins and refusals of an account', 'acme', 'access', 2_000],
       ] as const,
-      ([, kept, other, slots]) => {
+      ([, owner, kind, slots]) => {
         const log = createAuditLog();
-        const write = (kind: 'change' | 'access', count: number): void => {
-          for (const seq of log.nextSeqs(kind, count)) {
-            log.apply({ ...setting({}), audit: doneEntry(seq, kind, {}) });
-          }
-        };
-        for (let times = 0; times < 3; times++) {
-          write(kept, 1);
-          write(other, 1);
-        }
-        write(kept, slots - 3);
-        write(other, 12_000);
-        const seqsOf = (kind: string) =>
-          log.list(20_000, null, (one) => one.setting_key === kind).map(({ seq }) => seq);
-        const before = seqsOf(kept);
+        write(log, kind, owner, slots);
+        const before = seqsOf(log, owner, kind);
         expect(before).toHaveLength(slots);
-        write(kept, 1);
-        expect(seqsOf(kept)).toEqual([log.lastSeq, ...before.slice(0, -1)]);
-        expect(seqsOf(other)).toHaveLength(AUDIT_SLOTS - slots);
+        write(log, kind === 'change' ? 'access' : 'change', owner, 12_000);
+        write(log, kind, 'other', 12_000);
+        expect(seqsOf(log, owner, kind)).toEqual(before);
+        write(log, kind, owner, 1);
+        expect(seqsOf(log, owner, kind)).toEqual([log.lastSeq, ...before.slice(0, -1)]);
       },
     ));
 
-  it('reads on what was written before there were kinds, the oldest of which make room', () => {
-    const log = createAuditLog();
-    for (let seq = 1; seq <= 28_123; seq++) log.apply({ ...setting({}), audit: doneEntry(seq, 'old', {}) });
-    expect(log.nextSeqs('change', 2)).toEqual([30_000, 30_001]);
-    expect(log.nextSeqs('access', 2)).toEqual([28_124, 28_125]);
-    for (const seq of log.nextSeqs('change', 1)) log.apply({ ...setting({}), audit: doneEntry(seq, 'new', {}) });
-    const found = log.list(AUDIT_SLOTS, null, () => true).map(({ seq }) => seq);
-    expect(found).toHaveLength(AUDIT_SLOTS);
-    expect([found[0], found[1], found.at(-1)]).toEqual([30_000, 28_123, 18_124]);
+  it('uses each slot again, so that compaction keeps the newest', () => {
+    const [at, later] = [doneEntry(PLACE, 'x', {}), doneEntry({ ...PLACE, seq: 9, account_id: 'acme' }, 'x', {})];
+    expect([auditKey(at), auditKey(later)]).toEqual(['audit/1', 'audit/acme/1']);
+    expect(parseSettingKey('audit/1')).toEqual({ kind: 'audit', accountId: null, slot: 1 });
+    expect(parseSettingKey('audit/acme/1')).toEqual({ kind: 'audit', accountId: 'acme', slot: 1 });
   });
 
-  it('uses each slot again, so that compaction keeps the newest', () => {
-    expect(auditKey(1)).toBe(auditKey(1 + AUDIT_SLOTS));
-    expect(parseSettingKey(auditKey(AUDIT_SLOTS - 1))).toEqual({ kind: 'audit', slot: AUDIT_SLOTS - 1 });
+  it('has what is about somebody in the ring of their account alone, and never in that of another', () => {
+    const view = createSettingsView();
+    view.apply('account/acme', setting({ account: account() }));
+    view.apply('site/shop', setting({ site: site() }));
+    const of = (...grants: Grant[]) => accountOfGrants(grants, view.table);
+    const at = (account_id: string | null, site_id: string | null = null) => ({ role: 'admin', account_id, site_id });
+    expect([of(at(null, 'shop')), of(at('other'), at('acme')), of(), of(at('acme'), at(null))]).toEqual([
+      'acme',
+      'acme',
+      null,
+      null,
+    ]);
+    expect(accountOfFact('engage/shop/form/f', null, view.table)).toBe('acme');
+    expect(accountOfFact('queries', null, view.table)).toBeNull();
   });
 });
 
@@ -99,9 +121,10 @@ describe('the records of a change', () => {
       for (const { key, setting: record } of records) expect(view.apply(key, record)).toEqual({ ok: true });
       return records.map(({ key }) => key);
     };
-    expect(write('a', 'b')).toEqual(['account/a', 'audit/1', 'account/b', 'audit/2']);
+    expect(write('a', 'b')).toEqual(['account/a', 'audit/a/0', 'account/b', 'audit/b/0']);
     expect(write('a')).toEqual([]);
-    expect(write('c')).toEqual(['account/c', 'audit/3']);
+    expect(view.audit.lastSeq).toBe(2);
+    expect(write('c')).toEqual(['account/c', 'audit/c/0']);
   });
 
   it('are none for removing what is not there', () => {
