@@ -4,8 +4,8 @@ import type { DomainProof, Site } from '#schemas/setting.ts';
 export interface Claims {
   /** The site that owns the name. */
   owner(name: string): string | undefined;
-  /** Whether more than one site claims it. */
-  isContested(name: string): boolean;
+  /** Every site that claims it. */
+  claimants(name: string): readonly string[];
   /** Replaces the names a site claims. */
   replace(siteId: string, before: readonly string[], after: readonly string[]): void;
 }
@@ -18,7 +18,7 @@ export function createClaims(): Claims {
   const claimants = new Map<string, string[]>();
   return {
     owner: (name) => claimants.get(name)?.[0],
-    isContested: (name) => (claimants.get(name)?.length ?? 0) > 1,
+    claimants: (name) => claimants.get(name) ?? [],
     replace(siteId, before, after) {
       for (const name of before) remove(claimants, name, siteId);
       for (const name of after) add(claimants, name, siteId);

@@ -41,10 +41,8 @@ export interface SettingsTable {
   siteServedAt(domain: string): Site | undefined;
   /** How far a site has proven its claims, by domain. */
   domainProofs(siteId: string): ReadonlyMap<string, DomainProof>;
-  /** The site whose ga4 destination has this measurement id. */
-  siteByMeasurementId(measurementId: string): Site | undefined;
-  /** Whether more than one site has it: then nobody can say whose a hit is. */
-  isMeasurementIdContested(measurementId: string): boolean;
+  /** The sites whose ga4 destinations have this measurement id. */
+  sitesByMeasurementId(measurementId: string): Site[];
   /** By their hashes. */
   keysOfSite(siteId: string): ReadonlyMap<string, ApiKey>;
   adminToken(tokenHash: string): AdminToken | undefined;
@@ -124,8 +122,7 @@ type Lookups = Pick<
   | 'siteByDomain'
   | 'siteServedAt'
   | 'domainProofs'
-  | 'siteByMeasurementId'
-  | 'isMeasurementIdContested'
+  | 'sitesByMeasurementId'
   | 'keysOfSite'
   | 'adminToken'
   | 'replay'
@@ -148,8 +145,8 @@ function lookups(state: State): Lookups {
     siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
     siteServedAt: (domain) => ownedSite(state, state.proven.owner(domain)),
     domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
-    siteByMeasurementId: (measurementId) => ownedSite(state, state.measurementIds.owner(measurementId)),
-    isMeasurementIdContested: (measurementId) => state.measurementIds.isContested(measurementId),
+    sitesByMeasurementId: (measurementId) =>
+      state.measurementIds.claimants(measurementId).flatMap((siteId) => ownedSite(state, siteId) ?? []),
     keysOfSite: (siteId) => state.keysBySite.get(siteId) ?? NO_KEYS,
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
     replay: (replayId) => state.replays.get(replayId),

@@ -134,11 +134,16 @@ function sealedProblems(name: string, value: string): Problem[] {
   ];
 }
 
-/** A measurement id names the site that a GA4 hit belongs to, so no two sites may have the same. */
-function measurementIdProblems(destination: Destination, table: SettingsTable): Problem[] {
-  const measurementId = destination.settings['measurement_id'];
-  if (destination.name !== 'ga4' || measurementId === undefined) return [];
-  const owner = table.siteByMeasurementId(measurementId)?.site_id ?? destination.site_id;
-  const message = `${measurementId} belongs to another site`;
-  return unless(owner === destination.site_id, 'measurement_id_claimed', 'measurement_id', message);
+/**
+ * Two sites of an account that have one measurement id are a mistake. One of another account shuts nobody out, as it may be claimed
+ * by whoever reads it off a page: hits are those of the site that has proof (measurement_site.ts).
+ */
+function measurementIdProblems({ site_id, name, settings }: Destination, table: SettingsTable): Problem[] {
+  const measurementId = settings['measurement_id'];
+  if (name !== 'ga4' || measurementId === undefined) return [];
+  const accountId = table.site(site_id)?.account_id;
+  const isTaken = table
+    .sitesByMeasurementId(measurementId)
+    .some((other) => other.site_id !== site_id && other.account_id === accountId);
+  return unless(!isTaken, 'measurement_id_claimed', 'measurement_id', `${measurementId} belongs to another site`);
 }

@@ -27,6 +27,11 @@ export const EDGE_ERRORS = {
   },
   measurement_id_unknown: { status: 403, message: 'No site has the measurement id.' },
   measurement_id_contested: { status: 403, message: 'More than one site has the measurement id; send a key as well.' },
+  measurement_id_unproven: {
+    status: 403,
+    message:
+      'Nothing shows that the page is of the site: verify its domain, list its origin for a browser key, or send a key.',
+  },
   measurement_ids_mixed: { status: 400, message: 'The hits of a request must all be of one site.' },
   pixel_unknown: { status: 403, message: 'The hit names no measurement id or pixel of the site.' },
   browser_key_missing: {

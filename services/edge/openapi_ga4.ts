@@ -11,6 +11,7 @@ const SITE_ERRORS: EdgeErrorCode[] = [
   'measurement_id_missing',
   'measurement_id_unknown',
   'measurement_id_contested',
+  'measurement_id_unproven',
   'browser_key_missing',
 ];
 

@@ -97,9 +97,8 @@ function hitsOf(request: HttpRequestIn): SentHits {
 function areOfSite({ table }: EdgeContext, hits: readonly Hit[], check: Extract<SiteCheck, { ok: true }>): boolean {
   if (!('byMeasurementId' in check) || !check.byMeasurementId) return true;
   return hits.every(({ fields }) => {
-    const measurementId = fields.get('tid') ?? '';
-    const named = table.isMeasurementIdContested(measurementId) ? undefined : table.siteByMeasurementId(measurementId);
-    return named?.site_id === check.site.site_id;
+    const named = table.sitesByMeasurementId(fields.get('tid') ?? '');
+    return named.some(({ site_id }) => site_id === check.site.site_id);
   });
 }
 

@@ -215,7 +215,10 @@ describe('what reaches the edge', () => {
     }
     const notes = (await edge.refused()).get('shop');
     expect(notes?.samples).toHaveLength(4);
-    const text = JSON.stringify([...(notes?.counts ?? []), ...(notes?.samples ?? [])]);
+    // A time may have any digits.
+    const text = JSON.stringify([...(notes?.counts ?? []), ...(notes?.samples ?? [])], (name, value) =>
+      name === 'atMs' ? null : value,
+    );
     for (const one of [...raw, 'zyx', '470', '12 34']) expect(text).not.toContain(one);
   });
 });

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createSettingsTable } from '#pipelines/settings/table.ts';
+import { createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { filledTable, put } from './filled_table.ts';
 import { account, apiKey, destination, domainProof, setting, site } from './samples.ts';
 
+const idsOf = (table: SettingsTable, measurementId: string) =>
+  table.sitesByMeasurementId(measurementId).map(({ site_id }) => site_id);
 const ga4 = (siteId: string, measurementId: string) =>
   destination({ site_id: siteId, name: 'ga4', settings: { measurement_id: measurementId } });
 
@@ -30,7 +32,7 @@ describe('the settings table', () => {
     expect(table.site('constructor')).toBeUndefined();
     expect(table.destination('shop', 'meta')).toBeUndefined();
     expect(table.siteByDomain('shop.example')).toBeUndefined();
-    expect(table.siteByMeasurementId('G-1')).toBeUndefined();
+    expect(idsOf(table, 'G-1')).toEqual([]);
   });
 
   it('holds the surveys, promos and forms of each site, and another list after each change', () => {
@@ -77,7 +79,7 @@ describe('the settings table', () => {
     expect(table.keyByHash('a'.repeat(64))).toBeUndefined();
     expect(table.destination('shop', 'ga4')).toBeUndefined();
     expect(table.siteByDomain('shop.example')).toBeUndefined();
-    expect(table.siteByMeasurementId('G-1')).toBeUndefined();
+    expect(idsOf(table, 'G-1')).toEqual([]);
     expect([table.accounts(), table.sites(), table.keys(), table.destinations()]).toEqual([[], [], [], []]);
   });
 
@@ -192,22 +194,25 @@ describe('public names', () => {
 
   it('lead from a measurement id to its site', () => {
     const table = filledTable({ site: site() }, { destination: ga4('shop', 'G-1') });
-    expect(table.siteByMeasurementId('G-1')?.site_id).toBe('shop');
+    expect(idsOf(table, 'G-1')).toEqual(['shop']);
     put(table, { destination: ga4('shop', 'G-2') });
-    expect(table.siteByMeasurementId('G-1')).toBeUndefined();
-    expect(table.siteByMeasurementId('G-2')?.site_id).toBe('shop');
+    expect(idsOf(table, 'G-1')).toEqual([]);
+    expect(idsOf(table, 'G-2')).toEqual(['shop']);
   });
 
-  it('tell a measurement id that two sites have', () => {
-    const table = filledTable({ site: site() }, { destination: ga4('shop', 'G-1') });
-    expect([table.isMeasurementIdContested('G-1'), table.isMeasurementIdContested('G-2')]).toEqual([false, false]);
+  it('tell every site that has a measurement id', () => {
+    const table = filledTable(
+      { site: site() },
+      { site: site({ site_id: 'twin' }) },
+      { destination: ga4('shop', 'G-1') },
+    );
     put(table, { destination: ga4('twin', 'G-1') });
-    expect(table.isMeasurementIdContested('G-1')).toBe(true);
+    expect([idsOf(table, 'G-1'), idsOf(table, 'G-2')]).toEqual([['shop', 'twin'], []]);
     table.apply('destination/twin/ga4', null);
-    expect(table.isMeasurementIdContested('G-1')).toBe(false);
+    expect(idsOf(table, 'G-1')).toEqual(['shop']);
   });
 
   it('do not lead to a site that is gone', () => {
-    expect(filledTable({ destination: ga4('gone', 'G-1') }).siteByMeasurementId('G-1')).toBeUndefined();
+    expect(idsOf(filledTable({ destination: ga4('gone', 'G-1') }), 'G-1')).toEqual([]);
   });
 });

@@ -11,6 +11,8 @@ const table = filledTable(
   { site: site() },
   { site: site({ site_id: 'travel' }) },
   { destination: destination({ site_id: 'travel', name: 'ga4', settings: { measurement_id: 'G-TAKEN' } }) },
+  { site: site({ site_id: 'rival', account_id: 'rival' }) },
+  { destination: destination({ site_id: 'rival', name: 'ga4', settings: { measurement_id: 'G-PUBLIC' } }) },
 );
 const SEALED = `k1.${'A'.repeat(16)}.${'A'.repeat(60)}`;
 
@@ -82,6 +84,7 @@ describe('a destination', () => {
   const cases: [Partial<Destination>, string[]][] = [
     [{ settings: { pixel_id: '123' }, secrets: { access_token: SEALED } }, []],
     [{ name: 'ga4', settings: { measurement_id: 'G-FREE' } }, []],
+    [{ name: 'ga4', settings: { measurement_id: 'G-PUBLIC' } }, []],
     [{ name: 'ga4', site_id: 'travel', settings: { measurement_id: 'G-TAKEN' } }, []],
     [{ name: 'ga4', settings: { measurement_id: 'G-TAKEN' } }, ['measurement_id_claimed measurement_id']],
     [{ name: 'webhook', settings: { measurement_id: 'G-TAKEN' } }, []],

@@ -49,6 +49,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   server_key_required: 'The route takes a server key only: send one from a server, never from a page.',
   browser_key_missing: 'The site has no active browser key, under which hits without a key are taken: issue one.',
   measurement_ids_mixed: 'Hits of several sites came in one request: send those of each site apart.',
+  measurement_id_unproven:
+    'GA4 hits came without a key from pages that nothing shows to be of the site: verify a domain, or list the origin for a browser key.',
   measurement_id_unknown: 'The account of the site is not there any more: look at the settings of the site.',
   pixel_unknown:
     'A hit named a pixel that the site does not have: compare the ids on the page with those of the destinations.',
