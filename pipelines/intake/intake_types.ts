@@ -1,16 +1,15 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Effort } from '#pipelines/privacy/effort.ts';
-import type { ActionSource, Caller } from '#schemas/event.ts';
+import type { ActionSource } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { SiteRules } from './site_rules.ts';
+import type { TimedRequest, TimeWarning } from './timestamp.ts';
 
 /** What the edge knows of a request besides its body. */
-export interface IntakeContext {
+export interface IntakeContext extends TimedRequest {
   site: Site;
-  caller: Caller;
   /** Of the key that the request came with. */
   keyId: string;
-  receivedAtMs: number;
   /** The peer's address after trusted proxies, never from properties. */
   clientIp: string | null;
   userAgent: string | null;
@@ -36,7 +35,7 @@ export interface IntakeContext {
 export type DropReason = 'bot' | 'prefetch' | 'blocked';
 
 /** What is wrong with an event that is taken all the same. */
-export type EventWarning = 'placeholder_id';
+export type EventWarning = 'placeholder_id' | TimeWarning;
 
 /** A device that events come from. */
 export interface Device {
@@ -74,7 +73,9 @@ export interface SentEvent {
   hasPlaceholder: boolean;
   timestamp: number;
   originalTimestamp: string | null;
-  /** The timestamp as it was written. */
+  /** Why the arrival stands for what was sent. */
+  timeWarning: TimeWarning | null;
+  /** The timestamp as it was written; null where it is none. */
   sentTimestamp: string | null;
   actionSource: ActionSource;
   /** Whether the event names its action source itself. */

@@ -1,14 +1,16 @@
 const CHARACTERS_MAX = 40;
 const MINUTE_MS = 60_000;
+const DATE_END = 10;
 const MINUTE_END = 16;
 
 /**
- * Milliseconds since 1970 UTC of an ISO 8601 date and time with an offset or Z, or null. A space may stand for the T;
- * seconds may be left out, a leap second counts as the next, digits beyond the millisecond are cut. Reads character by
- * character because a regular expression with this many groups costs six times as much, on every event.
+ * Milliseconds since 1970 UTC of an ISO 8601 date and time, or null. Without an offset it is UTC's, without a time the day's
+ * first moment. A space may stand for the T; seconds may be left out, a leap second counts as the next, digits beyond the
+ * millisecond are cut. Reads character by character because a regular expression with this many groups costs six times as much, on every event.
  */
 export function parseIso8601(text: string): number | null {
   if (text.length > CHARACTERS_MAX) return null;
+  if (text.length === DATE_END) return parseIso8601(`${text}T00:00`);
   const offsetAt = offsetStart(text);
   const sum = minuteMs(text) + secondMs(text, offsetAt) - offsetMs(text, offsetAt);
   return Number.isNaN(sum) ? null : sum;
@@ -54,14 +56,18 @@ function secondMs(text: string, end: number): number {
   return second * 1000 + digits(text.slice(20, end).padEnd(3, '0'), 0, 3);
 }
 
+/** Where the offset begins; the end where there is none, as no hyphen stands behind the date. */
 function offsetStart(text: string): number {
   const last = text.charAt(text.length - 1);
-  return last === 'Z' || last === 'z' ? text.length - 1 : Math.max(text.lastIndexOf('+'), text.lastIndexOf('-'));
+  if (last === 'Z' || last === 'z') return text.length - 1;
+  const sign = Math.max(text.lastIndexOf('+'), text.lastIndexOf('-'));
+  return sign < MINUTE_END ? text.length : sign;
 }
 
-/** `Z`, `+HH`, `+HHmm` or `+HH:mm`, NaN when it is none. */
+/** Nothing, `Z`, `+HH`, `+HHmm` or `+HH:mm`, NaN when it is none. */
 function offsetMs(text: string, start: number): number {
   if (start < MINUTE_END) return Number.NaN;
+  if (start === text.length) return 0;
   if (start === text.length - 1) return text.charAt(start) === '-' || text.charAt(start) === '+' ? Number.NaN : 0;
   const hasColon = text.charAt(start + 3) === ':';
   const minuteAt = start + (hasColon ? 4 : 3);

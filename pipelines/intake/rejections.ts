@@ -11,7 +11,7 @@ export const REJECTIONS = {
   event_name_too_long: 'event must have at most 200 characters.',
   uuid_invalid: 'uuid must be a string of 1 to 200 characters without control characters.',
   distinct_id_invalid: 'distinct_id must be a string of 1 to 200 characters without control characters.',
-  timestamp_invalid: 'timestamp must be an ISO 8601 date and time with an offset or Z.',
+  timestamp_invalid: 'timestamp must be an ISO 8601 date and time.',
   timestamp_too_old: 'timestamp must not be more than two years old.',
   properties_not_object: 'properties must be a JSON object.',
   properties_too_deep: 'properties must not be nested more than 16 levels deep.',

@@ -9,7 +9,7 @@ import type { IntakeContext, SentEvent } from './intake_types.ts';
 import { isBrowsersOwn, readPreviousId } from './previous_id.ts';
 import type { RejectionCode } from './rejections.ts';
 import { readShortText } from './short_text.ts';
-import { readTimestamp } from './timestamp.ts';
+import { readTimestamp, writtenTime } from './timestamp.ts';
 
 export type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
 
@@ -34,17 +34,17 @@ export function readSentEvent(
   if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');
-  const time = readTimestamp(sent['timestamp'], context.receivedAtMs);
+  const time = readTimestamp(sent['timestamp'], context);
   if (!time.ok) return time;
   const properties = isAbsent(sent['properties']) ? {} : sent['properties'];
   if (!isObject(properties)) return refuse('properties_not_object');
   const source = readActionSource(properties, context.caller);
   if (source === null) return refuse('action_source_unknown');
-  const { timestamp, original: originalTimestamp } = time;
-  const sentTimestamp = typeof sent['timestamp'] === 'string' ? sent['timestamp'] : null;
+  const { timestamp, original: originalTimestamp, warning: timeWarning } = time;
+  const sentTimestamp = timeWarning === 'timestamp_invalid' ? null : writtenTime(sent['timestamp']);
   const { actionSource, isStated: isSourceStated } = source;
   const ids = { name: name.name, uuid, ...visitorIds(name.name, distinctId, properties) };
-  const times = { timestamp, originalTimestamp, sentTimestamp };
+  const times = { timestamp, originalTimestamp, timeWarning, sentTimestamp };
   return { ok: true, event: { ...ids, ...times, actionSource, isSourceStated, properties, countries } };
 }
 

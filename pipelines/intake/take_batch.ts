@@ -61,7 +61,7 @@ function takeOne(events: readonly unknown[], index: number, call: Call, batch: T
   switch (outcome.kind) {
     case 'taken':
       batch.taken.push(outcome.event);
-      if (outcome.warning !== null) batch.warned.push({ index, code: outcome.warning });
+      for (const code of outcome.warnings) batch.warned.push({ index, code });
       break;
     case 'rejected':
       batch.rejected.push({ index, code: outcome.code, message: outcome.message });

@@ -17,7 +17,7 @@ import { readSentEvent } from './sent_event.ts';
 import { type Visitor, visitorOf } from './visitor.ts';
 
 export type EventOutcome =
-  | { kind: 'taken'; event: Event; warning: EventWarning | null }
+  | { kind: 'taken'; event: Event; warnings: readonly EventWarning[] }
   | { kind: 'rejected'; code: RejectionCode; message: string }
   | { kind: 'dropped'; reason: DropReason };
 
@@ -63,8 +63,12 @@ function judgeEvent(read: ReadEvent, call: Call): EventOutcome {
   const visitor = visitorOf(read.sent, read.found, device, call);
   if (isBlocked(read, device, visitor, call)) return { kind: 'dropped', reason: 'blocked' };
   const event = call.context.site.mode === 'offline' ? anonymousEvent : identifiedEvent;
-  const warning = read.sent.hasPlaceholder || read.found.hasPlaceholder ? 'placeholder_id' : null;
-  return { kind: 'taken', event: event(read, device, visitor, call), warning };
+  return { kind: 'taken', event: event(read, device, visitor, call), warnings: warningsOf(read) };
+}
+
+function warningsOf({ sent, found }: ReadEvent): EventWarning[] {
+  const ofIds: EventWarning[] = sent.hasPlaceholder || found.hasPlaceholder ? ['placeholder_id'] : [];
+  return sent.timeWarning === null ? ofIds : [...ofIds, sent.timeWarning];
 }
 
 /** Only a server may say whose device it reports for; of a browser the peer is the device. */

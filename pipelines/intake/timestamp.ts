@@ -1,23 +1,88 @@
+import type { Caller } from '#schemas/event.ts';
 import { parseIso8601 } from './iso_8601.ts';
 import type { RejectionCode } from './rejections.ts';
 
 const AHEAD_MAX_MS = 24 * 3600 * 1000;
 /** 731 days, so that a leap year never shortens the two years. */
 const AGE_MAX_MS = 731 * 24 * 3600 * 1000;
+/** By less the way to here alone may differ, and a clock that nobody looks after. */
+const CLOCK_OFF_MS = 5 * 60_000;
+
+/** What is known of a request that its events' times are judged by. */
+export interface TimedRequest {
+  receivedAtMs: number;
+  caller: Caller;
+  /** When its sender says to have sent it, by the clock that made the events' times. */
+  sentAtMs?: number | null;
+  /** It came by another product's protocol, which loses no event for its time and takes numbers. */
+  isForeign?: boolean;
+}
+
+/** Why the time that was sent gave way to that of the arrival. */
+export type TimeWarning = 'timestamp_invalid' | 'timestamp_too_old' | 'timestamp_ahead';
 
 export type TimestampOutcome =
-  | { ok: true; timestamp: number; original: string | null }
+  | { ok: true; timestamp: number; original: string | null; warning: TimeWarning | null }
   | { ok: false; code: RejectionCode };
 
 /**
- * When the event happened, in milliseconds since 1970 UTC. Absent: arrival. More than 24 h ahead, where only a wrong
- * clock can have put it: arrival, and what was sent is kept as `original`. Older than two years or unreadable: rejected.
+ * When the event happened, in milliseconds since 1970 UTC. Absent: arrival. Where the sender's clock is off by more than five
+ * minutes, what it said is moved by that. More than 24 h ahead, where only a wrong clock can have put it, or in a browser more
+ * than two years ago: arrival. What was sent is kept as `original` where it does not stand. Of a server a time of more than two
+ * years ago is rejected, as today's figures would be wrong with it, and so is an unreadable one, unless the request is foreign.
  */
-export function readTimestamp(sent: unknown, receivedAtMs: number): TimestampOutcome {
-  if (sent === undefined || sent === null) return { ok: true, timestamp: receivedAtMs, original: null };
-  const timestamp = typeof sent === 'string' ? parseIso8601(sent) : null;
-  if (typeof sent !== 'string' || timestamp === null) return { ok: false, code: 'timestamp_invalid' };
-  if (timestamp - receivedAtMs > AHEAD_MAX_MS) return { ok: true, timestamp: receivedAtMs, original: sent };
-  if (receivedAtMs - timestamp > AGE_MAX_MS) return { ok: false, code: 'timestamp_too_old' };
-  return { ok: true, timestamp, original: null };
+export function readTimestamp(sent: unknown, request: TimedRequest): TimestampOutcome {
+  const { receivedAtMs, caller, isForeign = false } = request;
+  if (sent === undefined || sent === null) return arrival(receivedAtMs, null, null);
+  const said = isForeign ? readForeignTime(sent) : typeof sent === 'string' ? parseIso8601(sent) : null;
+  if (said === null) {
+    return isForeign ? arrival(receivedAtMs, null, 'timestamp_invalid') : { ok: false, code: 'timestamp_invalid' };
+  }
+  const offMs = clockOffMs(request);
+  const timestamp = said + offMs;
+  if (timestamp - receivedAtMs > AHEAD_MAX_MS) return arrival(receivedAtMs, sent, 'timestamp_ahead');
+  if (receivedAtMs - timestamp <= AGE_MAX_MS) {
+    return { ok: true, timestamp, original: offMs === 0 ? null : writtenTime(sent), warning: null };
+  }
+  if (caller === 'browser') return arrival(receivedAtMs, sent, 'timestamp_too_old');
+  return { ok: false, code: 'timestamp_too_old' };
+}
+
+/** The arrival in place of what was sent, which is kept where it is a time: else it may be anything, also somebody's address. */
+function arrival(receivedAtMs: number, time: unknown, warning: TimeWarning | null): TimestampOutcome {
+  return { ok: true, timestamp: receivedAtMs, original: writtenTime(time), warning };
+}
+
+/** A time as it was written; null where it is neither a text nor a number. */
+export function writtenTime(sent: unknown): string | null {
+  return typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent : null;
+}
+
+function clockOffMs({ receivedAtMs, sentAtMs = null }: TimedRequest): number {
+  const offMs = sentAtMs === null ? 0 : receivedAtMs - sentAtMs;
+  return Math.abs(offMs) > CLOCK_OFF_MS ? offMs : 0;
+}
+
+/** When a request says that it was sent: ISO 8601, or milliseconds since 1970 UTC; anything else says nothing. */
+export function readSentAt(sent: unknown): number | null {
+  if (typeof sent === 'string') return parseIso8601(sent);
+  return typeof sent === 'number' && Number.isFinite(sent) && sent >= 0 ? Math.trunc(sent) : null;
+}
+
+/** Numbers below these are seconds, milliseconds and microseconds since 1970: each the year 5138 in its unit. */
+const SECONDS_MAX = 1e11;
+const MILLISECONDS_MAX = 1e14;
+const MICROSECONDS_MAX = 1e17;
+const NUMERAL = /^\d{1,17}(?:\.\d{1,9})?$/;
+
+/** A time as other products' libraries write it: ISO 8601, or a number since 1970, also as text, in the unit that its size tells. */
+export function readForeignTime(sent: unknown): number | null {
+  if (typeof sent === 'string') return parseIso8601(sent) ?? (NUMERAL.test(sent) ? ofNumber(Number(sent)) : null);
+  return typeof sent === 'number' ? ofNumber(sent) : null;
+}
+
+function ofNumber(number: number): number | null {
+  if (!(number >= 0 && number < MICROSECONDS_MAX)) return null;
+  if (number < SECONDS_MAX) return Math.trunc(number * 1000);
+  return Math.trunc(number < MILLISECONDS_MAX ? number : number / 1000);
 }

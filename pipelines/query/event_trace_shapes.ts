@@ -40,7 +40,7 @@ const duplicates = Type.Object({
 const row = Type.Object({
   event: Type.String({ description: 'Name as sent' }),
   timestamp: time('When it happened'),
-  original_timestamp: orNull('As sent, where timestamp was replaced by arrival'),
+  original_timestamp: orNull('As sent, where timestamp was moved, or replaced by arrival'),
   distinct_id: Type.String(),
   mode: Type.String({ description: 'Mode of the site when it arrived' }),
   action_source: Type.String(),

@@ -18,7 +18,7 @@ const reason = {
   }),
   code: Type.String({
     description:
-      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance); of warned ones placeholder_id',
+      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance); of warned ones placeholder_id, timestamp_invalid, timestamp_too_old or timestamp_ahead',
   }),
 };
 const count = Type.Integer({ description: 'Events; of `refused` requests', minimum: 1 });

@@ -49,6 +49,10 @@ export interface IngestCaller {
 /** Where a request comes from. */
 interface Peer extends CallerSigns {
   clientIp: string;
+  /** When it says to have been sent. */
+  sentAtMs?: number | null;
+  /** It came by another product's protocol. */
+  isForeign?: boolean;
   /** The events were made here of what visitors did with surveys, promos and forms. */
   isOfShowings?: boolean;
 }

@@ -26,7 +26,7 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
   const ingest = async (request: HttpRequestIn): Promise<Answer> => {
     const read = readEvents(request);
     if (!read.ok) return refused(request, read.answer);
-    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+    const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...callerSigns(request) };
     return answerOf(await acceptor.accept(read.events, peer, callerOf(request)), read.events.length);
   };
 
@@ -43,7 +43,7 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
   });
 }
 
-type Read = { ok: true; events: readonly unknown[] } | { ok: false; answer: Answer };
+type Read = { ok: true; events: readonly unknown[]; sentAtMs: number | null } | { ok: false; answer: Answer };
 
 function readEvents(request: HttpRequestIn): Read {
   if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };

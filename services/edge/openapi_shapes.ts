@@ -37,7 +37,7 @@ const properties = Type.Object(
 );
 
 export const timeText = Type.String({
-  description: 'ISO 8601 with offset or Z, not older than two years; arrival by default',
+  description: 'ISO 8601, in UTC where it names no offset, of a server not older than two years; arrival by default',
   format: 'date-time',
 });
 
@@ -49,7 +49,15 @@ export const eventShape = Type.Object({
   properties: Type.Optional(properties),
 });
 
-export const ingestBody = Type.Object({ events: Type.Array(eventShape, { minItems: 1, maxItems: EVENTS_MAX }) });
+export const ingestBody = Type.Object({
+  events: Type.Array(eventShape, { minItems: 1, maxItems: EVENTS_MAX }),
+  sent_at: Type.Optional(
+    Type.Union([Type.String({ format: 'date-time' }), Type.Integer({ minimum: 0 })], {
+      description:
+        'When it is sent, by the clock that made the timestamps: ISO 8601, or milliseconds since 1970 UTC. Where that is off by more than 5 minutes, the timestamps are moved by as much',
+    }),
+  ),
+});
 
 const optionalText = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
 

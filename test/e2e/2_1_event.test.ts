@@ -63,7 +63,6 @@ const REJECTED: [what: string, event: unknown, code: string][] = [
   ['a distinct_id that is no text', { ...newEvent(), distinct_id: 7 }, 'distinct_id_invalid'],
   ['a distinct_id of 201 characters', newEvent({ distinct_id: 'd'.repeat(201) }), 'distinct_id_invalid'],
   ['a timestamp that is no text', { ...newEvent(), timestamp: 1_763_632_800 }, 'timestamp_invalid'],
-  ['a timestamp without offset', newEvent({ timestamp: '2026-11-20T10:00:00' }), 'timestamp_invalid'],
   ['a day that is none', newEvent({ timestamp: '2026-02-30T10:00:00Z' }), 'timestamp_invalid'],
   ['a timestamp two years old', newEvent({ timestamp: iso(-2 * YEAR_DAYS - 2) }), 'timestamp_too_old'],
   ['properties that are a list', { ...newEvent(), properties: [] }, 'properties_not_object'],

@@ -1,4 +1,4 @@
-import { parseIso8601 } from '#pipelines/intake/iso_8601.ts';
+import { readForeignTime } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Caller } from '#schemas/event.ts';
 
@@ -43,10 +43,6 @@ export function given(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => firstGiven(value) !== undefined));
 }
 
-export function timeOf(text: unknown): number | null {
-  return typeof text === 'string' ? parseIso8601(text) : null;
-}
-
 /**
  * The time an event happened by our clock: what the clock of a visitor's device said, moved by how far that clock was off
  * when the batch was sent (Segment's specification of common fields: receivedAt - (sentAt - originalTimestamp)). A
@@ -55,7 +51,7 @@ export function timeOf(text: unknown): number | null {
  */
 export function correctedTime(timestamp: unknown, { caller, receivedAtMs, sentAtMs }: Arrival): unknown {
   if (caller === 'server') return timestamp;
-  const happenedMs = timeOf(timestamp);
+  const happenedMs = readForeignTime(timestamp);
   if (happenedMs === null || sentAtMs === null) return timestamp;
   return new Date(happenedMs + receivedAtMs - sentAtMs).toISOString();
 }

@@ -1,4 +1,5 @@
 import { DESTINATIONS_PROPERTY } from '#pipelines/delivery/event_destinations.ts';
+import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_id.ts';
 import {
@@ -10,7 +11,6 @@ import {
   isObject,
   type MappedCall,
   objectOr,
-  timeOf,
 } from './foreign.ts';
 import { type DestinationFlags, destinationFlags } from './integrations.ts';
 
@@ -129,7 +129,7 @@ function happened(sent: JsonObject, arrival: Arrival): unknown {
   const called = firstGiven(sent['originalTimestamp']);
   const isGivenApart = given !== undefined && called !== undefined && given !== called;
   if (isGivenApart || firstGiven(sent['messageId']) === undefined) return given ?? called;
-  return correctedTime(given ?? called, { ...arrival, sentAtMs: timeOf(sent['sentAt']) ?? arrival.sentAtMs });
+  return correctedTime(given ?? called, { ...arrival, sentAtMs: readSentAt(sent['sentAt']) ?? arrival.sentAtMs });
 }
 
 /** The context as properties: page and campaign under the names other tags use, the rest as it is. */

@@ -1,6 +1,7 @@
-import { isObject, objectOr, timeOf } from '#pipelines/intake/compat/foreign.ts';
+import { isObject, objectOr } from '#pipelines/intake/compat/foreign.ts';
 import type { KeyPlaces } from '#pipelines/intake/compat/outline.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
+import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { type EdgeErrorCode, errorAnswer } from '#services/edge/errors.ts';
 import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall } from './dialect.ts';
 
@@ -29,7 +30,12 @@ export const posthog: Dialect = {
 function readRequest(_path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest {
   const calls = callsOf(body);
   if (calls === null || calls.length === 0) return { ok: false, code: 'body_not_calls' };
-  return { ok: true, calls, sentAtMs: timeOf(objectOr(body)['sent_at']) ?? querySentAt(query), map: mapPosthogEvent };
+  return {
+    ok: true,
+    calls,
+    sentAtMs: readSentAt(objectOr(body)['sent_at']) ?? querySentAt(query),
+    map: mapPosthogEvent,
+  };
 }
 
 function callsOf(body: unknown): readonly unknown[] | null {
@@ -42,7 +48,7 @@ function callsOf(body: unknown): readonly unknown[] | null {
 /** The browser library says when it sent in the query, in milliseconds. */
 function querySentAt(query: Readonly<Record<string, unknown>>): number | null {
   const sent = query['_'];
-  return typeof sent === 'string' && /^\d{13}$/.test(sent) ? Number(sent) : null;
+  return typeof sent === 'string' && /^\d{1,14}$/.test(sent) ? Number(sent) : null;
 }
 
 const TYPES: Readonly<Record<number, string>> = {

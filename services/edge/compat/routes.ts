@@ -137,7 +137,7 @@ async function take(
   read: Extract<ForeignRequest, { ok: true }>,
 ): Promise<Answer> {
   const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTurns());
-  const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+  const peer = { clientIp: clientAddress(request), isForeign: true, ...callerSigns(request) };
   const accepted = await context.acceptor.accept(mapped.events, peer, caller, mapped.origins);
   if (!accepted.ok) {
     return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);

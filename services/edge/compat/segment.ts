@@ -1,6 +1,7 @@
-import { isObject, timeOf } from '#pipelines/intake/compat/foreign.ts';
+import { isObject } from '#pipelines/intake/compat/foreign.ts';
 import { destinationFlags } from '#pipelines/intake/compat/integrations.ts';
 import { mapSegmentCall, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
+import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { type EdgeErrorCode, errorAnswer } from '#services/edge/errors.ts';
 import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from './dialect.ts';
 
@@ -54,7 +55,7 @@ function readRequest(path: string, body: unknown): ForeignRequest {
   return {
     ok: true,
     calls,
-    sentAtMs: timeOf(body['sentAt']),
+    sentAtMs: readSentAt(body['sentAt']),
     map: (call, arrival) =>
       isTooLarge(call) ? { ok: false, code: 'call_too_large' } : mapSegmentCall(call, type, arrival, ofBatch),
   };

@@ -119,7 +119,7 @@ async function readSent(request: HttpRequestIn, context: EdgeContext, parts: Eng
   const read = await readFormBody(request, caller);
   if (!read.ok) return read;
   const nowMs = context.nowMs();
-  const problem = circumstancesProblem(read.body.form, nowMs);
+  const problem = circumstancesProblem(read.body.form, { receivedAtMs: nowMs, caller: caller.key.caller });
   if (problem !== null) return { ok: false, answer: invalidBody(problem) };
   const { byName } = siteEngage(context.table.engageItems(siteId));
   const item = byName.get(itemName('form', read.body.form.form_id));

@@ -29,7 +29,7 @@ export function mountRespond(app: HttpServer, context: EdgeContext, { parts, rat
     const caller = context.callerOf(request);
     const read = readEngageBody(request, readBody);
     if (!read.ok) return read.answer;
-    const problem = circumstancesProblem(read.body, context.nowMs());
+    const problem = circumstancesProblem(read.body, { receivedAtMs: context.nowMs(), caller: caller.key.caller });
     if (problem !== null) return invalidBody(problem);
     const siteId = caller.site.site_id;
     const name = itemName('survey', read.body.survey_id);

@@ -42,7 +42,7 @@ export function mountTrack(app: HttpServer, context: EdgeContext, { parts, rate,
     const read = readActions(request);
     if (!read.ok) return read.answer;
     for (const [at, action] of read.body.entries()) {
-      const problem = circumstancesProblem(action, context.nowMs());
+      const problem = circumstancesProblem(action, { receivedAtMs: context.nowMs(), caller: caller.key.caller });
       if (problem !== null) return invalidBody(read.body.length === 1 ? problem : `events.${at}.${problem}`);
     }
     const { byName } = siteEngage(context.table.engageItems(caller.site.site_id));

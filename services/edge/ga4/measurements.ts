@@ -44,7 +44,7 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
     const read = measurementsOf(request, secret);
     if (!read.ok) return counted(request, read.answer);
-    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+    const peer = { clientIp: clientAddress(request), isForeign: true, ...callerSigns(request) };
     const accepted = await context.acceptor.accept(read.events, peer, callers.get(request) as IngestCaller);
     return withoutBody(answerOf(accepted, read.events.length));
   };

@@ -88,3 +88,9 @@ test('the debugging route says what Google would object to, and keeps nothing', 
   });
   expect(edge.records).toEqual([]);
 });
+
+test('a measurement whose time cannot be read happened when it came', async () => {
+  expect(await send('/mp/collect', body({ timestamp_micros: 'soon' }))).toMatchObject({ status: 204 });
+  const [taken] = edge.records.flat();
+  expect(taken?.timestamp).toBe(taken?.received_at);
+});

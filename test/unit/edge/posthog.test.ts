@@ -126,3 +126,30 @@ test.each([
   const path = `/array/${key === 'server' ? edge.serverKey : key}/config.js`;
   expect(await readAnswer(await fetch(`${edge.url}${path}`))).toMatchObject({ status: 403, body: { code } });
 });
+
+test('no event is lost for its time: numbers are read, and what is none is the arrival', async () => {
+  const times = ['2026-11-09 10:00:00', '2026-11-09', 1_794_218_400, '1794218400000', 'garbage', { at: 1 }];
+  expect(
+    await posthogBatch(
+      edge,
+      times.map((timestamp, at) => event(at, { timestamp })),
+    ),
+  ).toMatchObject(SUCCESS);
+  const day = Date.UTC(2026, 10, 9);
+  const at = day + 10 * 3_600_000;
+  const taken = edge.records.flat().map(({ timestamp, received_at }) => (timestamp === received_at ? null : timestamp));
+  expect(taken).toEqual([at, day, at, at, null, null]);
+  const { counts = new Map<string, number>() } = (await edge.refused()).get('shop') ?? {};
+  expect([...counts].map(([field, count]) => [field.replace(/^\d+:/, ''), count])).toContainEqual([
+    'warned:timestamp_invalid',
+    2,
+  ]);
+});
+
+test.each([0, 3_600_000])('a page whose clock says 1970 loses nothing (%i ms)', async (clockMs) => {
+  const timestamp = new Date(clockMs + 60_000).toISOString();
+  const body = JSON.stringify({ ...browserEvent(), timestamp });
+  expect(await post(edge, `/e/?_=${clockMs + 65_000}`, body, BROWSER)).toMatchObject(SUCCESS);
+  const [taken] = edge.records.flat();
+  expect((taken?.received_at ?? 0) - (taken?.timestamp ?? 0)).toBe(5_000);
+});

@@ -71,6 +71,31 @@ describe('what reaches the edge', () => {
     expect(samples[0]?.fields).toContain('properties.external_id');
   });
 
+  test('an event of a device whose clock is wrong is accepted at its arrival, and warned about', async () => {
+    await open();
+    const times = ['1970-01-01T00:03:00Z', '2100-01-01T00:00:00Z'];
+    const events = times.map((timestamp) => newEvent({ timestamp, properties: { external_id: 'null' } }));
+    expect(await postEvents(edge.url, edge.browserKey, events)).toMatchObject({ body: { accepted: 2 } });
+    const taken = edge.records.flat();
+    expect(taken.map(({ timestamp, received_at }) => timestamp - received_at)).toEqual([0, 0]);
+    expect(taken.map(({ original_timestamp }) => original_timestamp)).toEqual(times);
+    const counts = { 'warned:placeholder_id': 2, 'warned:timestamp_too_old': 1, 'warned:timestamp_ahead': 1 };
+    expect(await countsOf(edge)).toEqual(counts);
+  });
+
+  test.each(['browserKey', 'serverKey'] as const)(
+    'a body that says when it was sent corrects its times (%s)',
+    async (key) => {
+      await open();
+      const timestamp = '1970-01-01T00:03:00.000Z';
+      const body = JSON.stringify({ sent_at: Date.parse(timestamp) + 2_000, events: [newEvent({ timestamp })] });
+      expect(await postBody(edge.url, edge[key], body)).toMatchObject({ body: { accepted: 1 } });
+      const [event] = edge.records.flat();
+      expect(event).toMatchObject({ timestamp: (event?.received_at ?? 0) - 2_000, original_timestamp: timestamp });
+      expect((await edge.refused()).size).toBe(0);
+    },
+  );
+
   test('what is over the allowance is noted, with the places of the last events that were sound', async () => {
     const reservation = { accountId: 'acme', month: '2026-01', granted: 1, lease: '' };
     const none = () => undefined;

@@ -129,3 +129,31 @@ test('the shopper’s device is believed of a server key only', async () => {
     { client_ip: '127.0.0.1', client_user_agent: 'analytics-node-next/latest' },
   ]);
 });
+
+test('no event is lost for its time: numbers are read, and what is none is the arrival', async () => {
+  const times = ['2026-11-09 10:00:00', '2026-11-09', 1_794_218_400, '1794218400000', 'garbage', { at: 1 }];
+  expect(
+    await segmentBatch(
+      edge,
+      times.map((timestamp, at) => call(at, { timestamp })),
+    ),
+  ).toMatchObject(SUCCESS);
+  const day = Date.UTC(2026, 10, 9);
+  const at = day + 10 * 3_600_000;
+  const taken = edge.records.flat().map(({ timestamp, received_at }) => (timestamp === received_at ? null : timestamp));
+  expect(taken).toEqual([at, day, at, at, null, null]);
+  const { counts = new Map<string, number>() } = (await edge.refused()).get('shop') ?? {};
+  expect([...counts].map(([field, count]) => [field.replace(/^\d+:/, ''), count])).toContainEqual([
+    'warned:timestamp_invalid',
+    2,
+  ]);
+});
+
+test.each([0, 3_600_000])('a page whose clock says 1970 loses nothing (%i ms)', async (clockMs) => {
+  const timestamp = new Date(clockMs + 60_000).toISOString();
+  const batch = [call(1, { timestamp, messageId: `clock-${clockMs}` })];
+  const body = { batch, writeKey: edge.browserKey, sentAt: new Date(clockMs + 65_000).toISOString() };
+  expect(await segmentCall(edge, '/v1/batch', body, edge.browserKey)).toMatchObject(SUCCESS);
+  const [taken] = edge.records.flat();
+  expect((taken?.received_at ?? 0) - (taken?.timestamp ?? 0)).toBe(5_000);
+});

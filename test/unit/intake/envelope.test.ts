@@ -18,6 +18,22 @@ describe('the request body', () => {
   });
 
   it('with 1 to the most events is read, whatever the events are', () => {
-    expect(readEnvelope({ events: [1, {}], more: 1 }, 2)).toEqual({ ok: true, events: [1, {}] });
+    expect(readEnvelope({ events: [1, {}], more: 1 }, 2)).toEqual({
+      ...{ ok: true, events: [1, {}] },
+      sentAtMs: null,
+    });
+  });
+
+  it.each([
+    ['2026-11-10T12:00:00Z', Date.UTC(2026, 10, 10, 12)],
+    [1_794_312_000_000, 1_794_312_000_000],
+    [0, 0],
+    [86_400_000.5, 86_400_000],
+    ['1794312000000', null],
+    ['soon', null],
+    [-1, null],
+    [{}, null],
+  ])('sent at %j says %j', (sent_at, sentAtMs) => {
+    expect(readEnvelope({ events: [1], sent_at }, 2)).toEqual({ ok: true, events: [1], sentAtMs });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import { checkAll } from '#test/harness/check_all.ts';
-import { browser, refusal, take } from './context.ts';
+import { browser, refusal, server, take } from './context.ts';
 
 const LONG = 'x'.repeat(201);
 
@@ -44,7 +44,7 @@ describe('an event is rejected', () => {
         [{ event: 'e', properties: { $action_source: ['email'] } }, 'action_source_unknown'],
       ] as const,
       ([event, code]) => {
-        expect(refusal(event)).toBe(code);
+        expect(refusal(event, server())).toBe(code);
       },
     ));
 

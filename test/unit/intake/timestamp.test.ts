@@ -3,9 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { parseIso8601 } from '#pipelines/intake/iso_8601.ts';
 import { readTimestamp } from '#pipelines/intake/timestamp.ts';
 import { checkAll } from '#test/harness/check_all.ts';
+import { server, take } from '#test/unit/intake/context.ts';
 
 const RECEIVED_AT_MS = Date.UTC(2026, 10, 10, 12);
 const HOUR_MS = 3_600_000;
+const BROWSER = { receivedAtMs: RECEIVED_AT_MS, caller: 'browser' } as const;
+const SERVER = { receivedAtMs: RECEIVED_AT_MS, caller: 'server' } as const;
+const ARRIVAL = { ok: true, timestamp: RECEIVED_AT_MS } as const;
 
 describe('a timestamp', () => {
   it('is read in each of its forms', () =>
@@ -25,6 +29,11 @@ describe('a timestamp', () => {
         ['2024-02-29T23:59:59Z', '2024-02-29T23:59:59.000Z'],
         ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
         ['2026-11-10T12:00:00-00:00', '2026-11-10T12:00:00.000Z'],
+        ['2026-11-10T12:00:00', '2026-11-10T12:00:00.000Z'],
+        ['2026-11-10 12:00:00', '2026-11-10T12:00:00.000Z'],
+        ['2026-11-10 12:00:00.5', '2026-11-10T12:00:00.500Z'],
+        ['2026-11-10T12:00', '2026-11-10T12:00:00.000Z'],
+        ['2026-11-10', '2026-11-10T00:00:00.000Z'],
       ],
       ([text, instant]) => {
         expect(new Date(parseIso8601(text) ?? Number.NaN).toISOString()).toBe(instant);
@@ -37,8 +46,12 @@ describe('a timestamp', () => {
         '',
         'Z',
         '+',
-        '2026-11-10',
-        '2026-11-10T12:00:00',
+        '2026-02-30',
+        '2026-11-1',
+        '2026-11-10T',
+        '2026-11-10T12',
+        '2026-11-10T12:00:00.',
+        '2026-11-10T12:00:',
         '2026-11-10T12:00:00.Z',
         '2026-11-10T12:00:00+',
         '2026-11-10T12:00:00+1',
@@ -84,22 +97,78 @@ describe('a timestamp', () => {
 
   it('is the arrival when absent', () => {
     for (const absent of [undefined, null]) {
-      expect(readTimestamp(absent, RECEIVED_AT_MS)).toEqual({ ok: true, timestamp: RECEIVED_AT_MS, original: null });
+      expect(readTimestamp(absent, BROWSER)).toEqual({ ...ARRIVAL, original: null, warning: null });
     }
   });
 
   it.each([
-    [0, RECEIVED_AT_MS, false],
-    [24 * HOUR_MS, RECEIVED_AT_MS + 24 * HOUR_MS, false],
-    [24 * HOUR_MS + 1, RECEIVED_AT_MS, true],
-    [-731 * 24 * HOUR_MS, RECEIVED_AT_MS - 731 * 24 * HOUR_MS, false],
-  ])('%i ms from arrival counts as %i', (ahead, timestamp, isReplaced) => {
+    [0, RECEIVED_AT_MS, null],
+    [24 * HOUR_MS, RECEIVED_AT_MS + 24 * HOUR_MS, null],
+    [24 * HOUR_MS + 1, RECEIVED_AT_MS, 'timestamp_ahead'],
+    [-731 * 24 * HOUR_MS, RECEIVED_AT_MS - 731 * 24 * HOUR_MS, null],
+    [-731 * 24 * HOUR_MS - 1, RECEIVED_AT_MS, 'timestamp_too_old'],
+  ])('%i ms from arrival counts as %i, with the warning %s', (ahead, timestamp, warning) => {
     const sent = new Date(RECEIVED_AT_MS + ahead).toISOString();
-    expect(readTimestamp(sent, RECEIVED_AT_MS)).toEqual({ ok: true, timestamp, original: isReplaced ? sent : null });
+    const original = warning === null ? null : sent;
+    expect(readTimestamp(sent, BROWSER)).toEqual({ ok: true, timestamp, original, warning });
   });
 
-  it('older than two years is rejected', () => {
+  it('of a server that is older than two years is rejected, by whatever protocol it came', () => {
     const sent = new Date(RECEIVED_AT_MS - 731 * 24 * HOUR_MS - 1).toISOString();
-    expect(readTimestamp(sent, RECEIVED_AT_MS)).toEqual({ ok: false, code: 'timestamp_too_old' });
+    for (const request of [SERVER, { ...SERVER, isForeign: true }]) {
+      expect(readTimestamp(sent, request)).toEqual({ ok: false, code: 'timestamp_too_old' });
+    }
+  });
+
+  it.each([
+    ['two days behind', -48 * HOUR_MS],
+    ['an hour ahead', HOUR_MS],
+    ['three days ahead', 72 * HOUR_MS],
+    ['at 1970', -RECEIVED_AT_MS],
+    ['five minutes and a bit behind', -300_008],
+  ])('of a clock that is %s is moved by as much', (_, off) => {
+    const sent = new Date(RECEIVED_AT_MS + off + 5).toISOString();
+    for (const request of [BROWSER, SERVER]) {
+      const read = readTimestamp(sent, { ...request, sentAtMs: RECEIVED_AT_MS + off + 7 });
+      expect(read).toEqual({ ok: true, timestamp: RECEIVED_AT_MS - 2, original: sent, warning: null });
+    }
+  });
+
+  it('of a clock that is right stays as it is, however late it comes', () => {
+    const sent = '2026-11-01T08:00:00.123Z';
+    for (const off of [-300_000, 0, 300_000]) {
+      const read = readTimestamp(sent, { ...BROWSER, sentAtMs: RECEIVED_AT_MS + off });
+      expect(read).toEqual({ ok: true, timestamp: Date.parse(sent), original: null, warning: null });
+    }
+  });
+
+  it('of another product’s protocol may be a number in any unit, or as text', () =>
+    checkAll(
+      [1_794_312_000, '1794312000', 1_794_312_000_000, '1794312000000', 1_794_312_000_000_000, 1_794_312_000.0],
+      (sent) => {
+        expect(readTimestamp(sent, { ...SERVER, isForeign: true })).toMatchObject({ timestamp: 1_794_312_000_000 });
+        expect(readTimestamp(sent, SERVER)).toEqual({ ok: false, code: 'timestamp_invalid' });
+      },
+    ));
+
+  it('that is none keeps the event of another product’s protocol, and nothing of what was sent', () =>
+    checkAll(['garbage', 'jane@example.com', '', {}, true, -1, 1e17, Number.NaN, '-5', '1e9'], (sent) => {
+      const read = readTimestamp(sent, { ...SERVER, isForeign: true });
+      expect(read).toEqual({ ...ARRIVAL, original: null, warning: 'timestamp_invalid' });
+      expect(readTimestamp(sent, BROWSER)).toEqual({ ok: false, code: 'timestamp_invalid' });
+    }));
+});
+
+describe('an event without an id', () => {
+  const foreign = server({ isForeign: true });
+  const idsOf = (timestamp: unknown): Set<string> =>
+    new Set(
+      [0, 1].map((at) => take({ event: 'e', timestamp }, { ...foreign, randomEventId: () => `id-${at}` }).event_id),
+    );
+
+  it('is recognised by its time, whatever form that has, and not by one that is none', () => {
+    expect(idsOf(1_794_312_000).size).toBe(1);
+    expect(idsOf('2026-11-10').size).toBe(1);
+    expect(idsOf('garbage').size).toBe(2);
   });
 });

@@ -22,8 +22,10 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   event_name_too_long: 'A name had more than 200 characters: put what varies into a property instead.',
   uuid_invalid: 'A uuid was no text of 1 to 200 characters: send a text that is the same when the event is sent again.',
   distinct_id_invalid: 'A distinct_id was no text of 1 to 200 characters: send ids as text, or leave it out.',
-  timestamp_invalid: 'A timestamp was not ISO 8601 with an offset or Z: send 2027-01-31T08:00:00Z, or leave it out.',
-  timestamp_too_old: 'A timestamp was more than two years ago: check the clock and the unit of what sends it.',
+  timestamp_invalid:
+    'A timestamp could not be read: send 2027-01-31T08:00:00Z, or leave it out. With a warning it counts as of its arrival.',
+  timestamp_too_old:
+    'A timestamp was more than two years ago: check the clock of what sends it. With a warning it counts as of its arrival.',
   properties_not_object: 'properties was no JSON object: send an object, or leave it out.',
   properties_too_deep: 'properties was nested more than 16 levels deep: send a flatter object.',
   properties_too_many: 'properties held more than 5,000 values: send less, or several events.',
@@ -39,6 +41,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   quota: 'The allowance of the month and its grace are used up: raise the allowance of the account.',
   // Events that were accepted.
   placeholder_id: 'An id said nothing, as undefined or null, and was left out: send no id where nobody is logged in.',
+  timestamp_ahead:
+    'A timestamp was more than a day ahead, so the arrival counts: check the clock of what sends it, or send sent_at.',
   // Whole requests.
   origin_not_allowed:
     'A page of an origin that its key does not allow sent it: add the origin to the key if the page is yours.',
