@@ -18,7 +18,7 @@ const reason = {
   }),
   code: Type.String({
     description:
-      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance); of warned ones placeholder_id, timestamp_invalid, timestamp_too_old or timestamp_ahead',
+      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance); of warned ones placeholder_id, timestamp_invalid, timestamp_too_old, timestamp_ahead or uuid_reused',
   }),
 };
 const count = Type.Integer({ description: 'Events; of `refused` requests', minimum: 1 });
@@ -27,7 +27,8 @@ const sample = Type.Object({
   at: timeField('When it came'),
   ...reason,
   event: nullable(Type.String(), {
-    description: "The event's name, cleaned; null for a request, and where it had none that could be stored",
+    description:
+      "The event's name, cleaned; of uuid_reused the names of both events, the first in front; null for a request, and where it had none that could be stored",
   }),
   index: nullable(Type.Integer(), { description: 'Its place in the request; null for a request' }),
   fields: Type.Array(Type.String(), {

@@ -2,6 +2,7 @@ import { failpoint } from '#infra/failpoint/failpoint.ts';
 import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/producer/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { IntakeContext } from '#pipelines/intake/intake_types.ts';
+import { createIdMemory } from '#pipelines/intake/reused_ids.ts';
 import { type Rejection, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
 import type { Limited, RateState } from '#pipelines/limits/admission.ts';
 import { keyIdOf } from '#pipelines/settings/keys.ts';
@@ -98,6 +99,7 @@ export interface Acceptor {
 export function createAcceptor(options: AcceptOptions): Acceptor {
   const { admitter, metrics, refusals } = options;
   const countAnswered = createAnsweredCount(metrics, refusals);
+  const reusedIn = createIdMemory();
 
   function refusedFor<Code extends string>({ key, site }: IngestCaller, code: Code): Code {
     refusals.sawRequest({ siteId: site.site_id, key }, code);
@@ -142,7 +144,7 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
         return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
       }
       metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
-      countAnswered(caller, { events, batch, overQuota: dropped, places });
+      countAnswered(caller, { events, batch, reused: reusedIn(taken), overQuota: dropped, places });
       options.onAccepted(site.site_id, taken);
       const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
       return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };

@@ -8,10 +8,10 @@ export function createAnsweredCount(
 ): (sender: Sender, answered: AnsweredEvents) => void {
   const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
   return (sender, answered) => {
-    const { batch, overQuota } = answered;
+    const { batch, reused, overQuota } = answered;
     metrics.in(batch.taken.length + batch.dropped.length + batch.rejected.length + overQuota);
     metrics.passed(batch.taken.length);
-    if (overQuota + batch.dropped.length + batch.rejected.length + batch.warned.length === 0) return;
+    if (overQuota + batch.dropped.length + batch.rejected.length + batch.warned.length + reused.length === 0) return;
     refusals.sawEvents(sender, answered);
     if (overQuota > 0) metrics.dropped('quota', overQuota);
     for (const { reason } of batch.dropped) metrics.dropped(reason, 1);

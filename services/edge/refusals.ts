@@ -1,3 +1,4 @@
+import type { ReusedId } from '#pipelines/intake/reused_ids.ts';
 import type { TakenBatch } from '#pipelines/intake/take_batch.ts';
 import {
   mergeRefusalNotes,
@@ -31,6 +32,8 @@ export interface Sender {
 export interface AnsweredEvents {
   events: readonly unknown[];
   batch: TakenBatch;
+  /** Of those that were taken. */
+  reused: readonly ReusedId[];
   /** How many of those that were taken had no place in the month; the last ones. */
   overQuota: number;
   /** The place in the request that each event came of; absent: its own. */
@@ -62,26 +65,33 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
   const marking = setInterval(mark, MARK_MS);
   marking.unref();
 
-  function sawEvent({ key, site }: Sender, refusal: Refusal, index: number, sent: unknown): void {
-    noteRefusal(waiting.of(site.site_id), refusal, nowMs(), () => ({
-      keyId: keyIdOf(key.key_hash),
-      caller: key.caller,
-      index,
-      ...shownNames(sent, { secret, defaultCountry: site.default_country }),
-    }));
+  function sawEvent(
+    { key, site }: Sender,
+    refusal: Refusal,
+    index: number,
+    sent: unknown,
+    before: string | null = null,
+  ): void {
+    noteRefusal(waiting.of(site.site_id), refusal, nowMs(), () => {
+      const cleaning = { secret, defaultCountry: site.default_country };
+      const { event, fields } = shownNames(sent, cleaning);
+      const other = before === null ? null : shownNames({ event: before }, cleaning).event;
+      const names = other === null ? event : `${other}, ${event}`;
+      return { keyId: keyIdOf(key.key_hash), caller: key.caller, index, event: names, fields };
+    });
   }
 
   return {
-    sawEvents(sender, { events, batch, overQuota, places }) {
-      const saw = (refusal: Refusal, index: number): void =>
-        sawEvent(sender, refusal, places?.[index] ?? index, events[index]);
+    sawEvents(sender, { events, batch, reused, overQuota, places }) {
+      const saw = (refusal: Refusal, index: number, before?: string): void =>
+        sawEvent(sender, refusal, places?.[index] ?? index, events[index], before);
       for (const { index, code } of batch.rejected) saw({ kind: 'rejected', code }, index);
       for (const { index, reason } of batch.dropped) saw({ kind: 'dropped', code: reason }, index);
       for (const { index, code } of batch.warned) saw({ kind: 'warned', code }, index);
-      if (overQuota === 0) return;
-      for (const index of soundPlaces(events.length, batch).slice(-overQuota)) {
-        saw({ kind: 'dropped', code: 'quota' }, index);
-      }
+      if (overQuota + reused.length === 0) return;
+      const sound = soundPlaces(events.length, batch);
+      for (const { at, before } of reused) saw({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
+      for (const index of sound.slice(sound.length - overQuota)) saw({ kind: 'dropped', code: 'quota' }, index);
     },
     sawRejected: (sender, code, index, sent) => sawEvent(sender, { kind: 'rejected', code }, index, sent),
     sawRequest({ siteId, key }, code) {

@@ -71,6 +71,22 @@ describe('what reaches the edge', () => {
     expect(samples[0]?.fields).toContain('properties.external_id');
   });
 
+  test('an id that events of several names have is warned about, with both names, and a copy is not', async () => {
+    await open();
+    const named = (event: string, uuid = 'order-77'): object => newEvent({ event, uuid });
+    const first = ['begin_checkout', 'begin_checkout', 'purchase'].map((event) => named(event));
+    await postEvents(edge.url, edge.serverKey, [{ event: '' }, ...first]);
+    await postEvents(edge.url, edge.serverKey, [named('refund')]);
+    const uuid = '0E9C4F2A-63F3-4B7A-9C4C-9C2A6C1D1B11';
+    await postEvents(edge.url, edge.serverKey, [named('view', uuid), named('click', uuid.toLowerCase())]);
+    expect(await countsOf(edge)).toEqual({ 'rejected:event_name_missing': 1, 'warned:uuid_reused': 3 });
+    const { samples = [] } = (await edge.refused()).get('shop') ?? {};
+    expect(samples.slice(1).map(({ event, index }) => [event, index])).toEqual([
+      ['begin_checkout, purchase', 3],
+      ['begin_checkout, refund', 0],
+    ]);
+  });
+
   test('an event of a device whose clock is wrong is accepted at its arrival, and warned about', async () => {
     await open();
     const times = ['1970-01-01T00:03:00Z', '2100-01-01T00:00:00Z'];

@@ -43,6 +43,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   placeholder_id: 'An id said nothing, as undefined or null, and was left out: send no id where nobody is logged in.',
   timestamp_ahead:
     'A timestamp was more than a day ahead, so the arrival counts: check the clock of what sends it, or send sent_at.',
+  uuid_reused:
+    'Events of two names had one uuid, of which one counts: give each event a uuid of its own, as its name and the order.',
   // Whole requests.
   origin_not_allowed:
     'A page of an origin that its key does not allow sent it: add the origin to the key if the page is yours.',
