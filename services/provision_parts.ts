@@ -27,8 +27,10 @@ async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<Pro
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
   const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
   await registerSchemas(createRegistry(parts.registryUrl), declared);
+  const created = topics.created.length === 0 ? [] : [`${topics.created.length} topics created`];
+  const altered = topics.altered.length === 0 ? [] : [`${topics.altered.length} topics are stamped by the broker now`];
   return {
-    done: topics.created.length === 0 ? [] : [`${topics.created.length} topics created`],
+    done: [...created, ...altered],
     mismatches: topics.mismatches.map(
       ({ topic, setting, declared: wanted, found }) => `topic ${topic}: ${setting} is ${found}, declared ${wanted}`,
     ),

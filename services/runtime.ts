@@ -1,13 +1,17 @@
+import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { Environment } from '#infra/config/config.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
 import { armFailpoint } from '#infra/failpoint/failpoint.ts';
 import { createHttpServer, listen } from '#infra/http/http_server.ts';
+import { openAdmin, watchCluster } from '#infra/kafka/health_probe.ts';
 import { watchPartitions } from '#infra/kafka/partition_watch.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/session.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
-import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
+import { createPatientRegistry } from '#infra/registry/patient_registry.ts';
+import { createRegistry, type Registry, watchRegistry } from '#infra/registry/schema_registry.ts';
+import { createPartStates, type PartStates } from './part_states.ts';
 import { readConfig, warnOfSettings } from './read_config.ts';
 
 /** What every process of the service has. */
@@ -22,8 +26,10 @@ export interface Runtime {
   onStop(task: () => Promise<unknown>): void;
   /** Stops the process at once with exit code 1; its supervisor starts it anew. */
   fatal(error: unknown): void;
-  /** Adds a condition under which the process, once it does its work, is able to do it. */
-  ableWhen(part: string, able: () => boolean): void;
+  /** What `/ready` tells, to which a process adds the parts of its own. */
+  parts: Pick<PartStates, 'needs' | 'uses'>;
+  /** Whether Kafka answers. */
+  clusterAlive(): boolean;
   /** Says that the process does its work now. */
   ready(facts?: Record<string, string | number>): void;
 }
@@ -39,6 +45,8 @@ export interface ReadyMessage {
 
 /** Longest a clean stop may take before the process leaves anyway. */
 const STOP_MS_MAX = 20_000;
+/** How soon it is logged that a part has gone. */
+const LOOK_MS = 1_000;
 
 /**
  * Runs one process: reads its configuration with `read`, connects, runs `main`, and stops cleanly on SIGTERM and SIGINT.
@@ -95,44 +103,62 @@ async function start(
   main: (runtime: Runtime) => Promise<void>,
 ): Promise<void> {
   const metrics = createMetrics(stage);
-  const conditions = new Map<string, () => boolean>([['start', () => false]]);
-  const missing = (): string[] => [...conditions].flatMap(([part, able]) => (able() ? [] : [part]));
-  const metricsPort = await serveMetrics(config, metrics, missing);
+  const parts = createPartStates(logger, metrics, monotonicMs);
+  let hasStarted = false;
+  const metricsPort = await serveMetrics(config, metrics, () => ({
+    waitingFor: [...(hasStarted ? [] : ['start']), ...parts.waitingFor()],
+    away: parts.away(),
+  }));
+  const registryProbe = watchRegistry(config.parts.registryUrl);
+  life.stops.push(async () => registryProbe.stop());
+  parts.uses('registry', registryProbe.isAlive);
   const session = await openKafka(config.parts.kafka, `${config.parts.kafka.prefix}.${stage}`, logger);
   life.stops.push(() => session.stop());
+  const cluster = watchCluster(() => openAdmin(session.kafka));
+  life.stops.push(() => cluster.stop());
+  parts.needs('kafka', cluster.alive);
   const { eventPartitions } = config.parts.kafka;
   // Lanes are the destinations', whose code only their processes load.
   const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, []), logger);
   life.stops.push(async () => watch.stop());
-  conditions.set('partitions', () => watch.lacking().length === 0);
+  parts.needs('partitions', () => watch.lacking().length === 0);
   await main({
     stage,
     config,
     logger,
     metrics,
     session,
-    registry: createRegistry(config.parts.registryUrl),
+    registry: createPatientRegistry(createRegistry(config.parts.registryUrl), logger),
+    parts,
+    clusterAlive: cluster.alive,
     onStop: (task) => life.stops.push(task),
     fatal: life.fatal,
-    ableWhen: (part, able) => conditions.set(part, able),
     ready(facts = {}) {
-      conditions.delete('start');
+      hasStarted = true;
+      // What a process waits for when it starts it logs there.
+      setInterval(() => parts.look(), LOOK_MS).unref();
       logger.info({ metricsPort, ...facts }, 'ready');
       process.send?.({ kind: 'ready', stage, metricsPort, facts } satisfies ReadyMessage);
     },
   });
 }
 
-/** `missing` names what is in the way of the work; nothing is, where it is empty. */
-async function serveMetrics(config: ProcessConfig, metrics: Metrics, missing: () => string[]): Promise<number> {
+interface Readiness {
+  /** What is in the way of the work. */
+  waitingFor: string[];
+  /** What does not answer and is not needed now. */
+  away: string[];
+}
+
+async function serveMetrics(config: ProcessConfig, metrics: Metrics, state: () => Readiness): Promise<number> {
   const server = createHttpServer({ trustedProxies: [], bodyBytesMax: 1024, requestTimeoutMs: 5_000 });
   server.get('/metrics', async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.text()),
   );
   server.get('/ready', (_request, reply) => {
-    const waitingFor = missing();
+    const { waitingFor, away } = state();
     const ready = waitingFor.length === 0;
-    return reply.code(ready ? 200 : 503).send({ ready, waiting_for: waitingFor });
+    return reply.code(ready ? 200 : 503).send({ ready, waiting_for: waitingFor, away });
   });
   return listen(server, config.metricsHost, config.metricsPort);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
-import type { TopicDeclaration } from './topics.ts';
+import { STAMPED_BY, type TopicDeclaration } from './topics.ts';
 
-/** A difference between a declared topic and the one that exists. Never altered by us: an operator decides. */
+/** A difference between a declared topic and the one that exists. An operator decides what becomes of it. */
 export interface TopicMismatch {
   topic: string;
   setting: string;
@@ -11,7 +11,8 @@ export interface TopicMismatch {
 }
 
 /**
- * Creates the declared topics that are missing and reports what differs in those that exist. Idempotent. Where there are
+ * Creates the declared topics that are missing and reports what differs in those that exist. Of these one thing is altered: whose
+ * clock stamps new records. Idempotent. Where there are
  * three copies of a record or more, two must be written before it is acknowledged: with a broker's default of one, what
  * was acknowledged could go with a single disk. With fewer copies that is left to the brokers' setting.
  */
@@ -19,7 +20,7 @@ export async function provisionTopics(
   kafka: Kafka,
   declarations: readonly TopicDeclaration[],
   replicationFactor: number,
-): Promise<{ created: string[]; mismatches: TopicMismatch[] }> {
+): Promise<{ created: string[]; altered: string[]; mismatches: TopicMismatch[] }> {
   const admin = kafka.admin();
   await admin.connect();
   try {
@@ -28,9 +29,11 @@ export async function provisionTopics(
     const missing = declared.filter(({ name }) => !existing.has(name));
     if (missing.length > 0) await createTopics(admin, missing, replicationFactor);
     const present = declared.filter(({ name }) => existing.has(name));
-    const mismatches = present.length === 0 ? [] : await findMismatches(admin, present);
+    const found = present.length === 0 ? [] : await findMismatches(admin, present);
+    const [stamping, mismatches] = [found.filter(isStamping), found.filter((one) => !isStamping(one))];
+    await setStamping(admin, stamping);
     mismatches.push(...(await offsetsForgottenEarly(admin)));
-    return { created: missing.map(({ name }) => name), mismatches };
+    return { created: missing.map(({ name }) => name), altered: stamping.map(({ topic }) => topic), mismatches };
   } finally {
     await admin.disconnect();
   }
@@ -121,6 +124,28 @@ async function findMismatches(admin: Admin, present: readonly TopicDeclaration[]
       return compare(declaration.name, name, declared, found ?? 'unset');
     }),
   ]);
+}
+
+const isStamping = ({ setting }: TopicMismatch): boolean => setting === STAMPED_BY;
+/** Of `configSource`: set for the topic, as distinct from a default of the brokers. */
+const OF_TOPIC = 1;
+
+/** The client replaces all settings of a topic at once, so those that it has go with the new one. */
+async function setStamping(admin: Admin, wanted: readonly TopicMismatch[]): Promise<void> {
+  if (wanted.length === 0) return;
+  const type = kafkajs.ConfigResourceTypes.TOPIC;
+  const names = wanted.map(({ topic }) => ({ type, name: topic }));
+  const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: names });
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: resources.map(({ resourceName: name, configEntries }) => {
+      const own = configEntries.filter(({ configSource }) => Number(configSource) === OF_TOPIC);
+      const kept = own.filter(({ configName }) => configName !== STAMPED_BY);
+      const declared = wanted.find(({ topic }) => topic === name)?.declared ?? '';
+      const entries = kept.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
+      return { type, name, configEntries: [...entries, { name: STAMPED_BY, value: declared }] };
+    }),
+  });
 }
 
 /**

@@ -4,10 +4,17 @@ import type { SchemaName } from '#schemas/avro.ts';
 export interface TopicDeclaration {
   name: string;
   partitions: number;
-  /** Compared with what exists and reported when different; the rest of the broker's settings are the operator's. */
+  /** Compared with what exists and reported or, as `STAMPED_BY`, set; the rest of the broker's settings are the operator's. */
   config: Record<string, string>;
   schema: SchemaName;
 }
+
+/**
+ * Records are stamped by the broker: by a producer's clock that is days off they would be deleted before they are read, left
+ * out of replays and rebuilds, or refused.
+ */
+export const STAMPED_BY = 'message.timestamp.type';
+const BY_BROKER = { [STAMPED_BY]: 'LogAppendTime' } as const;
 
 const DAY_MS = 86_400_000;
 const DEAD_DAYS = 30;
@@ -103,10 +110,11 @@ function deletedAfter(days: number): Record<string, string> {
   return {
     'cleanup.policy': 'delete',
     'retention.ms': String(days * DAY_MS),
+    ...BY_BROKER,
     'max.message.bytes': String(RECORD_BYTES_MAX),
   };
 }
 
 function compacted(): Record<string, string> {
-  return { 'cleanup.policy': 'compact', 'max.message.bytes': String(RECORD_BYTES_MAX) };
+  return { 'cleanup.policy': 'compact', ...BY_BROKER, 'max.message.bytes': String(RECORD_BYTES_MAX) };
 }

@@ -2,13 +2,13 @@ import { asked, type Redis } from './client.ts';
 import { createIndexScript } from './lua_script.ts';
 
 /** A server that holds a part of an index, and the time by its clock. */
-export interface IndexServer {
+interface IndexServer {
   runId: string;
   nowMs: number;
 }
 
 /** `sinceMs`: what was written before that time is there, what was written later may be lost; null: everything is lost. */
-export type IndexState = { kind: 'whole' } | LostIndex;
+type IndexState = { kind: 'whole' } | LostIndex;
 
 export interface LostIndex {
   kind: 'lost';

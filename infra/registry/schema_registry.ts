@@ -1,5 +1,6 @@
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
+import { createProbe, type Probe } from '#infra/concurrency/probe.ts';
 import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/avro.ts';
 import { chooseCompatibility } from './compatibility.ts';
 
@@ -157,11 +158,24 @@ async function has(url: string, id: number, timeoutMs: number): Promise<boolean>
   return response.ok;
 }
 
+/** Of a registry, which only processes that start or meet a new schema need. */
+const PROBE = { intervalMs: 5_000, answerMsMax: 3_000 };
+
+/** Watches whether the registry at an address answers. */
+export function watchRegistry(url: string, times = PROBE): Probe {
+  return createProbe(async () => {
+    const response = await fetch(`${url}/schemas/types`, { signal: AbortSignal.timeout(times.answerMsMax) });
+    await response.arrayBuffer();
+    if (response.status >= 500) throw new Error(`the registry answers ${response.status}`);
+  }, times);
+}
+
 async function guarded<T>(message: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw new RegistryError(codeOf(error), message, error);
+    const code = codeOf(error);
+    throw new RegistryError(code, code === 'registry_unavailable' ? 'the registry does not answer' : message, error);
   }
 }
 

@@ -25,17 +25,21 @@ async function stateOf(name: string, metricsUrl: string, fetched: Fetched): Prom
   if (answer === null) return { name, ready: false, says: 'does not answer', lagRecords: null };
   const isReady = answer.status === 200;
   const lagRecords = metrics?.status === 200 ? lagOf(metrics.body) : null;
-  const state = isReady ? 'ready' : `waits for ${waitingFor(answer.body)}`;
+  const { waitingFor, away } = partsOf(answer.body);
+  const ability = isReady ? 'ready' : `waits for ${waitingFor ?? 'something it does not name'}`;
+  const state = away === null ? ability : `${ability}, gets no answer of ${away}`;
   const lag = lagRecords === null ? '' : `, ${lagRecords} ${lagRecords === 1 ? 'record' : 'records'} behind`;
   return { name, ready: isReady, says: `${state}${lag}`, lagRecords };
 }
 
-function waitingFor(body: string): string {
+/** The parts that `/ready` names, each list in words; null where it names none. */
+function partsOf(body: string): { waitingFor: string | null; away: string | null } {
+  const words = (list: unknown): string | null => (Array.isArray(list) && list.length > 0 ? list.join(', ') : null);
   try {
-    const { waiting_for } = JSON.parse(body) as { waiting_for?: unknown };
-    return Array.isArray(waiting_for) ? waiting_for.join(', ') : 'something it does not name';
+    const { waiting_for, away } = JSON.parse(body) as { waiting_for?: unknown; away?: unknown };
+    return { waitingFor: words(waiting_for), away: words(away) };
   } catch (error) {
-    if (error instanceof SyntaxError) return 'something it does not name';
+    if (error instanceof SyntaxError) return { waitingFor: null, away: null };
     throw error;
   }
 }

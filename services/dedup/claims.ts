@@ -25,7 +25,7 @@ export async function openClaims(
   reader: EventBatchReader,
 ): Promise<Claims> {
   const { session, logger, config, stage } = runtime;
-  const redis = openRedis(runtime);
+  const { redis, probe } = openRedis(runtime);
   const claims = createClaimStore(redis, {
     windowMs: claimWindowMs,
     bucketChars: claimBucketChars,
@@ -42,7 +42,7 @@ export async function openClaims(
     logger,
     monotonicMs,
   });
-  runtime.ableWhen('redis', index.isReady);
+  runtime.parts.needs('redis', () => probe.isAlive() && index.isReady());
   await index.await();
   return {
     async deduplicate(events) {

@@ -32,12 +32,18 @@ import { createStrangers } from './strangers.ts';
 import { buildScripts, TAG_SOURCES } from './tag/scripts.ts';
 import { createTagHealth, type TagHealth } from './tag/tag_health.ts';
 
+/** An edge whose clock differs more from that of Redis is not ready. */
+const CLOCK_MS_MAX = 5 * 60_000;
+
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', edgeConfig, async (runtime, config) => {
   // Goes on while the parts are opened, which takes longer.
   const scripts = buildScripts(TAG_SOURCES, runtime.logger);
   const { table } = await openSettings(runtime);
-  const redis = openRedis(runtime);
+  const { redis, probe } = openRedis(runtime);
+  runtime.parts.uses('redis', probe.isAlive);
+  // By its clock events have arrived, and days and months begin.
+  runtime.parts.needs('clock', () => Math.abs(probe.aheadMs() ?? 0) <= CLOCK_MS_MAX);
   const keyUse = openKeyUse(runtime, redis);
   const tagHealth = openTagHealth(runtime, redis, table);
   const refusals = openRefusals(runtime, redis, config.identitySecret);
@@ -71,7 +77,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     refusals,
     onKeyUsed: keyUse.saw,
     sharesLimits: () => admitter.isShared(),
-    healthy: () => senders.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,
+    healthy: () => runtime.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
     strangers: createStrangers({
       requestsMax: config.requestsWithoutKey,

@@ -1,7 +1,6 @@
 import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { EdgeConfig } from '#infra/config/edge_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
-import { openAdmin, watchCluster } from '#infra/kafka/health_probe.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/producer/sender.ts';
 import type { Runtime } from '#services/runtime.ts';
 
@@ -14,14 +13,10 @@ const SEND_RETRIES = 8;
 export interface Senders {
   /** A sender to a topic, which ends with the process. */
   open(topic: string): Promise<PartitionSender>;
-  /** Whether the cluster answers. */
-  clusterAlive(): boolean;
 }
 
-export function openSenders({ session, logger, fatal, onStop }: Runtime, config: EdgeConfig): Senders {
+export function openSenders({ session, logger, fatal, onStop, clusterAlive }: Runtime, config: EdgeConfig): Senders {
   const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
-  const probe = watchCluster(() => openAdmin(session.kafka));
-  onStop(() => probe.stop());
   return {
     async open(topic) {
       const sender = await createSender({
@@ -32,12 +27,11 @@ export function openSenders({ session, logger, fatal, onStop }: Runtime, config:
         deadlineMs: config.acknowledgeMs,
         nowMs: monotonicMs,
         watchdogMs: session.config.watchdogMs,
-        isClusterAlive: probe.alive,
+        isClusterAlive: clusterAlive,
         onFatal: fatal,
       });
       onStop(() => sender.stop());
       return sender;
     },
-    clusterAlive: probe.alive,
   };
 }

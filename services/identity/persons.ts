@@ -28,7 +28,7 @@ export async function openPersons(
   links: Codec<IdentityLink>,
 ): Promise<Persons> {
   const { session, logger, stage } = runtime;
-  const redis = openRedis(runtime);
+  const { redis, probe } = openRedis(runtime);
   const store = createIdentityStore(redis);
   const rebuild = { session, groupId: session.groupOf(stage), reader, links, store, secret, logger };
   const index = createRebuildableIndex({
@@ -40,7 +40,7 @@ export async function openPersons(
     logger,
     monotonicMs,
   });
-  runtime.ableWhen('redis', index.isReady);
+  runtime.parts.needs('redis', () => probe.isAlive() && index.isReady());
   await index.await();
   return {
     async identify(events) {

@@ -24,7 +24,9 @@ runStage('quota', processConfig, async (runtime) => {
   const { session, registry } = runtime;
   const { table } = await openSettings(runtime);
   const metrics = createQuotaMetrics(runtime.metrics);
-  const store = createQuotaStore(openRedis(runtime));
+  const { redis, probe } = openRedis(runtime);
+  runtime.parts.needs('redis', probe.isAlive);
+  const store = createQuotaStore(redis);
   const usage = await createCodec<QuotaUsage>(registry, TOPICS.usage, 'quota_usage');
   const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('quota'), 'dead_letter');
   const producer = await openProducer(runtime);

@@ -25,7 +25,7 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const tables = await createTables(registry);
   const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics);
   const waits = createTableWaits({ metrics, logger, nowMs: monotonicMs });
-  runtime.ableWhen('tables', waits.areNone);
+  runtime.parts.needs('tables', waits.areNone);
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const { claimWindowMs } = config;
   return runSink<Row>({

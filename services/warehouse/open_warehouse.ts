@@ -18,7 +18,7 @@ export async function openWarehouse(
   onStop(() => warehouse.close());
   const probe = watchWarehouse(clickhouseUrl);
   onStop(() => probe.stop());
-  runtime.ableWhen('clickhouse', probe.isAlive);
+  runtime.parts.needs('clickhouse', probe.isAlive);
   const personReloader = createPersonReloader({
     warehouse,
     cluster: clickhouseCluster,

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { partitionsOf, provisionTopics } from '#infra/kafka/provision.ts';
+import { readBack } from '#infra/kafka/reader/read_back.ts';
 import type { TopicDeclaration } from '#infra/kafka/topics.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { useKafka } from './stage_fixture.ts';
@@ -16,12 +18,12 @@ test('missing topics are made as declared, and nothing is done the second time',
   const declared = [declaration(), declaration({ config: { 'cleanup.policy': 'compact' } })];
   const names = declared.map(({ name }) => name);
   const world = kafka();
-  expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: names, mismatches: [] });
+  expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: names, altered: [], mismatches: [] });
   const { topics } = await world.admin.fetchTopicMetadata({ topics: names });
   expect(topics.map(({ partitions }) => partitions.length)).toEqual([3, 3]);
   expect(await partitionsOf(world.kafka, names[0] ?? '')).toBe(3);
   expect(await partitionsOf(world.kafka, uniqueName('not-there'))).toBeNull();
-  expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: [], mismatches: [] });
+  expect(await provisionTopics(world.kafka, declared, 1)).toEqual({ created: [], altered: [], mismatches: [] });
 });
 
 test('other partitions and another retention are told and left alone', async () => {
@@ -39,6 +41,38 @@ test('other partitions and another retention are told and left alone', async () 
   ];
   expect((await provisionTopics(world.kafka, [other], 1)).mismatches).toEqual(expected);
   expect((await provisionTopics(world.kafka, [first], 1)).mismatches).toEqual([]);
+});
+
+test('records of a host 9 days ahead or behind are stamped by the broker, in a topic of before as well', async () => {
+  const before = declaration();
+  const declared = { ...before, config: { ...before.config, 'message.timestamp.type': 'LogAppendTime' } };
+  const world = kafka();
+  await provisionTopics(world.kafka, [before], 1);
+  const told = await provisionTopics(world.kafka, [declared], 1);
+  expect(told).toEqual({ created: [], altered: [before.name], mismatches: [] });
+  expect(await provisionTopics(world.kafka, [declared], 1)).toEqual({ created: [], altered: [], mismatches: [] });
+  const startedMs = Date.now();
+  const producer = world.kafka.producer({ createPartitioner: chosenPartition });
+  await producer.connect();
+  for (const days of [9, -9]) {
+    const timestamp = String(Date.now() + days * DAY_MS);
+    await producer.send({ topic: before.name, acks: -1, messages: [{ partition: 0, value: 'x', timestamp }] });
+  }
+  await producer.disconnect();
+  const stamped: number[] = [];
+  await readBack({
+    kafka: world.kafka,
+    admin: world.admin,
+    topic: before.name,
+    groupPrefix: 'test',
+    onProgress: () => undefined,
+    sinceMs: startedMs,
+    async onRecords(records) {
+      stamped.push(...records.map(({ timestampMs }) => timestampMs));
+    },
+  });
+  expect(stamped).toHaveLength(2);
+  expect(stamped.every((atMs) => atMs >= startedMs && atMs <= Date.now())).toBe(true);
 });
 
 test('fewer copies before an acknowledgement than are asked for are told', async () => {

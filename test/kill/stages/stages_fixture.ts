@@ -93,6 +93,8 @@ export interface StageProcess {
   said(message: string, timeoutMs?: number): Promise<void>;
   /** Status of its readiness. */
   readiness(): Promise<number>;
+  /** What its readiness names. */
+  parts(): Promise<{ waiting_for: string[]; away: string[] }>;
   metrics(): Promise<string>;
 }
 
@@ -146,6 +148,7 @@ export function startStage(world: StageWorld, name: string, env: Record<string, 
       await until(`${name} says "${message}"`, () => lines().some(({ msg }) => msg === message));
     },
     readiness: async () => (await ask('/ready')).status,
+    parts: async () => (await (await ask('/ready')).json()) as { waiting_for: string[]; away: string[] },
     metrics: async () => (await ask('/metrics')).text(),
   };
 }
