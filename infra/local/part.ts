@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partEnvironment } from './environment.ts';
 import { LocalError } from './errors.ts';
-import { lastLines, openLog } from './log_file.ts';
+import { lastLines, lastTrouble, openLog, reopenLog } from './log_file.ts';
 import { ensureReaper, registerChild } from './reaper.ts';
 
 export type PartName = 'kafka' | 'registry' | 'redis' | 'clickhouse';
@@ -65,6 +65,7 @@ class ProcessPart implements LocalPart {
   readonly #onProgress: (line: string) => void;
   #child: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
+  #hasStarted = false;
   #stopping = false;
 
   constructor(plan: PartPlan, onExit: OnPartExit, onProgress: (line: string) => void = () => undefined) {
@@ -123,7 +124,8 @@ class ProcessPart implements LocalPart {
   }
 
   async #startOnce(): Promise<{ outcome: string; hung: boolean }> {
-    const child = spawnPart(this.#plan);
+    const child = spawnPart(this.#plan, this.#hasStarted);
+    this.#hasStarted = true;
     this.#child = child;
     const died = exited(child).then((how) => {
       this.#child = undefined;
@@ -155,7 +157,7 @@ class ProcessPart implements LocalPart {
 
   #report(how: string): void {
     if (this.#stopping) return;
-    this.#onExit(this.name, `${how}\n${lastLines(this.#plan.logPath, LOG_LINES)}`);
+    this.#onExit(this.name, `${whyOf(this.#plan, how)}\n${lastLines(this.#plan.logPath, LOG_LINES)}`);
   }
 }
 
@@ -169,13 +171,13 @@ async function answerBy(question: Promise<boolean>, deadlineMs: number): Promise
 }
 
 /** Detached, so that a Ctrl-C in the terminal does not reach the part before the processes that use it have stopped. */
-function spawnPart(plan: PartPlan): ChildProcess {
+function spawnPart(plan: PartPlan, again: boolean): ChildProcess {
   ensureReaper();
   plan.prepare?.();
   removeFolder(plan.temporaryFolder);
   if (plan.temporaryFolder !== undefined) mkdirSync(plan.temporaryFolder, { recursive: true });
   mkdirSync(dirname(plan.logPath), { recursive: true });
-  const log = openLog(plan.logPath);
+  const log = again ? reopenLog(plan.logPath) : openLog(plan.logPath);
   const child = spawn(plan.command, plan.args, {
     cwd: plan.cwd,
     detached: true,
@@ -203,9 +205,15 @@ function describe(child: ChildProcess): string {
   return child.signalCode === null ? `ended with code ${child.exitCode}` : `ended by ${child.signalCode}`;
 }
 
+/** How a part ended, and by what it says itself why. */
+function whyOf(plan: PartPlan, how: string): string {
+  const trouble = lastTrouble(plan.logPath);
+  return trouble === null ? how : `${how}: ${trouble}`;
+}
+
 function notStarted(plan: PartPlan, how: string, starts: number): LocalError {
   const log = lastLines(plan.logPath, LOG_LINES);
   const tries = starts > 1 ? ` (${starts} starts)` : '';
-  const what = `${plan.name} did not start: ${how}${tries}. Its log, ${plan.logPath}:`;
+  const what = `${plan.name} did not start: ${whyOf(plan, how)}${tries}. Its log, ${plan.logPath}:`;
   return new LocalError('local_part_failed', `${what}\n${log}`);
 }

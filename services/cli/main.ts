@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '#infra/config/config.ts';
+import { commandLineConfig } from '#infra/config/local_config.ts';
 import { createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
 import { oneLine } from '#services/render.ts';
@@ -46,7 +47,13 @@ function explain(error: unknown): string {
 
 const ports: CliPorts = {
   openContext,
-  status: { readReadyFile: () => readReadyFile(environment()), fetched },
+  status: {
+    readReadyFile: () => readReadyFile(environment()),
+    fetched,
+    readStages: async () =>
+      commandLineConfig(environment()).controlUrl === null ? null : (await openContext()).client.get('/stages'),
+    isTerminal: process.stdout.isTTY === true,
+  },
 };
 
 try {

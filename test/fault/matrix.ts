@@ -1,6 +1,7 @@
 import type { Row } from './row.ts';
 import { allAtOnce } from './rows/all_at_once.ts';
 import { REDIS_LOST_WITH_CAPPED_PERSONS } from './rows/capped_persons.ts';
+import { clockOff } from './rows/clocks.ts';
 import { REBALANCE_DURING_DELIVERY, TRANSACTION_FAILS } from './rows/delivery.ts';
 import { DUPLICATE_STORM } from './rows/duplicates.ts';
 import { GROUPS_DELETED } from './rows/group_deleted.ts';
@@ -28,6 +29,7 @@ import { REPLAY_MISSED } from './rows/replay.ts';
 import { IDLE_LANE } from './rows/retention.ts';
 import { TABLE_AWAY } from './rows/table_away.ts';
 import { TOKEN_FORGOTTEN } from './rows/token_forgotten.ts';
+import { TOPICS_REMADE } from './rows/topics_remade.ts';
 
 const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
 const STAGES = [...PIPELINES, 'delivery.meta'] as const;
@@ -69,6 +71,8 @@ export const MATRIX: readonly Row[] = [
   redisEmptied('flushed', flushAll, 'smoke'),
   REDIS_LOST_WITH_CAPPED_PERSONS,
   REDIS_FULL,
+  clockOff(9),
+  clockOff(-9),
   DUPLICATE_STORM,
   POISON,
   DESTINATION_OUTAGE,
@@ -80,6 +84,7 @@ export const MATRIX: readonly Row[] = [
   OTHERS_UNDELAYED_BY_PLATFORM,
   ONE_OF_THREE_KILLED,
   DISK_FULL,
+  TOPICS_REMADE,
   PARTITIONS_ADDED,
   PARTITIONS_BELIEVED,
 ];

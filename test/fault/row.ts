@@ -42,6 +42,8 @@ export interface Row {
   requestsPerSecond?: number;
   /** A destination may get an event again, under the same key: only where a delivery process or the broker is disturbed. */
   resends?: true;
+  /** Prepares what nothing is held to account for. */
+  before?(context: RowContext): Promise<void>;
   fault(context: RowContext): Promise<void>;
   /** Puts back what the account was to find as the fault left it. */
   after?(context: RowContext): Promise<void>;

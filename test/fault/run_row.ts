@@ -70,7 +70,6 @@ async function run(
 ): Promise<Verdict> {
   const site = await makeFaultSite(world, row.name);
   await setMerging(world, 'STOP');
-  const starts = await endsOf(world.addresses.kafkaBrokers, READ_TOPICS);
   const random = (what: string) => randomFor(`${options.seed}/${row.name}/${what}`);
   const events = row.events ?? options.events;
   const context: RowContext = {
@@ -90,6 +89,8 @@ async function run(
     },
     say: options.say,
   };
+  await row.before?.(context);
+  const starts = await endsOf(world.addresses.kafkaBrokers, READ_TOPICS);
   await runLoad(
     {
       edges: world.edges,

@@ -30,7 +30,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       readLocal: () => null,
       watch: { say: () => undefined, sleep },
     }),
-    status: { readReadyFile: () => null, fetched: async () => null },
+    status: { readReadyFile: () => null, fetched: async () => null, readStages: async () => null, isTerminal: false },
   };
   return {
     async run(...words) {

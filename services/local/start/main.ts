@@ -31,13 +31,16 @@ import {
 import { createDeliveries } from './delivery_processes.ts';
 import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
 import { controlSpec, deliverySpecs, processSpecs, replaySpec, shopSpec } from './processes.ts';
-import { type ReadyFile, removeReadyFile, writeReadyFile } from './ready_file.ts';
+import { type ReadyFile, readyPath, removeReadyFile, writeReadyFile } from './ready_file.ts';
 import { readyScreen } from './screen.ts';
 import { ensureShopPages } from './shop_settings.ts';
 import { watchStart } from './start_watch.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const HOST = '127.0.0.1';
+
+// What the parts and processes write holds events and settings, which are nobody else's on this machine.
+process.umask(0o077);
 
 const wanted = readConfig(readStartConfig);
 const dataDir = dataDirectory(wanted);
@@ -142,7 +145,8 @@ async function start(): Promise<void> {
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
   ready = () => readyFile({ edge, control, shop }, parts, demo, standins, supervisor);
   writeReadyFile(dataDir, ready());
-  say(readyScreen(ready(), supervisor.states(), logDir));
+  const isTerminal = process.stdout.isTTY === true;
+  say(readyScreen(ready(), supervisor.states(), { isTerminal, readyPath: readyPath(dataDir), logDir }));
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
 }
 

@@ -24,15 +24,17 @@ export interface ReadyFile {
   processes: Record<string, { pid: number | null; metrics: string | null }>;
 }
 
-const NAME = 'ready.json';
+export function readyPath(dataDir: string): string {
+  return join(dataDir, 'ready.json');
+}
 
 /** Writes the file whole or not at all. It holds keys, so it is for its owner only. */
 export function writeReadyFile(dataDir: string, ready: ReadyFile): void {
-  const path = join(dataDir, NAME);
+  const path = readyPath(dataDir);
   writeFileSync(`${path}.new`, `${JSON.stringify(ready, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 
 export function removeReadyFile(dataDir: string): void {
-  rmSync(join(dataDir, NAME), { force: true });
+  rmSync(readyPath(dataDir), { force: true });
 }

@@ -1,6 +1,6 @@
 import { atRate } from '../load/request_rate.ts';
 import { send } from '../load/send.ts';
-import type { Row } from '../row.ts';
+import type { Row, RowContext } from '../row.ts';
 
 const COPIES = 20;
 const SENDERS = 8;
@@ -15,23 +15,28 @@ const REQUESTS_PER_SECOND = 80;
 export const DUPLICATE_STORM: Row = {
   name: 'duplicate_storm',
   smoke: true,
-  async fault({ world, site, ledger, random, untilSent, events }) {
-    await untilSent(events);
-    const originals = ledger.entries().map(({ event }) => event);
-    const requests = Array.from({ length: COPIES - 1 }, () => {
-      const mixed = originals.map((event) => ({ event, place: random.next() })).sort((a, b) => a.place - b.place);
-      return Array.from({ length: Math.ceil(mixed.length / EVENTS_IN_REQUEST) }, (_, index) =>
-        mixed.slice(index * EVENTS_IN_REQUEST, (index + 1) * EVENTS_IN_REQUEST).map(({ event }) => event),
-      );
-    }).flat();
-    const nextTurn = atRate(REQUESTS_PER_SECOND);
-    const sender = async (name: string): Promise<void> => {
-      for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
-        await nextTurn();
-        const edge = world.edges[requests.length % world.edges.length] as string;
-        ledger.note(request, await send(edge, site.serverKey, request, name));
-      }
-    };
-    await Promise.all(Array.from({ length: SENDERS }, (_, index) => sender(`198.51.100.${100 + index}`)));
+  async fault(context) {
+    await context.untilSent(context.events);
+    await sendAgain(context, COPIES - 1);
   },
 };
+
+/** Sends all that was sent so far again, so many times, from several connections to all edges, in requests mixed anew each time. */
+export async function sendAgain({ world, site, ledger, random }: RowContext, times: number): Promise<void> {
+  const originals = ledger.entries().map(({ event }) => event);
+  const requests = Array.from({ length: times }, () => {
+    const mixed = originals.map((event) => ({ event, place: random.next() })).sort((a, b) => a.place - b.place);
+    return Array.from({ length: Math.ceil(mixed.length / EVENTS_IN_REQUEST) }, (_, index) =>
+      mixed.slice(index * EVENTS_IN_REQUEST, (index + 1) * EVENTS_IN_REQUEST).map(({ event }) => event),
+    );
+  }).flat();
+  const nextTurn = atRate(REQUESTS_PER_SECOND);
+  const sender = async (name: string): Promise<void> => {
+    for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
+      await nextTurn();
+      const edge = world.edges[requests.length % world.edges.length] as string;
+      ledger.note(request, await send(edge, site.serverKey, request, name));
+    }
+  };
+  await Promise.all(Array.from({ length: SENDERS }, (_, index) => sender(`198.51.100.${100 + index}`)));
+}

@@ -20,7 +20,7 @@ export function commandLine(
         readLocal: () => null,
         watch: { say: () => undefined, sleep: async () => undefined },
       }),
-      status: { readReadyFile: () => null, fetched: async () => null },
+      status: { readReadyFile: () => null, fetched: async () => null, readStages: async () => null, isTerminal: false },
     });
 }
 

@@ -53,7 +53,12 @@ export async function installation(asks?: AskRows): Promise<Shop> {
     svc: (words) =>
       runCli(typeof words === 'string' ? words.split(' ') : words, {
         openContext: async () => contextOf(shop),
-        status: { readReadyFile: () => null, fetched: async () => null },
+        status: {
+          readReadyFile: () => null,
+          fetched: async () => null,
+          readStages: async () => null,
+          isTerminal: false,
+        },
       }),
   };
   return shop;

@@ -16,7 +16,10 @@ function report(ready: string | null, health: { status: number; body: string } |
     asked.push(url);
     return health;
   };
-  return statusReport({ readReadyFile: () => ready, fetched }, json).then((result) => ({ ...result, asked }));
+  return statusReport(
+    { readReadyFile: () => ready, fetched, readStages: async () => null, isTerminal: false },
+    json,
+  ).then((result) => ({ ...result, asked }));
 }
 
 describe('status', () => {
@@ -67,7 +70,10 @@ describe('status', () => {
         status: 200,
         body: 'svc_lag_records{stage="dedup",topic="t",partition="0"} 1\n',
       },
-      'http://127.0.0.1:9002/ready': { status: 503, body: '{"ready":false,"waiting_for":["clickhouse"]}' },
+      'http://127.0.0.1:9002/ready': {
+        status: 503,
+        body: '{"ready":false,"waiting_for":["kafka","clickhouse"],"away":["registry"]}',
+      },
       'http://127.0.0.1:9002/metrics': {
         status: 200,
         body: '# TYPE svc_lag_records gauge\nsvc_lag_records{partition="0"} 12\nsvc_lag_records{partition="1"} 30\n',
@@ -77,13 +83,52 @@ describe('status', () => {
       {
         readReadyFile: () => JSON.stringify({ edge: READY.edge, processes }),
         fetched: async (url) => answers[url] ?? null,
+        readStages: async () => null,
+        isTerminal: true,
       },
       false,
     );
     expect(result.exitCode).toBe(1);
     expect(result.stdout).toContain('dedup                        ready, 1 record behind\n');
-    expect(result.stdout).toContain('warehouse                    waits for clickhouse, 42 records behind\n');
+    expect(result.stdout).toContain(
+      'warehouse                    waits for kafka, clickhouse, gets no answer of registry, 42 records behind\n',
+    );
     expect(result.stdout).toContain('quota                        does not answer\n');
+  });
+
+  it.each([true, false])('shows secrets to a person alone (%s)', async (isTerminal) => {
+    const ready = {
+      edge: READY.edge,
+      clickhouse: 'http://svc:s3cret@127.0.0.1:8123/svc',
+      serverKey: 'svc_sk_x',
+      adminTokenFile: '.local/admin_token',
+      demo: { shop: { site: 'shop', serverKey: 'svc_sk_y' } },
+    };
+    for (const json of [true, false]) {
+      const fetched = async () => HEALTHY;
+      const ports = { readReadyFile: () => JSON.stringify(ready), fetched, readStages: async () => null, isTerminal };
+      const { stdout } = await statusReport(ports, json);
+      for (const secret of ['s3cret', 'svc_sk_x', 'svc_sk_y']) expect(stdout.includes(secret)).toBe(isTerminal);
+      expect(stdout).toContain('.local/admin_token');
+      if (!isTerminal) expect(stdout).toContain('http://svc:(in ready.json)@127.0.0.1:8123/svc');
+    }
+  });
+
+  it.each([
+    [1, 0],
+    [0, 1],
+  ])('of an installation elsewhere says how far its stages are, with %i at work', async (consumers, exitCode) => {
+    const stage = { stage: 'dedup', consumers, lag: 12, waits_longer_than_ms: 10_000, on_lanes: 0, rate: null };
+    const ports = {
+      readReadyFile: () => null,
+      fetched: async () => null,
+      readStages: async () => ({ items: [stage], as_of: '2026-11-27T10:00:00.000Z', not_seen: [] }) as never,
+      isTerminal: false,
+    };
+    const result = await statusReport(ports, false);
+    const says = consumers === 0 ? 'nobody works at it' : '1 at work';
+    expect(result.stdout).toBe(`STAGE  STATE\ndedup  ${says}, 12 records behind, the oldest for more than 10 s\n`);
+    expect(result.exitCode).toBe(exitCode);
   });
 
   it('knows when there is no edge', async () => {
