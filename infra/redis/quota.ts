@@ -10,6 +10,9 @@ import { asked, type Redis } from './client.ts';
 import { createScript } from './lua_script.ts';
 import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
 
+/** Months of accounts that Redis is asked about at once: it answers so many within the time that one command may take. */
+const MONTHS_AT_ONCE = 500;
+
 /**
  * Counters of usage, a hash for each account's month: `used` and `held` in all; `u:P` and `s:P` what is used and settled of a
  * partition, `l:P` the id of the topic that the offset is of; `h:LEASE` what is reserved under a lease. The settled offset lies in the same hash, so that settling twice adds once.
@@ -49,8 +52,12 @@ export function createQuotaStore(redis: Redis): QuotaStore {
     },
     deadLeases: async () => (await leaseScript.run([LEASES_KEY, CHECKPOINTS_KEY], [0])) as string[],
     async giveBack(months, lease) {
-      const given = await Promise.all(months.map((month) => giveBackOne(month, lease)));
-      return given.reduce((sum, events) => sum + events, 0);
+      let events = 0;
+      for (let at = 0; at < months.length; at += MONTHS_AT_ONCE) {
+        const some = months.slice(at, at + MONTHS_AT_ONCE);
+        for (const given of await Promise.all(some.map((month) => giveBackOne(month, lease)))) events += given;
+      }
+      return events;
     },
     async dropReservations({ accountId, month }) {
       await dropScript.run([quotaKey(accountId, month)], []);

@@ -1,3 +1,4 @@
+import { endOf } from '#infra/kafka/consumer/in_batch.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
@@ -22,12 +23,13 @@ export interface Counts {
 /** Writes quota.counts. */
 export async function openCounts(registry: Registry, rawLog: RawLog): Promise<Counts> {
   const codec = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
-  const of: Counts['of'] = async ({ batch: { partition, records }, records: read }, passed) => {
+  const of: Counts['of'] = async ({ batch, records: read }, passed) => {
+    const { partition, records } = batch;
     const log = await rawLog.of({ partition, records });
     const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
     const raw = read.map(({ offset, views }) => ({ offset, views, reserved: reserved.get(offset) ?? null }));
-    const last = records.at(-1)?.offset ?? -1;
-    const value = codec.encode({ partition, next_offset: last + 1, log, counts: countsOf(raw, passed) });
+    // Behind markers as well: what a dead edge held is given back when all of the partition is settled.
+    const value = codec.encode({ partition, next_offset: endOf(batch), log, counts: countsOf(raw, passed) });
     return { topic: TOPICS.counts, partition, value };
   };
 

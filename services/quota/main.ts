@@ -39,10 +39,10 @@ runStage('quota', processConfig, async (runtime) => {
     topics: [TOPICS.counts],
     lingerMs: LINGER_MS,
     handlers: {
-      async acquire(at) {
+      async acquire(at, _generation, progressed) {
         // The offset before the usage: what another process settles between the two is in the usage, and counts once.
         const start = await committedOffset(session.admin, options.groupId, at);
-        await partitions.load(at.partition);
+        await partitions.load(at.partition, progressed);
         return start;
       },
       process: (batch) =>

@@ -11,8 +11,8 @@ import {
 
 /** The partitions of events.raw whose settlement is this process's. */
 export interface Partitions {
-  /** To be called when a partition was assigned: reads what is settled of it. */
-  load(partition: number): Promise<void>;
+  /** To be called when a partition was assigned: reads what is settled of it. Calls `progressed` as it goes on. */
+  load(partition: number, progressed?: () => void): Promise<void>;
   /** Settles up to an offset of an events.raw, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
   settle(
     partition: number,
@@ -23,6 +23,9 @@ export interface Partitions {
   /** Puts back what Redis has lost of these partitions, and forgets those that are not among them. */
   check(assigned: readonly number[]): Promise<void>;
 }
+
+/** For what nobody watches. */
+const ALONE = (): void => undefined;
 
 /**
  * Redis is an index: quota.usage has the truth. What was settled is held in memory too and goes with every settlement,
@@ -41,23 +44,23 @@ export function createPartitions(options: PartitionsOptions): Partitions {
     return mutex.run(work);
   }
 
-  async function load(partition: number): Promise<PartitionState> {
+  async function load(partition: number, progressed: () => void = ALONE): Promise<PartitionState> {
     const { state, checkpoint } = await readPartition(options, partition);
     states.set(partition, state);
-    await restoreIfLost(options, partition, state, checkpoint);
+    await restoreIfLost(options, partition, state, checkpoint, progressed);
     return state;
   }
 
   async function checkOne(partition: number): Promise<void> {
     const state = states.get(partition);
     if (state === undefined) await load(partition);
-    else await restoreIfLost(options, partition, state, (await store.checkpoints()).get(partition));
+    else await restoreIfLost(options, partition, state, (await store.checkpoints()).get(partition), ALONE);
   }
 
   return {
-    load: (partition) =>
+    load: (partition, progressed) =>
       inTurn(partition, async () => {
-        await load(partition);
+        await load(partition, progressed);
       }),
     settle: (partition, settlements, { settledOffset, log }, done) =>
       inTurn(partition, async () => {
@@ -67,7 +70,7 @@ export function createPartitions(options: PartitionsOptions): Partitions {
         await done(settled);
         state.settledOffset = Math.max(state.settledOffset, settledOffset);
         if (!(await store.checkpoint(partition, state.settledOffset, state.generation)))
-          await restoreIfLost(options, partition, state, undefined);
+          await restoreIfLost(options, partition, state, undefined, ALONE);
         return state.settledOffset;
       }),
     async check(assigned) {

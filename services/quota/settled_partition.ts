@@ -66,28 +66,42 @@ export function takeUp(state: PartitionState, log: string): void {
   if (log !== '') state.log = log;
 }
 
-/** Puts a partition's counters back, unless the checkpoint in Redis shows that it has them. */
+/** Puts a partition's counters back, unless the checkpoint in Redis shows that it has them. Calls `progressed` as it goes on. */
 export async function restoreIfLost(
   options: PartitionsOptions,
   partition: number,
   state: PartitionState,
   checkpoint: Checkpoint | undefined,
+  progressed: () => void,
 ): Promise<void> {
   if (checkpoint?.generation === state.generation && checkpoint.nextOffset >= state.settledOffset) return;
   for (const [name, { month }] of state.known) if (options.isClosed(month)) state.known.delete(name);
-  do await putBack(options, partition, state);
+  do await putBack(options, partition, state, progressed);
   while (!(await options.store.checkpoint(partition, state.settledOffset, state.generation)));
   if (state.settledOffset === 0) return;
   options.logger.warn({ partition, months: state.known.size }, 'counters were lost and are put back');
   options.onRestored(partition);
 }
 
-async function putBack(options: PartitionsOptions, partition: number, state: PartitionState): Promise<void> {
-  const { store } = options;
-  state.generation = options.newGeneration();
+/** Accounts' months that are put back side by side. */
+const MONTHS_AT_ONCE = 500;
+
+async function putBack(
+  { store, newGeneration }: PartitionsOptions,
+  partition: number,
+  state: PartitionState,
+  progressed: () => void,
+): Promise<void> {
+  state.generation = newGeneration();
   await store.begin(partition, state.generation);
-  for (const { accountId, month, log } of state.known.values()) {
-    await settleOne(store, { accountId, month, partition, log, ranges: [], newestMs: 0 }, state);
-    await store.dropReservations({ accountId, month });
+  const months = [...state.known.values()];
+  for (let at = 0; at < months.length; at += MONTHS_AT_ONCE) {
+    await Promise.all(
+      months.slice(at, at + MONTHS_AT_ONCE).map(async ({ accountId, month, log }) => {
+        await settleOne(store, { accountId, month, partition, log, ranges: [], newestMs: 0 }, state);
+        await store.dropReservations({ accountId, month });
+      }),
+    );
+    progressed();
   }
 }

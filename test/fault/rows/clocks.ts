@@ -30,6 +30,7 @@ export function clockOff(days: number): Row {
 }
 
 async function restartHost({ world }: RowContext, days: number): Promise<void> {
-  const clock = new URL(`../world/shifted_clock.ts?days=${days}`, import.meta.url).href;
-  for (const name of HOST) await world.fleet.restartWith(name, days === 0 ? [] : ['--import', clock]);
+  const clock = new URL('../world/shifted_clock.ts', import.meta.url);
+  clock.searchParams.set('days', String(days));
+  for (const name of HOST) await world.fleet.restartWith(name, days === 0 ? [] : ['--import', clock.href]);
 }

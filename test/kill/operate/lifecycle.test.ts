@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -39,6 +39,18 @@ test('a second start on the same data folder is refused with a clear line', asyn
   const { code, output } = await startRefused(dataDir);
   expect(code).toBe(1);
   expect(output).toBe(`already running (pid ${service.pid}): stop it first, or see npm run svc -- status`);
+});
+
+test('what is said holds no secret, and what is written is for its owner alone', () => {
+  const { serverKey, clickhouse, demo } = service.ready;
+  const secrets = [serverKey, demo.travel.serverKey, new URL(clickhouse).password];
+  expect(secrets.filter((secret) => service.output().includes(secret))).toEqual([]);
+  const files = readdirSync(dataDir, { recursive: true, encoding: 'utf8' });
+  const isOpen = (name: string) => {
+    const found = statSync(join(dataDir, name), { throwIfNoEntry: false });
+    return found?.isFile() === true && (found.mode & 0o077) !== 0;
+  };
+  expect(files.filter((name) => isOpen(name))).toEqual([]);
 });
 
 test('each process stops on SIGTERM in less than 25 s with exit code 0, and is started again', {
