@@ -1,6 +1,7 @@
 import { keyMeaning } from './key_meaning.ts';
 import { FIELD_WORDS } from './key_words.ts';
 import { isBarePhone, looksLikePhone } from './phone_like.ts';
+import { isSecret } from './secret_words.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(FIELD_WORDS.split(' '));
 const FIELD_CHARACTERS_MAX = 64;
@@ -56,7 +57,8 @@ export function isPairPersonal(values: readonly unknown[]): boolean {
 
 function isPersonal(field: unknown, answer: unknown): boolean {
   if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
-  const { removal, feeds, opens } = keyMeaning(field);
+  const { removal, feeds, opens, secret } = keyMeaning(field);
+  if (secret !== null) return isSecret(secret, answer);
   if (feeds === 'first_name' || feeds === 'last_name') return removal === 'always' && typeof answer === 'string';
   if (removal === 'if_bare_phone') return isBarePhone(answer);
   if (opens !== 'phone') return false;

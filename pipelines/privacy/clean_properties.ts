@@ -4,10 +4,12 @@ import { type Found, feed, foundNothing, MEMBERS_MAX } from './found.ts';
 import { settlePerson } from './found_person.ts';
 import { jsonIn } from './json_text.ts';
 import { keyMeaning } from './key_meaning.ts';
-import type { Feed, KeyMeaning, Opens } from './key_words.ts';
+import type { Feed, KeyMeaning, Names, Opens } from './key_words.ts';
 import { isBarePhone, looksLikePhone } from './phone_like.ts';
-import { redactText } from './redact_text.ts';
+import { isCardNumber } from './redact_secrets.ts';
+import { redactText, type Stands } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
+import { isSecret, type SecretRemoval } from './secret_words.ts';
 
 const DEPTH_MAX = 16;
 const VALUES_MAX = 5000;
@@ -68,7 +70,8 @@ export function cleanProperties(properties: JsonObject, cleaning: Cleaning): Pro
     : { ok: false, problem: walk.problem };
 }
 
-type Role = Opens | 'top';
+/** What an object is of, or of a value that is none, what it stands under. */
+type Role = Opens | 'top' | 'secret' | Names;
 
 const REMOVED = Symbol('removed');
 
@@ -104,11 +107,19 @@ function spendValue(walk: Walk): void {
 function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Role, depth: number, walk: Walk): unknown {
   if (key === '__proto__') return REMOVED;
   if (role === 'top' && walk.lifted.has(key)) return REMOVED;
+  if (meaning.secret !== null && (isSecret(meaning.secret, value) || isObjectOf(meaning.secret, value))) return REMOVED;
+  if (role === 'secret' && HELD.test(key) && isSecret('secret_number', value)) return REMOVED;
   if (meaning.removal !== 'never' && isRemoved(meaning, value, role, walk)) return REMOVED;
   if (role === 'phone' && looksLikePhone(value)) return REMOVED;
-  const kept = cleanValue(value, childRole(meaning, role), depth, walk);
+  const kept = cleanValue(value, valueRole(meaning, role), depth, walk);
   return kept !== value && isEmptyObject(kept) ? REMOVED : kept;
 }
+
+/** What an object that is a secret holds it under: `passport: { number: … }`. */
+const HELD = /^(?:number|value|no|nr|num|code|text)$/i;
+
+const isObjectOf = (secret: SecretRemoval, value: unknown): boolean =>
+  secret === 'secret' && typeof value === 'object' && value !== null;
 
 /** `inner` is the role of the value if it is an object, or of its members if it is a list. */
 function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unknown {
@@ -116,6 +127,7 @@ function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unk
   if (inner === 'phone' && looksLikePhone(value)) return REDACTED;
   if (typeof value === 'string') return cleanText(value, inner, depth, walk);
   if (typeof value === 'object' && value !== null) return cleanNested(value, inner, depth + 1, walk);
+  if (typeof value === 'number') return inner !== 'article' && inner !== 'id' && isCardNumber(value) ? REDACTED : value;
   return typeof value === 'bigint' || typeof value === 'symbol' ? null : value;
 }
 
@@ -125,7 +137,7 @@ function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unk
  */
 function cleanText(text: string, inner: Role, depth: number, walk: Walk): string {
   const nested = jsonIn(text, walk.effort);
-  if (nested === null) return clean(text, walk);
+  if (nested === null) return clean(text, walk, inner === 'article' || inner === 'id' ? inner : 'text');
   if (nested === 'unread' || walk.texts >= JSON_TEXTS_MAX) return REDACTED;
   walk.texts += 1;
   const kept = cleanNested(nested, inner, depth + 1, walk);
@@ -134,8 +146,8 @@ function cleanText(text: string, inner: Role, depth: number, walk: Walk): string
   return walk.texts === 0 ? clean(said, walk) : said;
 }
 
-function clean(text: string, { anonymous, countries, effort }: Walk): string {
-  return redactText(text, anonymous, countries, effort);
+function clean(text: string, { anonymous, countries, effort }: Walk, stands: Stands = 'text'): string {
+  return redactText(text, anonymous, countries, effort, stands);
 }
 
 function cleanNested(value: object, role: Role, depth: number, walk: Walk): unknown {
@@ -143,7 +155,7 @@ function cleanNested(value: object, role: Role, depth: number, walk: Walk): unkn
   if (walk.problem !== null) return value;
   return Array.isArray(value)
     ? cleanArray(value, role, depth, walk)
-    : cleanObject(value as JsonObject, role, depth, walk);
+    : cleanObject(value as JsonObject, role === 'article' || role === 'id' ? 'plain' : role, depth, walk);
 }
 
 function cleanArray(values: readonly unknown[], role: Role, depth: number, walk: Walk): readonly unknown[] {
@@ -182,7 +194,13 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
     case 'id_if_offline':
       return walk.anonymous && (role === 'person' || role === 'feeding');
     case 'as_place':
-      return isFed || (walk.anonymous && role !== 'plain' && (meaning.feeds === 'city' || meaning.feeds === 'zip'));
+      return (
+        isFed ||
+        (walk.anonymous &&
+          role !== 'plain' &&
+          role !== 'secret' &&
+          (meaning.feeds === 'city' || meaning.feeds === 'zip'))
+      );
   }
 }
 
@@ -201,10 +219,16 @@ const DEVICE_FEEDS: ReadonlySet<Feed> = new Set(['client_ip', 'client_user_agent
 
 function feedOf(meaning: KeyMeaning, role: Role, anonymous: boolean): Feed | null {
   const { feeds } = meaning;
-  if (feeds === null || role === 'plain' || role === 'person' || role === 'phone') return null;
+  if (feeds === null || role === 'plain' || role === 'secret' || role === 'person' || role === 'phone') return null;
   if (meaning.feedsInPersonOnly && role !== 'feeding') return null;
   if (role === 'context' && !DEVICE_FEEDS.has(feeds)) return null;
   return anonymous && !ANONYMOUS_FEEDS.has(feeds) ? null : feeds;
+}
+
+function valueRole(meaning: KeyMeaning, role: Role): Role {
+  const child = childRole(meaning, role);
+  if (meaning.secret === 'secret_number' && child === 'plain') return 'secret';
+  return child === 'plain' ? (meaning.names ?? child) : child;
 }
 
 function childRole(meaning: KeyMeaning, role: Role): Role {
@@ -216,7 +240,7 @@ function childRole(meaning: KeyMeaning, role: Role): Role {
     case 'context':
       return role === 'top' ? 'context' : 'plain';
     case 'feeding':
-      return role === 'plain' || role === 'person' || role === 'phone' ? 'person' : 'feeding';
+      return role === 'plain' || role === 'secret' || role === 'person' || role === 'phone' ? 'person' : 'feeding';
     case 'person':
       return meaning.removal === 'always' && role === 'feeding' ? 'feeding' : 'person';
   }

@@ -1,9 +1,10 @@
 import { comparableForm } from './comparable_form.ts';
 import { type Effort, spend } from './effort.ts';
-import type { Feed, KeyMeaning, Opens, Removal } from './key_words.ts';
+import type { Feed, KeyMeaning, Names, Opens, Removal } from './key_words.ts';
 import * as words from './key_words.ts';
 import { plainText } from './plain_text.ts';
 import { HOLDS_NUMBER, HOLDS_WRAPPED, scanText } from './scan_text.ts';
+import { SECRET_ENDINGS, SECRET_WORDS, type SecretRemoval } from './secret_words.ts';
 
 /** What it costs to judge a name, with its characters. */
 const STEPS = 4;
@@ -28,6 +29,11 @@ const OTHER_PARTS: ReadonlySet<string> = new Set(words.NO_PHONE_PARTS.split(' ')
 const PLAIN: KeyMeaning = meaning('never', null);
 const UNJUDGED: KeyMeaning = { ...meaning('always', null), suspicious: true };
 const KNOWN = knownWords();
+const SECRETS: ReadonlyMap<string, SecretRemoval> = new Map(
+  SECRET_WORDS.flatMap(([removal, list]) =>
+    list.split(' ').map((word): [string, SecretRemoval] => [comparableForm(word), removal]),
+  ),
+);
 const cache = new Map<string, KeyMeaning>();
 
 /**
@@ -64,9 +70,27 @@ function classify(key: string): KeyMeaning {
     .filter((segment) => !INDEX.test(segment));
   const found = namedWithin(segmentsMeaning(segments), segments.at(-1) ?? '');
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
+  const secret = secretBy(segments.at(-1) ?? '');
+  const names = secret === null ? namedBy(segments.at(-1) ?? '', found) : null;
   const holdsNumber = (scanText(plain) & (HOLDS_NUMBER | HOLDS_WRAPPED)) !== 0;
   const suspicious = holdsNumber || SUSPICIOUS.test(plain) || !key.isWellFormed();
-  return feeds === found.feeds && !suspicious ? found : { ...found, feeds, suspicious };
+  const isAsFound = feeds === found.feeds && names === null && secret === null && !suspicious;
+  return isAsFound ? found : { ...found, feeds, suspicious, names, secret };
+}
+
+function secretBy(segment: string): SecretRemoval | null {
+  const word = comparableForm(segment);
+  const bare = word.replace(words.FORM_PREFIX, '').replace(words.FORM_SUFFIX, '');
+  const known = SECRETS.get(word) ?? SECRETS.get(bare);
+  return known ?? SECRET_ENDINGS.find(([, ending]) => ending.test(bare))?.[0] ?? null;
+}
+
+/** An id that says who somebody is stays one: only what else is known of the key rules it out. */
+function namedBy(segment: string, { removal, opens }: KeyMeaning): Names | null {
+  if (opens !== 'plain' || removal === 'always') return null;
+  const word = comparableForm(segment);
+  if (words.ARTICLE_KEY.test(word)) return 'article';
+  return words.ID_KEY.test(word) ? 'id' : null;
 }
 
 /** By the last word; of `phone.value` and `fields[tel][number]` by the last two. */
@@ -125,7 +149,7 @@ function decoded(key: string): string {
 }
 
 function meaning(removal: Removal, feeds: Feed | null, opens: Opens = 'plain', feedsInPersonOnly = false): KeyMeaning {
-  return { removal, feeds, feedsInPersonOnly, opens, suspicious: false, answers: false };
+  return { removal, feeds, feedsInPersonOnly, opens, suspicious: false, names: null, secret: null, answers: false };
 }
 
 function knownWords(): Map<string, KeyMeaning> {

@@ -1,3 +1,5 @@
+import type { SecretRemoval } from './secret_words.ts';
+
 /** What a person's record gives under a key. */
 export type Feed =
   | 'email'
@@ -29,6 +31,8 @@ export type Removal =
   | 'if_offline'
   | 'id_if_offline'
   | 'as_place';
+/** What the value under a key is a number or code of, where that tells it from other numbers. */
+export type Names = 'article' | 'id';
 /** What the object under a key describes. */
 export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
 
@@ -40,6 +44,9 @@ export interface KeyMeaning {
   opens: Opens;
   /** Whether the key itself may hold personal text. */
   suspicious: boolean;
+  names: Names | null;
+  /** What the value must be to go as a secret. */
+  secret: SecretRemoval | null;
   /** Whether the value may be what somebody wrote into a field that another member names. */
   answers: boolean;
 }
@@ -140,3 +147,10 @@ export const VISITOR_ENDING =
 export const FORM_PREFIX = /^(?:sha256|hashed|raw|plain)(?=.)/;
 export const FORM_SUFFIX = /(?:sha256|hashed|hash|md5|raw|plain)$/;
 export const PLURAL = /(?:(?<=s)es|s)$/;
+
+/** What names an article, a part or a book: `sku`, `item_id`, `content_ids`, `g:gtin`, `Artikelnummer`. */
+export const ARTICLE_KEY =
+  /^(?:id|mpn|jan|isbn\d*|barcodes?|artikel|article|(?:item|product|article|content)(?:variant|code|number)|model(?:number|no))$|(?:gtin|ean|upc)\d{0,2}s?$|skus?$|(?:item|product|content|variant|article|style|part|model|catalog|listing|offer)(?:ids?|no|nr|number|code)$|(?:artikel|bestell|teile|material)(?:nr|nummer)$/;
+/** What names one thing among others: no card's number stands under it. */
+export const ID_KEY =
+  /(?:ids?|uid|uuid|guid|clid|hash|cookie|trace|tracking|invoice|transaction|session|order|variant|campaign|utm(?:term|content)|ref|reference|fbp|fbc|gl|ga)$|(?:order|invoice|tracking|serial|customer|ticket|booking|transaction|receipt|reference|reservation|quote|shipment|parcel|account|member|loyalty|confirmation|case|request|increment)(?:number|num|no|nr|code|key)$/;

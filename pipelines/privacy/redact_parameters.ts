@@ -20,7 +20,10 @@ export function redactParameters(text: string, anonymous: boolean, effort: Effor
   while (equals >= 0) {
     const start = equals + 1 + quotesAt(text, equals + 1);
     const meaning = keyMeaning(nameBefore(text, equals, kept), effort);
-    if (meaning.removal !== 'never' && mustGo(meaning, valueStart(text, start), anonymous)) {
+    if (
+      (meaning.removal !== 'never' || meaning.secret !== null) &&
+      mustGo(meaning, valueStart(text, start), anonymous)
+    ) {
       clean += text.slice(kept, start) + REDACTED;
       kept = valueEnd(text, start);
     }

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
+import { isArticleNumber } from './article_numbers.ts';
 import { outsideOfCodes } from './codes.ts';
 import { allowEffort, type Effort, spend } from './effort.ts';
+import type { Names } from './key_words.ts';
 import { betweenNumbers } from './number_joints.ts';
 import { redactEncoded } from './percent_encoded.ts';
 import { plainText } from './plain_text.ts';
@@ -11,6 +13,7 @@ import { redactMembers } from './redact_members.ts';
 import { redactNationalPhones } from './redact_national_phones.ts';
 import { redactParameters } from './redact_parameters.ts';
 import { redactPhones } from './redact_phones.ts';
+import { redactSecrets } from './redact_secrets.ts';
 import { redactUserinfo } from './redact_userinfo.ts';
 import { redactWrappedPhones } from './redact_wrapped_phones.ts';
 import { REDACTED } from './redacted.ts';
@@ -18,11 +21,13 @@ import {
   HOLDS_AT,
   HOLDS_EQUALS,
   HOLDS_GROUPS,
+  HOLDS_LONG_NUMBER,
   HOLDS_NON_ASCII,
   HOLDS_NUMBER,
   HOLDS_PERCENT,
   HOLDS_PLUS,
   HOLDS_QUOTE,
+  HOLDS_SECRET,
   HOLDS_WRAPPED,
   scanText,
   stepsToRead,
@@ -32,8 +37,11 @@ import { isUuidText } from './uuid_text.ts';
 
 const NOWHERE: readonly string[] = [];
 
+/** What a text is by the key that it stands under. */
+export type Stands = 'text' | Names;
+
 /**
- * The text without e-mail addresses, phone numbers that are written as such, and the user and password of URLs, each
+ * The text without e-mail addresses, phone numbers that are written as such, secrets, and the user and password of URLs, each
  * replaced in place by the word `redacted`; of a URL's parameter only the value goes. Looked for is in what people read:
  * where something is found that was written with hidden or fullwidth characters, character references or needless
  * escapes, the text comes back without these. Otherwise it comes back as it was, lone surrogates as U+FFFD.
@@ -41,17 +49,19 @@ const NOWHERE: readonly string[] = [];
  * @param anonymous Remove also what identifies a visitor: parameters such as click ids, and a text that is an IP address.
  * @param countries Those by whose numbering plans numbers without a country code are recognised (ISO 3166-1 alpha-2).
  * @param effort What is left to the event that the text is of; absent, that of one event.
+ * @param stands What its key says it is.
  */
 export function redactText(
   text: string,
   anonymous = false,
   countries: readonly string[] = NOWHERE,
   effort?: Effort,
+  stands: Stands = 'text',
 ): string {
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
-  if (bits === 0 || isUuidText(text)) return text;
-  const how: Redaction = { anonymous, countries, effort: effort ?? allowEffort() };
+  if (bits === 0 || isUuidText(text) || (stands === 'article' && isArticleNumber(text))) return text;
+  const how: Redaction = { anonymous, countries, effort: effort ?? allowEffort(), stands };
   const readable = redactReadable(text, bits, how);
   if ((bits & HOLDS_PERCENT) === 0) return readable;
   return redactEncoded(readable, (part) => {
@@ -60,15 +70,16 @@ export function redactText(
   });
 }
 
-/** Whether the text holds a raw e-mail address or a phone number that is written as one. */
+/** Whether an id or a name holds a raw e-mail address, a phone number that is written as one, or a secret. */
 export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, effort?: Effort): boolean {
-  return redactText(text, false, countries, effort) !== text.toWellFormed();
+  return redactText(text, false, countries, effort, 'id') !== text.toWellFormed();
 }
 
 interface Redaction {
   anonymous: boolean;
   countries: readonly string[];
   effort: Effort;
+  stands: Stands;
 }
 
 function redactReadable(text: string, bits: number, how: Redaction): string {
@@ -84,6 +95,7 @@ function redactReadable(text: string, bits: number, how: Redaction): string {
 function redactPlain(text: string, bits: number, how: Redaction): string {
   const { anonymous, countries, effort } = how;
   let clean = text;
+  if ((bits & (HOLDS_SECRET | HOLDS_LONG_NUMBER)) !== 0) clean = redactSecrets(clean, bits, how.stands, effort);
   if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous, effort);
   if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous, effort);
   if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactUserinfo(clean);

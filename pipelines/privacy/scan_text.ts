@@ -20,10 +20,19 @@ export const HOLDS_NUMBER_BEHIND = 2048;
 export const HOLDS_DOUBLE_ZERO = 4096;
 /** As many digits anywhere, and what may be a bracket or quote around some. */
 export const HOLDS_WRAPPED = 8192;
+/** Twelve digits anywhere, as many as an account's number has at the least. */
+export const HOLDS_LONG_NUMBER = 16384;
+/** What a key or a token begins with, in a text that is long enough for one. */
+export const HOLDS_SECRET = 32768;
 /** For a text that has not been scanned. */
-export const EVERYTHING = 16383;
+export const EVERYTHING = 65535;
 
 const NUMBER_DIGITS_MIN = 7;
+const LONG_NUMBER_DIGITS_MIN = 12;
+const SECRET_CHARACTERS_MIN = 20;
+/** The beginnings of what `redact_secrets.ts` looks for. */
+const SECRET_MARK =
+  /eyJ|[rs]k_[lt]|whsec_|gh[opsur]_|github_pat|gl(?:pat|dt|rt|ptt|cbt|soat|ft|agent|imt|oas|sa|c)[-_]|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|ya29\.|GOCSPX|EAA|SG\.|shp(?:at|ca|pa|ss|ua|tka)_|npm_|pypi-|dckr_|hf_|sk-|xkeysib|key-|-us[0-9]|sq0|rzp_|do[opr]_v|dapi|lin_api|PMAK|NRAK|ATATT|dp\.|:AA|pk_|pat-|svc_sk|PRIVATE KEY|[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]/;
 const PERCENT = 0x25;
 const AT = 0x40;
 const DIGIT_ZERO = 0x30;
@@ -61,7 +70,7 @@ const MINUS = 0x2212;
  * following numbers in it would make every text cost twice as much.
  */
 export function scanText(text: string): number {
-  let bits = 0;
+  let bits = text.length >= SECRET_CHARACTERS_MIN && SECRET_MARK.test(text) ? HOLDS_SECRET : 0;
   let digits = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -75,6 +84,7 @@ export function scanText(text: string): number {
     return bits === HOLDS_COLON_OR_SLASH ? 0 : bits;
   }
   if ((bits & HOLDS_NON_ASCII) !== 0) bits |= HOLDS_WRAPPED;
+  if (digits >= LONG_NUMBER_DIGITS_MIN) bits |= HOLDS_LONG_NUMBER;
   const number = numberBits(text);
   return number === 0 && bits === HOLDS_COLON_OR_SLASH ? 0 : bits | number;
 }
@@ -133,6 +143,7 @@ const WRITTEN_OTHERWISE = HOLDS_AMPERSAND | HOLDS_NON_ASCII | HOLDS_BACKSLASH;
 const STEPS_PER_PERCENT = 2;
 const STEPS_PER_AT = 3;
 const STEPS_PER_GROUP = 4;
+const LONG_NUMBER_CHARACTERS_PER_STEP = 16;
 
 /** The most that it costs to see what a text says. */
 export function stepsToRead(text: string, bits: number): number {
@@ -142,9 +153,9 @@ export function stepsToRead(text: string, bits: number): number {
 
 /** The most that it then costs to redact it, beside reading names and phone numbers. */
 export function stepsToRedact(text: string, bits: number): number {
-  if ((bits & (HOLDS_AT | HOLDS_PERCENT | HOLDS_NUMBER)) === 0) return 0;
+  let steps = (bits & HOLDS_LONG_NUMBER) === 0 ? 0 : Math.floor(text.length / LONG_NUMBER_CHARACTERS_PER_STEP);
+  if ((bits & (HOLDS_AT | HOLDS_PERCENT | HOLDS_NUMBER)) === 0) return steps;
   const perGroup = (bits & HOLDS_NUMBER) === 0 ? 0 : STEPS_PER_GROUP;
-  let steps = 0;
   let wasDigit = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

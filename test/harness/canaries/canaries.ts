@@ -58,14 +58,23 @@ export const TEXT_CANARIES = rowsOf('texts').map(
     ...countryOf(country),
   }),
 );
-export const RECORD_CANARIES = rowsOf('records').map(
-  ([kind, country, properties = '', ...raw]): RecordCanary => ({
-    kind: textOf(kind),
-    properties: JSON.parse(properties) as Record<string, unknown>,
-    raw: raw.map(textOf),
-    ...countryOf(country),
-  }),
-);
+const recordsOf = (name: string): RecordCanary[] =>
+  rowsOf(name).map(
+    ([kind, country, properties = '', ...raw]): RecordCanary => ({
+      kind: textOf(kind),
+      properties: JSON.parse(properties) as Record<string, unknown>,
+      raw: raw.map(textOf),
+      ...countryOf(country),
+    }),
+  );
+export const RECORD_CANARIES = recordsOf('records');
+/**
+ * Passwords, payment cards, accounts, national ids and keys, composed apart from what the scan knows. What scanners of repositories
+ * look for is escaped. Here the country is that of the site.
+ */
+export const FIELD_SECRETS = recordsOf('field_secrets');
+/** The same of what must stay as it is; without `raw`. */
+export const FIELD_INNOCENTS = recordsOf('field_innocents');
 export const LOOK_ALIKES = rowsOf('look_alikes').map(
   ([kind, country, text]): LookAlike => ({
     kind: textOf(kind),
