@@ -1,4 +1,5 @@
 import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { renewDictionaries } from '#infra/clickhouse/dictionary_source.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
@@ -41,8 +42,12 @@ async function migrations(parts: PartsConfig): Promise<ProvisionReport> {
   const warehouse = createWarehouse(parts.clickhouseUrl);
   try {
     const report = await migrate(warehouse, parts.clickhouseUrl, parts.clickhouseCluster);
+    const renewed = await renewDictionaries(warehouse, parts.clickhouseUrl, parts.clickhouseCluster);
     return {
-      done: report.applied.length === 0 ? [] : [`${report.applied.length} migrations applied`],
+      done: [
+        ...(report.applied.length === 0 ? [] : [`${report.applied.length} migrations applied`]),
+        ...(renewed.length === 0 ? [] : [`${renewed.length} dictionaries read with the configured password now`]),
+      ],
       mismatches: report.mismatches.map(({ name, reason }) => `migration ${name}: ${reason} since it was applied`),
     };
   } finally {

@@ -50,6 +50,17 @@ export async function migrate(
   return { applied, mismatches: mismatchesOf(migrations, done) };
 }
 
+/** The last statement of the service's migrations for each name that `pattern` finds first in a group, as it is applied. */
+export function lastStatements(pattern: RegExp, url: string): Map<string, string> {
+  const all = readMigrations(FOLDER).flatMap(({ text }) => statementsOf(text, url));
+  return new Map(
+    all.flatMap((statement): [string, string][] => {
+      const name = pattern.exec(statement)?.[1];
+      return name === undefined ? [] : [[name, statement]];
+    }),
+  );
+}
+
 async function appliedMigrations(warehouse: Warehouse): Promise<Map<string, string>> {
   const result = await warehouse.query({
     query: 'SELECT name, checksum FROM schema_migrations',
@@ -89,7 +100,8 @@ async function apply(warehouse: Warehouse, migration: Migration, statements: rea
   });
 }
 
-function databaseOf(url: string): string {
+/** The database that the address of a warehouse names. */
+export function databaseOf(url: string): string {
   const parsed = new URL(url);
   return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
 }

@@ -60,14 +60,16 @@ export const WAREHOUSE = Type.Object({
     integer('WAREHOUSE_EVENT_DAYS', {
       maximum: DAYS_MAX,
       defaultText: 'none: tables are left as they are',
-      description: 'Days for which events and their hourly roll-up are kept; `0` keeps them for ever.',
+      description:
+        'Days for which events and their hourly roll-up are kept; `0` keeps them for ever. Those that are older go within about a week.',
     }),
   ),
   outcomeDays: orNull(
     integer('WAREHOUSE_OUTCOME_DAYS', {
       maximum: DAYS_MAX,
       defaultText: 'none: tables are left as they are',
-      description: 'Days for which delivery outcomes, duplicates and inventory are kept; `0` keeps them for ever.',
+      description:
+        'Days for which delivery outcomes, duplicates and inventory are kept; `0` keeps them for ever. Those that are older go within about a week.',
     }),
   ),
   personMergeHour: integer('PERSON_MERGE_HOUR', {

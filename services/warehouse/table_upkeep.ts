@@ -1,5 +1,5 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { keepDays } from '#infra/clickhouse/maintenance.ts';
+import { dropAgedWeekly, keepDays } from '#infra/clickhouse/maintenance.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import { watchRepeats } from '#infra/clickhouse/repeat_watch.ts';
 import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
@@ -18,9 +18,11 @@ export async function applyRetention(
   cluster: PartsConfig['clickhouseCluster'],
 ): Promise<void> {
   for (const table of ['event_rows', 'event_hours'] as const) {
+    await dropAgedWeekly(warehouse, table, cluster);
     if (eventDays !== null) await keepDays(warehouse, table, eventDays, cluster);
   }
   for (const table of ['delivery_outcomes', 'inventory', 'duplicates'] as const) {
+    await dropAgedWeekly(warehouse, table, cluster);
     if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays, cluster);
   }
 }

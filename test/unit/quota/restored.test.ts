@@ -20,7 +20,7 @@ test('counters of many accounts are put back side by side, and whoever watches h
     async settle(settlement, { used, settledOffset }) {
       seen.settled++;
       seen.most = Math.max(seen.most, ++seen.underWay);
-      await undefined;
+      await Promise.resolve();
       seen.underWay--;
       return { used, settledOffset, log: settlement.log, released: 0 };
     },
