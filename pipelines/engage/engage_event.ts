@@ -59,12 +59,14 @@ function withoutCards(texts: JsonObject): JsonObject {
 
 /** Both purposes wherever one is said: what is not said was not agreed to. */
 function consentProperties({ consent }: SentVisitor = {}): JsonObject {
-  return consent === undefined ? {} : { consent: { analytics: consent.analytics === true, ads: consent.ads === true } };
+  return consent === undefined
+    ? {}
+    : { $consent: { analytics: consent.analytics === true, ads: consent.ads === true } };
 }
 
 function visitorProperties({ session_id, locale }: SentVisitor = {}): Record<string, string> {
   return {
-    ...(session_id === undefined ? {} : { session_id }),
+    ...(session_id === undefined ? {} : { $session_id: session_id }),
     ...(locale === undefined ? {} : { language: locale }),
   };
 }
@@ -73,7 +75,7 @@ function pageProperties(page: SentPage | undefined, visitor: SentVisitor | undef
   if (page === undefined) return {};
   const { url, title, referrer, campaign } = page;
   return {
-    ...given({ url, title, referrer, ...campaign }),
+    ...given({ $current_url: url, $title: title, $referrer: referrer, ...campaign }),
     ...pageArrival(url, visitor?.consent === undefined || visitor.consent.ads === true),
   };
 }

@@ -31,7 +31,7 @@ const ANSWERS = `arrayFlatten(arrayMap(pair -> arrayPushFront(arrayMap(raw -> ('
   if(JSONType(pair.2) = 'Array', JSONExtractArrayRaw(pair.2), [pair.2])), ('question', substring(pair.1, 8), '', 0)), ${ANSWERED}))`;
 const NPS_CLASS = "JSONExtractString(told, 'nps_class')";
 const SOURCE = `if(JSONExtractString(told, 'utm_source') != '', JSONExtractString(told, 'utm_source'),
-  domainWithoutWWW(JSONExtractString(told, 'referrer')))`;
+  domainWithoutWWW(JSONExtractString(told, '$referrer')))`;
 
 const KINDS: Record<EngageKind, KindSql> = {
   survey: {

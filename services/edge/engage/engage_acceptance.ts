@@ -54,8 +54,8 @@ export async function acceptEngage(
 
 /** On a site that measures nobody who has not agreed, whoever says nothing of it has not. */
 function withConsent(event: EngageEvent, { tag }: Site): EngageEvent {
-  if (!tag.consent_required || Object.hasOwn(event.properties, 'consent')) return event;
-  return { ...event, properties: { ...event.properties, consent: { analytics: false, ads: false } } };
+  if (!tag.consent_required || Object.hasOwn(event.properties, '$consent')) return event;
+  return { ...event, properties: { ...event.properties, $consent: { analytics: false, ads: false } } };
 }
 
 /** What is answered for spam: as for robots' events, nothing that teaches. */

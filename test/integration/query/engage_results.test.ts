@@ -141,10 +141,10 @@ test('a form counts leads by where they came from', async () => {
   await world.store([
     [
       ...['a', 'b', 'c', 'd'].map((person) => form(person, 'form_shown')),
-      form('a', 'generate_lead', { utm_source: 'newsletter', referrer: 'https://mail.example/' }, 10),
+      form('a', 'generate_lead', { utm_source: 'newsletter', $referrer: 'https://mail.example/' }, 10),
       form('b', 'generate_lead', { utm_source: 'newsletter' }, 20),
       row('d', 'form_start', { form_id: 'quote' }),
-      form('c', 'quote_requested', { referrer: 'https://www.search.example/?q=x' }),
+      form('c', 'quote_requested', { $referrer: 'https://www.search.example/?q=x' }),
       // Plain forms are shown by no script.
       form('p', 'generate_lead', {}, 5),
       form('q', 'generate_lead', {}, 5),

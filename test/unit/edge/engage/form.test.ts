@@ -272,7 +272,7 @@ describe('a plain HTML form', () => {
     const LANDING = 'https://shop.example/contact?utm_source=letter&utm_medium=email';
     const told = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
       await edge.post('/v1/form', plain(fields), headers);
-      const { url, utm_source, utm_medium } = propertiesOf(edge.events().at(-1));
+      const { $current_url: url, utm_source, utm_medium } = propertiesOf(edge.events().at(-1));
       return [url, utm_source, utm_medium];
     };
 
@@ -407,7 +407,7 @@ describe('a plain HTML form', () => {
   });
 
   describe('says both purposes of consent', () => {
-    const consentOf = () => propertiesOf(edge.events().at(-1)).consent;
+    const consentOf = () => propertiesOf(edge.events().at(-1))['$consent'];
     const asking = { tag: { ...site().tag, consent_required: true } };
 
     it.each([
@@ -448,7 +448,7 @@ describe('a plain HTML form', () => {
       const box = body.items[0].content.fields.at(-1);
       expect(box).toMatchObject({ type: 'checkbox', label: 'You may send me offers.', required: false });
       await edge.post('/v1/form', filledIn({ [box.name]: marketing }, { visitor: { consent: said } }));
-      expect(propertiesOf(edge.events().at(-1))).toMatchObject({ consent, consent_marketing: marketing });
+      expect(propertiesOf(edge.events().at(-1))).toMatchObject({ $consent: consent, consent_marketing: marketing });
       expect(propertiesOf(edge.events().at(-1))).not.toHaveProperty(`field_${box.name}`);
     });
 

@@ -53,11 +53,11 @@ describe('POST /v1/surveys/respond', () => {
     expect(event).toMatchObject({ event: 'survey_answered', event_id: body.event_id, distinct_id: 'v1' });
     expect(propertiesOf(event)).toEqual({
       ...{
-        url: PAGE.url,
-        title: 'Cart',
+        $current_url: PAGE.url,
+        $title: 'Cart',
         utm_source: 'news',
         utm_campaign: 'autumn',
-        consent: { analytics: true, ads: false },
+        $consent: { analytics: true, ads: false },
       },
       ...{ survey_id: 'nps', survey_version: 1, submission_id: sent.submission_id, survey_status: 'completed' },
       ...{ elapsed_ms: 900, answer_score: 9, score: 9, nps_score: 9, nps_class: 'promoter', answer_what: 'price' },
