@@ -1,4 +1,5 @@
-import type { Server } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import Fastify, {
   type FastifyHttpOptions,
@@ -51,6 +52,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     },
     logger: false,
     routerOptions: { maxParamLength: options.paramCharactersMax ?? PARAM_CHARACTERS_MAX },
+    clientErrorHandler: refuseUnread,
     exposeHeadRoutes: false,
     return503OnClosing: false,
   };
@@ -59,6 +61,23 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   }
   const app = withHosts(withAddresses(withHalfOpen(Fastify(server))), onMalformed ?? refuseSilently);
   return withEnd(app, options.closingMs ?? CLOSING_MS);
+}
+
+/** Why something that came never became a request, by what Node calls it; anything else is no HTTP. */
+const UNREAD: Readonly<Record<string, readonly [status: number, code: string, message: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request did not arrive whole in time.'],
+  HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The address and the headers of the request are too large.'],
+};
+const NO_HTTP = [400, 'request_malformed', 'The request cannot be read.'] as const;
+
+/** Answers what never became a request in the form that all refusals have. */
+function refuseUnread({ code }: Error & { code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || socket.destroyed) return;
+  const [status, name, message] = UNREAD[code ?? ''] ?? NO_HTTP;
+  const body = JSON.stringify({ error: { code: name, message } });
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Length: ${body.length}\r\nContent-Type: application/json`;
+  if (socket.writable) socket.write(`${head}\r\nConnection: close\r\n\r\n${body}`);
+  socket.destroy();
 }
 
 function refuseSilently(reply: HttpReply): void {

@@ -8,10 +8,11 @@ type PresentedKey = { kind: 'one'; key: string } | { kind: 'none' } | { kind: 'm
 /** The key of a request, from the header or, where headers cannot be set, from the query. */
 function presentedKey(request: HttpRequestIn): PresentedKey {
   const header = single(request.headers['x-svc-key']);
-  if (header !== null) return { kind: 'one', key: header };
+  // An empty one, as of a template that nobody filled in, says as little as none.
+  if (header !== null && header.trim() !== '') return { kind: 'one', key: header };
   const query = request.query as Record<string, unknown> | undefined;
   const key = query?.['key'];
-  if (typeof key === 'string') return { kind: 'one', key };
+  if (typeof key === 'string' && key.trim() !== '') return { kind: 'one', key };
   return Array.isArray(key) ? { kind: 'many' } : { kind: 'none' };
 }
 

@@ -55,6 +55,10 @@ export const EDGE_ERRORS = {
   },
   events_too_many: { status: 413, message: REJECTIONS.events_too_many },
   content_type_unsupported: { status: 415, message: 'Send application/json, or text/plain that holds JSON.' },
+  compression_unsupported: {
+    status: 400,
+    message: 'lz64 is not read; send gzip, base64 or JSON, as newer libraries do.',
+  },
   content_encoding_unsupported: {
     status: 415,
     message: 'Content-Encoding must be gzip, deflate, br, zstd or identity.',

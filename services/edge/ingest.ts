@@ -1,7 +1,7 @@
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { type Acceptance, EVENTS_MAX } from './accept.ts';
-import { type Answer, limitedAnswer, refusal, sendAnswer } from './answer.ts';
+import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from './answer.ts';
 import { callerSigns } from './caller.ts';
 import { parseJson } from './decode.ts';
 import type { EdgeContext, RequestHook } from './edge_context.ts';
@@ -54,6 +54,15 @@ function readEvents(request: HttpRequestIn): Read {
   if (envelope.ok) return envelope;
   const { status, code, message } = envelope;
   return { ok: false, answer: { status, body: { error: { code, message } } } };
+}
+
+/**
+ * The same of hits: nothing, where it is good. Platforms' scripts and containers also send hits without an event's name, of which
+ * Google makes nothing either: that is no fault of the request.
+ */
+export function answerOfHits(acceptance: Acceptance, total: number): Answer {
+  const isNameless = acceptance.ok && acceptance.rejected.every(({ code }) => code === 'event_name_missing');
+  return withoutBody(answerOf(isNameless ? { ...acceptance, rejected: [] } : acceptance, total));
 }
 
 /** What is said of so many events that were sent. */

@@ -29,6 +29,7 @@ export function compatRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[]
   const all: EdgeErrorCode[] = [
     ...codes.filter((code) => !NOT_FOREIGN.test(code)),
     'body_not_calls',
+    'compression_unsupported',
     'calls_too_many',
     'events_rejected',
   ];

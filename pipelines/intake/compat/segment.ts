@@ -132,24 +132,28 @@ function happened(sent: JsonObject, arrival: Arrival): unknown {
   return correctedTime(given ?? called, { ...arrival, sentAtMs: readSentAt(sent['sentAt']) ?? arrival.sentAtMs });
 }
 
-/** The context as properties: page and campaign under the names other tags use, the rest as it is. */
+/** What a campaign's `name` is in the address that it was read out of; every other member is there as it is, after `utm_`. */
+const CAMPAIGN_NAME = 'name';
+
+/** The campaign under the names of the parameters that libraries make it of. */
+function campaignProperties(campaign: JsonObject): JsonObject {
+  const members = Object.entries(campaign).filter(([name]) => /^\w{1,60}$/.test(name));
+  return Object.fromEntries(
+    members.map(([name, value]) => [name === CAMPAIGN_NAME ? 'utm_campaign' : `utm_${name}`, value]),
+  );
+}
+
+/**
+ * The context as properties: what it says of the page (RudderStack's libraries also who referred the visitor first) by itself, the
+ * campaign under the names other tags use, the rest as it is.
+ */
 function contextProperties(sent: JsonObject): JsonObject {
   const context = objectOr(sent['context']);
-  const page = objectOr(context['page']);
-  const campaign = objectOr(context['campaign']);
   const library = objectOr(context['library']);
   const rest = Object.entries(context).filter(([name]) => !READ_FROM_CONTEXT.has(name));
   return given({
-    url: page['url'],
-    path: page['path'],
-    referrer: page['referrer'],
-    title: page['title'],
-    search: page['search'],
-    utm_source: campaign['source'],
-    utm_medium: campaign['medium'],
-    utm_campaign: campaign['name'],
-    utm_term: campaign['term'],
-    utm_content: campaign['content'],
+    ...objectOr(context['page']),
+    ...campaignProperties(objectOr(context['campaign'])),
     $lib: library['name'],
     $lib_version: library['version'],
     client_ip_address: context['ip'],

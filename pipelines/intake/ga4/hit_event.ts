@@ -133,6 +133,9 @@ function parametersOf(fields: ReadonlyMap<string, string>): JsonObject {
   return Object.fromEntries(parameters);
 }
 
+/** A time of engagement that is below zero, as after a device's clock was set back, is none. */
+const isBackwards = (key: string, value: string): boolean => key === '_et' && Number(value) < 0;
+
 /** What the keys of the wire say that are not the sender's own. */
 function known(fields: ReadonlyMap<string, string>): JsonObject {
   const properties: JsonObject = {};
@@ -142,7 +145,7 @@ function known(fields: ReadonlyMap<string, string>): JsonObject {
     const number = NUMBERS.get(key);
     const flag = FLAGS.get(key);
     if (text !== undefined) properties[text] = value;
-    else if (number !== undefined) properties[number] = numberOr(value);
+    else if (number !== undefined && !isBackwards(key, value)) properties[number] = numberOr(value);
     else if (flag !== undefined) properties[flag] = value !== '0';
   }
   // gtag's way to say that the start of the session is a conversion as well.

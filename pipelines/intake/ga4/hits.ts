@@ -30,7 +30,11 @@ const REQUEST_KEYS_MAX = 5_000;
  * @param query As it was sent, without the question mark.
  */
 export function readHits(query: string, body: string): HitsRead {
-  const lines = body.split(/\r?\n/).filter((line) => line.trim() !== '');
+  // Behind a byte order mark the first key would be another.
+  const lines = body
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '');
   if (lines.length > HITS_MAX) return { ok: false, problem: 'hits_too_many' };
   if ([query, ...lines].some(isTooLarge)) return { ok: false, problem: 'hit_too_large' };
   const keys = lines.reduce((sum, line) => sum + keysOf(query) + keysOf(line), 0);

@@ -30,7 +30,7 @@ export interface ForeignText {
   outline: Outline;
 }
 
-type ForeignProblem = DecodeProblem | 'body_too_complex';
+type ForeignProblem = DecodeProblem | 'body_too_complex' | 'compression_unsupported';
 export type ForeignRead<T> = { ok: true; value: T } | { ok: false; code: ForeignProblem };
 
 /**
@@ -51,11 +51,18 @@ export async function readForeignText(
   return { ok: false, code: read.problem === 'not_json' ? 'body_not_json' : 'body_too_complex' };
 }
 
-function plainText(bytes: Buffer, contentEncoding: string | undefined, bytesMax: number): Decoded<Buffer> {
+/** What PostHog's older browser libraries sent: a packing of their own, whose texts unpack to any size. */
+const LZ64 = /(?:^|&)compression=lz64(?:&|$)/;
+
+/** Whether a query, or a form, says that its events are packed by lz-string. */
+export const isLz64 = (form: string): boolean => LZ64.test(form);
+
+function plainText(bytes: Buffer, contentEncoding: string | undefined, bytesMax: number): ForeignRead<Buffer> {
   const sent = decompress(bytes, contentEncoding, bytesMax);
   const plain = sent.ok ? unzipped(sent.value, bytesMax) : sent;
   if (!plain.ok || !startsWith(plain.value, FORM_START)) return plain;
   if (plain.value.length > FORM_BYTES_MAX) return { ok: false, code: 'body_too_large' };
+  if (isLz64(plain.value.toString('latin1'))) return { ok: false, code: 'compression_unsupported' };
   const field = formField(plain.value);
   return field === null ? { ok: false, code: 'body_undecodable' } : unzipped(field, bytesMax);
 }

@@ -11,8 +11,15 @@ import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { openTurns } from '#services/edge/event_loop_turns.ts';
 import { faultHandler } from '#services/edge/faults.ts';
-import { sentBytes } from '#services/edge/sent_request.ts';
-import { type ForeignRead, type ForeignText, parseForeignText, readForeignText, strangersBytesMax } from './body.ts';
+import { sentBytes, sentQuery } from '#services/edge/sent_request.ts';
+import {
+  type ForeignRead,
+  type ForeignText,
+  isLz64,
+  parseForeignText,
+  readForeignText,
+  strangersBytesMax,
+} from './body.ts';
 import type { Dialect, ForeignRequest, RefusedCall } from './dialect.ts';
 
 /**
@@ -104,9 +111,15 @@ async function answer(
   return take(dialect, context, request, caller, read);
 }
 
+const SAID_TO_STRANGERS: ReadonlySet<EdgeErrorCode> = new Set([
+  'body_too_large',
+  'body_too_complex',
+  'compression_unsupported',
+]);
+
 /** Whose body cannot be read has shown no key; why he cannot be looked for one is said all the same. */
 function strangersCode(code: EdgeErrorCode): EdgeErrorCode {
-  return code === 'body_too_large' || code === 'body_too_complex' ? code : 'key_missing';
+  return SAID_TO_STRANGERS.has(code) ? code : 'key_missing';
 }
 
 function refusedStranger(
@@ -119,7 +132,8 @@ function refusedStranger(
   return refused(dialect, code);
 }
 
-function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): Promise<ForeignRead<ForeignText>> {
+async function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): Promise<ForeignRead<ForeignText>> {
+  if (isLz64(sentQuery(request))) return { ok: false, code: 'compression_unsupported' };
   const bytes = sentBytes(request);
   const bytesMax = isKnown ? dialect.bodyBytesMax : strangersBytesMax(bytes.length, dialect.bodyBytesMax);
   return readForeignText(bytes, request.headers['content-encoding'], dialect.keyPlaces, bytesMax);

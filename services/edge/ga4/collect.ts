@@ -10,13 +10,13 @@ import type { Hit } from '#pipelines/intake/ga4/hits.ts';
 import type { RefusedCaller } from '#pipelines/settings/keys.ts';
 import { findMeasurementSite, type MeasurementSite } from '#pipelines/settings/measurement_site.ts';
 import type { IngestCaller } from '#services/edge/accept.ts';
-import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '#services/edge/answer.ts';
+import { type Answer, limitedAnswer, refusal, sendAnswer } from '#services/edge/answer.ts';
 import { callerSigns, checkCaller, pageOrigin, presentsKey } from '#services/edge/caller.ts';
 import { BODY_BYTES_MAX } from '#services/edge/decode.ts';
 import type { EdgeContext } from '#services/edge/edge_context.ts';
 import type { EdgeErrorCode } from '#services/edge/errors.ts';
 import { faultHandler } from '#services/edge/faults.ts';
-import { answerOf } from '#services/edge/ingest.ts';
+import { answerOfHits } from '#services/edge/ingest.ts';
 import { refuseCounted } from '#services/edge/refuse_counted.ts';
 import { sentBody, sentQuery } from '#services/edge/sent_request.ts';
 import { COLLECT_PATHS } from './collect_paths.ts';
@@ -60,7 +60,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     context.onKeyUsed(check.key.key_hash);
     const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
     const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
-    return withoutBody(answerOf(await context.acceptor.accept(events, peer, check), events.length));
+    return answerOfHits(await context.acceptor.accept(events, peer, check), events.length);
   };
 
   void app.register(async (scope) => {

@@ -3,13 +3,13 @@ import type { RefusedCaller } from '#pipelines/settings/keys.ts';
 import { siteCaller } from '#pipelines/settings/measurement_site.ts';
 import { visitorOf } from '#pipelines/tag/visitor_cookie.ts';
 import type { IngestCaller } from '../accept.ts';
-import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from '../answer.ts';
+import { type Answer, limitedAnswer, refusal, sendAnswer } from '../answer.ts';
 import { callerSigns, pageOrigin } from '../caller.ts';
 import { BODY_BYTES_MAX } from '../decode.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import { faultHandler } from '../faults.ts';
-import { answerOf } from '../ingest.ts';
+import { answerOfHits } from '../ingest.ts';
 import { refuseCounted } from '../refuse_counted.ts';
 import { servedSite } from '../served_site.ts';
 import { COLLECTOR_PATHS, COLLECTORS, type CollectorPath } from './collector_paths.ts';
@@ -50,7 +50,7 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
     if (!read.ok) return counted(request, read.code);
     context.onKeyUsed(key.key_hash);
     const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
-    return withoutBody(answerOf(await context.acceptor.accept(read.events, peer, caller), read.events.length));
+    return answerOfHits(await context.acceptor.accept(read.events, peer, caller), read.events.length);
   };
 
   void app.register(async (scope) => {

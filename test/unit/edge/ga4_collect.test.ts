@@ -108,10 +108,32 @@ test.each([
   ['an origin that no key allows', GOOD, { origin: OTHER_ORIGIN }, 403, 'origin_not_allowed'],
   ['a key that is unknown', `${GOOD}&key=svc_pk_x`, {}, 403, 'key_invalid'],
   ['two keys', '/g/collect?key=svc_pk_x&key=svc_pk_x&cid=1&en=a', {}, 400, 'key_repeated'],
-  ['a hit without a name', '/g/collect?tid=G-SHOP1&cid=1', {}, 400, 'events_rejected'],
+  ['a hit that is malformed', '/g/collect?tid=G-SHOP1&cid=1&en=%07', {}, 400, 'events_rejected'],
 ])('%s is refused', async (_, path, headers, status, code) => {
   expect(await sendAs(path, { headers })).toMatchObject({ status, body: { error: { code } } });
   expect(stored()).toEqual([]);
+});
+
+test('a hit without a name is no event and no fault, and is counted', async () => {
+  expect((await sendAs('/g/collect?tid=G-SHOP1&cid=1')).status).toBe(204);
+  const body = 'cid=1&_s=1\r\nen=a&cid=1';
+  expect((await sendAs('/g/collect?tid=G-SHOP1', { method: 'POST', body })).status).toBe(204);
+  expect(stored()).toMatchObject([{ event: 'a' }]);
+  const { counts = new Map<string, number>() } = (await edge.refused()).get('shop') ?? {};
+  const named = [...counts].map(([field, count]) => [field.replace(/^\d+:/, ''), count]);
+  expect(named).toContainEqual(['rejected:event_name_missing', 2]);
+});
+
+test('an empty key is none: the measurement id names the site', async () => {
+  expect((await sendAs(GOOD, { headers: { 'x-svc-key': '' } })).status).toBe(204);
+  expect((await sendAs(`${GOOD}&key=`, { headers: { 'x-svc-key': ' ' } })).status).toBe(204);
+  expect(stored()).toHaveLength(2);
+});
+
+test('a body may begin with a byte order mark', async () => {
+  const body = '\ufeffen=a\r\nen=b';
+  expect((await sendAs('/g/collect?tid=G-SHOP1&cid=1.2', { method: 'POST', body })).status).toBe(204);
+  expect(stored().map(({ event }) => event)).toEqual(['a', 'b']);
 });
 
 const image = (fetchSite: string, referer?: string) => ({

@@ -57,6 +57,21 @@ test.each([
   );
 });
 
+test.each([
+  [
+    'an address beyond 16 KiB',
+    [`GET /g/collect?x=${'y'.repeat(20_000)} HTTP/1.1`, 'Host: a'],
+    431,
+    'headers_too_large',
+  ],
+  ['what is no HTTP', ['HELLO'], 400, 'request_malformed'],
+])('%s is answered in the form of all refusals', async (_, lines, status, code) => {
+  const answer = await sendLines(Number(new URL(edge.url).port), lines);
+  expect(statusIn(answer)).toBe(status);
+  const { error } = JSON.parse(answer.slice(answer.indexOf('{'))) as { error: object };
+  expect(error).toEqual({ code, message: expect.stringMatching(/\.$/) });
+});
+
 test('HEAD answers as GET, without a body', async () => {
   const head = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${edge.url}${path}`, { method: 'HEAD', headers });

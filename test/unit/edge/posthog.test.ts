@@ -153,3 +153,12 @@ test.each([0, 3_600_000])('a page whose clock says 1970 loses nothing (%i ms)', 
   const [taken] = edge.records.flat();
   expect((taken?.received_at ?? 0) - (taken?.timestamp ?? 0)).toBe(5_000);
 });
+
+test.each([
+  ['in the query', '/e/?compression=lz64', 'data=NoIgpgZghgLg'],
+  ['in the form', '/capture/', 'data=NoIgpgZghgLg&compression=lz64&ver=1'],
+])('events that lz-string packed are refused, and it is said why: %s', async (_, path, body) => {
+  const answer = await post(edge, path, body, { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' });
+  expect(answer).toMatchObject({ status: 400, body: { code: 'compression_unsupported' } });
+  expect(edge.records).toEqual([]);
+});

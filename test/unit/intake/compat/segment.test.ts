@@ -108,6 +108,25 @@ test('the context is read where other tags have it', () => {
   });
 });
 
+test('what RudderStack’s browser library says of the page and of the campaign is kept, and the event’s own word holds', () => {
+  const page = {
+    ...{ url: 'https://a.example/x', initial_referrer: 'https://b.example/', initial_referring_domain: 'b.example' },
+    ...{ referring_domain: '$direct', tab_url: 'https://a.example/', title: '', own: 'page' },
+  };
+  const campaign = { id: '7', custom: 'c', source_platform: 'p', 'no name': 'x', ['__proto__x'.repeat(9)]: 'y' };
+  const [event] = eventsOf({
+    ...base,
+    type: 'track',
+    event: 'Seen',
+    context: { page, campaign },
+    properties: { own: 'call' },
+  });
+  const { title: _, ...said } = page;
+  expect(event).toMatchObject({ properties: { ...said, own: 'call' } });
+  expect(event).toMatchObject({ properties: { utm_id: '7', utm_custom: 'c', utm_source_platform: 'p' } });
+  expect(Object.keys((event as { properties: object }).properties)).toHaveLength(10);
+});
+
 test('the sender’s clock is corrected by when it says to have sent', () => {
   const sentAtMs = RECEIVED_AT_MS - 3_600_000;
   const call = { ...base, type: 'track', event: 'Seen', timestamp: '2026-11-10T10:59:50.000Z' };

@@ -71,6 +71,7 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   elements_too_many:
     'A report of what is on a page held more than 300 elements: nothing to do, unless you send them yourself.',
   content_type_unsupported: 'The content type was not one that its route takes: send application/json.',
+  compression_unsupported: 'An old library of PostHog sent its events packed as lz64: update the library.',
   content_encoding_unsupported: COMPRESSION,
   body_undecodable: COMPRESSION,
   body_not_json: 'The body was not JSON in UTF-8: check how it is written, and that it was not cut off.',
