@@ -1,13 +1,15 @@
 -- KEYS[1]: prefix of the site's keys (its hash tag inside). KEYS[2]: prefix of the keys of the index as a whole.
 -- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate,
--- w: the node by which b is claimed or absent, y: whether that yields to a claim before it} and of
+-- w: the node by which b is claimed or absent, y: whether that yields to a claim before it, k: whether anybody could have said it,
+-- as the key is a browser's} and of
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known;
 -- then the cap on persons that may be one, then '1' to restore what was known, else '0': the index need not be whole then, a question may have o, a person that b was found to be part of, v, the version of that, or d, what was
 -- decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is answered. Answers
 -- 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
 -- w:PERSON -> the node by which it was claimed first,
--- c:NODE -> set of persons that were refused there, as far as they were restored, i:LEADER -> hash of identifiers,
+-- c:NODE -> set of persons that were refused there, as far as they were restored, i:LEADER -> hash of identifiers and, as '#',
+-- of how many nodes browsers' keys have said first that they are this person's,
 -- x:LEADER -> coordinate of the last change, v -> version.
 local prefix = KEYS[1]
 local questions = cjson.decode(ARGV[1])
@@ -23,6 +25,17 @@ local UNSEEN = 9007199254740991
 
 -- Before nodes that are those of a user's distinct id.
 local USER_NODE = 'u:'
+
+-- Most e-mail addresses, phone numbers and customer numbers that browsers' keys may say of one person.
+local PUBLIC_NODES_MAX = 5
+
+local function is_of_user(node)
+  return string.sub(node, 1, #USER_NODE) == USER_NODE
+end
+
+local function public_nodes(leader)
+  return tonumber(redis.call('HGET', prefix .. 'i:' .. leader, '#') or '0')
+end
 
 local function leader_of(person)
   return redis.call('GET', prefix .. 'p:' .. person) or person
@@ -53,7 +66,9 @@ end
 local function store(members, old_leaders)
   local leader = choose(members)
   local known = {}
+  local said = 0
   for _, old in ipairs(old_leaders) do
+    said = said + public_nodes(old)
     local flat = redis.call('HGETALL', prefix .. 'i:' .. old)
     for at = 1, #flat, 2 do
       if known[flat[at]] == nil or flat[at + 1] < known[flat[at]] then known[flat[at]] = flat[at + 1] end
@@ -64,6 +79,7 @@ local function store(members, old_leaders)
     redis.call('HSET', prefix .. 'm:' .. leader, person, string.format('%.0f', seen))
     redis.call('SET', prefix .. 'p:' .. person, leader)
   end
+  if said > 0 then known['#'] = said end
   for field, value in pairs(known) do redis.call('HSET', prefix .. 'i:' .. leader, field, value) end
   return leader
 end
@@ -103,12 +119,13 @@ end
 
 -- An edge that is restored has no claim beside it; its node tells.
 local function claim(question, node)
-  local claimed = question.w == node or (question.d == 'joined' and string.sub(node, 1, #USER_NODE) == USER_NODE)
+  local claimed = question.w == node or (question.d == 'joined' and is_of_user(node))
   if claimed then redis.call('SET', prefix .. 'w:' .. question.b, node, 'NX') end
 end
 
--- Whether the person of the question is one with who holds the node after this. `join` joins, where a limit allows it.
-local function follow(question, node, members, join)
+-- Whether the person of the question is one with who holds the node after this. `join` joins, where a limit allows it, and `take`
+-- says whether they may have a node that nobody has.
+local function follow(question, node, members, join, take)
   if question.d == 'capped' then
     redis.call('SADD', prefix .. 'c:' .. node, question.b)
     return false
@@ -116,7 +133,7 @@ local function follow(question, node, members, join)
   local key = prefix .. 'n:' .. node
   local holder = redis.call('GET', key)
   if not holder then
-    if was_refused(node, members) then return false end
+    if was_refused(node, members) or not take(node) then return false end
     redis.call('SET', key, question.b)
     return true
   end
@@ -137,6 +154,16 @@ local function link(question)
   end
   local old_leaders = { leader }
   local capped, others = {}, {}
+  -- Anybody may say by a browser's key that two people are one: it joins who is new to who is known, and fills half of a person.
+  local is_known = redis.call('EXISTS', prefix .. 'p:' .. question.b) == 1
+  local most = question.k and math.ceil(cap / 2) or cap
+  local said = 0
+  local is_disbelieved = false
+
+  -- Whether this very event was the first to say anything of somebody, as of the other id of its visitor.
+  local function is_of_event(other, joined)
+    return size(joined) == 1 and redis.call('GET', prefix .. 'x:' .. other) == question.c
+  end
 
   -- Whether they are one after this; they are not where that would be more persons than the limit.
   local function join(other, limit, node)
@@ -145,11 +172,31 @@ local function link(question)
     end
     local joined = members_of(other)
     if joined[other] == nil then joined[other] = UNSEEN end
-    if size(members) + size(joined) > limit then return false end
-    if limit == cap and was_refused(node, members) then return false end
+    local count = size(members) + size(joined)
+    if count > limit then return false end
+    if limit == cap then
+      if was_refused(node, members) then return false end
+      if question.k and ((is_known and not is_of_event(other, joined)) or count > most) then
+        is_disbelieved = true
+        return false
+      end
+    end
+    is_known = true
     for person, seen in pairs(joined) do members[person] = seen end
     old_leaders[#old_leaders + 1] = other
     changed = true
+    return true
+  end
+
+  local function take(node)
+    if not question.k or is_of_user(node) then return true end
+    local count = said
+    for _, old in ipairs(old_leaders) do count = count + public_nodes(old) end
+    if count >= PUBLIC_NODES_MAX then
+      is_disbelieved = true
+      return false
+    end
+    said = said + 1
     return true
   end
 
@@ -164,18 +211,22 @@ local function link(question)
 
   if question.o and not members[question.o] then join(leader_of(question.o), math.huge) end
   for at, node in ipairs(question.n) do
+    is_disbelieved = false
     if is_anothers(question, node) and not is_followed(node) then
       others[#others + 1] = at - 1
-    elseif follow(question, node, members, join) then
+    elseif follow(question, node, members, join, take) then
       claim(question, node)
     else
-      capped[#capped + 1] = at - 1
+      -- What was only not believed is not written down: a server's key may say it yet.
+      local refused = is_disbelieved and others or capped
+      refused[#refused + 1] = at - 1
     end
   end
   if changed then
     leader = store(members, old_leaders)
     if not restoring then redis.call('SET', prefix .. 'x:' .. leader, question.c) end
   end
+  if said > 0 then redis.call('HINCRBY', prefix .. 'i:' .. leader, '#', said) end
   if question.i ~= cjson.null and question.i ~= nil then
     for field, value in pairs(question.i) do redis.call('HSET', prefix .. 'i:' .. leader, field, value) end
   end

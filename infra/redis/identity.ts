@@ -9,7 +9,7 @@ import { createIndexScript } from './lua_script.ts';
 /** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
 export const DISTINCT_IDS_PER_PERSON_MAX = 100;
 
-/** Which of the question's nodes, from 0, were not followed: `capped` at the cap, `others` as another user has the person. */
+/** Which of the question's nodes, from 0, were not followed: `capped` at the cap, `others` as another user has the person, or it was not believed. */
 type ScriptAnswer = [
   leader: string,
   identifiers: string[],
@@ -94,6 +94,7 @@ function toScript(question: IdentityQuestion): object {
     c: question.coordinate,
     w: question.claim?.node,
     y: question.claim?.yields,
+    k: question.isPublic === true,
   };
 }
 
@@ -123,7 +124,7 @@ function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnsw
   };
 }
 
-/** None of what another user's claim forbade: that claim is an edge, and forbids it again. */
+/** None of what another user's claim forbade, which is an edge and forbids it again, or of what was not believed of a browser's key. */
 function edges(
   siteId: string,
   question: IdentityQuestion,

@@ -18,6 +18,8 @@ export interface IdentityQuestion {
   claim: Claim | null;
   /** What the event says of the person, to be kept for destinations' matching. */
   identifiers: Identifiers | null;
+  /** Whether a browser's key said it, which is public: then it joins no two of whom something is known. */
+  isPublic?: boolean;
   receivedAtMs: number;
   coordinate: string;
 }
@@ -36,7 +38,7 @@ export interface IdentityAnswer {
   identifiers: Identifiers | null;
   /** Facts for identity.links: given again when the same event asks again. */
   links: IdentityLink[];
-  /** Identifiers that were not followed: a person would have grown past the cap, or the distinct id is another user's. */
+  /** Identifiers that were not followed: past a limit, of another user's distinct id, or not believed of a browser's key. */
   capped: number;
 }
 
@@ -87,7 +89,8 @@ export interface AskingEvent {
 export function questionsOf(secret: Buffer, event: AskingEvent, part: IdentityPart): IdentityQuestion[] {
   const { siteId, distinctId, basePersonId: visitor, receivedAtMs } = event;
   const { partition, offset, index } = event.coordinate;
-  const shared = { siteId, receivedAtMs, coordinate: `${partition}:${offset}:${index}` };
+  const isPublic = part.caller === 'browser';
+  const shared = { siteId, receivedAtMs, isPublic, coordinate: `${partition}:${offset}:${index}` };
   const nodes = nodesOf(secret, siteId, part);
   const identifiers = nodes.length === 0 ? null : part.identifiers;
   const previousId = part.identify && part.mode === 'online' ? part.previous_distinct_id : null;

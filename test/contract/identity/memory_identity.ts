@@ -8,6 +8,8 @@ interface Group {
   members: Map<string, number>;
   known: Partial<Record<keyof Identifiers, string>>;
   changedBy: string | null;
+  /** Nodes that browsers' keys have said first that they are theirs. */
+  publicNodes: number;
 }
 
 interface Site {
@@ -88,6 +90,10 @@ function link(site: Site, question: IdentityQuestion, personsMax: number): Linke
   const capped: string[] = [];
   const others: string[] = [];
   const claimed = site.claims.get(person);
+  let isKnown = site.leaders.has(person);
+  let said = 0;
+  const isPublic = question.isPublic === true;
+  const saidOf = () => merged.reduce((sum, one) => sum + (site.groups.get(one)?.publicNodes ?? 0), said);
   for (const node of nodes) {
     const isAnothers = claim?.node === node && claim.yields && claimed !== undefined && claimed !== node;
     const other = leaderOf(site, site.holders.get(node) ?? person);
@@ -102,15 +108,26 @@ function link(site: Site, question: IdentityQuestion, personsMax: number): Linke
       capped.push(node);
       continue;
     }
+    const joined = site.groups.get(other);
+    const isOfEvent = joined?.members.size === 1 && joined.changedBy === coordinate;
+    const isHalf = members.size + joining.size > Math.ceil(personsMax / 2);
+    const isDisbelieved = isHeld ? (isKnown && !isOfEvent) || isHalf : !node.startsWith('u:') && saidOf() >= 5;
+    if (isPublic && !isOne && isDisbelieved) {
+      others.push(node);
+      continue;
+    }
+    if (isPublic && !isHeld && !node.startsWith('u:')) said++;
     if (claim?.node === node && claimed === undefined) site.claims.set(person, node);
     if (!isHeld) site.holders.set(node, person);
     if (isOne || !isHeld) continue;
     for (const [one, seen] of joining) members.set(one, seen);
     merged.push(other);
+    isKnown = true;
     changed = true;
   }
   if (changed) leader = store(site, members, merged, coordinate);
   const group = site.groups.get(leader);
+  if (group !== undefined) group.publicNodes += said;
   for (const [field, value] of Object.entries(identifiers ?? {})) {
     if (group !== undefined && value !== null) group.known[field as keyof Identifiers] = value;
   }
@@ -122,14 +139,16 @@ function store(site: Site, members: Map<string, number>, merged: readonly string
   const [first] = [...members].toSorted(([a, seenA], [b, seenB]) => seenA - seenB || (a < b ? -1 : 1));
   const leader = first?.[0] ?? '';
   const known: Group['known'] = {};
+  let publicNodes = 0;
   for (const old of merged) {
+    publicNodes += site.groups.get(old)?.publicNodes ?? 0;
     for (const [field, value] of Object.entries(site.groups.get(old)?.known ?? {})) {
       const before = known[field as keyof Identifiers];
       if (before === undefined || value < before) known[field as keyof Identifiers] = value;
     }
     site.groups.delete(old);
   }
-  site.groups.set(leader, { members, known, changedBy });
+  site.groups.set(leader, { members, known, changedBy, publicNodes });
   for (const person of members.keys()) site.leaders.set(person, leader);
   return leader;
 }

@@ -119,6 +119,57 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       expect((await store.resolve(site, [question(site, 'p_2')]))[0]?.personId).toBe('p_1');
     });
 
+    test('what anybody can say by a browser’s key joins no two of whom something is known, and what a server says does', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      let at = 0;
+      const says = (person: string, nodes: string[], isPublic = true) => {
+        at += 1;
+        return question(site, person, { nodes, isPublic, coordinate: `0:${at}:0`, receivedAtMs: at });
+      };
+      const people = [says('p_a', ['a']), says('p_b', ['b'])];
+      const poison = [says('p_x', ['a']), says('p_x', ['b']), says('p_y', ['a', 'b']), says('p_a', ['b'])];
+      const answers = await store.resolve(site, [...people, ...poison, ...poison]);
+      const persons = ['p_a', 'p_a', 'p_a', 'p_a'];
+      expect(answers.map(({ personId }) => personId)).toEqual(['p_a', 'p_b', ...persons, ...persons]);
+      expect(answers.map(({ capped }) => capped)).toEqual([0, 0, 0, 1, 1, 1, 0, 1, 1, 1]);
+      const targets = answers.map(({ links }) =>
+        links.flatMap(({ kind, target }) => (kind === 'edge' ? [target] : [])),
+      );
+      expect(targets.slice(2, 6)).toEqual([['a'], [], ['a'], []]);
+      const [joined] = await store.resolve(site, [says('p_x', ['b'], false)]);
+      expect([joined?.personId, joined?.capped]).toEqual(['p_a', 0]);
+    });
+
+    test('an event joins two ids of its visitor of which it says the first itself, by whatever key', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const claim = { node: 'u:user', yields: true };
+      const answers = await store.resolve(site, [
+        question(site, 'p_user', { nodes: ['e'], isPublic: true, coordinate: '0:1:0', receivedAtMs: 1 }),
+        question(site, 'p_anon', { nodes: ['u:user'], claim, isPublic: true, coordinate: '0:2:0', receivedAtMs: 2 }),
+        question(site, 'p_user', { nodes: ['u:user'], isPublic: true, coordinate: '0:2:0', receivedAtMs: 2 }),
+        question(site, 'p_anon'),
+      ]);
+      expect(answers.map(({ personId }) => personId)).toEqual(['p_user', 'p_anon', 'p_user', 'p_user']);
+    });
+
+    test('browsers’ keys say five identifiers of a person and fill half of it, and leave the rest to servers', async () => {
+      const store = create(4);
+      const site = randomUUID();
+      const says = (person: string, node: string, at: number, isPublic = true) =>
+        question(site, person, { nodes: [node], isPublic, coordinate: `0:${at}:0`, receivedAtMs: at });
+      const names = ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'u:p'];
+      const own = await store.resolve(site, [
+        ...names.map((name, at) => says('p_1', name, at)),
+        says('p_1', 'f', 9, false),
+      ]);
+      expect(own.map(({ capped }) => capped)).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0]);
+      const joins = ['p_2', 'p_3', 'p_4'].map((person, at) => says(person, 'a', 10 + at));
+      const devices = await store.resolve(site, [...joins, says('p_3', 'a', 20, false), says('p_4', 'a', 21, false)]);
+      expect(devices.map(({ personId }) => personId)).toEqual(['p_1', 'p_3', 'p_4', 'p_1', 'p_1']);
+    });
+
     test('an event that says nothing is answered by what was known where it stands', async () => {
       const store = create(NO_CAP);
       const site = randomUUID();

@@ -125,6 +125,7 @@ describe('the questions of an event', () => {
     expect(questionsOf(SECRET, eventOf(), partOf())).toEqual([
       {
         siteId: 'shop',
+        isPublic: false,
         basePersonId: basePersonId('shop', 'u1'),
         nodes: nodesOf(SECRET, 'shop', partOf()),
         claim: null,
