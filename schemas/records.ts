@@ -93,8 +93,10 @@ export interface DeliveryJobRecord {
   reason: string;
   /** An EventBatch in the Confluent wire format. */
   batch: Buffer;
-  /** Whether a change of the site's settings or secrets makes it due at once. */
-  waits_for_settings?: boolean;
+  /** Whether nothing was asked, as the site's destination was in trouble. */
+  paused?: boolean;
+  /** When the attempt began after which it was written; a change of the site's settings after that, or its destination's return, makes it due at once. */
+  waits_since?: number;
 }
 
 export interface DeadLetter {

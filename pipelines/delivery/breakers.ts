@@ -20,7 +20,7 @@ export interface BreakerPort {
 interface SiteBreaker {
   ask(): Permit;
   report(health: Health): void;
-  /** What a call that may not be the probe has to wait for; null where there is nothing. */
+  /** What a call has to wait for that leaves the probe to others; null where there is nothing. */
   trouble(): Extract<Permit, { kind: 'wait' }> | null;
 }
 

@@ -14,7 +14,10 @@ export interface HealthRow {
   failed: number;
   /** Events left out, by reason. */
   skipped: Record<string, number>;
-  /** Of the newest attempt that was no skip; empty where there was none. */
+  /**
+   * Of the newest attempt that was no skip, and no pause that heals by itself, or else of an event that waits; empty where
+   * there was neither. What stays paused has no further outcome.
+   */
   latest: string;
   latest_reason: string;
   delivered_at: number;
@@ -25,7 +28,7 @@ export interface HealthRow {
 }
 
 /**
- * - delivering: the newest attempt brought the event there
+ * - delivering: the newest attempt brought the event there, whatever waits
  * - failing: it did not; the event waits on a lane, or is dead
  * - waits_for_settings: the platform does not take the credentials, or settings are missing
  * - idle: nothing was attempted

@@ -23,16 +23,21 @@ export interface LaneQuestionOfRecords {
   delayMs: number;
   /** Whether the lane holds more behind what was read. */
   isMoreBehind: boolean;
+  /** How many of the records, from the first on, make way where they are not due, as what lies behind them may be due. */
+  passing: number;
 }
 
 /**
  * Looks at what was read of a lane. A record is never held up by one before it that is due later: what is due is taken
  * wherever it lies, and what is not due before it goes to the end. Where nothing is due, records due much later than the
  * lane's wait make way for what lies behind what was read; they go round in steps, so that a lane of nothing else is not
- * written without a pause.
+ * written without a pause. A pass over the lane goes on without one.
  */
-export function lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind }: LaneQuestionOfRecords): LaneLook {
-  const last = duesMs.findLastIndex((dueMs) => dueMs <= nowMs);
+export function lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind, passing }: LaneQuestionOfRecords): LaneLook {
+  const last = Math.max(
+    duesMs.findLastIndex((dueMs) => dueMs <= nowMs),
+    isMoreBehind ? passing - 1 : -1,
+  );
   const earliest = (dues: readonly number[]): number => Math.min(...dues, nowMs + delayMs);
   if (last >= 0) {
     const places = duesMs.slice(0, last + 1).map((dueMs, place) => ({ place, isDue: dueMs <= nowMs }));

@@ -53,6 +53,37 @@ export function nextLane(question: LaneQuestion): LaneChoice {
   return { kind: 'lane', lane, dueAtMs };
 }
 
+/**
+ * Where an event goes of which nothing was asked, as its site's destination is in trouble. It lies there until that is
+ * over (`waits_since` of its job makes it due then), so its lane is a long one: the longest whose delay is at most what
+ * it has waited already, or what its trouble asks for, ten minutes at least. In 72 hours it is written anew some
+ * twenty times, where a look at each try of the destination made it thousands. A lane behind whose delay it would be
+ * too old makes way for a shorter one; dead reasons as in `nextLane`, where even the shortest comes too late.
+ */
+export function pausedLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+  const { nowMs, firstAttemptedAtMs, retryAfterMs } = question;
+  return longestLane(question, Math.max(nowMs - firstAttemptedAtMs, retryAfterMs ?? 0, PAUSED_LANE_MS_MIN));
+}
+
+/** Where the one event of a paused site goes that shows when its trouble is over: looked at no later than that asks for. */
+export function probeLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+  return longestLane(question, question.retryAfterMs ?? 0);
+}
+
+const PAUSED_LANE_MS_MIN = 600_000;
+
+function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number): LaneChoice {
+  const { firstAttemptedAtMs, nowMs, deadlineMs, random } = question;
+  const lanes = LANES.filter(({ delayMs }, place) => place === 0 || delayMs <= delayMsMax);
+  const choices = lanes.map(({ name, delayMs }): LaneChoice => {
+    const dueAtMs = nowMs + Math.round(delayMs * (1 + JITTER * random));
+    if (deadlineMs !== null && dueAtMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
+    if (dueAtMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
+    return { kind: 'lane', lane: name, dueAtMs };
+  });
+  return choices.findLast(({ kind }) => kind === 'lane') ?? (choices[0] as LaneChoice);
+}
+
 export const retryTopic = (destination: string, lane: Lane): string => `delivery.${destination}.retry.${lane}`;
 /** Whether records of a topic wait there to be tried again, or to be replayed. */
 export const isLaneTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);

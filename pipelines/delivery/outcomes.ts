@@ -35,18 +35,11 @@ export const paused = (reason: string, detail: string, retryAfterMs: number | nu
 
 /** Reason of a pause where the process was to stop before the event's turn came. */
 const HANDED_OVER = 'handed_over';
-const HEALS_BY_ITSELF: ReadonlySet<string> = new Set(['breaker_open', 'throttled', HANDED_OVER]);
-
 /** Nothing was begun of the event: whoever has its partition next is to attempt it. */
 export const handedOver = (): EntryOutcome => paused(HANDED_OVER, '', null);
 
 export const isHandedOver = ({ outcome, reason }: EntryOutcome): boolean =>
   outcome === 'paused' && reason === HANDED_OVER;
-
-/** Whether an event waits until the site's settings or secrets are changed. */
-export function waitsForSettings({ outcome, reason }: EntryOutcome): boolean {
-  return outcome === 'paused' && !HEALS_BY_ITSELF.has(reason);
-}
 
 /** Reasons: `breaker_open` and `throttled` heal by themselves; any other is what the platform said of the credentials. */
 export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): EntryOutcome {

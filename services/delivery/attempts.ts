@@ -25,6 +25,8 @@ export interface Attempted {
   attemptedAtMs: number;
   /** Whether it was read from the main topic, rather than from a lane or a replay. */
   isMain: boolean;
+  /** Why nothing was asked the last time; '' where something was, or it is the first. */
+  pausedFor: string;
 }
 
 export interface AttemptOptions extends SharedByCalls {
@@ -56,6 +58,8 @@ export function createAttempts(options: AttemptOptions): Attempts {
       const open = events.filter(({ given }) => given === null);
       const outcomes = await deliverOpen(job, open, startedMs, stopping);
       const made = new Map(open.map(({ entry }, index) => [entry, outcomes[index] as EntryOutcome]));
+      // Others of the site that are paused may have been so by a process whose breaker is not this one's.
+      if (job.pausedFor !== '' && outcomes.some(({ outcome }) => outcome === 'delivered')) options.returned(job.siteId);
       return events.map(({ view, offset, entry, given }) => ({
         siteId: job.siteId,
         offset,
@@ -66,6 +70,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
         firstAttemptedAtMs: job.firstAttemptedAtMs ?? given?.attemptedAtMs ?? startedMs,
         attemptedAtMs: given?.attemptedAtMs ?? startedMs,
         isMain: job.isMain,
+        pausedFor: job.pausedFor,
       }));
     },
   };

@@ -28,6 +28,8 @@ export interface Calls {
   attempts: Attempts;
   watch: OutageWatch;
   uncommitted: UncommittedOutcomes;
+  /** Whether nothing is to be asked now of a site's destination. */
+  isInTrouble(siteId: string): boolean;
 }
 
 /** Opens the way to a platform: connections, breakers, the watch over outages, and what was answered but not committed. */
@@ -35,6 +37,7 @@ export function openCalls(
   { metrics, logger, onStop }: Runtime,
   adapter: Adapter,
   table: SettingsTable,
+  returned: (siteId: string) => void,
   { baseUrl, allowLoopback, secretsKeys }: Pick<DeliveryConfig, 'baseUrl' | 'allowLoopback' | 'secretsKeys'>,
 ): Calls {
   const egress = createEgress({
@@ -69,6 +72,7 @@ export function openCalls(
     breakers,
     turns: createTurns(CALLS_MAX),
     watch,
+    returned,
     egress,
     uncommitted,
     refusals: createRefusals(REFUSALS_MAX, monotonicMs),
@@ -77,5 +81,6 @@ export function openCalls(
     nowMs: Date.now,
     monotonicMs,
   });
-  return { attempts, watch, uncommitted };
+  const isInTrouble = (siteId: string): boolean => breakers.of(adapter.name, siteId).trouble() !== null;
+  return { attempts, watch, uncommitted, isInTrouble };
 }

@@ -17,6 +17,8 @@ export interface SharedByCalls {
   refusals: Refusals;
   turns: Turns;
   watch: Pick<OutageWatch, 'trouble' | 'report'>;
+  /** Told where a site's destination takes events again. */
+  returned(siteId: string): void;
   egress: Egress;
   uncommitted: Pick<UncommittedOutcomes, 'of' | 'keep'>;
   /** Told how many of a call's events a platform did not take without saying which. */
@@ -55,12 +57,14 @@ export function deliveryPorts(
 }
 
 /** From the main topic a site in trouble is not probed: its lanes do that, and no other site waits for the answer. */
-function breakerFor({ adapter, breakers, watch }: SharedByCalls, { siteId, isMain }: SiteJob): BreakerPort {
+function breakerFor({ adapter, breakers, watch, returned }: SharedByCalls, { siteId, isMain }: SiteJob): BreakerPort {
   const breaker = breakers.of(adapter.name, siteId);
   return {
     ask: () => watch.trouble() ?? (isMain ? breaker.trouble() : null) ?? breaker.ask(),
     report(health, isShared) {
+      const wasInTrouble = breaker.trouble() !== null;
       breaker.report(health);
+      if (wasInTrouble && breaker.trouble() === null) returned(siteId);
       if (isShared) watch.report(siteId, health);
     },
   };

@@ -10,7 +10,8 @@ import type { Place, Source } from '#pipelines/delivery/uncommitted.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
 import { readRecords } from '#services/batches.ts';
-import type { SettingChanges } from './setting_changes.ts';
+import { createLanePasses, type LanePasses } from './lane_passes.ts';
+import type { Releases } from './releases.ts';
 
 /** An event to be attempted, with its place in the partition it was read from. */
 export interface JobEvent extends Place {
@@ -28,6 +29,8 @@ export interface SiteJob {
   firstAttemptedAtMs: number | null;
   /** Whether they come from the main topic, rather than from a lane or a replay. */
   isMain: boolean;
+  /** Why nothing was asked the last time; '' where something was, or it is the first. */
+  pausedFor: string;
 }
 
 export interface TakenJobs {
@@ -47,15 +50,16 @@ export interface JobReader {
 export async function createJobReader(
   registry: Registry,
   destination: string,
-  changes: Pick<SettingChanges, 'changedMs'>,
+  releases: Pick<Releases, 'isReleased' | 'latestMs'>,
 ): Promise<JobReader> {
+  const passes = createLanePasses();
   const reader = await createEventBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
     async take(batch, nowMs) {
       if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
       const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
-      return fromLane(batch, read, delayOfTopic(destination, batch.topic), changes, nowMs);
+      return fromLane(batch, read, delayOfTopic(destination, batch.topic), { releases, passes }, nowMs);
     },
   };
 }
@@ -77,7 +81,8 @@ function eventsAt(offset: number, views: readonly EntryView[]): JobEvent[] {
 }
 
 function newJob(siteId: string, { topic, partition }: Source): SiteJob {
-  return { siteId, source: { topic, partition }, events: [], attempt: 1, firstAttemptedAtMs: null, isMain: true };
+  const source = { topic, partition };
+  return { siteId, source, events: [], attempt: 1, firstAttemptedAtMs: null, isMain: true, pausedFor: '' };
 }
 
 /** What is due is taken; what is not either waits where it is or makes way for what lies behind it. */
@@ -85,11 +90,12 @@ function fromLane(
   batch: InBatch,
   read: readonly ReadJob[],
   delayMs: number,
-  changes: Pick<SettingChanges, 'changedMs'>,
+  { releases, passes }: { releases: Pick<Releases, 'isReleased' | 'latestMs'>; passes: LanePasses },
   nowMs: number,
 ): TakenJobs {
-  const duesMs = read.map((one, place) => dueMsOf(one, batch.records[place]?.timestampMs ?? 0, changes));
-  const look = lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0 });
+  const duesMs = read.map((one) => dueMsOf(one, releases));
+  const passing = passes.passing(batch, delayMs, releases.latestMs(), nowMs);
+  const look = lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0, passing });
   const taken = look.take.map((place) => read[place]);
   const { topic, partition } = batch;
   const leaveRecord = look.leaveFrom === null ? undefined : batch.records[look.leaveFrom];
@@ -105,15 +111,15 @@ function fromLane(
   };
 }
 
-/** A record that cannot be read is dealt with at once; one that waits for settings is due when they have changed. */
-function dueMsOf(read: ReadJob, writtenMs: number, changes: Pick<SettingChanges, 'changedMs'>): number {
+/** A record that cannot be read is dealt with at once, and one at once for whose site what it waits for is over. */
+function dueMsOf(read: ReadJob, releases: Pick<Releases, 'isReleased'>): number {
   if (read.kind === 'dead') return 0;
-  const { job, waitsForSettings, dueAtMs } = read;
-  return waitsForSettings && writtenMs < changes.changedMs(job.siteId) ? 0 : dueAtMs;
+  const { job, waitsSinceMs, dueAtMs } = read;
+  return releases.isReleased(job.siteId, waitsSinceMs, job.pausedFor !== '') ? 0 : dueAtMs;
 }
 
 type ReadJob =
-  | { kind: 'job'; job: SiteJob; dueAtMs: number; waitsForSettings: boolean }
+  | { kind: 'job'; job: SiteJob; dueAtMs: number; waitsSinceMs: number }
   | { kind: 'dead'; letter: DeadLetter };
 
 async function readJob(
@@ -126,14 +132,14 @@ async function readJob(
   const place = { stage: 'delivery', topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
   const decoded = await codec.decode(record.value);
   if (!decoded.ok) return { kind: 'dead', letter: deadLetter(place, decoded.reason, '', record.value, nowMs) };
-  const { site_id, attempt, due_at, first_attempted_at, waits_for_settings, batch: bytes } = decoded.value;
+  const { site_id, attempt, due_at, first_attempted_at, paused, waits_since, reason, batch: bytes } = decoded.value;
   const events = await reader.read(bytes);
   if (!events.ok) return { kind: 'dead', letter: deadLetter(place, events.reason, '', record.value, nowMs) };
   const firstAttemptedAtMs = attempt > 1 || first_attempted_at > 0 ? first_attempted_at : null;
   return {
     kind: 'job',
     dueAtMs: due_at,
-    waitsForSettings: waits_for_settings === true,
+    waitsSinceMs: waits_since ?? 0,
     job: {
       siteId: site_id,
       source: { topic: batch.topic, partition: batch.partition },
@@ -141,6 +147,7 @@ async function readJob(
       attempt,
       firstAttemptedAtMs,
       isMain: false,
+      pausedFor: paused === true ? reason : '',
     },
   };
 }

@@ -13,7 +13,7 @@ import { consumerOptions, runStage } from '#services/stage.ts';
 import { openCalls } from './calls.ts';
 import { createJobReader } from './job_reader.ts';
 import { createDeliveryOutput } from './output.ts';
-import { retryPausedOnChange, watchSettingChanges } from './setting_changes.ts';
+import { type Releases, retryOnRelease, watchReleases } from './releases.ts';
 import { createTransform } from './transform.ts';
 
 /** Small fetches, so that a crash sends few events a second time. */
@@ -32,11 +32,17 @@ runStage(stageOf, readConfig, async (runtime, config) => {
   const adapter = destinationNamed(config.destination);
   const lanes = topicsOf(adapter.name);
   const settings = await openSettings(runtime);
-  const settingChanges = watchSettingChanges(settings.table, adapter.name, Date.now());
-  const { attempts, watch, uncommitted } = openCalls(runtime, adapter, settings.table, config);
+  const returned = (siteId: string): void => releases.returned(siteId, Date.now());
+  const { attempts, watch, uncommitted, isInTrouble } = openCalls(runtime, adapter, settings.table, returned, config);
+  const releases: Releases = watchReleases({
+    table: settings.table,
+    destination: adapter.name,
+    isInTrouble,
+    beganMs: Date.now(),
+  });
   const transform = createTransform({
     ...{ settings, attempts, watch, uncommitted, metrics },
-    jobs: await createJobReader(registry, adapter.name, settingChanges),
+    jobs: await createJobReader(registry, adapter.name, releases),
     output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions),
     schemaId: await registry.idOf(TOPICS.identified, 'event_batch'),
     nowMs: Date.now,
@@ -54,6 +60,6 @@ runStage(stageOf, readConfig, async (runtime, config) => {
     transform,
     deadLetter: (batch) => deadLetterResult('delivery', batch, deadLetters, metrics),
   });
-  retryPausedOnChange(runtime, settingChanges, consumption);
+  retryOnRelease(runtime, releases, consumption);
   return consumption;
 });

@@ -5,10 +5,19 @@ import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { undeliveredLetter } from '#pipelines/dead_letter.ts';
-import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/eligibility.ts';
-import { LANES, type Lane, type LaneChoice, nextLane, replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
-import { givenUp, isHandedOver, waitsForSettings } from '#pipelines/delivery/outcomes.ts';
+import {
+  LANES,
+  type Lane,
+  type LaneChoice,
+  nextLane,
+  pausedLane,
+  probeLane,
+  replayTopic,
+  retryTopic,
+} from '#pipelines/delivery/lanes.ts';
+import { givenUp, isHandedOver } from '#pipelines/delivery/outcomes.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type {
@@ -23,11 +32,14 @@ import type { Attempted } from './attempts.ts';
 
 export interface DeliveryOutput {
   /** Outcomes, lane records and dead letters of a batch of attempts. */
-  write(
-    attempts: readonly Attempted[],
-    dead: readonly DeadLetter[],
-    nowMs: number,
-  ): { outputs: OutRecord[]; tally: Tally };
+  write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written;
+}
+
+export interface Written {
+  outputs: OutRecord[];
+  tally: Tally;
+  /** To be called once the records are committed. */
+  committed(): void;
 }
 
 interface Codecs {
@@ -43,8 +55,16 @@ const OUTCOMES_MAX = 1_000;
 /** Skips that say nothing of the event: not worth a row for every event of every site without the destination. */
 const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled', 'before_destination']);
 
-/** What comes from a lane or a replay would be waiting or dead for ever by its outcome before. */
-const isSilent = ({ isMain, outcome }: Attempted): boolean => isMain && SILENT_SKIPS.has(outcome.reason);
+/**
+ * What comes from a lane or a replay would be waiting or dead for ever by its outcome before, were it not told of; but what is
+ * paused as it was before is known to be.
+ */
+function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
+  return isMain ? SILENT_SKIPS.has(outcome.reason) : outcome.outcome === 'paused' && outcome.reason === pausedFor;
+}
+
+/** Sites of which a probe is remembered at the most; of one that is forgotten another event probes too. */
+const PROBES_MAX = 100_000;
 
 /** For the jitter of lanes. */
 const fromZeroToOne = (): number => randomInt(1_000_000) / 1_000_000;
@@ -63,16 +83,21 @@ export async function createDeliveryOutput(
     dead: await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter'),
   };
 
-  function write(
-    attempts: readonly Attempted[],
-    dead: readonly DeadLetter[],
-    nowMs: number,
-  ): { outputs: OutRecord[]; tally: Tally } {
+  /** When the event of a paused site is due that probes; by site. */
+  const probes = new Map<string, number>();
+
+  function write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written {
     const tally = emptyTally();
     tally.in = attempts.length;
     const jobs = new Map<string, { lane: Lane; dueAtMs: number; members: Attempted[] }>();
     const letters = dead.map((letter): DeadLetter => ({ ...letter, destination: adapter.name }));
-    const decided = attempts.map((one) => decide(adapter, one, nowMs, random));
+    const probing = new Map<string, number>();
+    const isProbed = (siteId: string): boolean => probing.has(siteId) || (probes.get(siteId) ?? 0) > nowMs;
+    const decided = attempts.map((one) => {
+      const made = decide(adapter, one, isProbed(one.siteId), nowMs, random);
+      if (made.isProbe && made.lane !== null) probing.set(one.siteId, made.lane.dueAtMs);
+      return made;
+    });
     for (const { one, lane } of decided) {
       const { outcome, reason } = one.outcome;
       if (lane !== null) divert(one, lane);
@@ -83,7 +108,7 @@ export async function createDeliveryOutput(
 
     function divert(one: Attempted, choice: ChosenLane): void {
       count(tally.diverted, choice.lane);
-      const kind = `${nextAttempt(one)}/${waitsForSettings(one.outcome)}`;
+      const kind = `${nextAttempt(one)}/${pauseOf(one.outcome)}`;
       const name = `${one.siteId}/${choice.lane}/${kind}/${one.firstAttemptedAtMs}`;
       const job = jobs.get(name) ?? { lane: choice.lane, dueAtMs: choice.dueAtMs, members: [] };
       jobs.set(name, job);
@@ -99,7 +124,20 @@ export async function createDeliveryOutput(
     tally.in -= letters.length - dead.length;
     const final = decided.map(({ one }) => one);
     outputs.push(...outcomeRecords(codecs, adapter.name, final, eventPartitions), ...tallyOfDead);
-    return { outputs, tally };
+    return {
+      outputs,
+      tally,
+      committed() {
+        for (const [siteId, dueAtMs] of probing) {
+          probes.delete(siteId);
+          probes.set(siteId, dueAtMs);
+        }
+        for (const siteId of probes.keys()) {
+          if (probes.size <= PROBES_MAX) break;
+          probes.delete(siteId);
+        }
+      },
+    };
   }
 
   return { write };
@@ -117,31 +155,41 @@ function nextAttempt(one: Attempted): number {
 
 type ChosenLane = Extract<LaneChoice, { kind: 'lane' }>;
 
+interface Decided {
+  one: Attempted;
+  lane: ChosenLane | null;
+  /** Whether it is the event of a paused site that shows when its trouble is over. */
+  isProbe: boolean;
+}
+
 /** Where an event goes; what no lane takes any more is dead, whatever its attempt said. */
-function decide(
-  adapter: Adapter,
-  one: Attempted,
-  nowMs: number,
-  random: () => number,
-): { one: Attempted; lane: ChosenLane | null } {
+function decide(adapter: Adapter, one: Attempted, isProbed: boolean, nowMs: number, random: () => number): Decided {
   const { outcome } = one.outcome;
-  if (outcome !== 'diverted' && outcome !== 'paused') return { one, lane: null };
-  const choice = laneOf(adapter, one, nowMs, random());
-  if (choice.kind === 'lane') return { one, lane: choice };
-  return { one: { ...one, outcome: givenUp(one.outcome, choice.reason) }, lane: null };
+  if (outcome !== 'diverted' && outcome !== 'paused') return { one, lane: null, isProbe: false };
+  const isProbe = pauseOf(one.outcome) !== '' && !isProbed;
+  const choice = laneOf(adapter, one, isProbe, nowMs, random());
+  if (choice.kind === 'lane') return { one, lane: choice, isProbe };
+  return { one: { ...one, outcome: givenUp(one.outcome, choice.reason) }, lane: null, isProbe: false };
+}
+
+/** Why nothing is asked of the destination; '' where something was, or it was only not begun. */
+function pauseOf(outcome: EntryOutcome): string {
+  return outcome.outcome === 'paused' && !isHandedOver(outcome) ? outcome.reason : '';
 }
 
 /** What was only not begun is due at once, wherever it came from. */
-function laneOf(adapter: Adapter, one: Attempted, nowMs: number, random: number): LaneChoice {
+function laneOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: number, random: number): LaneChoice {
   if (isHandedOver(one.outcome)) return { kind: 'lane', lane: LANES[0].name, dueAtMs: nowMs };
-  return nextLane({
+  const question = {
     attempt: one.attempt,
     firstAttemptedAtMs: one.firstAttemptedAtMs,
     nowMs,
     retryAfterMs: one.outcome.retryAfterMs,
     deadlineMs: deliveryDeadlineMs(adapter, one.entry.event),
     random,
-  });
+  };
+  if (pauseOf(one.outcome) === '') return nextLane(question);
+  return isProbe ? probeLane(question) : pausedLane(question);
 }
 
 function batchOf(codecs: Codecs, members: readonly Attempted[]): Buffer {
@@ -165,7 +213,8 @@ function jobRecord(
     first_attempted_at: first.firstAttemptedAtMs,
     reason: first.outcome.reason,
     batch: batchOf(codecs, members),
-    waits_for_settings: waitsForSettings(first.outcome),
+    paused: pauseOf(first.outcome) !== '',
+    waits_since: Math.min(...members.map(({ attemptedAtMs }) => attemptedAtMs)),
   };
   const partition = partitionOf(first.siteId, SMALL_PARTITIONS);
   return { topic: retryTopic(destination, lane), partition, value: codecs.jobs.encode(job) };

@@ -64,12 +64,13 @@ async function attempt(options: TransformOptions, batch: InBatch, isProbe: boole
     return leaving(batch.records[0]?.offset ?? 0, awayUntilMs);
   }
   const { attempted, unreadable, thrown, moved, leave } = handOver(work, batch, nowMs());
-  const { outputs, tally } = output.write(attempted, [...unreadable, ...thrown], nowMs());
+  const { outputs, tally, committed } = output.write(attempted, [...unreadable, ...thrown], nowMs());
   return {
     outputs: [...outputs, ...moved.map(({ record }) => record)],
     ...(leave === undefined ? {} : { leave }),
     committed() {
       uncommitted.committed(batch, leave?.offset ?? endOf(batch));
+      committed();
       publish(metrics, tally, startedMs, nowMs());
     },
   };

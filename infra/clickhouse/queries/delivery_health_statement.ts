@@ -1,7 +1,8 @@
 import type { HealthQuestion } from '#pipelines/delivery/health.ts';
 import { createBinder, type Statement } from './statement.ts';
 
-const TRIED = `outcome != 'skipped'`;
+/** What says how the destination is: a pause only says again what made it. */
+const TRIED = `outcome != 'skipped' AND NOT (outcome = 'paused' AND reason IN ('breaker_open', 'throttled', 'handed_over'))`;
 const FAILED = `outcome IN ('diverted', 'paused', 'dead')`;
 
 const WAITS = `outcome IN ('diverted', 'paused')`;
@@ -22,7 +23,8 @@ export function healthStatement({ sinceMs, waitingSinceMs, siteId, destination }
     ...(destination === null ? [] : [`AND destination = ${bind(destination, 'String')}`]),
   ].join(' ');
   return statement(`
-    SELECT site_id, destination, attempts, delivered, diverted, paused, waiting, dead, failed, skipped, latest, latest_reason,
+    SELECT site_id, destination, attempts, delivered, diverted, paused, waiting, dead, failed, skipped,
+      if(tried_outcome = '', held_outcome, tried_outcome) AS latest, if(tried_outcome = '', held_reason, tried_reason) AS latest_reason,
       delivered_at, failed_at, failed_reason,
       if(empty(took_ms), [0, 0], took_ms) AS took_ms, if(empty(age_ms), [0, 0], age_ms) AS age_ms
     FROM (${outcomesOf(`${since(sinceMs)} ${chosen}`)}) AS outcomes
@@ -40,8 +42,8 @@ function outcomesOf(condition: string): string {
       countIf(outcome = 'paused') AS paused,
       countIf(outcome = 'dead') AS dead,
       sumMapIf(map(toString(reason), toUInt64(1)), outcome = 'skipped') AS skipped,
-      toString(argMaxIf(outcome, attempted_at, ${TRIED})) AS latest,
-      toString(argMaxIf(reason, attempted_at, ${TRIED})) AS latest_reason,
+      toString(argMaxIf(outcome, attempted_at, ${TRIED})) AS tried_outcome,
+      toString(argMaxIf(reason, attempted_at, ${TRIED})) AS tried_reason,
       toUnixTimestamp64Milli(maxIf(attempted_at, outcome = 'delivered')) AS delivered_at,
       toUnixTimestamp64Milli(maxIf(attempted_at, ${FAILED})) AS failed_at,
       toString(argMaxIf(reason, attempted_at, ${FAILED})) AS failed_reason,
@@ -62,10 +64,12 @@ function newestOf(condition: string, recently: string): string {
   return `
     SELECT site_id, destination,
       countIf(is_waiting) AS waiting,
+      anyIf(newest.1, is_waiting) AS held_outcome, anyIf(newest.2, is_waiting) AS held_reason,
       countIf(is_dead AND died AND NOT taken) AS failed
     FROM (
       SELECT site_id, destination,
-        argMax(${WAITS}, ${ORDER}) AS is_waiting, argMax(outcome = 'dead', ${ORDER}) AS is_dead,
+        argMax((toString(outcome), toString(reason)), ${ORDER}) AS newest,
+        newest.1 IN ('diverted', 'paused') AS is_waiting, newest.1 = 'dead' AS is_dead,
         max(outcome = 'dead' AND ${recently}) AS died, max(outcome = 'delivered') AS taken
       FROM delivery_outcomes
       WHERE ${condition}

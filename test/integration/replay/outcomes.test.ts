@@ -12,6 +12,7 @@ import { useQueryWorld } from '../query/query_world.ts';
 const TEST_MS = 120_000;
 const world = useQueryWorld();
 const MINUTE_MS = 60_000;
+const DAYS_MS = 2 * 24 * 60 * MINUTE_MS;
 
 type Outcome = 'delivered' | 'skipped' | 'diverted' | 'dead' | 'paused';
 
@@ -31,7 +32,6 @@ test('an event waits while its newest outcome says so, however often it was trie
   timeout: TEST_MS,
 }, async () => {
   const { database, control } = await world();
-  const DAYS_MS = 2 * 24 * 60 * MINUTE_MS;
   const old = rows('long', 'tiktok', [[1, 'paused', 'token_invalid']]).map((row) => ({
     ...row,
     attempted_at: row.attempted_at - DAYS_MS,
@@ -57,7 +57,12 @@ test('an event waits while its newest outcome says so, however often it was trie
     { site_id: 'long', attempts: 0, waiting: 1 },
     { site_id: 'w', attempts: 7, waiting: 2 },
   ]);
-  expect(items[0]).toMatchObject({ state: 'idle', delivered_at: null, took_ms: { p50: 0, p99: 0 }, skipped: {} });
+  expect(items[0]).toMatchObject({
+    state: 'waits_for_settings',
+    delivered_at: null,
+    took_ms: { p50: 0, p99: 0 },
+    skipped: {},
+  });
 });
 
 test('what died is lost until the destination has it, is tried again or skips it; the outcomes stay counted', {
@@ -140,8 +145,15 @@ test('health is told by site and destination, by the newest attempt', { timeout:
     ]),
     ...rows('c', 'meta', [
       [6, 'dead', 'http_400'],
-      [7, 'paused', 'breaker_open'],
+      [7, 'diverted', 'http_500'],
+      [8, 'paused', 'breaker_open'],
     ]),
+    ...rows('d', 'meta', [[1, 'paused', 'breaker_open']]),
+    // What stays paused for days has an outcome of its first pause alone.
+    ...rows('e', 'meta', [[1, 'paused', 'settings_invalid']]).map((row) => ({
+      ...row,
+      attempted_at: NOW_MS - DAYS_MS,
+    })),
     ...rows('a', 'webhook', [
       [8, 'skipped', 'too_old'],
       [9, 'skipped', 'too_old'],
@@ -152,7 +164,9 @@ test('health is told by site and destination, by the newest attempt', { timeout:
     [
       ['meta', 'a', 'delivering', ''],
       ['meta', 'b', 'waits_for_settings', 'token_invalid'],
-      ['meta', 'c', 'failing', 'breaker_open'],
+      ['meta', 'c', 'failing', 'http_500'],
+      ['meta', 'd', 'failing', 'breaker_open'],
+      ['meta', 'e', 'waits_for_settings', 'settings_invalid'],
       ['webhook', 'a', 'idle', ''],
     ],
   );

@@ -41,6 +41,7 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
   table.apply('site/site_1', { ...BLANK, site: SITE });
   table.apply('destination/site_1/webhook', { ...BLANK, destination: made });
   const attempts = createAttempts({
+    returned: () => undefined,
     adapter: webhook,
     baseUrl: null,
     table,

@@ -16,11 +16,10 @@ test('a time of day that is set back by an hour keeps nobody waiting for an hour
   vi.useFakeTimers({ toFake: ['Date', 'performance'], now: HOUR_MS * 10 });
   const logger = pino({ level: 'silent' });
   const runtime = { metrics: createMetrics('delivery.webhook'), logger, onStop: () => undefined };
-  const { watch } = openCalls(runtime as unknown as Runtime, destinationNamed('webhook'), createSettingsTable(), {
-    baseUrl: null,
-    allowLoopback: true,
-    secretsKeys: `k1:${randomBytes(32).toString('base64')}`,
-  });
+  const config = { baseUrl: null, allowLoopback: true, secretsKeys: `k1:${randomBytes(32).toString('base64')}` };
+  const returned = (): void => undefined;
+  const webhook = destinationNamed('webhook');
+  const { watch } = openCalls(runtime as unknown as Runtime, webhook, createSettingsTable(), returned, config);
   for (let failures = 0; failures < 2 * OUTAGE_DEFAULTS.failuresMax; failures++) {
     watch.report(`site-${failures}`, { kind: 'failing', reason: 'http_500' });
   }

@@ -15,6 +15,7 @@ export function mainJob(
     attempt: 1,
     firstAttemptedAtMs: null,
     isMain: true,
+    pausedFor: '',
     ...changes,
   };
 }

@@ -5,9 +5,9 @@ const NOW = 1_000_000;
 const DELAY = 60_000;
 
 /** Dues are given in seconds from now. */
-function look(duesS: number[], isMoreBehind = false): Omit<LaneLook, 'notBeforeMs'> & { restS: number } {
+function look(duesS: number[], isMoreBehind = false, passing = 0): Omit<LaneLook, 'notBeforeMs'> & { restS: number } {
   const duesMs = duesS.map((s) => NOW + s * 1000);
-  const { notBeforeMs, ...rest } = lookAtLane({ duesMs, nowMs: NOW, delayMs: DELAY, isMoreBehind });
+  const { notBeforeMs, ...rest } = lookAtLane({ duesMs, nowMs: NOW, delayMs: DELAY, isMoreBehind, passing });
   return { ...rest, restS: (notBeforeMs - NOW) / 1000 };
 }
 
@@ -54,6 +54,13 @@ test.for<[string, ReturnType<typeof look>, Partial<ReturnType<typeof look>>]>([
     look([7200, 7300], true),
     { move: [0, 1], leaveFrom: 2, restS: 6 },
   ],
+  [
+    'what a pass goes over makes way, and the rest is looked at in its time',
+    look([20, 30, 40], true, 2),
+    { take: [], move: [0, 1], leaveFrom: 2, restS: 20 },
+  ],
+  ['a pass goes on at once behind what was read', look([20, 30], true, 2), { move: [0, 1], leaveFrom: null }],
+  ['a pass leaves what nothing lies behind', look([20, 30], false, 2), { move: [], leaveFrom: 0, restS: 20 }],
   ['near ones stay in order', look([20, 7200], true), { take: [], move: [], leaveFrom: 0, restS: 20 }],
 ])('%s', ([, seen, expected]) => {
   expect(seen).toMatchObject(expected);
@@ -68,7 +75,7 @@ function play(dues: number[], window: number): number[] {
     if (step > 10_000) throw new Error('the lane does not end');
     const read = lane.slice(0, window);
     const duesMs = read.map(({ dueMs }) => dueMs);
-    const looked = lookAtLane({ duesMs, nowMs, delayMs: DELAY, isMoreBehind: lane.length > window });
+    const looked = lookAtLane({ duesMs, nowMs, delayMs: DELAY, isMoreBehind: lane.length > window, passing: 0 });
     for (const place of looked.take) {
       const one = read[place];
       if (one !== undefined) late[one.id] = nowMs - one.dueMs;

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LANES, type LaneQuestion, nextLane, RETRY_AGE_MAX_MS, topicsOf } from '#pipelines/delivery/lanes.ts';
+import {
+  LANES,
+  type LaneQuestion,
+  nextLane,
+  pausedLane,
+  probeLane,
+  RETRY_AGE_MAX_MS,
+  topicsOf,
+} from '#pipelines/delivery/lanes.ts';
 
 const HOUR_MS = 3_600_000;
 const question = (changes: Partial<LaneQuestion> = {}): LaneQuestion => ({
@@ -41,6 +49,41 @@ describe('the lane of an attempt', () => {
   it('never takes an attempt back to a shorter lane for a short Retry-After', () => {
     expect(nextLane(question({ attempt: 4, retryAfterMs: 1_000 }))).toMatchObject({ lane: '1h', dueAtMs: HOUR_MS });
   });
+});
+
+describe('the lane of an event of which nothing was asked', () => {
+  it.each([
+    ['at first', 0, null, '10m'],
+    ['at first, with a long wait', 0, 2 * HOUR_MS, '1h'],
+    ['after fifty minutes', 3_000_000, 5_000, '10m'],
+    ['after an hour', HOUR_MS, 300_000, '1h'],
+    ['after a day', 24 * HOUR_MS, 300_000, '6h'],
+  ])('%s is long', (_, nowMs, retryAfterMs, lane) =>
+    expect(pausedLane(question({ nowMs, retryAfterMs }))).toMatchObject({ kind: 'lane', lane }),
+  );
+
+  it.each([
+    ['its age allows', { nowMs: 60 * HOUR_MS, firstAttemptedAtMs: 50 * HOUR_MS, deadlineMs: 62 * HOUR_MS }, '1h'],
+    ['72 hours allow', { nowMs: 71.5 * HOUR_MS }, '10m'],
+    ['either allows', { nowMs: 71 * HOUR_MS, deadlineMs: 71 * HOUR_MS + 30_000 }, '5s'],
+  ] as const)('is no longer than %s', (_, changes, lane) =>
+    expect(pausedLane(question(changes))).toMatchObject({ kind: 'lane', lane }),
+  );
+
+  it('is none where the shortest is too long', () => {
+    expect(pausedLane(question({ deadlineMs: 5_000 }))).toEqual({ kind: 'dead', reason: 'too_old' });
+    const nowMs = RETRY_AGE_MAX_MS - 4_000;
+    expect(pausedLane(question({ nowMs }))).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
+  });
+
+  it.each([
+    [null, '5s'],
+    [59_000, '5s'],
+    [300_000, '1m'],
+    [600_000, '10m'],
+  ] as const)('brings the one that probes for a wait of %s ms in time: %s', (retryAfterMs, lane) =>
+    expect(probeLane(question({ retryAfterMs }))).toMatchObject({ kind: 'lane', lane }),
+  );
 });
 
 describe('an event that has waited long enough', () => {

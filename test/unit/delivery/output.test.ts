@@ -23,7 +23,7 @@ function attempted(outcome: EntryOutcome, hours: number, isMain = false): Attemp
   const [view] = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
   if (view === undefined) throw new Error('no event');
   return {
-    ...{ siteId: 'site_1', offset: 1, view, entry, outcome, attempt: 6, isMain },
+    ...{ siteId: 'site_1', offset: 1, view, entry, outcome, attempt: 6, isMain, pausedFor: '' },
     ...{ firstAttemptedAtMs: NOW_MS - hours * HOUR_MS, attemptedAtMs: NOW_MS - 40 },
   };
 }
@@ -50,7 +50,7 @@ test.for([
   ['an attempt', { ...diverted('http_503', 'try later'), tookMs: 30, answer: { status: 503, body: 'try later' } }],
   ['a pause', paused('http_401', 'who are you?', 60_000)],
 ] as const)('%s that no lane can follow any more is published as dead, as its letter is', async ([, outcome]) => {
-  const { topics, outcomes, letter, tally } = await written(attempted(outcome, 71));
+  const { topics, outcomes, letter, tally } = await written(attempted(outcome, 72));
   expect(topics).toEqual(['dead.delivery', 'delivery.outcomes']);
   expect(outcomes).toMatchObject({
     ...{ attempt: 6, attempted_at: NOW_MS - 40 },

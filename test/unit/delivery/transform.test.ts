@@ -49,6 +49,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
   const uncommitted = createUncommittedOutcomes(1_000);
   const nowMs = (): number => NOW_MS;
   const attempts = createAttempts({
+    returned: () => undefined,
     ...{ adapter: ga4, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
     breakers: createBreakers(BREAKER_DEFAULTS, 100, nowMs),
     turns: createTurns(1),
@@ -81,7 +82,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
       write(attempted) {
         written.push([...attempted]);
         const tally = { in: 0, passed: 0, dropped: new Map(), diverted: new Map(), dead: new Map(), oldestMs: null };
-        return { outputs: [], tally };
+        return { outputs: [], tally, committed: () => undefined };
       },
     },
   });

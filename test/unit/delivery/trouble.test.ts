@@ -55,6 +55,7 @@ function world() {
     return platform.answer;
   };
   const attempts = createAttempts({
+    returned: () => undefined,
     ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs, monotonicMs: nowMs },
     turns: createTurns(10),
     uncommitted: createUncommittedOutcomes(100),
