@@ -35,7 +35,7 @@ export interface DeliveryOutput {
   write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written;
 }
 
-export interface Written {
+interface Written {
   outputs: OutRecord[];
   tally: Tally;
   /** To be called once the records are committed. */
