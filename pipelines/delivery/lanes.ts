@@ -8,7 +8,9 @@ export const LANES = [
   { name: '1h', delayMs: 3_600_000 },
   { name: '6h', delayMs: 21_600_000 },
 ] as const;
-export type Lane = (typeof LANES)[number]['name'];
+/** The lane of sites whose destinations answer slowly: all on it is due, and waits for others of its kind alone. */
+const SLOW_LANE = 'slow';
+export type Lane = (typeof LANES)[number]['name'] | typeof SLOW_LANE;
 
 /** How long after its first attempt an event is still retried. */
 export const RETRY_AGE_MAX_MS = 72 * 3_600_000;
@@ -70,6 +72,13 @@ export function probeLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
   return longestLane(question, question.retryAfterMs ?? 0);
 }
 
+/** Where an event of a slow site goes; dead reasons as in `nextLane`. */
+export function slowLane({ firstAttemptedAtMs, nowMs, deadlineMs }: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+  if (deadlineMs !== null && nowMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
+  if (nowMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
+  return { kind: 'lane', lane: SLOW_LANE, dueAtMs: nowMs };
+}
+
 const PAUSED_LANE_MS_MIN = 600_000;
 
 function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number): LaneChoice {
@@ -87,9 +96,10 @@ function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number
 export const retryTopic = (destination: string, lane: Lane): string => `delivery.${destination}.retry.${lane}`;
 /** Whether records of a topic wait there to be tried again, or to be replayed. */
 export const isLaneTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);
+export const slowTopic = (destination: string): string => retryTopic(destination, SLOW_LANE);
 export const replayTopic = (destination: string): string => `delivery.${destination}.replay`;
 
-/** The wait of the lane that a topic of a destination is; 0 for the replay topic, where all is due at once. */
+/** The wait of the lane that a topic of a destination is; 0 for those of slow sites and of replays, where all is due at once. */
 export function delayOfTopic(destination: string, topic: string): number {
   return LANES.find(({ name }) => retryTopic(destination, name) === topic)?.delayMs ?? 0;
 }
@@ -97,5 +107,6 @@ export function delayOfTopic(destination: string, topic: string): number {
 /** Every topic a destination needs beside the ones all share. */
 export const topicsOf = (destination: string): string[] => [
   ...LANES.map(({ name }) => retryTopic(destination, name)),
+  slowTopic(destination),
   replayTopic(destination),
 ];

@@ -41,6 +41,13 @@ export const handedOver = (): EntryOutcome => paused(HANDED_OVER, '', null);
 export const isHandedOver = ({ outcome, reason }: EntryOutcome): boolean =>
   outcome === 'paused' && reason === HANDED_OVER;
 
+/** Reason of a pause where the site's destination answers slowly, and the event waits for its turn. */
+const SLOW = 'slow';
+
+export const slowed = (): EntryOutcome => paused(SLOW, '', null);
+
+export const isSlowed = ({ outcome, reason }: EntryOutcome): boolean => outcome === 'paused' && reason === SLOW;
+
 /** Reasons: `breaker_open` and `throttled` heal by themselves; any other is what the platform said of the credentials. */
 export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): EntryOutcome {
   switch (permit.cause) {

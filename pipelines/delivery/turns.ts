@@ -10,14 +10,21 @@ interface Waiting {
   begin(): void;
 }
 
-/** @param totalMax pieces of work under way at a time, of all sites. */
-export function createTurns(totalMax: number): Turns {
+/** Share of the turns that slow sites have together: the others' calls do not wait for theirs. */
+const SLOW_SHARE = 0.5;
+
+/**
+ * @param totalMax pieces of work under way at a time, of all sites.
+ * @param isSlow whether a site's work takes long.
+ */
+export function createTurns(totalMax: number, isSlow: (siteId: string) => boolean = () => false): Turns {
   const underWay = new Map<string, number>();
   const waiting: Waiting[] = [];
+  const slow = new Set<object>();
   let total = 0;
 
   const mayBegin = ({ siteId, siteMax }: Pick<Waiting, 'siteId' | 'siteMax'>): boolean =>
-    total < totalMax && (underWay.get(siteId) ?? 0) < siteMax;
+    total < totalMax && (underWay.get(siteId) ?? 0) < siteMax && (slow.size < totalMax * SLOW_SHARE || !isSlow(siteId));
 
   function begin(siteId: string): void {
     total += 1;
@@ -40,9 +47,12 @@ export function createTurns(totalMax: number): Turns {
     async run(siteId, siteMax, work) {
       if (mayBegin({ siteId, siteMax })) begin(siteId);
       else await new Promise<void>((resolve) => waiting.push({ siteId, siteMax, begin: resolve }));
+      const turn = {};
+      if (isSlow(siteId)) slow.add(turn);
       try {
         return await work();
       } finally {
+        slow.delete(turn);
         end(siteId);
       }
     },

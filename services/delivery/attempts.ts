@@ -4,7 +4,8 @@ import { openSecret } from '#infra/secrets/seal.ts';
 import { createTokens } from '#pipelines/delivery/access_tokens.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
-import { skipped } from '#pipelines/delivery/outcomes.ts';
+import { slowTopic } from '#pipelines/delivery/lanes.ts';
+import { isHandedOver, skipped, slowed } from '#pipelines/delivery/outcomes.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
@@ -97,14 +98,41 @@ function createOpenDelivery(options: AttemptOptions): OpenDelivery {
     if (site === undefined || destination === undefined) return entries.map(() => skipped('no_destination'));
     noticeChange(destination);
     if (!destination.enabled) return entries.map(() => skipped('destination_disabled'));
+    const isOnSlowLane = job.source.topic === slowTopic(adapter.name);
+    if (!isOnSlowLane && options.slow.isSlow(job.siteId)) return entries.map(slowed);
+    const workMs = isOnSlowLane ? SLOW_LANE_WORK_MS : WORK_MS;
+    const work = boundWork(options.isAlone() ? Number.POSITIVE_INFINITY : workMs, options.monotonicMs, stopping);
     const { settings } = destination;
     const secrets = openSecrets(ring, destination, logger);
-    return skippingEarly(entries, job.isMain ? destination : null, (wanted) =>
+    const outcomes = await skippingEarly(entries, job.isMain ? destination : null, (wanted) =>
       deliver(
         { adapter, site, settings, secrets, baseUrl, entries: wanted, attempt: job.attempt, nowMs: startedMs },
-        deliveryPorts(options, tokens, job, open, stopping),
+        deliveryPorts(options, tokens, job, open, work),
       ),
     );
+    if (!work.isLate() || !outcomes.some(isHandedOver)) return outcomes;
+    options.slow.late(job.siteId);
+    return outcomes.map((outcome) => (isHandedOver(outcome) ? slowed() : outcome));
+  };
+}
+
+/**
+ * How long after the first call of a job further ones are begun. What is left then goes to the lane of slow sites, as the
+ * others of a batch wait for it: the time counts from the first call, so that nobody is late who waited for others' turns.
+ */
+const WORK_MS = 2_000;
+const SLOW_LANE_WORK_MS = 10_000;
+
+function boundWork(forMs: number, monotonicMs: () => number, stopping: () => boolean) {
+  let untilMs: number | null = null;
+  const isOver = (): boolean => untilMs !== null && monotonicMs() >= untilMs;
+  return {
+    called(beganMs: number): void {
+      untilMs ??= beganMs + forMs;
+    },
+    stopping: (): boolean => stopping() || isOver(),
+    /** Whether what was not begun waits for the site alone. */
+    isLate: (): boolean => isOver() && !stopping(),
   };
 }
 

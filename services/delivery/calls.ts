@@ -7,6 +7,7 @@ import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
 import { createRefusals } from '#pipelines/delivery/refusals.ts';
+import { createSlowSites } from '#pipelines/delivery/slow_sites.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes, type UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -16,8 +17,8 @@ import { type OutageWatch, watchOutage } from './outage_watch.ts';
 
 /** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
 const BREAKERS_MAX = 100_000;
-/** Sites whose refusals are held at the most. */
-const REFUSALS_MAX = 10_000;
+/** Sites whose refusals, and whose pace, are held at the most. */
+const SITES_MAX = 10_000;
 /** Calls in flight at the most, so that no site's calls wait for the connections of another's. */
 const CALLS_MAX = 64;
 /** Outcomes kept at the most until they are committed; some 150 bytes each. */
@@ -64,18 +65,21 @@ export function openCalls(
     [],
   );
   const uncommitted = createUncommittedOutcomes(UNCOMMITTED_MAX);
+  const slow = createSlowSites(SITES_MAX, monotonicMs);
   const attempts = createAttempts({
     adapter,
     baseUrl,
     table,
     ring: parseKeyRing(secretsKeys),
     breakers,
-    turns: createTurns(CALLS_MAX),
+    turns: createTurns(CALLS_MAX, slow.isSlow),
+    slow,
+    isAlone: () => sites.size < 2,
     watch,
     returned,
     egress,
     uncommitted,
-    refusals: createRefusals(REFUSALS_MAX, monotonicMs),
+    refusals: createRefusals(SITES_MAX, monotonicMs),
     fellShort: (events) => shortfall.inc(events),
     logger,
     nowMs: Date.now,

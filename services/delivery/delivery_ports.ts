@@ -4,6 +4,7 @@ import type { TokenStore } from '#pipelines/delivery/access_tokens.ts';
 import type { BreakerPort, Breakers } from '#pipelines/delivery/breakers.ts';
 import type { DeliveryPorts, Shortfall } from '#pipelines/delivery/delivery_run.ts';
 import type { Refusals } from '#pipelines/delivery/refusals.ts';
+import type { SlowSites } from '#pipelines/delivery/slow_sites.ts';
 import type { Turns } from '#pipelines/delivery/turns.ts';
 import type { Place, UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import type { EventEntry } from '#schemas/event.ts';
@@ -17,6 +18,9 @@ export interface SharedByCalls {
   refusals: Refusals;
   turns: Turns;
   watch: Pick<OutageWatch, 'trouble' | 'report'>;
+  slow: SlowSites;
+  /** Whether it is the only site of the destination, for which no other waits. */
+  isAlone(): boolean;
   /** Told where a site's destination takes events again. */
   returned(siteId: string): void;
   egress: Egress;
@@ -40,10 +44,16 @@ export function deliveryPorts(
   tokens: TokenStore,
   job: SiteJob,
   open: readonly OpenEvent[],
-  stopping: () => boolean,
+  { stopping, called }: { stopping(): boolean; called(beganMs: number): void },
 ): DeliveryPorts {
   return {
-    send: shared.egress.send,
+    async send(request, timeoutMs) {
+      const beganMs = shared.monotonicMs();
+      called(beganMs);
+      const answer = await shared.egress.send(request, timeoutMs);
+      shared.slow.took(job.siteId, shared.monotonicMs() - beganMs);
+      return answer;
+    },
     nowMs: shared.nowMs,
     monotonicMs: shared.monotonicMs,
     turns: shared.turns,

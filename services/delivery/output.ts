@@ -16,8 +16,9 @@ import {
   probeLane,
   replayTopic,
   retryTopic,
+  slowLane,
 } from '#pipelines/delivery/lanes.ts';
-import { givenUp, isHandedOver } from '#pipelines/delivery/outcomes.ts';
+import { givenUp, isHandedOver, isSlowed } from '#pipelines/delivery/outcomes.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type {
@@ -166,7 +167,7 @@ interface Decided {
 function decide(adapter: Adapter, one: Attempted, isProbed: boolean, nowMs: number, random: () => number): Decided {
   const { outcome } = one.outcome;
   if (outcome !== 'diverted' && outcome !== 'paused') return { one, lane: null, isProbe: false };
-  const isProbe = pauseOf(one.outcome) !== '' && !isProbed;
+  const isProbe = pauseOf(one.outcome) !== '' && !isSlowed(one.outcome) && !isProbed;
   const choice = laneOf(adapter, one, isProbe, nowMs, random());
   if (choice.kind === 'lane') return { one, lane: choice, isProbe };
   return { one: { ...one, outcome: givenUp(one.outcome, choice.reason) }, lane: null, isProbe: false };
@@ -188,6 +189,7 @@ function laneOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: numbe
     deadlineMs: deliveryDeadlineMs(adapter, one.entry.event),
     random,
   };
+  if (isSlowed(one.outcome)) return slowLane(question);
   if (pauseOf(one.outcome) === '') return nextLane(question);
   return isProbe ? probeLane(question) : pausedLane(question);
 }

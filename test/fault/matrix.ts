@@ -30,6 +30,7 @@ import { IDLE_LANE } from './rows/retention.ts';
 import { TABLE_AWAY } from './rows/table_away.ts';
 import { TOKEN_FORGOTTEN } from './rows/token_forgotten.ts';
 import { TOPICS_REMADE } from './rows/topics_remade.ts';
+import { PAUSED_BACKLOG, SLOW_WEBHOOK } from './rows/webhook_of_one_site.ts';
 
 const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
 const STAGES = [...PIPELINES, 'delivery.meta'] as const;
@@ -77,6 +78,8 @@ export const MATRIX: readonly Row[] = [
   POISON,
   DESTINATION_OUTAGE,
   OTHERS_UNDELAYED,
+  SLOW_WEBHOOK,
+  PAUSED_BACKLOG,
   REPLAY_MISSED,
   TRANSACTION_FAILS,
   REBALANCE_DURING_DELIVERY,

@@ -8,6 +8,8 @@ export interface FaultOptions {
   only: readonly string[] | null;
   /** New events a row, at the least. */
   events: number;
+  /** How long events wait in rows where that is open. */
+  minutes: number;
   smoke: boolean;
   broken: boolean;
   list: boolean;
@@ -16,6 +18,7 @@ export interface FaultOptions {
 const SEED_MAX = 2 ** 31;
 const SEED = 1;
 const EVENTS = 2_000;
+const MINUTES = 3;
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -24,12 +27,13 @@ const flag = { type: 'boolean' } as const;
 export function faultOptions(words: readonly string[]): FaultOptions {
   const { values } = parseArgs({
     args: [...words],
-    options: { seed: text, only: text, events: text, smoke: flag, broken: flag, list: flag },
+    options: { seed: text, only: text, events: text, minutes: text, smoke: flag, broken: flag, list: flag },
   });
   return {
     seed: values.seed === 'random' ? randomInt(SEED_MAX) : whole('seed', values.seed ?? String(SEED)),
     only: values.only?.split(',') ?? null,
     events: values.events === undefined ? EVENTS : whole('events', values.events),
+    minutes: values.minutes === undefined ? MINUTES : whole('minutes', values.minutes),
     smoke: values.smoke ?? false,
     broken: values.broken ?? false,
     list: values.list ?? false,

@@ -13,6 +13,8 @@ export interface RowContext {
   random: Random;
   /** New events that the row is to send at the least. */
   events: number;
+  /** How long events are to wait, where the row lets them. */
+  minutes: number;
   /** What a row planted that must end in a dead-letter topic, and how often: a record is read by several stages. */
   planted: PlantedRecord[];
   /** Resolves when so many events have been sent. */

@@ -25,6 +25,7 @@ export interface RowOptions {
   seed: number;
   /** New events at the least, where the row does not say. */
   events: number;
+  minutes: number;
   say(line: string): void;
   /** Called for a row that failed, with the folder of its world's logs, which goes when the run ends. */
   onFailed?(row: string, logs: string): void;
@@ -78,6 +79,7 @@ async function run(
     ledger,
     random: random('fault'),
     events,
+    minutes: options.minutes,
     planted: [],
     async untilSent(count) {
       await until(

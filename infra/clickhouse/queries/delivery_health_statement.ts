@@ -2,7 +2,7 @@ import type { HealthQuestion } from '#pipelines/delivery/health.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 /** What says how the destination is: a pause only says again what made it. */
-const TRIED = `outcome != 'skipped' AND NOT (outcome = 'paused' AND reason IN ('breaker_open', 'throttled', 'handed_over'))`;
+const TRIED = `outcome != 'skipped' AND NOT (outcome = 'paused' AND reason IN ('breaker_open', 'throttled', 'handed_over', 'slow'))`;
 const FAILED = `outcome IN ('diverted', 'paused', 'dead')`;
 
 const WAITS = `outcome IN ('diverted', 'paused')`;

@@ -5,6 +5,7 @@ import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createRefusals } from '#pipelines/delivery/refusals.ts';
+import { createSlowSites } from '#pipelines/delivery/slow_sites.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -41,6 +42,8 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
   table.apply('site/site_1', { ...BLANK, site: SITE });
   table.apply('destination/site_1/webhook', { ...BLANK, destination: made });
   const attempts = createAttempts({
+    slow: createSlowSites(10, () => 0),
+    isAlone: () => false,
     returned: () => undefined,
     adapter: webhook,
     baseUrl: null,

@@ -127,6 +127,7 @@ it('names the topics of a destination', () => {
     'delivery.meta.retry.10m',
     'delivery.meta.retry.1h',
     'delivery.meta.retry.6h',
+    'delivery.meta.retry.slow',
     'delivery.meta.replay',
   ]);
 });

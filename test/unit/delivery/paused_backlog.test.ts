@@ -11,6 +11,7 @@ import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createRefusals } from '#pipelines/delivery/refusals.ts';
+import { createSlowSites } from '#pipelines/delivery/slow_sites.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -63,6 +64,8 @@ async function world(isDown: (siteId: string) => boolean) {
   const calls = new Map<string, number>();
   const delivered = new Map<string, number>();
   const attempts = createAttempts({
+    slow: createSlowSites(10, nowMs),
+    isAlone: () => false,
     ...{ adapter: webhook, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
     ...{ breakers, turns: createTurns(8), monotonicMs: nowMs, refusals: createRefusals(10, nowMs) },
     returned: (siteId) => releases.returned(siteId, time.nowMs),

@@ -11,6 +11,7 @@ import { createBreakers } from '#pipelines/delivery/breakers.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { ga4 } from '#pipelines/delivery/destinations/ga4/adapter.ts';
 import { createRefusals } from '#pipelines/delivery/refusals.ts';
+import { createSlowSites } from '#pipelines/delivery/slow_sites.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -49,6 +50,8 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
   const uncommitted = createUncommittedOutcomes(1_000);
   const nowMs = (): number => NOW_MS;
   const attempts = createAttempts({
+    slow: createSlowSites(10, () => 0),
+    isAlone: () => false,
     returned: () => undefined,
     ...{ adapter: ga4, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
     breakers: createBreakers(BREAKER_DEFAULTS, 100, nowMs),

@@ -9,6 +9,7 @@ import type { Answer } from '#pipelines/delivery/contract.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
 import { createRefusals } from '#pipelines/delivery/refusals.ts';
+import { createSlowSites } from '#pipelines/delivery/slow_sites.ts';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -55,6 +56,8 @@ function world() {
     return platform.answer;
   };
   const attempts = createAttempts({
+    slow: createSlowSites(10, () => 0),
+    isAlone: () => false,
     returned: () => undefined,
     ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs, monotonicMs: nowMs },
     turns: createTurns(10),

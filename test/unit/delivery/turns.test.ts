@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { createTurns } from '#pipelines/delivery/turns.ts';
 
 /** Begins pieces of work of sites in order, and says which are under way and how to end one. */
-function world(totalMax: number, siteMax: number, sites: string[]) {
-  const turns = createTurns(totalMax);
+function world(totalMax: number, siteMax: number, sites: string[], slow: string[] = []) {
+  const turns = createTurns(totalMax, (siteId) => slow.includes(siteId));
   const underWay: string[] = [];
   const ends: (() => void)[] = [];
   const works = sites.map((site, index) =>
@@ -39,6 +39,17 @@ test('in all there are no more under way than there may be; who waited longest i
   expect(underWay).toEqual(['a0', 'b1', 'c2', 'd3']);
   for (const end of ends) end();
   expect(await Promise.all(works)).toEqual([0, 1, 2, 3]);
+});
+
+test('slow sites have half of the turns together', async () => {
+  const { underWay, ends, settle } = world(4, 4, ['slow', 'other', 'slow', 'other', 'a', 'a', 'a'], ['slow', 'other']);
+  await settle();
+  expect(underWay).toEqual(['slow0', 'other1', 'a4', 'a5']);
+  ends[4]?.();
+  await settle();
+  ends[0]?.();
+  await settle();
+  expect(underWay.slice(4)).toEqual(['a6', 'slow2']);
 });
 
 test('work that fails gives its turn on', async () => {
