@@ -38,7 +38,7 @@ class BundleError extends Error {
 }
 
 /** The oldest syntax that every browser in use reads. */
-const TARGET = 'es2020';
+const TARGET = 'es2021';
 /** What browsers have read since 2022: an application may ask for more than a page of strangers. */
 const APP_TARGET = 'es2022';
 
@@ -108,6 +108,8 @@ async function bundled({ entry, format, manglesUnderscored, runsWhole }: BundleO
     entryPoints: [entry],
     format,
     target: TARGET,
+    // In sloppy mode what is said of these scripts holds as well, in fewer bytes.
+    tsconfigRaw: { compilerOptions: { alwaysStrict: false } },
     ...(manglesUnderscored === true && { mangleProps: /_$/ }),
     ...(runsWhole === true && { banner: { js: COMPILE_WHOLE } }),
   });

@@ -26,6 +26,8 @@ export interface SiteConfig {
 export type VendorIds = Pick<SiteConfig, 'facebook' | 'tiktok' | 'ga4' | 'gtm'>;
 
 interface TagConfig {
+  /** The tag's further scripts that the site has work for from the start: `vendors` is svc-vendors.min.js. */
+  parts: string[];
   /** Whether the site has surveys, promos or forms that are enabled: else their script is not loaded at all. */
   engage: boolean;
   web_vitals: boolean;
@@ -83,18 +85,34 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
   if (site === undefined) return undefined;
   const loader = loaderOf(site, table);
   const vendors = vendorIds(table, site);
-  return {
+  const config: Omit<SiteConfig, 'tag'> = {
     mode: site.mode,
     business_category: site.business_category,
     clarity: site.clarity_project_id === null ? null : { project_id: site.clarity_project_id },
     ...vendors,
     custom_loader: loader !== null,
     events: definitions(site),
-    tag: {
-      ...tagConfig(site, loader, siteEngage(table.engageItems(siteId)).items.length > 0),
-      event_names: eventNames(table, siteId, vendors),
-    },
   };
+  const tag = tagConfig(site, loader, siteEngage(table.engageItems(siteId)).items.length > 0);
+  return {
+    ...config,
+    tag: { parts: tagParts(config, tag), ...tag, event_names: eventNames(table, siteId, vendors) },
+  };
+}
+
+/** The tag's further scripts that a site has work for from the start. That for platforms also renews the visitor's cookie on a domain of the site's own. */
+export function tagParts(
+  { mode, facebook, tiktok, ga4, gtm, clarity, events }: Omit<SiteConfig, 'tag'>,
+  { loader, engage, web_vitals }: Pick<TagConfig, 'loader' | 'engage' | 'web_vitals'>,
+): string[] {
+  const isNeeded = {
+    vendors: mode === 'online' && [facebook, tiktok, ga4, gtm, clarity, loader].some((one) => one !== null),
+    definitions: events.length > 0,
+    engage,
+    vitals: web_vitals,
+    offline: mode === 'offline',
+  };
+  return Object.entries(isNeeded).flatMap(([name, is]) => (is ? [name] : []));
 }
 
 /** Of the destinations that are switched on, and that the browser speaks to. */
@@ -121,7 +139,11 @@ function eventNames(table: SettingsTable, siteId: string, pixels: VendorIds): Ta
   return Object.fromEntries(chosen);
 }
 
-function tagConfig({ tag }: Site, loader: TagConfig['loader'], engage: boolean): Omit<TagConfig, 'event_names'> {
+function tagConfig(
+  { tag }: Site,
+  loader: TagConfig['loader'],
+  engage: boolean,
+): Omit<TagConfig, 'event_names' | 'parts'> {
   return {
     engage,
     web_vitals: tag.web_vitals,

@@ -52,6 +52,9 @@ const healthShape = Type.Object({ ok: Type.Boolean(), ratelimit: Type.Enum(['red
 const routePixel = Type.Object({ pixel_id: Type.String(), url_pattern: Type.String() });
 const orNull = (properties: Record<string, TSchema>) => Type.Union([Type.Object(properties), Type.Null()]);
 const tagShape = Type.Object({
+  parts: Type.Array(Type.String(), {
+    description: "The tag's further scripts that the site has work for from the start: vendors is svc-vendors.min.js",
+  }),
   engage: Type.Boolean({ description: 'Whether the site has surveys, promos or forms that are enabled' }),
   web_vitals: Type.Boolean(),
   consent: Type.Object({

@@ -1,7 +1,11 @@
-// Stands in the page before the tag is loaded, and keeps the calls for it.
-window.svc ||= ((svc) => {
+// Stands in the page before the tag is loaded, and keeps the calls for it, with when and where they were made.
+if (!window.svc) {
+  const svc = { q: [] };
   for (const name of 'track identify alias page consent reset ready'.split(' ')) {
-    svc[name] = (...args) => void svc.q.push([name, ...args]);
+    svc[name] = (...args) => {
+      const at = [Date.now(), location.href, document.title];
+      svc.q.push(Object.assign([name, ...args], { at }));
+    };
   }
-  return svc;
-})({ q: [] });
+  window.svc = svc;
+}

@@ -35,6 +35,7 @@ test('the configuration has every field, and no secret', async () => {
     custom_loader: false,
     events: [],
     tag: {
+      parts: [],
       engage: false,
       web_vitals: false,
       consent: { required: false, queue: false },

@@ -38,6 +38,7 @@ export const TAG_SOURCES: readonly ScriptSource[] = [
   source('svc-inventory.min.js', 'inventory_script.ts'),
   source('svc-vendors.min.js', 'vendors_script.ts'),
   source('svc-offline.min.js', 'offline_script.ts'),
+  source('svc-tcf.min.js', 'tcf_script.ts'),
 ];
 
 /** Bundles the scripts and compresses each once. One that cannot be made is logged and left out. */

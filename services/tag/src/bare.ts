@@ -9,7 +9,7 @@ export const covered = (text: string): string =>
  * What may be told of anybody's event, and tells nobody from another, whatever the page has put into it: where it happened,
  * how the visitor came, and what SPEC 2.2 knows of an order.
  */
-export function bare({ $current_url, $referrer, value, currency, order_id }: Properties): Properties {
+export const bare = ({ $current_url, $referrer, value, currency, order_id }: Properties): Properties => {
   const { origin, pathname, search } = new URL($current_url as string);
   return {
     ...campaignOf(covered(search)),
@@ -19,4 +19,4 @@ export function bare({ $current_url, $referrer, value, currency, order_id }: Pro
     currency,
     order_id,
   };
-}
+};

@@ -1,8 +1,6 @@
 import { CLICK_MS, VALUE_CHARACTERS_MAX } from './limits.ts';
 
-/** utm_source and its kind, which tell the campaign. */
-const CAMPAIGN = /^utm_\w+$/;
-/** With the ids that ad platforms add to the addresses of their ads, which tell the click. */
+/** utm_source and its kind, which tell the campaign, with the ids that ad platforms add to the addresses of their ads, which tell the click. */
 const ARRIVAL = /^(utm_\w+|(fb|g|d|tt|tw|y)clid|msclkid|[gw]braid|li_fat_id|epik|rdt_cid|sccid)$/i;
 
 export type Parameters = Record<string, string>;
@@ -10,7 +8,7 @@ export type Parameters = Record<string, string>;
 interface Moment {
   session: string;
   atMs: number;
-  /** Whose it is; what versions before kept does not say so. */
+  /** Whose it is. */
   visitor?: string | undefined;
 }
 /** How the visitor came last: in which session, when, and with which parameters. */
@@ -23,11 +21,14 @@ const picked = (entries: Iterable<[string, string]>, isWanted: (name: string) =>
     [...entries].filter(([name, value]) => value && value.length < VALUE_CHARACTERS_MAX && isWanted(name)),
   );
 
-/** The parameters that tell the campaign. */
-export const campaignOf = (search: string): Parameters =>
-  picked(new URLSearchParams(search), (name) => CAMPAIGN.test(name));
+/** The parameters of an address. Those that tell the campaign are written in any case. */
+const queryOf = (search: string): URLSearchParams =>
+  new URLSearchParams(search.replace(/utm_\w+=/gi, (name) => name.toLowerCase()));
 
-const isClick = (name: string): boolean => !CAMPAIGN.test(name);
+/** The parameters that tell the campaign. */
+export const campaignOf = (search: string): Parameters => picked(queryOf(search), (name) => !isClick(name));
+
+const isClick = (name: string): boolean => !/^utm_\w+$/.test(name);
 
 /** What holds for an event: a campaign in the session that it began, a click on an ad for 90 days where ads are allowed. */
 export const holding = ({ session, atMs, parameters }: Arrival, now: Moment, ads: boolean): Parameters =>
@@ -36,9 +37,9 @@ export const holding = ({ session, atMs, parameters }: Arrival, now: Moment, ads
   );
 
 /** The arrival as of now: the known one, unless the page's query says something that does not hold yet. */
-export function arrivalAt(known: Arrival, search: string, now: Moment, ads: boolean): Arrival {
+export const arrivalAt = (known: Arrival, search: string, now: Moment, ads: boolean): Arrival => {
   const held = holding(known, now, ads);
-  const said = picked(new URLSearchParams(search), (name) => ARRIVAL.test(name) && (ads || !isClick(name)));
+  const said = picked(queryOf(search), (name) => ARRIVAL.test(name) && (ads || !isClick(name)));
   if (Object.keys(said).every((name) => said[name] === held[name])) return known;
   return { ...now, parameters: { ...picked(Object.entries(known.parameters), isClick), ...said } };
-}
+};

@@ -1,8 +1,12 @@
 import { attempt } from './guarded.ts';
 import { ownScript } from './own_script.ts';
+import { type Moment, setMoment } from './page_views.ts';
 import { api, OF_SCRIPT, type StartOptions, start } from './start.ts';
 
-type Call = [method: keyof typeof api, ...args: unknown[]];
+type Call = [method: keyof typeof api, ...args: unknown[]] & {
+  /** When and where it was made; calls that pages push themselves do not say so. */
+  at?: Moment;
+};
 /** What the page's stub left: the calls so far. */
 interface Stub {
   q: Call[];
@@ -17,16 +21,23 @@ attempt(() => {
   const page = window as { svc?: Partial<Stub> };
   // By its id an element may stand under that name, and its fields under these, none of which can be called or pushed to.
   if (page.svc?.status?.call) return;
+  const stub: Stub = page.svc?.q?.push ? (page.svc as Stub) : { q: [] };
+  // The page that the first call was made on may be left by now.
+  setMoment(stub.q[0]?.at);
   start({
     ...(ownScript.dataset as unknown as StartOptions),
     ...Object.fromEntries(new URL(ownScript.src).searchParams),
     base: ownScript.src.replace(OF_SCRIPT, ''),
     nonce: ownScript.nonce,
   });
-  const stub: Stub = page.svc?.q?.push ? (page.svc as Stub) : { q: [] };
-  const call = ([method, ...args]: Call): unknown => (api[method] as (...args: unknown[]) => unknown)(...args);
+  const call = (one: Call): void => {
+    const [method, ...args] = one;
+    setMoment(one.at);
+    (api[method] as (...args: unknown[]) => unknown)(...args);
+  };
   page.svc = Object.assign(stub, api);
   // A page may have kept the stub's functions.
   stub.q.push = call as () => number;
   stub.q.map(call);
+  setMoment();
 });

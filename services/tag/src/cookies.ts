@@ -4,13 +4,13 @@ import { attempt } from './guarded.ts';
 let labels = 2;
 
 export const readCookie = (name: string): string | undefined =>
-  attempt(() => `; ${document.cookie}`.split(`; ${name}=`)[1]?.split(';')[0]);
+  attempt(() => document.cookie.match(`(^|; )${name}=([^;]*)`)?.[2]);
 
 /**
  * Sets a first-party cookie that a shop's subdomains share; 0 seconds remove it. The first that is written on a page has to
  * have a value that it did not have before, as that tells whether the browser took it.
  */
-export function writeCookie(name: string, value: string, seconds: number): void {
+export const writeCookie = (name: string, value: string, seconds: number): void => {
   attempt(() => {
     const all = location.hostname.split('.');
     const secure = location.protocol === 'https:' ? ';secure' : '';
@@ -21,4 +21,4 @@ export function writeCookie(name: string, value: string, seconds: number): void 
       if (!domain || (readCookie(name) ?? '') === value) return;
     }
   });
-}
+};

@@ -20,18 +20,18 @@ export const counters: Counters = {};
 let mayKeep = (): boolean => false;
 
 /** Adds to the page's counters, and where something may be stored to the day's, which outlive the page. */
-export function count(what: Counter, by = 1): void {
+export const count = (what: Counter, by = 1): void => {
   add(counters, what, by);
   if (mayKeep()) keep(KEY, add({ day: today(), ...readKept<Kept>(KEY) }, what, by));
-}
+};
 
 /** From now on the day's counters are kept where that is allowed. Those of an earlier day are handed out, once. */
-export function keepDays(allowed: () => boolean): Counters | undefined {
+export const keepDays = (allowed: () => boolean): Counters | undefined => {
   mayKeep = allowed;
   const { day = today(), ...kept } = readKept<Kept>(KEY) ?? {};
   if (day === today()) return undefined;
   forgetDay();
   return kept;
-}
+};
 
 export const forgetDay = (): void => keep(KEY);

@@ -18,7 +18,7 @@ const HELD = 'e';
  * The store of that name in IndexedDB, made when it is first used. localStorage is none: of what was set 50 ms before a kill
  * most was gone.
  */
-export function openStore(name: string): EventStore {
+export const openStore = (name: string): EventStore => {
   let opened: Promise<IDBDatabase> | undefined;
   const open = (): Promise<IDBDatabase> =>
     new Promise((resolve, reject) => {
@@ -63,11 +63,7 @@ export function openStore(name: string): EventStore {
   return {
     put: (waiting) => run((held) => held.put(waiting, waiting[0])),
     all: () => run((held) => held.getAll()),
-    remove: (batch) =>
-      run((held) => {
-        for (const [key] of batch) held.delete(key);
-        return undefined;
-      }),
+    remove: (batch) => run((held) => batch.map(([key]) => held.delete(key))[0]),
     end: () => void indexedDB.deleteDatabase(name),
   };
-}
+};

@@ -14,6 +14,6 @@ export const guarded =
 
 export const attempt = <Result>(fn: () => Result): Result | undefined => guarded(fn)();
 
-export function listen(target: EventTarget, type: string, listener: (event: Event) => void): void {
+export const listen = (target: EventTarget, type: string, listener: (event: Event) => void): void => {
   attempt(() => target.addEventListener(type, guarded(listener)));
-}
+};

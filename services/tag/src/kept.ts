@@ -6,6 +6,6 @@ export const readKept = <Value>(key: string): Value | null | undefined =>
   attempt(() => JSON.parse(localStorage.getItem(key) as string) as Value | null);
 
 /** Keeps a value for later pages; undefined removes it. */
-export function keep(key: string, value?: object | null): void {
+export const keep = (key: string, value?: object | null): void => {
   attempt(() => (value ? localStorage.setItem(key, JSON.stringify(value)) : localStorage.removeItem(key)));
-}
+};

@@ -31,6 +31,8 @@ export const EVENT_BYTES_MAX = 260_000;
 export const WAITING_MAX = 1000;
 export const WAITING_CHARACTERS_MAX = 1024 * 1024;
 export const PENDING_MAX = 1000;
+/** How many objects of a property are told that JSON cannot take as it is. */
+export const OBJECTS_MAX = 1000;
 export const BACKOFF_FIRST_MS = 1000;
 export const BACKOFF_MS_MAX = 5 * 60_000;
 export const RETRY_AFTER_S_MAX = DAY_S;

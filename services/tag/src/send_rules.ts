@@ -17,46 +17,61 @@ export type Waiting = readonly [key: string, json: string];
  * @param random from 0 to 1.
  * @param retryAfter the header's seconds; null or a date are the rule's own wait.
  */
-export function waitMs(failures: number, random: number, retryAfter: string | null | undefined): number {
+export const waitMs = (failures: number, random: number, retryAfter: string | null | undefined): number => {
   // Of a text it makes a number; of a date none.
   const asked = Math.min(retryAfter as unknown as number, RETRY_AFTER_S_MAX);
   if (asked > 0) return (asked + random) * 1000;
-  return Math.min(BACKOFF_FIRST_MS * 2 ** (failures - 1), BACKOFF_MS_MAX) * (0.5 + random);
-}
+  return Math.min((BACKOFF_FIRST_MS / 2) * 2 ** failures, BACKOFF_MS_MAX) * (0.5 + random);
+};
 
 /** Whether an answer's status, undefined where there was no answer, says nothing against its batch: it is sent again. */
 export const isForLater = (status?: number): boolean => !status || status >= 500 || status === 429 || status === 408;
 
+/** What an answer's JSON may hold, as far as anybody looks at it. */
+export interface Told {
+  /** Of an answer that refuses. */
+  error?: unknown;
+  /** Of a batch: those of its events that were refused. */
+  rejected?: readonly unknown[];
+}
+
+/**
+ * Whether it is the edge that answers, and for good: with the member that its route's answers have, or by an error of its own.
+ * A gateway's 404 while the edge is deployed, or a network's page that asks to sign in, is neither.
+ */
+export const isFinal = (status: number | undefined, told: Told | undefined, member: string): boolean =>
+  !!told && (member in told || (!!told.error && /4(0[013]|13)/.test(`${status}`)));
+
 export const bytesOf = ([, json]: Waiting): number => new Blob([json]).size;
 
 /** The first events that go together, one at least, and their bytes. */
-export function cutBatch(
-  waiting: readonly Waiting[],
-  bytesMax: number,
-  eventsMax = EVENTS_MAX,
-): [batch: Waiting[], bytes: number] {
+export const cutBatch = (waiting: readonly Waiting[], bytesMax: number): [batch: Waiting[], bytes: number] => {
   const batch: Waiting[] = [];
   let bytes = 0;
-  for (const one of waiting.slice(0, eventsMax)) {
+  for (const one of waiting.slice(0, EVENTS_MAX)) {
     const more = bytesOf(one) + 1;
     if (batch[0] && bytes + more > bytesMax) break;
     batch.push(one);
     bytes += more;
   }
   return [batch, bytes];
-}
+};
 
-/** The body of a request. */
-export const bodyOf = (batch: readonly Waiting[]): string => `{"events":[${batch.map(([, json]) => json).join()}]}`;
+/** The body of a request. It says when it is sent by the clock that the events' times are of, which may be wrong. */
+export const bodyOf = (batch: readonly Waiting[], nowMs: number): string =>
+  `{"sent_at":${nowMs || null},"events":[${batch.map(([, json]) => json).join()}]}`;
 
-/** How many of the oldest are too many to keep: beyond 1,000 events or 1 MiB. */
-export function excessOf(waiting: readonly Waiting[]): number {
+/** By how an event begins: 1 of conversions, and of pages and who somebody is, whose names begin with `$`. */
+const worth = ([, json]: Waiting): number => +/^.{10}(\$|purchase|(generate_)?lead|sign_up)/.test(json);
+
+/** What is too much to keep, beyond 1,000 events or 1 MiB: the oldest, of what is worth most the last. Newest first. */
+export const excessOf = (waiting: readonly Waiting[]): Waiting[] => {
   let room = WAITING_CHARACTERS_MAX;
-  let first = waiting.length;
-  for (const [, json] of waiting.slice(-WAITING_MAX).reverse()) {
-    room -= json.length;
-    if (room < 0) break;
-    first -= 1;
-  }
-  return first;
-}
+  return [...waiting]
+    .reverse()
+    .sort((one, other) => worth(other) - worth(one))
+    .filter(([, json], at) => {
+      room -= json.length;
+      return at >= WAITING_MAX || room < 0;
+    });
+};

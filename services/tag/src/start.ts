@@ -1,5 +1,5 @@
 import { bare, covered } from './bare.ts';
-import { type Choice, choiceOf, say, tellTabs, watchConsent } from './consent_gate.ts';
+import { type Choice, choiceOf, hear, say, tellTabs, watchConsent } from './consent_gate.ts';
 import { count, counters, forgetDay, keepDays } from './day_counters.ts';
 import { type Draft, draftOf, turnPage } from './drafts.ts';
 import { type EventStore, openStore } from './event_store.ts';
@@ -7,7 +7,7 @@ import { attempt, guarded, listen } from './guarded.ts';
 import { startPart } from './lazy_parts.ts';
 import { CONFIG_MS_MAX, INVENTORY_AFTER_MS, PENDING_MAX, RENDERED_MS } from './limits.ts';
 import { loadScript } from './load_script.ts';
-import { addWaiting, openOutbox, waitingHere, wake } from './outbox.ts';
+import { addWaiting, countDropped, openOutbox, waitingHere, wake } from './outbox.ts';
 import { watchPages } from './page_views.ts';
 import { askConfig } from './site_settings.ts';
 import type { PartHost, Properties, SiteConfig, VendorEvent, Vendors } from './types.ts';
@@ -29,15 +29,20 @@ export interface StartOptions {
 export const OF_SCRIPT = /(v1\/)?(svc\/[^/]+\/)?svc[^/]*$/;
 
 const CONVERSIONS = /^(purchase|(generate_)?lead|sign_up)$/;
-/** By these visitors say who they are. */
-const IDENTITIES = /^\$(identify|create_alias)$/;
+/** `$identify` and `$create_alias`, by which visitors say who they are. */
+const IDENTITIES = /^\$(id|cr)/;
+
+interface TcfWindow {
+  __tcfapi?: unknown;
+}
 
 let options: StartOptions;
 /** Null: the edge refused the key or the origin, there is nobody to tell anything to. Undefined: it has not come. */
 let config: SiteConfig | null | undefined;
+let settings: NonNullable<SiteConfig['tag']> = {};
 /** The configuration does not come soon: a browser that has an id is one of an online site. */
 let isLate = false;
-let pending: Draft[] = [];
+const pending: Draft[] = [];
 /** The event of the page that is being rendered. */
 let showing: Draft | undefined;
 let store: EventStore | undefined;
@@ -53,9 +58,11 @@ const readyListeners: (() => void)[] = [];
 
 const isOffline = (): boolean => config?.mode === 'offline';
 const hasGpc = (): unknown =>
-  config?.tag?.respect_gpc !== false && (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl;
-const hasDnt = (): boolean => config?.tag?.respect_dnt !== false && navigator.doNotTrack === '1';
-const isRequired = (): boolean => config?.tag?.consent?.required || options?.consent === 'required';
+  settings.respect_gpc !== false && (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl;
+const hasDnt = (): boolean => settings.respect_dnt !== false && navigator.doNotTrack === '1';
+/** Also as long as what the visitor said by the IAB's TCF is not read: until the configuration is there. */
+const isRequired = (): unknown =>
+  settings.consent?.required || options?.consent === 'required' || (!host && (window as TcfWindow).__tcfapi);
 
 const isPermitted = (): boolean | 0 => choiceOf('analytics') ?? (!isRequired() || isKnown());
 
@@ -65,44 +72,48 @@ type Gate = 'open' | 'wait' | 'shut';
  * Whether events may go out. As long as the site's mode is not known they wait: it may be offline, where nothing may tell one
  * visitor from another.
  */
-function permission(): Gate {
+const permission = (): Gate => {
   if (hasDnt()) return config ? 'shut' : 'wait';
   if (isPermitted()) return isReady || (isLate && isKnown()) ? 'open' : 'wait';
-  return (config?.tag?.consent?.queue ?? !config) && choiceOf('analytics') !== false ? 'wait' : 'shut';
-}
+  return (settings.consent?.queue ?? !config) && choiceOf('analytics') !== false ? 'wait' : 'shut';
+};
 
 const gate = (): Gate => (config === null ? 'shut' : permission());
 
 const mayStore = (): boolean => gate() === 'open' && !isOffline();
 const allowsAds = (): boolean => mayStore() && !hasGpc() && !!(choiceOf('ads') ?? (config && !isRequired()));
 const storeNow = (): EventStore | undefined => (mayStore() ? store : undefined);
-const tellVendors = (tell: (all: Vendors) => void): void =>
-  void vendors?.then((all) => all && tell(all)).catch(() => undefined);
+const tellVendors = (tell: (all: Vendors) => void): void => void vendors?.then(guarded(tell as () => void));
 
 /** What is drafted waits for its turn, also behind the page that is being rendered. @returns the event's uuid. */
-function add(one: Draft): string {
-  pending = [...pending.slice(1 - PENDING_MAX), one];
+const add = (one: Draft): string => {
+  pending.push(one);
+  if (pending.length > PENDING_MAX) {
+    pending.shift();
+    countDropped();
+  }
   releaseAll();
   return one.uuid;
-}
+};
 
 const draft = (...given: Parameters<typeof draftOf>): string => add(draftOf(...given));
 
 /** What is said of the visit: how it began, and what the visitor allows. */
-function visitOf({ properties, atMs_: atMs }: Draft): Properties {
+const visitOf = ({ properties, atMs_: atMs }: Draft): Properties => {
   const ads = allowsAds();
   const session = sessionId(atMs);
   const arrival = arrivalOf(new URL(properties['$current_url'] as string).search, session, atMs, ads);
+  if (ads) host?.makeAdIds?.(arrival['fbclid'], atMs);
   return {
     ...arrival,
-    ...(ads && adIds(arrival['fbclid'], atMs, !!config?.facebook)),
+    ...(ads && adIds()),
     $gpc: hasGpc() || undefined,
     $consent: !config || isRequired() || choiceOf('ads') !== undefined ? { ads, analytics: true } : undefined,
     $session_id: session,
   };
-}
+};
 
-function release(one: Draft): void {
+const release = (one: Draft): void => {
   const { event, uuid, atMs_: atMs, as_: as, definition_: definition } = one;
   if (event === undefined) {
     const keepsConsent = mayStore();
@@ -131,15 +142,15 @@ function release(one: Draft): void {
   one.sent_ = sent;
   addWaiting(one.key_, sent, CONVERSIONS.test(event) || definition?.conversion_event);
   tellVendors((all) => all.event(one as VendorEvent));
-}
+};
 
-function releaseAll(isLeaving?: boolean): void {
+const releaseAll = (isLeaving?: boolean): void => {
   if (!isLeaving && gate() === 'wait') return;
   for (const one of pending.splice(0)) attempt(() => release(one));
-}
+};
 
 /** Does what the configuration and the visitor's choice, as they are now, ask for. */
-function settle(): void {
+const settle = (): void => {
   const now = gate();
   const isOpen = now === 'open';
   if (now === 'shut') waitingHere.clear();
@@ -155,7 +166,7 @@ function settle(): void {
   tellVendors((all) => all.start());
   releaseAll();
   if (isOpen) wake();
-}
+};
 
 const onPage = (listener: () => void): void => {
   pageListeners.push(guarded(listener));
@@ -163,36 +174,33 @@ const onPage = (listener: () => void): void => {
 };
 
 /** Starts what the site has beside the tag itself, each where it has any. */
-async function startParts(all: PartHost): Promise<void> {
+const startParts = async (all: PartHost): Promise<void> => {
   isStarted = true;
-  const { facebook, tiktok, ga4, gtm, clarity, events, tag } = all.config;
-  const { inventory = true, engage, web_vitals } = tag ?? {};
-  // On a domain of the site's own they have to do without a platform too.
-  if (!isOffline() && (facebook ?? tiktok ?? ga4 ?? gtm ?? clarity ?? tag?.loader))
-    vendors = startPart<Vendors>(all, 'vendors');
-  if (events[0]) void startPart(all, 'definitions');
-  if (inventory) setTimeout(() => startPart(all, 'inventory'), INVENTORY_AFTER_MS);
-  if (engage) void startPart(all, 'engage');
-  if (web_vitals) void startPart(all, 'vitals');
+  const started: Record<string, Promise<unknown>> = {};
+  for (const name of settings.parts ?? []) started[name] = startPart(all, name);
+  vendors = started['vendors'] as typeof vendors;
+  if (settings.inventory) setTimeout(startPart, INVENTORY_AFTER_MS, all, 'inventory');
   const health = keepDays(mayStore);
   if (health) draft('$tag_health', health);
-  if (isOffline()) strip = await startPart<typeof strip>(all, 'offline');
+  // Meta's ids are made there, and the first event is to have them.
+  if (all.config.facebook) await vendors;
+  strip = (await started['offline']) as typeof strip;
   isReady = true;
   settle();
-}
+};
 
-const address = (path: string): string => `${options.base}v1/${path}?key=${encodeURIComponent(options.key)}`;
+const address = (path: string): string => `${options.base}v1/${path}?key=${options.key}`;
 
 /** The page shows what it did not show before. Of what it says there is more once it is rendered. */
-function page(properties?: Properties): void {
+const page = (properties?: Properties): void => {
   turnPage();
   showing = draftOf('$pageview', properties);
   add(showing);
   setTimeout(guarded(shown), RENDERED_MS);
-}
+};
 
 /** The page is there as far as it is going to be known: what is read of it is read now. */
-function shown(): void {
+const shown = (): void => {
   if (!showing) return;
   const { key_, properties, sent_ } = showing;
   showing = undefined;
@@ -203,19 +211,19 @@ function shown(): void {
     if (sent_ && waitingHere.has(key_)) addWaiting(key_, sent_);
   }
   for (const listener of pageListeners) listener();
-}
+};
 
 /**
  * The page may be gone for good, and with it what waits for the configuration. It goes as bare as an offline site's: nothing
  * in it tells one visitor from another, unless the browser was given an id before.
  */
-function leave(): void {
+const leave = (): void => {
   if (host) isReady = true;
   shown();
   if (!hasDnt() && isPermitted()) releaseAll(true);
-}
+};
 
-function begin(): void {
+const begin = (): void => {
   store = openStore(`svc.${options.key}`);
   openOutbox(address('ingest'), storeNow, leave);
   watchConsent(settle);
@@ -235,11 +243,10 @@ function begin(): void {
   page();
   watchPages(page);
   listen(window, 'pageshow', (event) => (event as PageTransitionEvent).persisted && page());
-}
+};
 
-function configured(answer: SiteConfig | undefined): void {
-  config = answer ?? null;
-  host = answer && {
+const configured = async (answer: SiteConfig | undefined): Promise<void> => {
+  const all: PartHost | undefined = answer && {
     ...options,
     address,
     config: answer,
@@ -249,10 +256,15 @@ function configured(answer: SiteConfig | undefined): void {
     ads: allowsAds,
     analytics: mayStore,
     visitor: ownId,
+    hear,
   };
+  if (all && (window as TcfWindow).__tcfapi && !(await startPart<true>(all, 'tcf'))) return;
+  config = answer ?? null;
+  settings = answer?.tag ?? {};
+  host = all;
   settle();
   if (answer) for (const listener of readyListeners.splice(0)) listener();
-}
+};
 
 /** The calls a page makes. None throws, and each may be made before the tag knows what the site wants. */
 export const api = {
@@ -289,9 +301,9 @@ export const api = {
 };
 
 /** Starts the tag when the page is shown: one that is made ready beforehand may never be. */
-export function start(given: StartOptions): void {
+export const start = (given: StartOptions): void => {
   if (options) return;
   options = given;
   if ((document as { prerendering?: boolean }).prerendering) listen(document, 'prerenderingchange', begin);
   else attempt(begin);
-}
+};

@@ -23,6 +23,8 @@ interface TagSettings {
   /** Whether the site has surveys, promos or forms. */
   engage: boolean;
   web_vitals: boolean;
+  /** The tag's further scripts that the site has work for from the start, as `vendors` of svc-vendors.min.js. */
+  parts: string[];
   /** Required: nothing is measured before it is given. Queue: what happened before is sent once it is given. */
   consent: { required: boolean; queue: boolean };
   respect_dnt: boolean;
@@ -125,6 +127,10 @@ export interface PartHost extends EngageHost {
    * browser has kept from before has no such function, as its further scripts are kept apart from it.
    */
   visitor?(): string | undefined;
+  /** Takes what a banner's tool says of the visitor's choice. */
+  hear(signals?: object): void;
+  /** Set by the part for platforms where the site has Meta's pixel: makes Meta's ids where the browser has none. */
+  makeAdIds?: (click: string | undefined, nowMs: number) => void;
   /** The address of a route under /v1/, with the site's key. */
   address(path: string): string;
 }

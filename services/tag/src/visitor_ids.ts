@@ -1,7 +1,7 @@
 import { type Arrival, arrivalAt, holding, type Parameters } from './campaign.ts';
 import { readCookie, writeCookie } from './cookies.ts';
 import { keep, readKept } from './kept.ts';
-import { CLICK_S, SESSION_S, SESSION_WRITTEN_MS, VISITOR_S } from './limits.ts';
+import { SESSION_S, SESSION_WRITTEN_MS, VISITOR_S } from './limits.ts';
 import { uuid7 } from './uuid7.ts';
 import { sessionAt, sessionOf } from './visit_session.ts';
 
@@ -22,7 +22,7 @@ let arrival: Arrival | null | undefined;
 export const isKnown = (): boolean => !!readCookie(VISITOR);
 
 /** The visitor's id from the cookie, which is renewed once a page; where cookies are refused, one for this page. */
-export function visitorId(nowMs: number): string {
+export const visitorId = (nowMs: number): string => {
   const kept = readCookie(VISITOR);
   if (!kept || kept !== visitor) {
     visitor = kept || withoutCookies || uuid7(nowMs);
@@ -30,11 +30,11 @@ export function visitorId(nowMs: number): string {
     withoutCookies = isKnown() ? '' : visitor;
   }
   return visitor;
-}
+};
 
 export const ownId = (): string | undefined => visitor;
 
-export function sessionId(nowMs: number): string {
+export const sessionId = (nowMs: number): string => {
   const next = sessionAt(readCookie(SESSION) ?? (withoutCookies && session), nowMs, uuid7);
   const id = sessionOf(next);
   if (id !== sessionOf(session) || nowMs - writtenMs > SESSION_WRITTEN_MS) {
@@ -43,49 +43,43 @@ export function sessionId(nowMs: number): string {
   }
   session = next;
   return id;
-}
+};
 
 /** The next event is another visitor's, in another session. */
-export function forgetVisitor(): void {
+export const forgetVisitor = (): void => {
   visitor = withoutCookies = session = '';
   remove([VISITOR, SESSION, ...META]);
   keep(ARRIVAL);
   // What was shown, and what was filled in and is not sent yet: of the part for surveys and forms, which may not be here.
   keep('svc_e');
-}
+};
 
 /** Forgets what ad platforms know the visitor by, and keeps the campaign. */
-export function forgetClicks(): void {
+export const forgetClicks = (): void => {
   remove(META);
   arrival = readKept<Arrival>(ARRIVAL);
   if (arrival) arrival.parameters = holding(arrival, arrival, false);
   keep(ARRIVAL, arrival);
-}
+};
 
-function remove(cookies: string[]): void {
+const remove = (cookies: string[]): void => {
   for (const name of cookies) if (readCookie(name)) writeCookie(name, '', 0);
-}
+};
 
 /** The campaign parameters and click ids that hold for an event of the session. */
-export function arrivalOf(search: string, inSession: string, atMs: number, ads: boolean): Parameters {
+export const arrivalOf = (search: string, inSession: string, atMs: number, ads: boolean): Parameters => {
   const now = { session: inSession, atMs, visitor };
   // Whoever another tab has made the visitor came by other ways; what is kept may still be of the one before.
   if (arrival?.visitor !== visitor) arrival = readKept<Arrival>(ARRIVAL);
-  const known = arrival && (arrival.visitor ?? visitor) === visitor ? arrival : { ...now, parameters: {} };
+  const known = arrival?.visitor === visitor ? (arrival as Arrival) : { ...now, parameters: {} };
   arrival = arrivalAt(known, search, now, ads);
   if (arrival !== known) keep(ARRIVAL, arrival);
   return holding(arrival, now, ads);
-}
+};
 
-/**
- * Meta's and TikTok's browser ids. Meta's are made here in its own form, `fb.1.<milliseconds>.<random or fbclid>`, so that
- * the first page's events carry them already; the pixel takes over what it finds.
- */
-export function adIds(click: string | undefined, nowMs: number, withMeta: boolean): Record<string, string | undefined> {
-  const give = (name: string, id: string): void => writeCookie(name, `fb.1.${nowMs}.${id}`, CLICK_S);
-  if (withMeta) {
-    if (click && !readCookie('_fbc')?.endsWith(`.${click}`)) give('_fbc', click);
-    if (!readCookie('_fbp')) give('_fbp', `${Math.random()}`.slice(2, 12));
-  }
-  return { _fbp: readCookie('_fbp'), _fbc: readCookie('_fbc'), _ttp: readCookie('_ttp') };
-}
+/** Meta's and TikTok's browser ids. */
+export const adIds = (): Record<string, string | undefined> => ({
+  _fbp: readCookie('_fbp'),
+  _fbc: readCookie('_fbc'),
+  _ttp: readCookie('_ttp'),
+});

@@ -9,6 +9,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(() => world.reset());
 
+const REFUSED = { error: { code: 'origin_not_allowed', message: 'as the edge says it' } };
+
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const paths = (): string[] => world.edge.requests.map(({ url }) => url.split('?')[0] ?? '');
 const gateOf = (page: Page): Promise<unknown> => page.evaluate(() => window.svc.status()['gate']);
@@ -233,7 +235,7 @@ test("an edge that refuses the page's origin leaves the visitor of the site's ot
   const before = await context.cookies();
   await known.close();
   await context.route('**/v1/config*', (route) =>
-    route.fulfill({ status: 403, headers: { 'access-control-allow-origin': '*' }, json: {} }),
+    route.fulfill({ status: 403, headers: { 'access-control-allow-origin': '*' }, json: REFUSED }),
   );
   const page = await context.newPage();
   await page.goto(world.shop);
@@ -250,7 +252,7 @@ test('a sign-out on a page that the edge refuses holds for the others', async ()
   const context = await world.visitor();
   await world.settled(await world.visit(context));
   await context.route('**/v1/config*', (route) =>
-    route.fulfill({ status: 403, headers: { 'access-control-allow-origin': '*' }, json: {} }),
+    route.fulfill({ status: 403, headers: { 'access-control-allow-origin': '*' }, json: REFUSED }),
   );
   world.pages['/'] = { head: `<script>${STUB} svc.identify('customer-1'); svc.reset();</script>` };
   const page = await context.newPage();

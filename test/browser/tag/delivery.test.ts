@@ -283,28 +283,11 @@ test('offline there is no request, and online again all goes at once', async () 
   await context.close();
 });
 
-test('a batch that is too large is halved down to what is too large by itself, which is dropped and counted', async () => {
+test.for([400, 413])('what the edge refuses with %i is dropped and counted', async (status) => {
   const context = await world.visitor();
   const page = await world.visit(context);
   await world.settled(page);
-  world.edge.answer = { kind: 'refuse', status: 413 };
-  await page.evaluate(() => {
-    for (let at = 0; at < 4; at += 1) window.svc.track('t', { at });
-  });
-  await until(
-    'refused',
-    () => page.evaluate(() => window.svc.status()['rejected']),
-    (rejected) => rejected === 4,
-  );
-  expect(world.edge.posts().map(({ body }) => namesOf(body).length)).toEqual([1, 4, 2, 1, 3, 1, 2, 1, 1]);
-  await context.close();
-});
-
-test('what the edge refuses is dropped and counted', async () => {
-  const context = await world.visitor();
-  const page = await world.visit(context);
-  await world.settled(page);
-  world.edge.answer = { kind: 'refuse', status: 400 };
+  world.edge.answer = { kind: 'refuse', status };
   await page.evaluate(() => window.svc.track('t'));
   await until(
     'counted',
@@ -316,26 +299,171 @@ test('what the edge refuses is dropped and counted', async () => {
   await context.close();
 });
 
+test.for([
+  [200, 'text/html', '<p>Sign in to this network</p>'],
+  [200, 'application/json', '{}'],
+  [404, 'text/html', 'no route'],
+  [403, 'text/html', 'blocked'],
+  [410, 'application/json', '{"message":"gone"}'],
+] as const)('an answer %i of %s that is not the edge’s is no delivery: %s', async ([status, contentType, body]) => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  let asked = 0;
+  await page.route(
+    '**/v1/ingest*',
+    (route) => {
+      asked += 1;
+      return route.fulfill({ status, contentType, body, headers: { 'access-control-allow-origin': '*' } });
+    },
+    { times: 1 },
+  );
+  await page.evaluate(() => window.svc.track('purchase'));
+  await world.taken('purchase');
+  await world.settled(page);
+  expect(asked).toBe(1);
+  expect(world.events('purchase')).toHaveLength(1);
+  expect(await page.evaluate(() => window.svc.status())).toMatchObject({ retried: 1, gate: 'open' });
+  expect(await page.evaluate(() => window.svc.status()['rejected'])).toBeUndefined();
+  await context.close();
+});
+
+test('a gateway’s 404 for the configuration is no refusal of the key', async () => {
+  const context = await world.visitor();
+  const page = await context.newPage();
+  await page.route(
+    '**/v1/config*',
+    (route) => route.fulfill({ status: 404, body: 'no route', headers: { 'access-control-allow-origin': '*' } }),
+    { times: 1 },
+  );
+  await page.goto(world.shop);
+  await world.taken('$pageview');
+  await context.close();
+});
+
+test('each request says when it was sent, by the clock of its events', async () => {
+  const context = await world.visitor();
+  await context.addInitScript(() => {
+    const now = Date.now;
+    Date.now = () => now() - 172_800_000;
+  });
+  const page = await world.visit(context);
+  await world.settled(page);
+  const body = world.edge.posts()[0]?.body ?? '';
+  const { sent_at, events } = JSON.parse(body) as { sent_at: number; events: { timestamp: string }[] };
+  expect(Math.abs(Date.now() - 172_800_000 - sent_at)).toBeLessThan(60_000);
+  expect(sent_at).toBeGreaterThanOrEqual(Date.parse(events[0]?.timestamp ?? ''));
+  await context.close();
+});
+
+test('what JSON cannot take costs an event no more than that', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(() => {
+    const product: Record<string, unknown> = { item_id: 'P1' };
+    product['shop'] = { products: [product] };
+    const total = { value: 10n, items: [product], order_id: '7', at: new Date(0) };
+    const whole: Record<string, unknown>[] = [{}];
+    for (let at = 0; at < 5000; at += 1) whole.push({ before: whole[at] });
+    whole[0] = { whole };
+    const broken = {
+      enumerable: true,
+      get: () => {
+        throw new Error('of the page');
+      },
+    };
+    window.svc.track('purchase', Object.defineProperty(total, 'broken', broken));
+    window.svc.track('again', { same: [whole[5], whole[5]].map(() => product['item_id']), whole });
+    window.svc.track('nothing', null as never);
+  });
+  const [bought] = await world.taken('purchase');
+  expect(bought?.properties).toMatchObject({
+    value: '10',
+    items: [{ item_id: 'P1', shop: { products: [null] } }],
+    order_id: '7',
+    at: '1970-01-01T00:00:00.000Z',
+  });
+  expect(bought?.properties).not.toHaveProperty('broken');
+  const [again] = await world.taken('again');
+  expect(again?.properties).toMatchObject({ same: ['P1', 'P1'] });
+  // Of what refers to a whole application nothing is told.
+  expect(again?.properties).not.toHaveProperty('whole');
+  await world.taken('nothing');
+  expect(await page.evaluate(() => window.svc.status()['dropped'])).toBeUndefined();
+  await context.close();
+});
+
+test('of a burst each loss is counted once, by the page and in the events', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await world.settled(page);
+  await page.evaluate(async () => {
+    window.svc.track('purchase');
+    for (let portion = 0; portion < 12; portion += 1) {
+      for (let at = 0; at < 400; at += 1) window.svc.track('t', { at: portion * 400 + at });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+  await world.settled(page);
+  const events = new Map(world.events().map((event) => [event.uuid, event]));
+  const told = [...events.values()].reduce((sum, { properties }) => sum + Number(properties['$dropped'] ?? 0), 0);
+  const lost = 4800 - [...events.values()].filter(({ event }) => event === 't').length;
+  expect(lost).toBeGreaterThan(0);
+  expect({ dropped: await page.evaluate(() => window.svc.status()['dropped']), told }).toEqual({
+    dropped: lost,
+    told: lost,
+  });
+  expect(world.events('purchase')).toHaveLength(1);
+  await context.close();
+});
+
+test('what is lost before the configuration came is counted too', async () => {
+  const context = await world.visitor();
+  const page = await context.newPage();
+  let answer: (() => unknown) | undefined;
+  await page.route('**/v1/config*', (route) => {
+    answer = () => route.continue();
+  });
+  await page.goto(world.shop);
+  await page.waitForFunction(() => window.svc?.status?.());
+  await page.evaluate(() => {
+    for (let at = 0; at < 1004; at += 1) window.svc.track('t', { at });
+  });
+  await until(
+    'asked',
+    () => answer,
+    (given) => given !== undefined,
+  );
+  await answer?.();
+  await world.taken('t', 1000);
+  await world.settled(page);
+  const told = world.events().reduce((sum, { properties }) => sum + Number(properties['$dropped'] ?? 0), 0);
+  const lost = 1005 - world.events().length;
+  expect({ told, counted: await page.evaluate(() => window.svc.status()['dropped']) }).toEqual({
+    told: lost,
+    counted: lost,
+  });
+  await context.close();
+});
+
 test('a thousand events wait, of more the oldest are dropped, and the next event tells how many', async () => {
   const context = await world.visitor();
   const page = await world.visit(context);
   await world.settled(page);
-  world.edge.answer = { kind: 'refuse', status: 503 };
-  await page.evaluate(() => {
+  world.edge.answer = { kind: 'refuse', status: 503, retryAfterS: 4 };
+  await page.evaluate(() => window.svc.track('first'));
+  await page.waitForFunction(() => Number(window.svc.status()['retried']) > 0);
+  const now = await page.evaluate(() => {
     for (let at = 0; at < 1010; at += 1) window.svc.track('t', { at });
+    return window.svc.status();
   });
-  await until(
-    'tried',
-    () => world.edge.posts().length,
-    (count) => count >= 2,
-  );
-  expect(await page.evaluate(() => window.svc.status()['waiting'])).toBe(1000);
+  expect(now).toMatchObject({ waiting: 1000, dropped: 11 });
   world.edge.answer = { kind: 'take' };
   await world.taken('t', 1000);
   const told = world.events('t').map(({ properties }) => properties);
   expect(told[0]).toMatchObject({ at: 10 });
-  // Of the last one dropped the next event tells.
-  expect(told.reduce((sum, { $dropped = 0 }) => sum + Number($dropped), 0)).toBe(9);
+  expect(told.reduce((sum, { $dropped = 0 }) => sum + Number($dropped), 0)).toBe(11);
   await context.close();
 });
 

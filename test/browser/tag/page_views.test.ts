@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { until } from '#test/harness/until.ts';
 import { visitUndriven } from '../harness/chromium.ts';
 import { definition } from './harness/definition.ts';
-import { openTagWorld, type TagWorld } from './harness/tag_world.ts';
+import { openTagWorld, STUB, type TagWorld } from './harness/tag_world.ts';
 
 let world: TagWorld;
 beforeAll(async () => {
@@ -75,6 +75,12 @@ test('a page that the browser kept is one page more when the visitor comes back'
   await sleep(500);
   expect(await page.evaluate(() => (window as { isKept?: boolean }).isKept)).toBe(true);
   expect(seen()).toEqual(['/', '/next', '/']);
+  // The page knows of none that was between.
+  expect(world.events('$pageview').map(({ properties }) => properties['$referrer'])).toEqual([
+    undefined,
+    `${world.shop}/`,
+    undefined,
+  ]);
   await context.close();
 });
 
@@ -169,5 +175,49 @@ test('a page that is left before it was rendered is a page all the same', async 
   await page.close();
   const [, view] = await world.taken('$pageview', 2);
   expect(view?.properties).toMatchObject({ $current_url: `${world.shop}/thanks` });
+  await context.close();
+});
+
+test('calls made before the tag is there keep their time, address and title, and each page left meanwhile is one', async () => {
+  world.pages['/'] = { tag: `<script>${STUB}</script>`, title: 'Shop' };
+  const context = await world.visitor();
+  const page = await context.newPage();
+  await page.goto(`${world.shop}/?utm_source=mail`);
+  const calledMs = Date.now();
+  await page.evaluate(() => {
+    window.svc.track('add_to_cart', { n: 1 });
+    history.pushState({}, '', '/checkout');
+    document.title = 'Checkout';
+    window.svc.track('begin_checkout');
+    window.svc.track('coupon');
+    history.pushState({}, '', '/thanks');
+    document.title = 'Thanks';
+  });
+  await sleep(1500);
+  await page.evaluate((src) => {
+    const script = document.createElement('script');
+    script.dataset['key'] = 'svc_pk_test';
+    script.src = src;
+    document.head.append(script);
+  }, `${world.collector}/svc.min.js`);
+  await world.taken('$pageview', 3);
+  await world.settled(page);
+  const pathOf = (url: unknown): string => (typeof url === 'string' ? new URL(url).pathname : '');
+  const told = world.events().map(({ event, properties }) => {
+    const { $current_url, $title, $referrer } = properties;
+    return [event, pathOf($current_url), $title, pathOf($referrer)];
+  });
+  expect(told).toEqual([
+    ['$pageview', '/', 'Shop', ''],
+    ['add_to_cart', '/', 'Shop', ''],
+    ['$pageview', '/checkout', 'Checkout', '/'],
+    ['begin_checkout', '/checkout', 'Checkout', '/'],
+    ['coupon', '/checkout', 'Checkout', '/'],
+    ['$pageview', '/thanks', 'Thanks', '/checkout'],
+  ]);
+  const times = world.events().map(({ timestamp }) => Date.parse(timestamp) - calledMs);
+  expect(Math.max(...times.slice(0, 5))).toBeLessThan(1400);
+  expect(times.at(-1)).toBeGreaterThan(1400);
+  expect(new Set(world.events().map(({ properties }) => properties['utm_source']))).toEqual(new Set(['mail']));
   await context.close();
 });

@@ -72,20 +72,6 @@ test('a tab that sees what is kept later than the cookies takes it for the next 
   await context.close();
 });
 
-test('what a version before kept without saying whose goes with events still', async () => {
-  const context = await world.visitor();
-  const page = await world.visit(context, '/?gclid=G1');
-  await world.taken('$pageview');
-  await page.evaluate(() => {
-    const { visitor: _visitor, ...kept } = JSON.parse(localStorage.getItem('svc_c') ?? '');
-    localStorage.setItem('svc_c', JSON.stringify(kept));
-  });
-  await world.visit(context, '/next');
-  const [, next] = await world.taken('$pageview', 2);
-  expect(next?.properties).toMatchObject({ gclid: 'G1' });
-  await context.close();
-});
-
 test('how a visitor came goes with events on later pages', async () => {
   const context = await world.visitor();
   const page = await world.visit(context, '/?utm_campaign=spring&gclid=G1');

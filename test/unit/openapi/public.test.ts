@@ -53,6 +53,8 @@ describe('the public document', () => {
       '/v1/svc-vendors.min.js',
       '/svc-offline.min.js',
       '/v1/svc-offline.min.js',
+      '/svc-tcf.min.js',
+      '/v1/svc-tcf.min.js',
       '/v1/svc/{digest}/{name}',
       '/v1/visitor',
       '/v1/script-status',

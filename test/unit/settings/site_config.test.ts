@@ -29,6 +29,7 @@ const TAG = {
   inventory: true,
   loader: null,
   event_names: {},
+  parts: [],
 };
 const ROUTES = [{ pixel_id: '67890', url_pattern: '/fr/*' }];
 const SECRET = 'k1.AAAAAAAAAAAAAAAA.SEALED';
@@ -77,7 +78,11 @@ describe('the public configuration', () => {
       gtm: { container_id: 'GTM-ABC1234' },
       custom_loader: true,
       events: [DEFINITION],
-      tag: { ...TAG, loader: { base: 'https://t.shop.example', prefix: '' } },
+      tag: {
+        ...TAG,
+        loader: { base: 'https://t.shop.example', prefix: '' },
+        parts: ['definitions', 'offline'],
+      },
     });
   });
 
@@ -137,7 +142,16 @@ describe('the public configuration', () => {
       inventory: false,
       loader: null,
       event_names: {},
+      parts: ['engage', 'vitals'],
     });
+  });
+
+  it('has the part for platforms loaded where there is one, or a verified domain', () => {
+    const parts = (...more: Parameters<typeof filledTable>) => siteConfig(filledTable(...more), 'shop')?.tag.parts;
+    const pixel = destination({ name: 'tiktok', settings: { pixel_code: 'C0DE' } });
+    expect(parts({ site: site() }, { destination: pixel })).toEqual(['vendors']);
+    const domains = ['t.shop.example'];
+    expect(parts({ site: site({ domains }) }, { domain_proof: domainProof('t.shop.example') })).toEqual(['vendors']);
   });
 
   it('has nothing to show where every survey, promo and form is disabled', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Arrival, arrivalAt, holding } from '#services/tag/src/campaign.ts';
+import { type Arrival, arrivalAt, campaignOf, holding } from '#services/tag/src/campaign.ts';
 
 const DAY_MS = 86_400_000;
 const first = { session: 's1', atMs: 1_800_000_000_000 };
@@ -47,4 +47,11 @@ test('a click is not lost on a page where advertising is not allowed', () => {
 
 test('a parameter too long to be an id is left out', () => {
   expect(arrivalAt(nothing, `?gclid=${'x'.repeat(600)}`, first, true).parameters).toEqual({});
+});
+
+test('campaign parameters are known in any case, and keep to their session', () => {
+  const arrival = arrivalAt(nothing, '?UTM_Source=News&Utm_Medium=mail&GCLID=G1', first, true);
+  expect(holding(arrival, first, true)).toEqual({ utm_source: 'News', utm_medium: 'mail', GCLID: 'G1' });
+  expect(holding(arrival, later(1), true)).toEqual({ GCLID: 'G1' });
+  expect(campaignOf('?UTM_SOURCE=News&ref=1')).toEqual({ utm_source: 'News' });
 });

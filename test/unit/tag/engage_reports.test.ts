@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openReports, type Reply, type Report, type Reports } from '#services/tag/src/engage/engage_reports.ts';
 
-type Answered = { status: number; body?: object; retryAfter?: string } | 'nothing';
+type Answered = { status: number; body?: object | string; retryAfter?: string } | 'nothing';
 
 let waiting: Report[];
 let sent: Report[];
@@ -19,7 +19,8 @@ function edge(...answers: Answered[]): (path: string, body: string) => Promise<R
     const answer = answers.length > 1 ? answers.shift() : answers[0];
     if (answer === undefined || answer === 'nothing') throw new TypeError('Failed to fetch');
     const headers = answer.retryAfter === undefined ? {} : { 'retry-after': answer.retryAfter };
-    return new Response(JSON.stringify(answer.body ?? {}), { status: answer.status, headers });
+    const said = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {});
+    return new Response(said, { status: answer.status, headers });
   };
 }
 /** What is heard of a report first: undefined where it waits. */
@@ -40,21 +41,23 @@ test('what was taken waits no more', async () => {
   expect(waiting).toEqual([]);
 });
 
-test.for(['nothing', { status: 503 }, { status: 429, retryAfter: '1' }] satisfies Answered[])(
-  'after %j the same is sent again',
-  async (first) => {
-    const reports = openReports(kept, edge(first, { status: 200 }));
-    const replies: unknown[] = [];
-    reports.send('form', { form_id: 'f' }, (reply) => replies.push(reply));
-    await vi.advanceTimersByTimeAsync(2_500);
-    expect(replies).toEqual([undefined, { status: 200, body: {} }]);
-    expect(sent).toEqual([
-      ['form', '{"form_id":"f"}'],
-      ['form', '{"form_id":"f"}'],
-    ]);
-    expect(waiting).toEqual([]);
-  },
-);
+test.for([
+  'nothing',
+  { status: 503 },
+  { status: 429, retryAfter: '1' },
+  { status: 200, body: '<p>Sign in</p>' },
+] satisfies Answered[])('after %j the same is sent again', async (first) => {
+  const reports = openReports(kept, edge(first, { status: 200 }));
+  const replies: unknown[] = [];
+  reports.send('form', { form_id: 'f' }, (reply) => replies.push(reply));
+  await vi.advanceTimersByTimeAsync(2_500);
+  expect(replies).toEqual([undefined, { status: 200, body: {} }]);
+  expect(sent).toEqual([
+    ['form', '{"form_id":"f"}'],
+    ['form', '{"form_id":"f"}'],
+  ]);
+  expect(waiting).toEqual([]);
+});
 
 test('what is too early waits, and goes with a later page where this one is left', async () => {
   const reports = openReports(kept, edge({ status: 200 }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodyOf, cutBatch, excessOf, isForLater, type Waiting, waitMs } from '#services/tag/src/send_rules.ts';
+import { bodyOf, cutBatch, excessOf, isFinal, isForLater, type Waiting, waitMs } from '#services/tag/src/send_rules.ts';
 
 const waiting = (count: number, characters = 10): Waiting[] =>
   Array.from({ length: count }, (_, at): Waiting => [`key-${at}`, 'x'.repeat(characters)]);
@@ -43,23 +43,55 @@ test('an event that is too large by itself goes alone', () => {
   expect(cutBatch(waiting(3, 5000), 1000)[0]).toHaveLength(1);
 });
 
-test('a batch holds fewer events where that is asked for', () => {
-  expect(cutBatch(waiting(70), 1_000_000, 2)[0]).toHaveLength(2);
-});
-
 test('the body is one JSON text of all events', () => {
   const events = [
     { event: 'a', properties: { x: 1 } },
     { event: 'b', properties: { y: '}}' } },
   ];
   const batch = events.map((event, at): Waiting => [`${at}`, JSON.stringify(event)]);
-  expect(JSON.parse(bodyOf(batch))).toEqual({ events });
+  expect(JSON.parse(bodyOf(batch, 1_800_000_000_000))).toEqual({ sent_at: 1_800_000_000_000, events });
 });
 
+test('of a clock that tells no time the body says no time of sending', () => {
+  expect(JSON.parse(bodyOf([], Number.NaN))).toEqual({ sent_at: null, events: [] });
+});
+
+const keysOf = (batch: readonly Waiting[]): string[] => batch.map(([key]) => key);
+
 test('a thousand events are kept, and of more the oldest are too many', () => {
-  expect([1000, 1005].map((count) => excessOf(waiting(count)))).toEqual([0, 5]);
+  expect([1000, 1003].map((count) => keysOf(excessOf(waiting(count))))).toEqual([[], ['key-2', 'key-1', 'key-0']]);
 });
 
 test('what is beyond one MiB is too much, the oldest first', () => {
-  expect(excessOf(waiting(20, 100_000))).toBe(10);
+  expect(excessOf(waiting(20, 100_000))).toHaveLength(10);
+});
+
+test('pages, conversions and who somebody is are too many last', () => {
+  const named = (event: string): Waiting => [event, JSON.stringify({ event, uuid: '' })];
+  const worthMost = ['$pageview', 'purchase', 'lead', 'generate_lead', 'sign_up', '$identify'].map(named);
+  const noise = waiting(1000).map(([key]): Waiting => [key, JSON.stringify({ event: 'noise' })]);
+  expect(keysOf(excessOf([...worthMost, ...noise]))).toEqual(['key-5', 'key-4', 'key-3', 'key-2', 'key-1', 'key-0']);
+});
+
+const ERROR = { error: { code: 'key_invalid', message: '' } };
+test.for([
+  [200, { accepted: 0 }, true],
+  [200, { accepted: 2, rejected: [] }, true],
+  [400, ERROR, true],
+  [401, ERROR, true],
+  [403, ERROR, true],
+  [413, ERROR, true],
+  [200, undefined, false],
+  [200, { status: 'ok' }, false],
+  [204, undefined, false],
+  [400, undefined, false],
+  [403, { message: 'Forbidden' }, false],
+  [404, { error: 'Not Found' }, false],
+  [410, undefined, false],
+  [429, ERROR, false],
+  [451, undefined, false],
+  [503, ERROR, false],
+  [undefined, undefined, false],
+] as const)('status %s with %j is the edge’s word for good: %s', ([status, told, is]) => {
+  expect(isFinal(status, told as object | undefined, 'accepted')).toBe(is);
 });

@@ -53,12 +53,13 @@ export function openReports(kept: ReportQueue, post: Post): Reports {
   async function deliver(report: Report, proofsLeft = PROOFS_MAX): Promise<void> {
     const heard = listeners.get(report[1]);
     const answer = await post(...report).catch(() => undefined);
-    if (!answer || isForLater(answer.status)) {
+    const body = (await answer?.json().catch(() => undefined)) as Reply['body'] | undefined;
+    // The edge answers JSON, and the page of a network that asks to sign in is none.
+    if (!answer || !body || isForLater(answer.status)) {
       later(answer?.headers.get('retry-after'));
       return heard?.();
     }
     failures = 0;
-    const body = (await answer.json().catch(() => ({}))) as Reply['body'];
     const solved = body.challenge && proofsLeft > 0 && (await withProof(report, body.challenge));
     const waits = solved || (body.challenge && report[0] === KEPT_WITHOUT_PROOF && report);
     kept.keepWaiting_([...without(report), ...(waits ? [waits] : [])]);

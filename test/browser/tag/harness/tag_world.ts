@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { bundle } from '#infra/bundler/bundle.ts';
+import { tagParts } from '#pipelines/settings/site_config.ts';
 import { TAG_SOURCES } from '#services/edge/tag/scripts.ts';
 import type { SiteConfig } from '#services/tag/src/types.ts';
 import { until } from '#test/harness/until.ts';
@@ -84,7 +85,10 @@ export async function openTagWorld(kind: ChromiumKind = 'shell'): Promise<TagWor
   const events = (name?: string): SentEvent[] =>
     (edge.taken as unknown as SentEvent[]).filter(({ event }) => name === undefined || event === name);
   const configure = (config: Partial<SiteConfig> = {}): void => {
-    edge.files['/v1/config'] = { type: 'application/json', body: JSON.stringify({ ...CONFIG, ...config }) };
+    const whole = { ...CONFIG, ...config };
+    const tag = { inventory: true, engage: false, web_vitals: false, loader: null, ...whole.tag };
+    const body = JSON.stringify({ ...whole, tag: { ...tag, parts: tagParts(whole, tag) } });
+    edge.files['/v1/config'] = { type: 'application/json', body };
   };
   return {
     ...{ browser, edge, edgeProxy, pageServer, shop, collector, pages, configure, events },
