@@ -1,6 +1,6 @@
 import { keyMeaning } from './key_meaning.ts';
 import { FIELD_WORDS } from './key_words.ts';
-import { isBarePhone, looksLikePhone } from './phone_like.ts';
+import { isBarePhone, isPhoneInParts, looksLikePhone } from './phone_like.ts';
 import { isSecret } from './secret_words.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(FIELD_WORDS.split(' '));
@@ -62,5 +62,5 @@ function isPersonal(field: unknown, answer: unknown): boolean {
   if (feeds === 'first_name' || feeds === 'last_name') return removal === 'always' && typeof answer === 'string';
   if (removal === 'if_bare_phone') return isBarePhone(answer);
   if (opens !== 'phone') return false;
-  return Array.isArray(answer) ? answer.some(looksLikePhone) : looksLikePhone(answer);
+  return isPhoneInParts(answer) || (Array.isArray(answer) ? answer.some(looksLikePhone) : looksLikePhone(answer));
 }

@@ -16,17 +16,21 @@ const SPACED = wordsOf(
   'komórka telefonu zadzwoń volat mobilní telefonszám mobilszám telefonas telefons telefoni cep',
   'телефон тел моб мобильный мобільний звоните позвоните τηλ τηλέφωνο κινητό',
   // South and east Asia, the Middle East.
-  'फोन मोबाइल هاتف جوال موبايل تلفون واتساب טלפון נייד telp hubungi sđt sdt thoại',
+  'फोन मोबाइल هاتف الهاتف جوال الجوال موبايل الموبايل محمول المحمول خلوي الخلوي تلفون تليفون واتساب اتصل טלפון נייד',
+  'تلفن همراه تماس موبایل گوشی فون موبائل ফোন মোবাইল தொலைபேசி கைபேசி மொபைல் ఫోన్ మొబైల్ ಫೋನ್ ಮೊಬೈಲ್ ഫോൺ മൊബൈൽ ફોન મોબાઇલ ਫ਼ੋਨ ਮੋਬਾਈਲ දුරකථන ජංගම',
+  'telp hubungi sđt sdt thoại simu selfoon telepono bimbit утас телефони տելեֆոն հեռախոս հեռ ტელეფონი ტელ მობილური ስልክ',
 );
 /** Of scripts that put no space between words. */
 const UNSPACED = [
-  ...wordsOf('電話 電話番号 携帯 ケータイ 电话 手机 手机号 手機 전화 전화번호 휴대폰 핸드폰 연락처 โทร โทรศัพท์ เบอร์'),
+  ...wordsOf(
+    '電話 電話番号 携帯 ケータイ 电话 手机 手机号 手機 전화 전화번호 휴대폰 휴대전화 핸드폰 연락처 โทร โทรศัพท์ เบอร์ มือถือ ໂທ ໂທລະສັບ ເບີ ទូរស័ព្ទ ទូរសព្ទ ဖုန်း 行動電話',
+  ),
 ];
 /** What such languages add to the word before the number. */
 const PARTICLE = /[は是은는]$/;
 /** What may stand between such a word and the number. */
 const FILLERS = wordsOf(
-  'no nr num number numero número nummer номер me us at on is ist es est to unter under au al är er var',
+  'رقم شماره نمبر नंबर नम्बर নম্বর no nr num number numero número nummer номер me us at on is ist es est to unter under au al är er var',
 );
 const FILLERS_MAX = 3;
 const GAP_CHARACTERS_MAX = 5;

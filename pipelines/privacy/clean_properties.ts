@@ -5,7 +5,7 @@ import { settlePerson } from './found_person.ts';
 import { jsonIn } from './json_text.ts';
 import { keyMeaning } from './key_meaning.ts';
 import type { Feed, KeyMeaning, Names, Opens } from './key_words.ts';
-import { isBarePhone, looksLikePhone } from './phone_like.ts';
+import { isBarePhone, isPhoneInParts, looksLikePhone } from './phone_like.ts';
 import { isCardNumber } from './redact_secrets.ts';
 import { redactText, type Stands } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
@@ -182,9 +182,9 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
     case 'always':
       return meaning.opens === 'plain' || meaning.opens === 'phone' || typeof value !== 'object';
     case 'if_phone':
-      return Array.isArray(value) ? value.some(looksLikePhone) : looksLikePhone(value);
+      return isPhoneInParts(value) || (Array.isArray(value) ? value.some(looksLikePhone) : looksLikePhone(value));
     case 'if_bare_phone':
-      return Array.isArray(value) ? value.some(isBarePhone) : isBarePhone(value);
+      return isPhoneInParts(value) || (Array.isArray(value) ? value.some(isBarePhone) : isBarePhone(value));
     case 'in_person':
       return role === 'person' || role === 'feeding';
     case 'if_anonymous':

@@ -9,6 +9,8 @@ const ADDRESS_LITERAL = /(?:\[|%(?:25)*5B)(?:IPv6:)?(?:[0-9A-F:.]|%(?:25)*3A){3,
 /** What files are called by: none of these is a top-level domain. */
 const FILE_ENDING =
   /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|tiff?|ico|pdf|js|mjs|cjs|css|map|json|xml|txt|csv|html?|php|aspx?|woff2?|ttf|otf|eot|mp[34]|webm)$/i;
+/** What a file's name goes on with: no host has it. `jane@shop.co.uk_2026.csv` */
+const BEHIND_DOMAIN = /(?<=\.[a-z]{2,24})_[^.]*$/i;
 /** Labels that stand before a file's ending, and are not the end of a domain. */
 const BUILD_LABEL =
   /\.(?:min|slim|umd|esm|cjs|iife|prod|production|dev|development|global|browser|module|bundle|test|spec|core|d|en|js|css|tar)$/i;
@@ -54,7 +56,7 @@ export function domainAt(text: string, from: number): Domain | null {
 /** The domain in `jane@shop.example.png`; null in `jquery@3.min.js`, which has none. */
 function withoutFileEnding(domain: string): string | null {
   if (!FILE_ENDING.test(domain)) return domain;
-  const stem = domain.replace(FILE_ENDING, '');
+  const stem = domain.replace(FILE_ENDING, '').replace(BEHIND_DOMAIN, '');
   const isDomain = DOMAIN_WITH_TLD.exec(stem)?.[0] === stem && !DENSITY.test(stem) && !BUILD_LABEL.test(stem);
   return isDomain ? stem : null;
 }

@@ -14,7 +14,7 @@ export interface EmailHashes {
 /**
  * Hashes an e-mail address in the variants the platforms disagree on: dots and plus tag kept (Meta, TikTok, Snapchat,
  * Pinterest, LinkedIn), removed for gmail.com and googlemail.com (Google), removed for every domain (Microsoft,
- * Reddit). A SHA-256 given instead of an address stands for all of them. Anything else, an MD5 sum included, is null.
+ * Reddit). One of Google's of which nothing is left is none. A SHA-256 given instead of an address stands for all of them. Anything else, an MD5 sum included, is null.
  */
 export function hashEmail(text: string): EmailHashes | null {
   const given = asSha256(text.trim());
@@ -25,6 +25,8 @@ export function hashEmail(text: string): EmailHashes | null {
   const stripped = stripLocalPart(email, at);
   const strippedHash = stripped === null || stripped === email ? null : sha256Hex(stripped);
   const isGoogle = GOOGLE_DOMAINS.has(email.slice(at + 1));
+  // Google gives out no such address, and asks that none be sent.
+  if (isGoogle && stripped === null) return null;
   return { email: sha256Hex(email), email_google: isGoogle ? strippedHash : null, email_stripped: strippedHash };
 }
 

@@ -9,6 +9,10 @@ import { asSha256, sha256Hex } from './hashed_form.ts';
 const PHONE_CHARACTERS_MAX = 60;
 const TEL = /^tel:(?:\/\/)?/i;
 const INTERNATIONAL_PREFIX = /^00(?=\s*[1-9])/;
+/** Mexico's mobiles had a 1 behind the country code until 2019, and are exported with it still. */
+const MEXICAN_MOBILE = /^\(?[+\uff0b]\s?52[\s().-]{0,3}1[\s().-]{0,3}(?=(?:[0-9][\s().-]{0,3}){10}$)/;
+/** Written before a country code as if it belonged there: `0919876543210`. */
+const TRUNK_ZERO = /^\(?0[1-9]/;
 const INTERNATIONAL = /^\(?[+\uff0b]/;
 
 export interface PhoneHashes {
@@ -20,7 +24,7 @@ export interface PhoneHashes {
 
 /**
  * E.164 with the plus, or null. Without `+` or `00` the number is read in the customer's country, in the site's where it is
- * none there, then as a country code with its plus left off. A number written internationally need only have a possible
+ * none there, then as a country code with its plus left off, or a trunk zero before it. A number written internationally need only have a possible
  * length, since number ranges are opened faster than metadata is published; a national one without a country must be
  * valid beyond doubt, and with `validOnly` any.
  */
@@ -31,13 +35,20 @@ export function normalisePhone(
   validOnly = false,
 ): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null;
-  const number = text.trim().replace(TEL, '').trimStart().replace(INTERNATIONAL_PREFIX, '+');
-  if (INTERNATIONAL.test(number)) return e164(parse(number, null), !validOnly);
+  const trimmed = text.trim().replace(TEL, '').trimStart();
+  const number = trimmed.replace(INTERNATIONAL_PREFIX, '+').replace(MEXICAN_MOBILE, '+52');
   const regions = [country, siteCountry].flatMap((one) => (one === null ? [] : (asCountry(one) ?? [])));
+  if (INTERNATIONAL.test(number)) {
+    const international = parse(number, null);
+    // `00700` and the like are dialled in place of `00` in some countries.
+    const dialled = INTERNATIONAL_PREFIX.test(trimmed) ? regions.map((region) => parse(trimmed, region)) : [];
+    return e164(international, false) ?? firstE164(dialled, false) ?? e164(international, !validOnly);
+  }
   const national = regions.map((region) => parse(number, region));
   return (
     firstE164(national, false) ??
-    e164(parse(`+${digitsOf(number)}`, null), false) ??
+    e164(parse(`+${digitsOf(number)}`.replace(MEXICAN_MOBILE, '+52'), null), false) ??
+    (TRUNK_ZERO.test(number) ? e164(parse(`+${digitsOf(number).slice(1)}`, null), false) : null) ??
     firstE164(national.slice(0, 1), !validOnly)
   );
 }

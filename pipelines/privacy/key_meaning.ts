@@ -20,7 +20,7 @@ const DIGITS_CACHED_MAX = 4;
 /** A word of a key: up to a separator, a digit or a capital. */
 const WORD = /\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+(?!\p{Ll})|[\p{Lo}\p{M}]+/gu;
 const PHONE_PARTS: ReadonlySet<string> = new Set(
-  [words.PHONE_WORDS, words.FOREIGN_PHONE_WORDS, words.MAYBE_PHONE_WORDS].flatMap((list) =>
+  [words.PHONE_WORDS, words.FOREIGN_PHONE_WORDS, words.PHONE_STEMS, words.MAYBE_PHONE_WORDS].flatMap((list) =>
     list.split(' ').map(comparableForm),
   ),
 );
@@ -161,6 +161,7 @@ function knownWords(): Map<string, KeyMeaning> {
   add(words.PHONE_WORDS, meaning('always', 'phone', 'phone'));
   add(words.FOREIGN_PHONE_WORDS, meaning('always', 'phone', 'phone'));
   add(words.MAYBE_PHONE_WORDS, meaning('if_phone', 'maybe_phone', 'phone'));
+  add(words.PHONE_STEMS, meaning('if_phone', 'maybe_phone', 'phone'));
   add(words.CALLER_WORDS, meaning('if_phone', null, 'phone'));
   add(words.CALL_WORDS, meaning('if_bare_phone', null));
   add(words.FIRST_NAME_WORDS, meaning('always', 'first_name'));

@@ -62,9 +62,12 @@ export const PHONE_WORDS =
 /** The same in other languages, as people name the fields of their forms. */
 export const FOREIGN_PHONE_WORDS =
   'telefon telefono telefone telefoon telefonnummer telefoonnummer telefonnr telefonszam mobilszam telefonnicislo telefonas telefonu numertelefonu nrtelefonu ceptelefonu telefonno puhelin puhelinnumero matkapuhelin tlf tlfnr handynummer handynr mobilnummer mobilnr rufnummer numerodetelephone numerodetelefono numerodetelefone numeroditelefono telemovel telepon nomortelepon notelp nohp nomorhp sodienthoai dienthoai sdt sốđiệnthoại điệnthoại sđt телефон номертелефона телефонный мобильныйтелефон τηλεφωνο κινητο 电话 电话号码 手机 手机号 手机号码 联系电话 電話 電話番号 携帯 携帯番号 携帯電話 手機 전화 전화번호 휴대폰 휴대폰번호 핸드폰 연락처 هاتف جوال رقمالهاتف رقمالجوال טלפון फोन मोबाइल เบอร์โทร โทรศัพท์';
+/** The word itself as it stands in longer names: `broj_telefona`, `رقم_الموبايل`. */
+export const PHONE_STEMS =
+  'telefonit telefona telefonu telefonica telefonska telefónne telefonní telefoninumber telefonos telepono telefonbimbit nombortelefon mobitela mobitel mobiltelefon mobiltelefonnummer mobiltel puhelinnro símanúmer farsími simu tālruņa telefona_numurs komórkowy komórka telemóvel selfoon selfoonnommer foonu waya телефона телефону телефонен телефонски тэлефон телефонын мобильного мобильный утасны утас телефони հեռախոս հեռախոսահամար ტელეფონი ტელეფონის მობილური ስልክ الهاتف الموبايل موبايل الجوال المحمول محمول تلفن موبایل همراه فون موبائل মোবাইল ফোন फ़ोन मोबाईल தொலைபேசி கைபேசி மொபைல் ఫోన్ మొబైల్ ಫೋನ್ ಮೊಬೈಲ್ ഫോൺ മൊബൈൽ ફોન મોબાઇલ ਫ਼ੋਨ ਮੋਬਾਈਲ දුරකථන ໂທລະສັບ ເບີໂທລະສັບ ເບີໂທ ទូរស័ព្ទ លេខទូរស័ព្ទ ဖုန်း ဖုန်းနံပါတ် 휴대전화 휴대전화번호 行動電話 聯絡電話 手機號碼 電話號碼 移动电话 เบอร์มือถือ เบอร์โทรศัพท์ מספרטלפון';
 /** Words that mean a phone only when the value looks like one: `mobile: true` does not. */
 export const MAYBE_PHONE_WORDS =
-  'tel ph mobile mob cell cel whatsapp wa viber handy gsm mobil mobiel celular movil cellulare cellulaire portable natel fon fono fone hp komorka тел моб мобильный נייד';
+  'waid tel ph mobile mob cell cel whatsapp wa viber handy gsm mobil mobiel celular movil cellulare cellulaire portable natel fon fono fone hp komorka тел моб мобильный נייד';
 /** Words that mean a phone when the value looks like one, but not always that of the event's person. */
 export const CALLER_WORDS =
   'nationalnumber fullnumber internationalnumber callerid caller callernumber callingnumber callednumber ani dnis smsnumber smsto';
@@ -135,7 +138,7 @@ export const PHONE_AND_NUMBER = new RegExp(
 export const COUNTED = /\d{1,2}$/;
 /** What a form's field is called, and what somebody wrote into it: `{ name: 'phone', value: '...' }`. */
 export const FIELD_WORDS =
-  'name key field attr__name attr__id field_name fieldName field_label fieldLabel field_id fieldId field_type label type inputName input_name inputType input_type id question title property attribute column kind Name Key Field Label Type';
+  'name key field attr__name attr__id field_name fieldName field_label fieldLabel field_id fieldId field_type label type inputName input_name inputType input_type id question title property attribute column kind autocomplete Name Key Field Label Type';
 export const ANSWER_WORDS =
   'value values attrvalue fieldvalue inputvalue val answer answers response text content input data';
 export const PHONE_ENDING = /(?:phone|phonenumber|phoneno|telephone|msisdn|mobilenumber|mobileno)s?$/;

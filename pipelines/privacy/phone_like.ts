@@ -22,3 +22,22 @@ export function looksLikePhone(value: unknown): boolean {
   if (typeof value !== 'string' || value.length < DIGITS_MIN) return false;
   return asSha256(value) !== null || (value.match(DIGIT)?.length ?? 0) >= DIGITS_MIN;
 }
+
+const PARTS_MIN = 2;
+const PARTS_MAX = 6;
+const PART = /^\+?[0-9]{1,8}$/;
+
+const PART_NAME = /area|prefix|exchange|line|number|part|code|suffix/i;
+
+/** Whether a list, or a record of texts, is one phone number in parts: `['415', '555', '0142']`. */
+export function isPhoneInParts(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!Array.isArray(value) && !Object.keys(value).some((key) => PART_NAME.test(key))) return false;
+  const parts: unknown[] = Object.values(value);
+  if (parts.length < PARTS_MIN || parts.length > PARTS_MAX) return false;
+  const isPart = (part: unknown): boolean =>
+    typeof part === 'string'
+      ? PART.test(part)
+      : Array.isArray(value) && Number.isInteger(part) && (part as number) >= 0;
+  return parts.every(isPart) && looksLikePhone(parts.join('')) && parts.join('').length <= BARE_DIGITS_MAX;
+}

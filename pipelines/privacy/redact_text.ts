@@ -7,7 +7,7 @@ import { betweenNumbers } from './number_joints.ts';
 import { redactEncoded } from './percent_encoded.ts';
 import { plainText } from './plain_text.ts';
 import { redactCountryPhones } from './redact_country_phones.ts';
-import { redactJoinedPhones, redactSpelledPhones } from './redact_dialled_phones.ts';
+import { redactDialledPhones, redactJoinedPhones } from './redact_dialled_phones.ts';
 import { redactEmails } from './redact_emails.ts';
 import { redactMembers } from './redact_members.ts';
 import { redactNationalPhones } from './redact_national_phones.ts';
@@ -107,7 +107,7 @@ function redactPlain(text: string, bits: number, how: Redaction): string {
   if ((bits & HOLDS_NUMBER) === 0) return clean;
   const redactNumbers = (part: string): string =>
     redactCountryPhones(
-      redactNationalPhones(redactPhones(redactSpelledPhones(part, effort), bits), bits),
+      redactNationalPhones(redactPhones(redactDialledPhones(part, bits, countries, effort), bits), bits),
       bits,
       countries,
       effort,

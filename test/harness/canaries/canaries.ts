@@ -69,9 +69,11 @@ const recordsOf = (name: string): RecordCanary[] =>
   );
 export const RECORD_CANARIES = recordsOf('records');
 /**
- * Passwords, payment cards, accounts, national ids and keys, composed apart from what the scan knows. What scanners of repositories
- * look for is escaped. Here the country is that of the site.
+ * Composed apart from what the scan knows, of the field's own: the example numbers of numbering plans, the schemas of shops and
+ * libraries. Here the country is that of the site.
  */
+export const FIELD_IDENTIFIERS = recordsOf('field_identifiers');
+/** The same of passwords, payment cards, accounts, national ids and keys. What scanners of repositories look for is escaped. */
 export const FIELD_SECRETS = recordsOf('field_secrets');
 /** The same of what must stay as it is; without `raw`. */
 export const FIELD_INNOCENTS = recordsOf('field_innocents');

@@ -46,7 +46,7 @@ describe('an e-mail address', () => {
         ['Jane.Doe@GoogleMail.com', 'janedoe@googlemail.com', 'janedoe@googlemail.com'],
         ['janedoe@gmail.com', null, null],
         ['jane.doe@gmail.com.example.org', null, 'janedoe@gmail.com.example.org'],
-        ['+tag@gmail.com', null, null],
+        ['+tag@example.com', null, null],
         ['jane@plus+domain.com', null, null],
       ],
       ([sent, google, stripped]) => {
@@ -55,6 +55,11 @@ describe('an e-mail address', () => {
         expect(hashes?.email_stripped).toBe(stripped === null ? null : sha256(stripped));
       },
     ));
+
+  it('of Google of which nothing is left is none', () =>
+    checkAll(['...@gmail.com', '+tag@gmail.com', '.+x@googlemail.com'], (sent) => {
+      expect(hashEmail(sent)).toBeNull();
+    }));
 
   it('hashed by the sender passes through in lower case and has no variants', () => {
     const hashed = sha256('jane@example.com');
