@@ -37,6 +37,8 @@ export interface Duplicate {
   site_id: string;
   event_id: string;
   received_at: number;
+  /** What the copy is called. */
+  event: string | null;
   key_id: string | null;
   raw_partition: number;
   raw_offset: number;

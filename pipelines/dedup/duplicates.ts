@@ -24,12 +24,13 @@ export function duplicatesOf(dropped: readonly DroppedEvent[]): Duplicate[] {
   return duplicates;
 }
 
-/** The key of an event, behind its head; null too where the rest of a copy is broken, which is dropped all the same. */
-function keyIdIn(eventBytes: Buffer): string | null {
+/** Name and key of an event, behind its head; null too where the rest of a copy is broken, which is dropped all the same. */
+function toldIn(eventBytes: Buffer): Pick<Duplicate, 'event' | 'key_id'> {
   try {
-    return decodeEvent(eventBytes).key_id ?? null;
+    const { event, key_id = null } = decodeEvent(eventBytes);
+    return { event, key_id };
   } catch {
-    return null;
+    return { event: null, key_id: null };
   }
 }
 
@@ -38,7 +39,7 @@ function duplicateOf({ entry: { view, coordinate }, first }: DroppedEvent): Dupl
     site_id: view.siteId,
     event_id: view.eventId,
     received_at: view.receivedAtMs,
-    key_id: keyIdIn(view.eventBytes),
+    ...toldIn(view.eventBytes),
     raw_partition: coordinate.partition,
     raw_offset: coordinate.offset,
     raw_index: coordinate.index,

@@ -17,6 +17,8 @@ export interface StoredEventRow extends Omit<EventRow, Renamed> {
 /** A copy of the event that dedup dropped. */
 export interface DuplicateRow {
   received: number;
+  /** Its name; empty where that was not kept. */
+  event: string;
   key_id: string;
   /** How many copies it stands for. */
   times: number;
@@ -98,6 +100,7 @@ function duplicatesOf(rows: readonly DuplicateRow[], keys: readonly TracedKey[])
     seen: rows.reduce((sum, { times }) => sum + times, 0),
     copies: rows.map((row) => ({
       received_at: row.received,
+      event: row.event === '' ? null : row.event,
       key: keyOf(row.key_id, keys),
       coordinate: coordinateOf(row),
       times: row.times,

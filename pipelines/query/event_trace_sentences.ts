@@ -9,7 +9,7 @@ export function traceSentences(known: Known): string[] {
   return [
     ...(accepted === null ? ['No row of it is stored.'] : [acceptedSentence(accepted)]),
     ...(row === null ? [] : storedSentences(row, known.rows_stored)),
-    ...duplicateSentences(known.duplicates),
+    ...duplicateSentences(known.duplicates, row?.event ?? null),
     ...(person === null ? [] : personSentences(person)),
     ...known.destinations.map(destinationSentence),
     ...(known.dead_letters ?? []).map(letterSentence),
@@ -42,11 +42,21 @@ function storedSentences(row: NonNullable<Known['row']>, rows: number): string[]
   ];
 }
 
-function duplicateSentences({ seen, copies }: Known['duplicates']): string[] {
+function duplicateSentences({ seen, copies }: Known['duplicates'], name: string | null): string[] {
   const [first, last] = [copies[0], copies.at(-1)];
   if (first === undefined || last === undefined) return [];
   const until = copies.length === 1 ? '' : ` to ${instant(last.received_at)}`;
-  return [`It came ${times(seen)} more, ${instant(first.received_at)}${until}, and was dropped as a duplicate.`];
+  const others = new Set(
+    copies.flatMap(({ event }) => (event === null || event === name ? [] : [JSON.stringify(event)])),
+  );
+  return [
+    `It came ${times(seen)} more, ${instant(first.received_at)}${until}, and was dropped as a duplicate.`,
+    ...(name === null || others.size === 0
+      ? []
+      : [
+          `Copies were called ${[...others].join(', ')}: one id was given to several events, of which the first counts.`,
+        ]),
+  ];
 }
 
 function personSentences(person: Person): string[] {

@@ -29,6 +29,9 @@ const duplicates = Type.Object({
   copies: Type.Array(
     Type.Object({
       received_at: time('When the copy arrived'),
+      event: orNull(
+        'Its name: another than the event has means that one id was given to two; null where it was not kept',
+      ),
       key: Type.Union([key, Type.Null()], { description: 'The key it came with' }),
       coordinate,
       times: Type.Integer({ description: 'How many copies it stands for: only the first five at once are listed' }),

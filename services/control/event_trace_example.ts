@@ -38,6 +38,7 @@ export const EVENT_TRACE_EXAMPLE: EventTrace & { as_of: number } = {
     copies: [
       {
         received_at: RECEIVED + 3_000,
+        event: 'purchase',
         key: { key_id: '9f86d081884c7d65', shown_prefix: 'svc_sk_AbCd', label: 'till' },
         coordinate: { partition: 3, offset: 41_012, index: 0 },
         times: 1,

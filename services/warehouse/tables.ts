@@ -103,7 +103,7 @@ async function duplicates(registry: Registry): Promise<Source> {
     table: 'duplicates',
     rowsOf: async (value) =>
       mapped(await codec.decode(value), ({ duplicates: each }) =>
-        each.map((one) => ({ ...one, key_id: one.key_id ?? '' })),
+        each.map((one) => ({ ...one, event: one.event ?? '', key_id: one.key_id ?? '' })),
       ),
   };
 }

@@ -32,7 +32,7 @@ ORDER BY destination, attempted_at DESC, attempt DESC LIMIT ${ATTEMPTS_MAX} BY d
 /** The statement of the copies of an event that dedup dropped, in their order. Rows: DuplicateRow. */
 export function duplicatesStatement(siteId: string, eventId: string): Statement {
   const binder = createBinder();
-  return binder.statement(`SELECT toUnixTimestamp64Milli(received_at) AS received, key_id, times,
+  return binder.statement(`SELECT toUnixTimestamp64Milli(received_at) AS received, event, key_id, times,
   raw_partition, raw_offset, raw_index
 FROM duplicates WHERE ${isEvent(siteId, eventId, binder)}
 ORDER BY received_at, raw_partition, raw_offset, raw_index

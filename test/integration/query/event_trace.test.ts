@@ -28,7 +28,14 @@ const outcome = (attempt: number, outcome: string, reason: string, answer_status
 });
 
 const copy = {
-  ...{ site_id: 'shop', event_id: STORED_ID, received_at: START + 62_000, key_id: '9f86d081884c7d65', times: 2 },
+  ...{
+    site_id: 'shop',
+    event_id: STORED_ID,
+    event: 'refund',
+    received_at: START + 62_000,
+    key_id: '9f86d081884c7d65',
+    times: 2,
+  },
   ...{ raw_partition: 0, raw_offset: 9, raw_index: 1, first_partition: 0, first_offset: 3, first_index: 0 },
 };
 
@@ -72,6 +79,7 @@ test('one event is asked by its id, in whatever case it was sent', async () => {
     copies: [
       {
         received_at: START + 62_000,
+        event: 'refund',
         key: { key_id: '9f86d081884c7d65', shown_prefix: null, label: null },
         coordinate: { partition: 0, offset: 9, index: 1 },
         times: 2,
@@ -101,6 +109,7 @@ test('the command line tells it in sentences, and the attempts as a table', asyn
     "Accepted 2026-10-05T12:01:01.000Z with the browser key of SHA-256 9f86d081884c7d65…, as event 0 of events.raw 0/3.
     Stored as "purchase" of distinct id "a", happened 2026-10-05T12:01:00.000Z.
     It came 2 times more, 2026-10-05T12:01:02.000Z, and was dropped as a duplicate.
+    Copies were called "refund": one id was given to several events, of which the first counts.
     Its person is p_f5f13928a4306e96e92db6ee5420164a: p_42636512cf1a9c238a5cb7f84fc61ecb, whom its distinct id stands for, became part of them 2026-10-05T12:01:30.000Z.
     The distinct id was first identified by email (SHA-256 0a1b2c3d…) 2026-10-05T12:00:01.000Z, by event "a-sign_up-0".
     webhook: delivered 2026-10-05T12:04:00.000Z, attempted 2 times, answered 200.

@@ -23,6 +23,7 @@ test('a copy is listed with its key, its place and that of the event that passed
   expect(duplicatesOf([dropped('a', 41)])).toEqual([
     {
       ...{ site_id: 'shop', event_id: 'a', received_at: 1_041, key_id: '9f86d081884c7d65', times: 1 },
+      event: sampleEvent().event,
       ...{ raw_partition: 2, raw_offset: 41, raw_index: 0, first_partition: 3, first_offset: 40, first_index: 1 },
     },
   ]);
@@ -41,6 +42,8 @@ test('of a storm of one event the first five copies are listed, and the last cou
   ]);
 });
 
-test('a copy that is broken behind its head is listed without its key', () => {
-  expect(duplicatesOf([dropped('a', 41, whole.subarray(0, 40))])).toMatchObject([{ event_id: 'a', key_id: null }]);
+test('a copy that is broken behind its head is listed without its name and its key', () => {
+  expect(duplicatesOf([dropped('a', 41, whole.subarray(0, 40))])).toMatchObject([
+    { event_id: 'a', event: null, key_id: null },
+  ]);
 });

@@ -67,7 +67,7 @@ test('the key is named as lists of keys show it, and by its id once it is gone',
 });
 
 test('copies are counted, with when each came and by which key', () => {
-  const copy = { key_id: '', raw_partition: 1, raw_offset: 21, raw_index: 0 };
+  const copy = { event: 'purchase', key_id: '', raw_partition: 1, raw_offset: 21, raw_index: 0 };
   const duplicates = [
     { ...copy, received: AT + 2_000, times: 1 },
     { ...copy, received: AT + 3_000, times: 4, raw_offset: 22 },
@@ -75,12 +75,24 @@ test('copies are counted, with when each came and by which key', () => {
   const { duplicates: traced, status } = trace({ duplicates });
   expect(traced.seen).toBe(5);
   expect(traced.copies[1]).toEqual({
-    ...{ received_at: AT + 3_000, key: null, times: 4 },
+    ...{ received_at: AT + 3_000, event: 'purchase', key: null, times: 4 },
     coordinate: { partition: 1, offset: 22, index: 0 },
   });
   expect(status[2]).toBe(
     'It came 5 times more, 2026-10-05T12:00:02.000Z to 2026-10-05T12:00:03.000Z, and was dropped as a duplicate.',
   );
+});
+
+test('copies of other names are said to be other events under one id', () => {
+  const copy = { key_id: '', raw_partition: 1, raw_offset: 21, raw_index: 0, received: AT, times: 1 };
+  const named = (...events: string[]): string[] =>
+    trace({ duplicates: events.map((event) => ({ ...copy, event })) }).status.filter((line) =>
+      line.startsWith('Copies'),
+    );
+  expect(named('', 'purchase')).toEqual([]);
+  expect(named('refund', 'purchase', 'refund', 'view')).toEqual([
+    'Copies were called "refund", "view": one id was given to several events, of which the first counts.',
+  ]);
 });
 
 test('a merged person is told with the link and since when, and by what the visitor was identified', () => {

@@ -69,7 +69,9 @@ function traceOf(event_id: string): EventTrace {
     accepted: { received_at: AT_MS, caller: 'browser', key, coordinate },
     duplicates: {
       seen: 1,
-      copies: [{ received_at: AT_MS + 400, key, coordinate: { ...coordinate, offset: 1_209 }, times: 1 }],
+      copies: [
+        { received_at: AT_MS + 400, event: 'purchase', key, coordinate: { ...coordinate, offset: 1_209 }, times: 1 },
+      ],
     },
     row: {
       ...{
