@@ -52,6 +52,8 @@ export interface Site {
   default_country: string | null;
   /** Event names that may stitch identities; null means the standard list. */
   identify_events: string[] | null;
+  /** Names that browser keys may not send, as `purchase` where the shop's server reports it. */
+  server_only_events: string[];
   clarity_project_id: string | null;
   gtm_container_id: string | null;
   domains: string[];

@@ -17,6 +17,7 @@ export const REJECTIONS = {
   properties_too_deep: 'properties must not be nested more than 16 levels deep.',
   properties_too_many: 'properties must not hold more than 5000 values.',
   property_name_too_long: 'A property name must have at most 200 characters.',
+  event_server_only: 'This event is for server keys only; the site says so.',
   action_source_unknown: '$action_source must be website, physical_store, phone_call, chat, email or system_generated.',
 } as const;
 export type RejectionCode = keyof typeof REJECTIONS;

@@ -6,6 +6,7 @@ import { identifyNames } from './identify_events.ts';
 export interface SiteRules {
   blocks: readonly BlockTest[];
   identifyNames: ReadonlySet<string>;
+  serverOnlyNames: ReadonlySet<string>;
 }
 
 const compiled = new WeakMap<Site, SiteRules>();
@@ -14,7 +15,11 @@ const compiled = new WeakMap<Site, SiteRules>();
 export function siteRules(site: Site): SiteRules {
   const known = compiled.get(site);
   if (known !== undefined) return known;
-  const rules = { blocks: compileBlockRules(site.block_rules), identifyNames: identifyNames(site.identify_events) };
+  const rules = {
+    blocks: compileBlockRules(site.block_rules),
+    identifyNames: identifyNames(site.identify_events),
+    serverOnlyNames: identifyNames(site.server_only_events),
+  };
   compiled.set(site, rules);
   return rules;
 }

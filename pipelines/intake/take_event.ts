@@ -27,7 +27,9 @@ export function takeEvent(sent: unknown, call: Call): EventOutcome {
   startEvent(call.effort);
   const read = readSentEvent(sent, call.context, call.countries, call.effort);
   if (!read.ok) return reject(read.code);
-  const { countries } = read.event;
+  const { countries, name } = read.event;
+  const isForServers = call.rules.serverOnlyNames.size > 0 && isIdentifyName(call.rules.serverOnlyNames, name);
+  if (isForServers && call.context.caller === 'browser') return reject('event_server_only');
   const columns = readColumns(
     read.event.properties,
     call.context.identitySecret,

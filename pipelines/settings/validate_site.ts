@@ -25,7 +25,7 @@ export const BUSINESS_CATEGORIES = [
 
 const DOMAINS_MAX = 100;
 const BLOCK_RULES_MAX = 500;
-const IDENTIFY_EVENTS_MAX = 200;
+const EVENT_NAMES_MAX = 200;
 const DEFINITIONS_MAX = 200;
 /** Keeps a site's record well below what a Kafka broker takes by default. */
 const DEFINITIONS_CHARACTERS_MAX = 256 * 1024;
@@ -49,7 +49,8 @@ export function siteProblems(
     ...accountProblem(site, table),
     ...vocabularyProblems(site),
     ...tagIdProblems(site),
-    ...identifyEventProblems(site.identify_events ?? []),
+    ...eventNameProblems(site.identify_events ?? [], 'identify_events'),
+    ...eventNameProblems(site.server_only_events, 'server_only_events'),
     ...domainProblems(site, table, before),
     ...site.domains.flatMap((domain, index) => unclaimableProblems(domain, `domains[${index}]`, cnameTarget)),
     ...blockProblems(site),
@@ -96,12 +97,12 @@ function tagIdProblems(site: Site): Problem[] {
   ];
 }
 
-function identifyEventProblems(names: readonly string[]): Problem[] {
+function eventNameProblems(names: readonly string[], field: string): Problem[] {
   const malformed = names.filter((name) => !isEventName(name));
   return [
-    ...listProblems(names, IDENTIFY_EVENTS_MAX, 'identify_events'),
-    ...malformed.map(() => problem('event_name_malformed', 'identify_events', 'names have 1 to 200 characters')),
-    ...names.flatMap((name) => personalProblems(name, 'identify_events')),
+    ...listProblems(names, EVENT_NAMES_MAX, field),
+    ...malformed.map(() => problem('event_name_malformed', field, 'names have 1 to 200 characters')),
+    ...names.flatMap((name) => personalProblems(name, field)),
   ];
 }
 

@@ -28,6 +28,11 @@ export const SITE_OPTIONS: Record<string, OptionSpec> = {
     value: 'EVENT',
     help: 'Events that stitch identities, in place of the standard list',
   },
+  'server-only': {
+    kind: 'texts',
+    value: 'EVENT',
+    help: 'Events that browser keys may not send, as purchase (repeatable)',
+  },
   tag: {
     kind: 'texts',
     value: 'NAME=on|off',
@@ -42,6 +47,7 @@ export const SITE_OPTIONS: Record<string, OptionSpec> = {
 
 export const SITE_REMOVALS: Record<string, OptionSpec> = {
   'remove-domain': { kind: 'texts', value: 'DOMAIN', help: 'Give up a domain (repeatable)' },
+  'browser-too': { kind: 'texts', value: 'EVENT', help: 'Events that browser keys may send again (repeatable)' },
   unblock: { kind: 'texts', value: 'KIND=VALUE', help: 'Remove a block rule (repeatable)' },
   'standard-identify-events': { kind: 'flag', help: 'Back to the standard list of identifying events' },
 };
@@ -55,6 +61,7 @@ export function newFields(args: Arguments, context: Context): object {
     business_category: args.text('category'),
     default_country: orNull(args.text('country')?.toUpperCase()),
     identify_events: identifyEvents(args),
+    server_only_events: [...args.texts('server-only')],
     clarity_project_id: orNull(args.text('clarity')),
     gtm_container_id: orNull(args.text('gtm')),
     domains: domains(args, 'domain'),
@@ -69,6 +76,12 @@ export function changedLists(before: SiteItem, args: Arguments, context: Context
   return {
     ...newFields(args, context),
     domains: edited(before.domains, domains(args, 'domain'), domains(args, 'remove-domain'), (domain) => domain),
+    server_only_events: edited(
+      before.server_only_events,
+      [...args.texts('server-only')],
+      args.texts('browser-too'),
+      (event) => event,
+    ),
     tag: { ...before.tag, ...tagChange(args) },
     block_rules: edited(before.block_rules, rules(args, 'block'), rules(args, 'unblock'), blockRuleText),
   };

@@ -154,6 +154,7 @@ function blankSite(siteId: string): Site {
     business_category: 'other',
     default_country: null,
     identify_events: null,
+    server_only_events: [],
     clarity_project_id: null,
     gtm_container_id: null,
     domains: [],

@@ -53,6 +53,11 @@ const settable = {
     description: 'Events that may stitch identities; null means the standard list',
     ...refusedAs('event_name_malformed'),
   }),
+  server_only_events: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+    description: 'Events that browser keys may not send; case and separators do not count',
+    maxItems: 200,
+    ...refusedAs('event_name_malformed'),
+  }),
   clarity_project_id: nullable(Type.String({ pattern: '^[a-z0-9]{4,20}$' }), refusedAs('clarity_id_malformed')),
   gtm_container_id: nullable(Type.String({ pattern: '^GTM-[A-Z0-9]{4,10}$' }), refusedAs('gtm_id_malformed')),
   domains: Type.Array(Type.String({ minLength: 1, maxLength: 253, ...refusedAs('domain_malformed') }), {

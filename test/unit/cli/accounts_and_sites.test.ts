@@ -63,6 +63,7 @@ describe('sites', () => {
       business_category: 'other',
       default_country: null,
       identify_events: null,
+      server_only_events: [],
       clarity_project_id: null,
       gtm_container_id: null,
       tag: TAG_DEFAULTS,
@@ -89,6 +90,7 @@ describe('sites', () => {
       business_category: 'travel',
       default_country: 'BE',
       identify_events: ['sign_up', 'login'],
+      server_only_events: [],
       clarity_project_id: 'abcd1234',
       gtm_container_id: 'GTM-ABC1234',
       tag: { ...TAG_DEFAULTS, consent_required: true, inventory: false },
@@ -142,6 +144,7 @@ describe('sites', () => {
       gtm_container_id: null,
       clarity_project_id: null,
       identify_events: null,
+      server_only_events: [],
     });
   });
 

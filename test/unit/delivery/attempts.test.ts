@@ -24,6 +24,7 @@ const SITE: Site = {
   business_category: 'ecommerce_retail',
   default_country: null,
   identify_events: null,
+  server_only_events: [],
   clarity_project_id: null,
   gtm_container_id: null,
   tag: TAG_DEFAULTS,

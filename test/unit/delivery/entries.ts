@@ -26,6 +26,7 @@ export function siteOf(changes: Partial<Site> = {}): Site {
     business_category: 'ecommerce_retail',
     default_country: 'US',
     identify_events: null,
+    server_only_events: [],
     clarity_project_id: null,
     gtm_container_id: null,
     tag: TAG_DEFAULTS,

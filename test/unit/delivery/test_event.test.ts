@@ -12,7 +12,14 @@ const ring = parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`);
 const place = { siteId: 'shop', destination: 'meta', field: 'access_token' };
 const SITE: Site = {
   ...{ site_id: 'shop', account_id: 'acme', name: 'shop', mode: 'online', business_category: 'other' },
-  ...{ default_country: null, identify_events: null, clarity_project_id: null, gtm_container_id: null, domains: [] },
+  ...{
+    default_country: null,
+    identify_events: null,
+    server_only_events: [],
+    clarity_project_id: null,
+    gtm_container_id: null,
+    domains: [],
+  },
   ...{ loader_prefix: null, tag: TAG_DEFAULTS, block_rules: [], event_definitions: [] },
 };
 

@@ -18,6 +18,7 @@ export function siteWith(changes: Partial<Site> = {}): Site {
     business_category: 'other',
     default_country: 'US',
     identify_events: null,
+    server_only_events: [],
     clarity_project_id: null,
     gtm_container_id: null,
     tag: TAG_DEFAULTS,

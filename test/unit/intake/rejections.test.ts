@@ -2,11 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import { checkAll } from '#test/harness/check_all.ts';
-import { browser, refusal, server, take } from './context.ts';
+import { browser, refusal, server, siteWith, take } from './context.ts';
 
 const LONG = 'x'.repeat(201);
 
 describe('an event is rejected', () => {
+  it('by a browser key where its site takes it of servers only, however it is written', () => {
+    const site = siteWith({ server_only_events: ['Order Completed'] });
+    expect(refusal({ event: 'order_completed' }, browser({ site }))).toBe('event_server_only');
+    expect(take({ event: 'order_completed' }, server({ site })).event).toBe('order_completed');
+    expect(take({ event: 'purchase' }, browser({ site })).event).toBe('purchase');
+  });
+
   it('with the code of what is wrong', () =>
     checkAll(
       [

@@ -24,6 +24,7 @@ function siteOf(slot: SiteSlot): Site {
     business_category: 'other',
     default_country: null,
     identify_events: null,
+    server_only_events: [],
     clarity_project_id: null,
     gtm_container_id: null,
     tag: TAG_DEFAULTS,

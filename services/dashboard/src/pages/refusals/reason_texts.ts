@@ -17,6 +17,8 @@ const COMPRESSION = 'The body is not compressed as Content-Encoding says: use gz
 export const REASON_TEXTS: Readonly<Record<string, string>> = {
   // Events that are malformed.
   event_not_object: 'An event was no JSON object: send each event as an object in the list events.',
+  event_server_only:
+    'A browser key sent an event that the site takes of server keys only: send it from the server, or take its name off server_only_events.',
   event_name_missing: 'An event had no name: send one as event; the fields of the samples show what came instead.',
   event_name_invalid: 'A name was no text, or held control characters: send plain text as event.',
   event_name_too_long: 'A name had more than 200 characters: put what varies into a property instead.',
