@@ -43,10 +43,15 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
   });
 }
 
-function forward(logger: Logger, entry: LogEntry): void {
+/** Of a transaction that follows another one closely: the client asks again, and throws if that goes on. */
+const IS_ASKED_AGAIN = /another concurrent operation on the same transaction/;
+
+/** Passes on what the client logs. */
+export function forward(logger: Pick<Logger, 'warn' | 'info' | 'debug'>, entry: LogEntry): void {
   const { message, ...fields } = entry.log;
   const facts = { client: entry.namespace, error: fields['error'], groupId: fields['groupId'] };
-  if (entry.level === logLevel.ERROR) logger.warn(facts, message);
+  if (IS_ASKED_AGAIN.test(String(fields['error']))) logger.debug(facts, message);
+  else if (entry.level === logLevel.ERROR) logger.warn(facts, message);
   else if (entry.level === logLevel.WARN) logger.info(facts, message);
   else logger.debug(facts, message);
 }

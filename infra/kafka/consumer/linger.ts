@@ -22,10 +22,13 @@ export function createLinger(lingerMs: number, nowMs: () => number, sleep: (ms: 
     return begunMs === momentMs || nowMs() > momentMs + MOMENT_LASTS * lingerMs;
   }
 
+  const left = (): number => momentMs + lingerMs - nowMs();
+
   return {
     async next(begunMs) {
-      while (nowMs() < momentMs + lingerMs && isPast(begunMs)) {
-        following ??= sleep(momentMs + lingerMs - nowMs()).finally(() => {
+      // Once for both, as the time may come between two looks at the clock.
+      for (let leftMs = left(); leftMs > 0 && isPast(begunMs); leftMs = left()) {
+        following ??= sleep(leftMs).finally(() => {
           following = null;
         });
         await following;

@@ -110,3 +110,20 @@ test('without a linger time nobody waits', async () => {
   await one.begin();
   expect(one.began).toEqual([0, 0]);
 });
+
+test('a moment that comes between two looks at the clock is not slept for', async () => {
+  let nowMs = 0;
+  const slept: number[] = [];
+  const linger = createLinger(
+    1,
+    () => {
+      nowMs += 0.6;
+      return nowMs;
+    },
+    async (ms) => void slept.push(ms),
+  );
+  let begunMs = Number.NEGATIVE_INFINITY;
+  for (let times = 0; times < 20; times++) begunMs = await linger.next(begunMs);
+  expect(slept.length).toBeGreaterThan(0);
+  expect(slept.filter((ms) => ms <= 0)).toEqual([]);
+});
