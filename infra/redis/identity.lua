@@ -1,24 +1,25 @@
--- KEYS[1]: prefix of the site's keys (its hash tag inside). KEYS[2]: prefix of the keys of the index as a whole.
--- ARGV: JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate,
+-- KEYS[1]: prefix of the keys of the index as a whole; then, for each site that is asked about, the prefix of its keys (its
+-- hash tag inside). ARGV: the cap on persons that may be one, then '1' to restore what was known, else '0', then for each site
+-- a JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate,
 -- w: the node by which b is claimed or absent, y: whether that yields to a claim before it, k: whether anybody could have said it,
 -- as the key is a browser's} and of
--- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known;
--- then the cap on persons that may be one, then '1' to restore what was known, else '0': the index need not be whole then, a question may have o, a person that b was found to be part of, v, the version of that, or d, what was
--- decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is answered. Answers
--- 'lost' where something that was known may be missing: nothing is learned then.
+-- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known.
+-- To restore, the index need not be whole, a question may have o, a person that b was found to be part of, v, the version of
+-- that, or d, what was decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is
+-- answered. Answers a list for each site, or 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
 -- w:PERSON -> the node by which it was claimed first,
 -- c:NODE -> set of persons that were refused there, as far as they were restored, i:LEADER -> hash of identifiers and, as '#',
 -- of how many nodes browsers' keys have said first that they are this person's,
 -- x:LEADER -> coordinate of the last change, v -> version.
-local prefix = KEYS[1]
-local questions = cjson.decode(ARGV[1])
-local cap = tonumber(ARGV[2])
-local restoring = ARGV[3] == '1'
-local answers = {}
+local HEAD = 2
+local cap = tonumber(ARGV[1])
+local restoring = ARGV[2] == '1'
+-- Of the site whose questions are being answered.
+local prefix
 if not restoring then
-  if not is_whole(KEYS[2]) then return 'lost' end
-  mark_used(KEYS[2], now_ms())
+  if not is_whole(KEYS[1]) then return 'lost' end
+  mark_used(KEYS[1], now_ms())
 end
 -- First seen of a person of whom that is not known yet; every real time is smaller.
 local UNSEEN = 9007199254740991
@@ -266,7 +267,13 @@ local function answer(question)
   return { leader, known, flat, #flat > 0 and version() or '0', capped, others }
 end
 
-for index, question in ipairs(questions) do
-  answers[index] = question.p and look_up(question.p) or answer(question)
+local sites = {}
+for site = 2, #KEYS do
+  prefix = KEYS[site]
+  local answers = {}
+  for index, question in ipairs(cjson.decode(ARGV[HEAD + site - 1])) do
+    answers[index] = question.p and look_up(question.p) or answer(question)
+  end
+  sites[#sites + 1] = answers
 end
-return answers
+return sites

@@ -44,13 +44,18 @@ const RESOLVING = 0;
 /** An index that identity.links and events.identified can make again. */
 export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX): IdentityIndex {
   const script = createIndexScript(redis, 'identity.lua');
-  const ask = (siteId: string, questions: readonly object[], mode: number): Promise<unknown> =>
-    script.run([personsPrefix(siteId), PREFIX], [JSON.stringify(questions), personsMax, mode]);
+  const askSites = (calls: readonly SiteCall[], mode: number): Promise<unknown[]> =>
+    script.run(
+      [PREFIX, ...calls.map(({ siteId }) => personsPrefix(siteId))],
+      [personsMax, mode, ...calls.map(({ questions }) => JSON.stringify(questions))],
+    ) as Promise<unknown[]>;
+  const resolveSite = sharedScripts((calls) => askSites(calls, RESOLVING));
+  const restoreSite = (siteId: string, questions: readonly object[]) => askSites([{ siteId, questions }], RESTORING);
 
   async function resolveSome(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]> {
     const { items, places } = asItems(questions);
     const asked = items.map((item) => ('question' in item ? toScript(item.question) : { p: item.lookups }));
-    const answers = (await ask(siteId, asked, RESOLVING)) as (ScriptAnswer | LookupAnswer[])[];
+    const answers = (await resolveSite(siteId, asked)) as (ScriptAnswer | LookupAnswer[])[];
     const read = items.map((item, index) => toAnswers(siteId, item, answers[index]));
     return places.map(({ item, at }) => read[item]?.[at] as IdentityAnswer);
   }
@@ -65,17 +70,59 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
       return answers;
     },
     async restoreLinks(siteId, links) {
-      await ask(siteId, links.map(linkToScript), RESTORING);
+      await restoreSite(siteId, links.map(linkToScript));
     },
     async restoreQuestions(siteId, questions) {
       const telling = questions.filter(({ identifiers }) => identifiers !== null);
-      await ask(
+      await restoreSite(
         siteId,
         telling.map((question) => ({ ...toScript(question), n: [] })),
-        RESTORING,
       );
     },
   };
+}
+
+/** What is asked about one site. */
+interface SiteCall {
+  siteId: string;
+  questions: readonly object[];
+}
+
+interface Waiting extends SiteCall {
+  answered(answer: unknown): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * Sites that are asked about at the same moment share scripts: each script asks the server once whether the index is whole, which
+ * costs as much as the questions of many small sites.
+ */
+function sharedScripts(run: (calls: readonly SiteCall[]) => Promise<unknown[]>) {
+  let waiting: Waiting[] = [];
+
+  async function send(calls: readonly Waiting[]): Promise<void> {
+    try {
+      const answers = await run(calls);
+      for (const [at, { answered }] of calls.entries()) answered(answers[at]);
+    } catch (error) {
+      for (const { failed } of calls) failed(error);
+    }
+  }
+
+  function flush(): void {
+    const all = waiting;
+    waiting = [];
+    for (let from = 0, to = 0, size = 0; from < all.length; from = to, size = 0) {
+      do size += all[to++]?.questions.length ?? 0;
+      while (to < all.length && size + (all[to]?.questions.length ?? 0) <= QUESTIONS_PER_SCRIPT);
+      void send(all.slice(from, to));
+    }
+  }
+
+  return (siteId: string, questions: readonly object[]): Promise<unknown> =>
+    new Promise((answered, failed) => {
+      if (waiting.push({ siteId, questions, answered, failed }) === 1) queueMicrotask(flush);
+    });
 }
 
 /** An edge says what was decided of its node; a belonging joins two persons, whatever they have in common. */

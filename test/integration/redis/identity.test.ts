@@ -179,3 +179,27 @@ test('an emptied Redis is not asked before it was taught again, and knows identi
   );
   expect((await store.resolve(site, [question(site, 'p_2')]))[0]?.identifiers).toEqual(email);
 });
+
+test('sites that are asked about at one moment share scripts, and each has its own answers', async () => {
+  let scripts = 0;
+  const counted = new Proxy(redis(), {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (name === 'evalsha') scripts++;
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
+  const store = createIdentityStore(counted);
+  await beginIncarnation(store.incarnation);
+  const sites = Array.from({ length: 700 }, () => randomUUID());
+  const big = randomUUID();
+  const many = Array.from({ length: 1_200 }, (_, at) => question(big, `p_${at}`, { nodes: [`n_${at}`] }));
+  scripts = 0;
+  const [answers, ofBig] = await Promise.all([
+    Promise.all(sites.map((site, at) => store.resolve(site, [question(site, `p_${at}`, { nodes: ['n'] })]))),
+    store.resolve(big, many),
+  ]);
+  expect(scripts).toBe(5);
+  expect(answers.map(([answer]) => answer?.personId)).toEqual(sites.map((_, at) => `p_${at}`));
+  expect(ofBig.map(({ personId }) => personId)).toEqual(many.map((_, at) => `p_${at}`));
+});
