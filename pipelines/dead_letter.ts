@@ -1,7 +1,9 @@
+import type { Coordinate } from '#schemas/event.ts';
+import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
-/** Bytes of the record that a dead letter keeps. */
-export const DEAD_BYTES_MAX = 64 * 1024;
+/** Bytes of the record that a dead letter keeps: more than any event has, as a request's body is 256 KiB at the most. */
+export const DEAD_BYTES_MAX = 512 * 1024;
 const DETAIL_CHARACTERS_MAX = 500;
 
 /** Why a record cannot be read. */
@@ -63,6 +65,38 @@ export function undeliveredLetter(
   diedAtMs: number,
 ): DeadLetter {
   return { ...letterOf(place, reason, detail, value, diedAtMs), destination };
+}
+
+/** A record that kills the process whenever it is taken, with its events where they can be read. */
+export interface PoisonPill {
+  stage: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  value: Buffer | null;
+  views: readonly EntryView[] | null;
+  /** Where events without coordinates stand: on this topic, by their places in the record. */
+  rawTopic: string;
+  /** Schema id under which an event's bytes are kept. */
+  schemaId: number;
+}
+
+/**
+ * Its letters: one for each event, as one of them kills the process and those beside it can be sent in again; one for the
+ * whole record where they cannot be read.
+ */
+export function poisonPillLetters(pill: PoisonPill, diedAtMs: number): DeadLetter[] {
+  const { stage, topic, partition, offset, value, views, rawTopic, schemaId } = pill;
+  const letter = (place: DeadPlace, bytes: Buffer | null): DeadLetter =>
+    letterOf(place, 'poison_pill', '', bytes, diedAtMs);
+  if (views === null || views.length === 0) return [letter({ stage, topic, partition, offset, index: -1 }, value)];
+  return views.map((view, index) => {
+    const coordinate: Coordinate | null = view.coordinate ?? (topic === rawTopic ? { partition, offset, index } : null);
+    const writer = createBatchWriter(schemaId);
+    writer.add(coordinate, view.personBytes, view.eventBytes);
+    const place = coordinate === null ? { topic, partition, offset, index } : { topic: rawTopic, ...coordinate };
+    return letter({ stage, ...place }, writer.finish());
+  });
 }
 
 function letterOf(

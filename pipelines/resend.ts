@@ -22,7 +22,7 @@ const holdsRow = ({ reason, bytes }: DeadLetter): boolean => {
  * What became of a letter that was to be sent in again:
  * - resent_before: it was sent in again before
  * - not_resendable: its stage, or what it holds, cannot be sent in again
- * - cut: only its first 64 KiB were kept
+ * - cut: only its first 512 KiB were kept
  * - unreadable: it holds no events that can be read, also now
  *
  * Of a delivery also:

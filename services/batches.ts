@@ -1,11 +1,11 @@
 import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
 import { count, emptyTally, publish, type Tally } from '#infra/kafka/counting.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
-import { deadTopic, SMALL_PARTITIONS, type Stage } from '#infra/kafka/topics.ts';
+import { deadTopic, SMALL_PARTITIONS, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
-import { deadLetter } from '#pipelines/dead_letter.ts';
+import { deadLetter, poisonPillLetters } from '#pipelines/dead_letter.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -57,19 +57,38 @@ export function deadRecords(
   });
 }
 
-/** The one record of a batch as a dead letter, because it kills the process whenever it is taken. */
-export function deadLetterResult(
-  stage: Stage,
-  batch: InBatch,
-  codec: Codec<DeadLetter>,
-  metrics: Metrics,
-): TransformResult {
+/** The events of a record that was read; null where it could not be. */
+export function viewsIn(read: Awaited<ReturnType<EventBatchReader['read']>>): EntryView[] | null {
+  return read.ok ? read.value : null;
+}
+
+/** How a stage makes dead letters of records that kill the process. */
+export interface PoisonPillWork {
+  stage: Stage;
+  codec: Codec<DeadLetter>;
+  metrics: Metrics;
+  /** Schema id under which an event's bytes are kept. */
+  schemaId: number;
+  /** The events of a record; null where they cannot be read. */
+  viewsOf(record: InRecord): Promise<readonly EntryView[] | null>;
+  /** Of a delivery. */
+  destination?: string;
+}
+
+/** The one record of a batch as dead letters, because it kills the process whenever it is taken. */
+export async function deadLetterResult(
+  { stage, codec, metrics, schemaId, viewsOf, destination }: PoisonPillWork,
+  { topic, partition, records }: InBatch,
+): Promise<TransformResult> {
   const nowMs = Date.now();
   const tally = emptyTally();
-  const letters = batch.records.map(({ offset, value }) => {
-    const place = { stage, topic: batch.topic, partition: batch.partition, offset, index: -1 };
-    return deadLetter(place, 'poison_pill', '', value, nowMs);
-  });
+  const letters: DeadLetter[] = [];
+  for (const record of records) {
+    const { offset, value } = record;
+    const pill = { stage, topic, partition, offset, value, views: await viewsOf(record) };
+    letters.push(...poisonPillLetters({ ...pill, rawTopic: TOPICS.raw, schemaId }, nowMs));
+  }
+  if (destination !== undefined) for (const letter of letters) letter.destination = destination;
   const outputs = deadRecords(stage, letters, codec, tally, SMALL_PARTITIONS);
   return { outputs, committed: () => publish(metrics, tally, nowMs, Date.now()) };
 }

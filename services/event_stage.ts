@@ -11,7 +11,14 @@ import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { deadLetterResult, deadRecords, type ReadRecord, readRecords } from './batches.ts';
+import {
+  deadLetterResult,
+  deadRecords,
+  type PoisonPillWork,
+  type ReadRecord,
+  readRecords,
+  viewsIn,
+} from './batches.ts';
 import { isolatePoisonPills } from './poison_pills.ts';
 import type { Runtime } from './runtime.ts';
 import { consumerOptions, runStage } from './stage.ts';
@@ -87,8 +94,13 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
       };
     }
 
+    const poisonPills: PoisonPillWork = {
+      ...{ stage: name, codec: dead, metrics, schemaId: stage.reader.schemaId },
+      viewsOf: async ({ value }) => viewsIn(await stage.reader.read(value)),
+    };
+
     async function deadLetter(batch: InBatch): Promise<TransformResult> {
-      const { outputs, committed } = deadLetterResult(name, batch, dead, metrics);
+      const { outputs, committed } = await deadLetterResult(poisonPills, batch);
       return { outputs: [...outputs, ...((await stage.writeBesideDeadLetter?.(batch)) ?? [])], committed };
     }
 

@@ -152,7 +152,7 @@ async function show(args: Arguments, { client }: Context): Promise<Outcome> {
     `Dead letter ${id}: ${reason}${detail === '' ? '' : ` (${detail})`}`,
     `  of       ${row(letter)[3]}`,
     `  died     ${renderTime(died_at)}`,
-    `  size     ${bytes_total} bytes${letter.cut ? ', of which 64 KiB are kept' : ''}`,
+    `  size     ${bytes_total} bytes${letter.cut ? ', of which 512 KiB are kept' : ''}`,
     `  sha256   ${sha256}`,
     `  resent   ${resent_at === null ? 'no' : renderTime(resent_at)}`,
     `  resolved ${resolved === null ? 'no' : `${renderTime(resolved.at)} by ${resolved.by}: ${resolved.note}`}`,

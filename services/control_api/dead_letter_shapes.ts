@@ -5,7 +5,7 @@ import { RESEND_OUTCOMES } from '#pipelines/resend.ts';
 import { attemptShape } from './attempt_shapes.ts';
 import { closed, idField, limitField, nullable, timeField } from './fields.ts';
 
-/** A letter has 64 KiB at the most, and a transaction is one. */
+/** A letter has 512 KiB at the most, and a transaction is one. */
 const LETTERS_AT_ONCE_MAX = 100;
 const NOTE_CHARACTERS_MAX = 500;
 
@@ -29,7 +29,7 @@ const letterFields = {
   index: Type.Integer({ description: 'Event in the record; -1: the record as a whole' }),
   died_at: timeField('When it became a dead letter'),
   bytes_total: Type.Integer({ description: 'Size of the record or event before it was cut' }),
-  cut: Type.Boolean({ description: 'Only the first 64 KiB are kept: it cannot be sent in again' }),
+  cut: Type.Boolean({ description: 'Only the first 512 KiB are kept: it cannot be sent in again' }),
   resendable: Type.Boolean({ description: 'Whether it could be sent in again: it holds events that can be read now' }),
   resent_at: nullable(timeField('When it was sent in again'), { description: 'Null: it was not' }),
   resolved: nullable(

@@ -9,7 +9,7 @@ import { delayOfTopic, replayTopic } from '#pipelines/delivery/lanes.ts';
 import type { Place, Source } from '#pipelines/delivery/uncommitted.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
-import { readRecords } from '#services/batches.ts';
+import { readRecords, viewsIn } from '#services/batches.ts';
 import { createLanePasses, type LanePasses } from './lane_passes.ts';
 import type { Releases } from './releases.ts';
 
@@ -44,6 +44,8 @@ export interface TakenJobs {
 
 export interface JobReader {
   take(batch: InBatch, nowMs: number): Promise<TakenJobs>;
+  /** The events of a record, whichever topic it is of; null where they cannot be read. */
+  viewsOf(topic: string, value: Buffer | null): Promise<EntryView[] | null>;
 }
 
 /** Reads the main topic and the lanes of one destination into jobs. */
@@ -56,6 +58,11 @@ export async function createJobReader(
   const reader = await createEventBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
+    async viewsOf(topic, value) {
+      if (topic === TOPICS.identified) return viewsIn(await reader.read(value));
+      const job = await jobs.decode(value);
+      return job.ok ? viewsIn(await reader.read(job.value.batch)) : null;
+    },
     async take(batch, nowMs) {
       if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
       const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));

@@ -40,11 +40,11 @@ runStage(stageOf, readConfig, async (runtime, config) => {
     isInTrouble,
     beganMs: Date.now(),
   });
+  const jobs = await createJobReader(registry, adapter.name, releases);
+  const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const transform = createTransform({
-    ...{ settings, attempts, watch, uncommitted, metrics },
-    jobs: await createJobReader(registry, adapter.name, releases),
+    ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
     output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions),
-    schemaId: await registry.idOf(TOPICS.identified, 'event_batch'),
     nowMs: Date.now,
   });
   const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
@@ -58,7 +58,14 @@ runStage(stageOf, readConfig, async (runtime, config) => {
     bytesPerPartitionMax: FETCH_BYTES_MAX,
     drainMs: DELIVERY_DRAIN_MS,
     transform,
-    deadLetter: (batch) => deadLetterResult('delivery', batch, deadLetters, metrics),
+    deadLetter: (batch) =>
+      deadLetterResult(
+        {
+          ...{ stage: 'delivery', destination: adapter.name, codec: deadLetters, metrics, schemaId },
+          viewsOf: ({ value }) => jobs.viewsOf(batch.topic, value),
+        },
+        batch,
+      ),
   });
   retryOnRelease(runtime, releases, consumption);
   return consumption;

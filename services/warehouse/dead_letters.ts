@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
-import type { InRecord } from '#infra/kafka/record.ts';
-import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
+import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { type DeadReason, deadLetter } from '#pipelines/dead_letter.ts';
+import { type DeadReason, deadLetter, type PoisonPill, poisonPillLetters } from '#pipelines/dead_letter.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
@@ -23,8 +22,8 @@ interface DeadRecord {
  */
 export interface DeadLetters {
   write(at: DeadRecord, reason: DeadReason, detail: string, value: Buffer | null): Promise<void>;
-  /** A record that kills the process whenever its rows are made. */
-  writePoisonPill(topic: string, partition: number, record: Pick<InRecord, 'offset' | 'value'>): Promise<void>;
+  /** A record that kills the process whenever its rows are made, with its events where it has any that can be read. */
+  writePoisonPill(pill: Omit<PoisonPill, 'stage' | 'rawTopic'>): Promise<void>;
 }
 
 /** One event as a record of its own, so that it can be sent in again as it is. */
@@ -43,23 +42,24 @@ export function createDeadLetters(
   metrics: Pick<Metrics, 'in' | 'dead'>,
 ): DeadLetters {
   const written = new Set<string>();
-  const write: DeadLetters['write'] = async (at, reason, detail, value) => {
-    const name = nameOf(at, value);
+  async function put(letter: DeadLetter, name: string): Promise<void> {
     if (written.has(name)) return;
-    const letter = deadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now());
     await producer.send([
-      { topic: deadTopic('warehouse'), partition: at.partition % SMALL_PARTITIONS, value: codec.encode(letter) },
+      { topic: deadTopic('warehouse'), partition: letter.partition % SMALL_PARTITIONS, value: codec.encode(letter) },
     ]);
     written.add(name);
     const [first] = written;
     if (written.size > WRITTEN_MAX && first !== undefined) written.delete(first);
     metrics.in(1);
-    metrics.dead(reason, 1);
-  };
+    metrics.dead(letter.reason, 1);
+  }
   return {
-    write,
-    writePoisonPill: (topic, partition, { offset, value }) =>
-      write({ topic, partition, offset, index: -1 }, 'poison_pill', '', value),
+    write: (at, reason, detail, value) =>
+      put(deadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now()), nameOf(at, value)),
+    async writePoisonPill(pill) {
+      const letters = poisonPillLetters({ ...pill, stage: 'warehouse', rawTopic: TOPICS.raw }, Date.now());
+      for (const letter of letters) await put(letter, nameOf(letter, letter.bytes));
+    },
   };
 }
 

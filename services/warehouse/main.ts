@@ -3,6 +3,8 @@ import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
 import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consume_options.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import { createEventBatchReader } from '#infra/registry/codec.ts';
+import { viewsIn } from '#services/batches.ts';
 import { openProducer } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { openDeadLetters } from './dead_letters.ts';
@@ -12,6 +14,8 @@ import { createRowReader } from './row_reader.ts';
 import { countStored } from './stored_counts.ts';
 import { createTableWaits } from './table_waits.ts';
 import { createTables, type Row } from './tables.ts';
+
+const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.againWarehouse]);
 
 /**
  * Reads `events.identified`, `again.warehouse`, `identity.links`, `quota.usage`, `delivery.outcomes`, `inventory` and
@@ -27,6 +31,7 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const waits = createTableWaits({ metrics, logger, nowMs: monotonicMs });
   runtime.parts.needs('tables', waits.areNone);
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
+  const events = await createEventBatchReader(registry, TOPICS.identified);
   const { claimWindowMs } = config;
   return runSink<Row>({
     ...consumerOptions(runtime),
@@ -37,7 +42,10 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
     blockBytesMax: config.blockBytesMax,
     flushIntervalMs: config.flushIntervalMs,
     toRows: await createRowReader(registry, tables, deadLetters),
-    deadLetter: deadLetters.writePoisonPill,
+    async deadLetter(topic, partition, { offset, value }) {
+      const views = EVENT_TOPICS.has(topic) ? viewsIn(await events.read(value)) : null;
+      await deadLetters.writePoisonPill({ topic, partition, offset, value, views, schemaId: eventSchemaId });
+    },
     // Of an event that is older than the claims dedup has, the table is asked first: it may have passed dedup before.
     insert: createInsert({ warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, claimWindowMs }),
     committed: countStored(metrics, personReloader.changed),

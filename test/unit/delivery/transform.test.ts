@@ -73,6 +73,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
     settings: { isCurrent: () => true },
     watch: { ...HERE, awayUntilMs: given.awayUntilMs ?? HERE.awayUntilMs },
     jobs: {
+      viewsOf: async () => null,
       async take({ records }) {
         const isMoved = (offset: number): boolean => given.moved?.(offset) === true;
         const jobs = records.flatMap(({ offset }) => (isMoved(offset) ? [] : [jobAt(offset)]));

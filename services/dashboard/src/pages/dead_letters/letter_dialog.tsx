@@ -142,7 +142,7 @@ function Facts({ letter }: { letter: LetterItem }): VNode {
       </dd>
       <dt>Size</dt>
       <dd>
-        {number(bytes_total)} bytes{cut && ', of which only the first 64 KiB are kept: it cannot be sent in again'}
+        {number(bytes_total)} bytes{cut && ', of which only the first 512 KiB are kept: it cannot be sent in again'}
       </dd>
     </dl>
   );

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
+import { createMetrics } from '#infra/metrics/metrics.ts';
+import { createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import { DEAD_BYTES_MAX, poisonPillLetters } from '#pipelines/dead_letter.ts';
+import { coordinateAgain, mayHoldEvents, refusedAsIs } from '#pipelines/resend.ts';
+import type { Coordinate } from '#schemas/event.ts';
+import { createBatchWriter, type EntryView, readBatch } from '#schemas/event_batch.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
+import { deadLetterResult } from '#services/batches.ts';
+import { sampleEvent } from '../schemas/sample_event.ts';
+
+const RAW = 'events.raw';
+const DIED_AT = 1_800_000_000_000;
+const registry: Registry = { register: async () => 1, idOf: async () => 1, typeOf: async () => null };
+
+/** A record of so many events, the first of which may be large, with coordinates from a place on, or without. */
+function record(events: number, from: Coordinate | null, bytes = 0): { value: Buffer; views: EntryView[] } {
+  const writer = createBatchWriter(1);
+  const noPerson = Buffer.from([0]);
+  const plain = createBatchWriter(1);
+  for (let index = 0; index < events; index++) {
+    const properties = index === 0 ? JSON.stringify({ text: 'x'.repeat(bytes) }) : '{}';
+    plain.addEvent(sampleEvent({ event_id: `e${index}`, properties }));
+  }
+  for (const [index, { eventBytes }] of readBatch(plain.finish().subarray(WIRE_HEADER_BYTES)).entries()) {
+    writer.add(from && { ...from, index: from.index + index }, noPerson, eventBytes);
+  }
+  const value = writer.finish();
+  return { value, views: readBatch(value.subarray(WIRE_HEADER_BYTES)) };
+}
+
+const viewsOf = ({ bytes }: DeadLetter): EntryView[] => readBatch(bytes.subarray(WIRE_HEADER_BYTES));
+
+test.for<[string, { stage: string; topic: string; from: Coordinate | null }, Coordinate]>([
+  ['of raw, by their places in it', { stage: 'dedup', topic: RAW, from: null }, { partition: 3, offset: 70, index: 0 }],
+  [
+    'of a later topic, by their own coordinates',
+    { stage: 'identity', topic: 'events.unique', from: { partition: 5, offset: 9, index: 4 } },
+    { partition: 5, offset: 9, index: 4 },
+  ],
+])('each event of a record that kills the process has a letter that can be sent in again: %s', ([, at, first]) => {
+  const { value, views } = record(200, at.from);
+  const pill = { ...at, partition: 3, offset: 70, value, views, rawTopic: RAW, schemaId: 1 };
+  const letters = poisonPillLetters(pill, DIED_AT);
+  const places = letters.map(({ topic, partition, offset, index }) => ({ topic, partition, offset, index }));
+  expect(places).toEqual(views.map((_view, place) => ({ topic: RAW, ...first, index: first.index + place })));
+  expect(new Set(letters.map(({ reason, died_at }) => `${reason} ${died_at}`))).toEqual(
+    new Set([`poison_pill ${DIED_AT}`]),
+  );
+  expect(letters.map(refusedAsIs)).toEqual(views.map(() => null));
+  const again = letters.map((letter) => viewsOf(letter).map((view) => coordinateAgain(letter, view, 0)));
+  expect(again).toEqual(views.map((_view, place) => [{ ...first, index: first.index + place }]));
+});
+
+test('the largest event that a request may hold is kept whole', () => {
+  const { value, views } = record(2, null, 256 * 1024);
+  const pill = { stage: 'dedup', topic: RAW, partition: 0, offset: 1, value, views, rawTopic: RAW, schemaId: 1 };
+  const [large] = poisonPillLetters(pill, DIED_AT);
+  expect([large?.bytes.length, mayHoldEvents(large as DeadLetter)]).toEqual([large?.bytes_total, true]);
+});
+
+test('a record whose events cannot be read has one letter, cut where it is too large', () => {
+  const value = Buffer.alloc(DEAD_BYTES_MAX + 1);
+  const pill = { stage: 'quota', topic: 'quota.counts', partition: 2, offset: 8, value, views: null };
+  const letters = poisonPillLetters({ ...pill, rawTopic: RAW, schemaId: 1 }, DIED_AT);
+  expect(letters).toMatchObject([{ topic: 'quota.counts', partition: 2, offset: 8, index: -1 }]);
+  expect([letters[0]?.bytes.length, letters[0]?.bytes_total]).toEqual([DEAD_BYTES_MAX, DEAD_BYTES_MAX + 1]);
+});
+
+test('letters of a delivery name its destination, without which they could not be sent in again', async () => {
+  const { value, views } = record(3, { partition: 1, offset: 4, index: 0 });
+  const codec = await createCodec<DeadLetter>(registry, 'dead.delivery', 'dead_letter');
+  const work = {
+    stage: 'delivery',
+    destination: 'webhook',
+    codec,
+    metrics: createMetrics('delivery.webhook'),
+  } as const;
+  const batch = { topic: 'delivery.webhook.retry.5s', partition: 0, records: [{ offset: 6, value }] };
+  const { outputs } = await deadLetterResult(
+    { ...work, schemaId: 1, viewsOf: async () => views },
+    batch as unknown as InBatch,
+  );
+  const read = await Promise.all(outputs.map((one) => codec.decode(one.value)));
+  const letters = read.flatMap((one) => (one.ok ? [one.value] : []));
+  expect(letters.map(({ destination }) => destination)).toEqual(['webhook', 'webhook', 'webhook']);
+  expect(letters.map(refusedAsIs)).toEqual([null, null, null]);
+});
