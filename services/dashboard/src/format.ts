@@ -13,13 +13,11 @@ export const compact = (value: number): string =>
 export const percent = (share: number | null): string =>
   share === null || !Number.isFinite(share) ? '–' : `${(share * 100).toFixed(1)}%`;
 
-/** An amount of a currency, without cents from a thousand on. Strangers may have written anything for the currency. */
+/** An amount of a currency, with as many decimals as that has: none of yen, three of dinars. Strangers may have written anything for it. */
 export function money(value: number, currency: string): string {
   if (!/^[A-Z]{3}$/.test(currency)) return `${decimals.format(value)} ${currency}`.trim();
-  const digits = Math.abs(value) < 1_000 ? 2 : 0;
   const options = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const;
-  const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return new Intl.NumberFormat('en-GB', { ...options, ...fraction }).format(value);
+  return new Intl.NumberFormat('en-GB', options).format(value);
 }
 
 /** From here on it is read as so many times as much. */

@@ -37,7 +37,7 @@ test('who was seen last is listed, and leads to what they did and bought', async
   expect(
     await page
       .locator('.facts')
-      .getByText(/^€[\d,]+$/)
+      .getByText(/^€[\d,.]+$/)
       .count(),
   ).toBe(1);
   expect(await axeViolations(page)).toEqual([]);
@@ -53,5 +53,25 @@ test('who may not look at single events is not asked to, and can still search', 
   await page.getByLabel('E-mail address or id').waitFor();
   expect(await page.getByText('Seen last').count()).toBe(0);
   expect(api.requests.filter((one) => one.endsWith('/live'))).toEqual([]);
+  await context.close();
+});
+
+test('a search stands in the address, an e-mail address by its hash, and is there on the way back', async () => {
+  const api = shop();
+  const { page, context } = await dashboard.visit('/sites/shop/people', api);
+  const field = page.getByLabel('E-mail address or id');
+  await field.fill('order-17');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.waitForURL('**/people?*id=order-17*');
+  await field.fill('Eva@Mail.example');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.waitForURL(/[?&]id=[0-9a-f]{64}/);
+  expect(page.url().toLowerCase()).not.toContain('mail.example');
+  const address = page.url();
+  await page.goto('about:blank');
+  await page.goBack();
+  expect(page.url()).toBe(address);
+  await page.getByRole('button', { name: 'Search' }).waitFor();
+  expect(await field.inputValue()).toMatch(/^[0-9a-f]{64}$/);
   await context.close();
 });

@@ -37,3 +37,21 @@ test('properties are offered in groups, each once, with examples, and chosen by 
   expect(faults).toEqual([]);
   await context.close();
 });
+
+test('Enter takes the first event found, and a name that never came is marked', async () => {
+  const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/trends', api);
+  const field = page.getByRole('combobox', { name: /: event$/ }).first();
+  await field.click();
+  await page.getByRole('option', { name: 'purchase', exact: true }).waitFor();
+  await field.fill('urch');
+  await page.keyboard.press('Enter');
+  expect(await field.inputValue()).toBe('purchase');
+  await field.fill('zzz');
+  await page.getByText('Nothing found. Enter takes “zzz” as it is.').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByText('No such event in the last 30 days').waitFor();
+  expect(await field.inputValue()).toBe('zzz');
+  expect(faults).toEqual([]);
+  await context.close();
+});

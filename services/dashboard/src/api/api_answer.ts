@@ -42,7 +42,8 @@ export function sentenceOf({ code, message }: Failure): string {
   // What is too heavy at one moment is not always so at the next.
   if (code === 'query_too_heavy')
     return 'The answer takes more time or memory than it may. Ask again, and if that does not help for a shorter period.';
-  return message;
+  // They stand below it.
+  return message.replace('; problems lists them.', ':');
 }
 
 /** Whether asking again without a change may come to something else. */

@@ -32,6 +32,8 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
             label={at === 0 ? `${what}: event` : `${what}: event ${at + 1}`}
             hidesLabel
             takesOthers
+            takesFirst
+            unknown={known.length === 0 ? undefined : 'No such event in the last 30 days'}
             value={name}
             options={at === 0 ? [ANY, ...known] : known}
             placeholder="Choose an event"
@@ -86,6 +88,7 @@ export function FieldPicker({ label, field, none, hidesLabel = false, onField }:
       label={label}
       hidesLabel={hidesLabel}
       takesOthers
+      takesFirst
       value={key}
       options={options}
       placeholder="Choose a property"

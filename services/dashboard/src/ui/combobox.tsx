@@ -20,6 +20,10 @@ interface ComboboxProps {
   onValue(value: string): void;
   /** Whether a text that is no option may be given as well. */
   takesOthers?: boolean;
+  /** Whether Enter takes the first of the options found, not the text as it is typed. */
+  takesFirst?: boolean;
+  /** What is said below of a value that is no option. */
+  unknown?: string | undefined;
   placeholder?: string;
   /** Whether the label is heard only. */
   hidesLabel?: boolean;
@@ -31,13 +35,16 @@ const OF_GROUP_MAX = 30;
 
 /** A text field that offers values (ARIA's combobox with a list): arrows choose, Enter takes, Escape closes. */
 export function Combobox(props: ComboboxProps): VNode {
-  const { label, value, options, onValue, takesOthers = false, placeholder, hidesLabel = false } = props;
+  const { label, value, options, onValue, takesOthers = false, takesFirst = false, hidesLabel = false } = props;
+  const { placeholder, unknown } = props;
   const id = useId();
   const labelOf = (one: string): string => options.find((option) => option.value === one)?.label ?? one;
   const [text, setText] = useState<string | null>(null);
   const [active, setActive] = useState(-1);
   const isOpen = text !== null;
-  const found = isOpen ? few(matching(options, text === labelOf(value) ? '' : text)) : [];
+  const isTyped = text !== null && text.trim() !== '' && text !== labelOf(value);
+  const found = isOpen ? few(matching(options, isTyped ? text : '')) : [];
+  const isUnknown = value !== '' && !options.some((option) => option.value === value);
 
   const close = (): void => {
     setText(null);
@@ -52,7 +59,7 @@ export function Combobox(props: ComboboxProps): VNode {
     close();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const option = found[active];
+    const option = found[active] ?? (takesFirst && isTyped ? firstFor(found, text) : undefined);
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
       if (!isOpen) setText(labelOf(value));
@@ -82,6 +89,7 @@ export function Combobox(props: ComboboxProps): VNode {
         aria-controls={`${id}l`}
         aria-autocomplete="list"
         {...(active >= 0 && { 'aria-activedescendant': `${id}o${active}` })}
+        {...(unknown !== undefined && isUnknown && { 'aria-describedby': `${id}u` })}
         {...(placeholder !== undefined && { placeholder })}
         value={text ?? labelOf(value)}
         onInput={(event) => {
@@ -95,6 +103,16 @@ export function Combobox(props: ComboboxProps): VNode {
       />
       <Icon name="down" />
       <Options id={id} label={label} found={found} active={active} isOpen={isOpen} onTake={take} />
+      {isTyped && found.length === 0 && (
+        <div class="combobox-list muted small" role="status">
+          Nothing found.{takesOthers && ` Enter takes “${text.trim()}” as it is.`}
+        </div>
+      )}
+      {unknown !== undefined && isUnknown && !isOpen && (
+        <p id={`${id}u`} class="small combobox-unknown">
+          {unknown}
+        </p>
+      )}
     </div>
   );
 }
@@ -200,6 +218,14 @@ function groupsOf(choices: readonly Choice[]): Group[] {
     else groups.push({ name: choice.group, from: at, choices: [choice] });
   });
   return groups;
+}
+
+/** The option that a typed text stands for: the one of just that name, else the first. */
+function firstFor(found: readonly Choice[], text: string): Choice | undefined {
+  const wanted = text.trim().toLowerCase();
+  const isNamed = ({ value, label = value }: Choice): boolean =>
+    [label, value].some((name) => name.toLowerCase() === wanted);
+  return found.find(isNamed) ?? found[0];
 }
 
 function few(choices: readonly Choice[]): Choice[] {

@@ -56,6 +56,7 @@ export function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void
         />
         <GrantList label="Roles" permission="users.manage" grants={grants} onGrants={setGrants} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
+        {grants.length === 0 && <p class="muted small">A user needs a role: choose one, and “Give the role”.</p>}
         <FormActions action="Add" disabled={action.isBusy || grants.length === 0} onClose={onClose} />
       </form>
     </Dialog>

@@ -27,9 +27,10 @@ export function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinati
   return (
     <Dialog title="Add a destination" onClose={onClose}>
       {kind === undefined ? (
-        <p class="muted">The site has a destination of every kind already.</p>
+        <p class="muted">The site has a destination of every kind already, and can have one of each.</p>
       ) : (
         <div class="stack">
+          <p class="muted">A site has one destination of each kind; those that it has are not offered.</p>
           <SelectField
             label="Platform"
             value={name}
@@ -46,7 +47,7 @@ export function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinati
 function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProps, 'kinds'> & { kind: Kind }): VNode {
   const fields = settingFields(kind);
   const [draft, setDraft] = useState(() => draftOf(fields, null));
-  const [enabled, setEnabled] = useState(true);
+  const [enabled, setEnabled] = useState(false);
   const action = useAction();
   useUnsaved(Object.keys(changeOf(fields, draft, null)).length > 0);
   const add = async (event: Event): Promise<void> => {
@@ -65,7 +66,7 @@ function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProp
         label="Send events at once"
         checked={enabled}
         onChecked={setEnabled}
-        hint="Leave it off to send a test event first."
+        hint="Off, a test event can be sent first; it is switched on at the destination then."
       />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <FormActions action="Add" disabled={action.isBusy} onClose={onClose} />

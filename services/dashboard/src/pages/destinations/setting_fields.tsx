@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import type { Failure } from '../../api/api_answer.ts';
+import { CopyButton } from '../../ui/copy_button.tsx';
 import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import type { Draft, SettingField } from './setting_form.ts';
 
@@ -56,15 +57,35 @@ function OneField({
     return <SelectField {...common} hint={description} options={options} />;
   }
   const placeholder = isSecret && isStored ? 'Stored; type to replace it' : usual;
-  return (
+  const isSigning = name === 'signing_secret';
+  const text = (
     <TextField
       {...common}
       hint={isSecret ? `${description} It is stored sealed and never shown again.`.trim() : description}
-      type={isSecret && !isLong ? 'password' : 'text'}
+      // A secret that is made here has to be taken from here to the receiver.
+      type={isSecret && !isLong && !isSigning ? 'password' : 'text'}
       autocomplete="off"
       required={isNeeded && !(isSecret && isStored)}
       lines={isLong ? 3 : 1}
       {...(placeholder !== '' && { placeholder })}
     />
   );
+  if (!isSigning) return text;
+  return (
+    <div class="stack-small">
+      {text}
+      <p class="row">
+        <button type="button" class="button small" onClick={() => common.onValue(newSigningSecret())}>
+          Generate a secret
+        </button>
+        {common.value !== '' && <CopyButton text={common.value} what="signing secret" />}
+      </p>
+    </div>
+  );
+}
+
+/** A secret of Standard Webhooks: `whsec_` and the base64 of 32 random bytes. */
+function newSigningSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return `whsec_${btoa(String.fromCharCode(...bytes))}`;
 }

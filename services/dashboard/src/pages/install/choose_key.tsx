@@ -36,7 +36,10 @@ export function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): 
   const given = value.trim();
   return (
     <div class="stack narrow">
-      <p>A key is shown once, when it is issued, and stored nowhere: keep it, or take it out of a page that has it.</p>
+      <p>
+        A key is shown once, when it is issued; only its hash is stored, so that no line can be made of it later. Paste
+        it out of a page that has it, or issue another one: the old one goes on working.
+      </p>
       {keys !== null && keys.length > 0 && <Existing keys={keys} />}
       {asked.failure !== null && <FailureNote failure={asked.failure} again={asked.again} />}
       <TextField

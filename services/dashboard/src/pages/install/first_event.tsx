@@ -37,9 +37,17 @@ export function FirstEvent({ siteId }: { siteId: string }): VNode {
       {watched !== null && watched.newest !== null ? (
         <Arrived siteId={siteId} event={watched.newest} isNew={isThere} />
       ) : (
-        <p class="visitors-now first-event">
-          <span class="pulse" aria-hidden="true" /> Waiting for an event of a browser. Open one of the pages in one.
-        </p>
+        <>
+          <p class="visitors-now first-event">
+            <span class="pulse" aria-hidden="true" /> Waiting for an event of a browser. Open one of the pages in one.
+          </p>
+          <p class="muted">
+            Nothing comes? A key that is mistyped or not of this site is answered 403, which stands in the browser’s
+            console and nowhere here. A browser that a program drives counts as a bot, and a page whose origin the key
+            does not allow is refused: both stand under{' '}
+            <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/refusals`)}>Not accepted</a>.
+          </p>
+        </>
       )}
     </div>
   );

@@ -31,6 +31,12 @@ export async function peopleQuestion(text: string, nowMs: number): Promise<TopQu
   return { from: to - SEARCHED_MS, to, field: { column: 'person_id' }, filters: [{ any }], limit: FOUND_MAX };
 }
 
+/** What a search is told by in the address of the page: an e-mail address by its hash; null where it cannot be hashed. */
+export async function searchInAddress(text: string): Promise<string | null> {
+  const email = normaliseEmail(text.trim());
+  return email === null ? text.trim() : sha256(email);
+}
+
 async function filtersOf(text: string): Promise<Filter[] | null> {
   const email = normaliseEmail(text);
   const hash = await sha256(email ?? text);

@@ -5,14 +5,14 @@ import type { Failure } from '../../api/api_answer.ts';
 import { ask } from '../../api/questions.ts';
 import { number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place } from '../../router.ts';
+import { place, setQuery } from '../../router.ts';
 import { personAddress } from '../../site_address.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { FailureNote, Loading } from '../../ui/states.tsx';
 import { mayAt } from '../../who.ts';
-import { peopleQuestion } from './find_people.ts';
+import { peopleQuestion, searchInAddress } from './find_people.ts';
 import { SeenLast } from './seen_last.tsx';
 
 type Found = TopAnswer['values'][number];
@@ -28,13 +28,14 @@ const NOT_HASHED: Failure = {
 /** Finds people by an id, also one of an order, or an e-mail address. What was typed stays in the browser and out of the address bar. */
 export default function PeoplePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  // Ids come from other pages by the address; what is typed here may be an e-mail address and does not get there.
+  // A search stands in the address, so that it is there on the way back; of an e-mail address its hash does.
   const [text, setText] = useState(place.value.query.get('id') ?? '');
   const [found, setFound] = useState<readonly Found[] | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);
   const search = async (): Promise<void> => {
     setBusy(true);
+    setQuery({ id: await searchInAddress(text) });
     const question = await peopleQuestion(text, Date.now());
     if (question === null) {
       setFailure(NOT_HASHED);
